@@ -1,0 +1,37 @@
+SHELL := /bin/bash
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/ready
+
+.PHONY: setup demo test check format differential chaos bench clean
+
+# Makes .venv with every pinned dependency; says so when a piece of the system is missing
+setup: $(READY)
+
+$(READY): requirements.lock requirements-build.lock pyproject.toml scripts/setup.sh
+	@PYTHON=$(PYTHON) VENV=$(VENV) bash scripts/setup.sh
+
+# Runs the whole pipeline on the sample data, on Spark, and says what matched, for whom and how fast
+demo: setup
+	@$(BIN)/triplecast demo
+
+# The fast tier: every test that needs no long run
+test: setup
+	@$(BIN)/python -m pytest -m "not slow"
+
+# Format, lint, types, import layers and all tests with the slow ones
+check: setup
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+	@$(BIN)/python -m pytest
+
+# Rewrites the sources in the project's format
+format: setup
+	@$(BIN)/ruff format . && $(BIN)/ruff check --fix .
+
+# Removes what setup and the runs made
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache demo-output

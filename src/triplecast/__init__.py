@@ -1,0 +1,1 @@
+"""Publish/subscribe for RDF: standing queries matched exactly against every publication."""

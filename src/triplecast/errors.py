@@ -1,0 +1,97 @@
+"""Every error a caller can meet. Fields first; the message derives from them and says what to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+class TriplecastError(Exception):
+    """The root of all errors that Triplecast raises on purpose."""
+
+
+@dataclass
+class QuerySyntaxError(TriplecastError):
+    """A query that is not in its language's grammar."""
+
+    message: str
+    line: int
+    column: int
+    """Both count from 1."""
+    expected: tuple[str, ...]
+    source_line: str
+    name: str | None = None
+    """What the user calls the subscription (a path, an id), when known."""
+
+    def __str__(self) -> str:
+        where = f"{self.name}:" if self.name else "line "
+        wanted = f"\nexpected: {', '.join(self.expected)}" if self.expected else ""
+        caret = " " * (self.column - 1) + "^"
+        return f"{where}{self.line}:{self.column}: {self.message}\n  {self.source_line}\n  {caret}{wanted}"
+
+
+@dataclass
+class QueryRefused(TriplecastError):
+    """A query that is well formed but that Triplecast does not answer."""
+
+    construct: str
+    """The name of what is refused, e.g. ``SERVICE``."""
+    reason: str
+    mend: str
+    line: int | None = None
+    column: int | None = None
+    name: str | None = None
+
+    def __str__(self) -> str:
+        place = f"{self.line}:{self.column}: " if self.line is not None else ""
+        where = f"{self.name}: " if self.name else ""
+        return f"{where}{place}{self.construct} is refused: {self.reason}; {self.mend}"
+
+
+@dataclass
+class DocumentRejected(TriplecastError):
+    """A document, or a part of one, that cannot become a publication."""
+
+    stage: str
+    reason: str
+    mend: str
+    line: int | None = None
+    column: int | None = None
+
+    def __str__(self) -> str:
+        place = f"line {self.line}:{self.column}: " if self.line is not None else ""
+        return f"{self.stage}: {place}{self.reason}; {self.mend}"
+
+
+@dataclass
+class FolderLocked(TriplecastError):
+    """Another process writes to this folder."""
+
+    folder: str
+    holder: str
+    """Who holds it: process id, host and start time."""
+
+    def __str__(self) -> str:
+        return f"{self.folder} is in use by {self.holder}; stop that process or choose another folder"
+
+
+@dataclass
+class StorageFault(TriplecastError):
+    """A stored file is damaged, of an unknown format, or cannot be written."""
+
+    path: str
+    found: str
+    mend: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.found}; {self.mend}"
+
+
+@dataclass
+class InputError(TriplecastError):
+    """Something the user named cannot be used: a missing folder, an unknown option value, an id given twice."""
+
+    what: str
+    mend: str
+
+    def __str__(self) -> str:
+        return f"{self.what}; {self.mend}"

@@ -1,0 +1,267 @@
+"""The one algebra every language parses to (SPARQL 1.1 Query, section 18), as frozen values.
+
+Invariants: a blank node of a query is a `Variable` whose name starts with ``_:`` and is never projected by ``SELECT *``;
+prefixed and relative names are already resolved; language tags are lower case; `Path` stands only where a path cannot be
+written as triples (a lone IRI is a `TriplePattern`). A *template* is the same algebra with `Slot` in the place of constants.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from pyoxigraph import BlankNode, Literal, NamedNode
+
+Term: TypeAlias = NamedNode | BlankNode | Literal
+"""A term exactly as published or written: lexical form, datatype and (lower-case) language tag are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    name: str
+    """Without the question mark; ``_:b0`` for a blank node of the query."""
+
+    @property
+    def hidden(self) -> bool:
+        return self.name.startswith("_:")
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """The place of constant number `index` in a template."""
+
+    index: int
+
+
+Constant: TypeAlias = NamedNode | Literal | Slot
+Node: TypeAlias = Variable | NamedNode | Literal | Slot
+
+
+# ---- expressions (section 17) ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """A built-in operator: ``|| && ! = != < <= > >= + - * / u+ u-`` or ``in`` / ``not in`` (first argument against the others)."""
+
+    operator: str
+    arguments: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A built-in function by its upper-case keyword (``REGEX``, ``BOUND``, ``IF``, ``COALESCE`` …) or any other by its IRI."""
+
+    function: str
+    arguments: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Exists:
+    pattern: Pattern
+    negated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """``COUNT SUM MIN MAX AVG SAMPLE GROUP_CONCAT``; `argument` is None for ``COUNT(*)``. Only inside `Group.aggregates`."""
+
+    function: str
+    argument: Expression | None
+    distinct: bool
+    separator: str | None = None
+
+
+Expression: TypeAlias = Variable | NamedNode | Literal | Slot | Operation | Call | Exists
+
+
+# ---- property paths (section 9) ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Inverse:
+    path: PathExpression
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence:
+    steps: tuple[PathExpression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    choices: tuple[PathExpression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """``p*`` (0, many), ``p+`` (1, many), ``p?`` (0, one)."""
+
+    path: PathExpression
+    at_least: int
+    many: bool
+
+
+@dataclass(frozen=True, slots=True)
+class NegatedSet:
+    """``!(:a|^:b)``: forward and inverse predicates that are not allowed."""
+
+    forward: tuple[NamedNode | Slot, ...]
+    inverse: tuple[NamedNode | Slot, ...]
+
+
+PathExpression: TypeAlias = NamedNode | Slot | Inverse | Sequence | Alternative | Repeat | NegatedSet
+
+
+# ---- patterns ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class TriplePattern:
+    subject: Node
+    predicate: Node
+    object: Node
+
+
+@dataclass(frozen=True, slots=True)
+class PathPattern:
+    subject: Node
+    path: PathExpression
+    object: Node
+
+
+@dataclass(frozen=True, slots=True)
+class BasicPattern:
+    """A basic graph pattern; paths stand beside triples because adjacent ones join. Empty: one empty solution."""
+
+    triples: tuple[TriplePattern | PathPattern, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    left: Pattern
+    right: Pattern
+
+
+@dataclass(frozen=True, slots=True)
+class LeftJoin:
+    left: Pattern
+    right: Pattern
+    condition: Expression | None
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    condition: Expression
+    pattern: Pattern
+
+
+@dataclass(frozen=True, slots=True)
+class Union:
+    left: Pattern
+    right: Pattern
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    name: Variable | NamedNode | Slot
+    pattern: Pattern
+
+
+@dataclass(frozen=True, slots=True)
+class Extend:
+    """``BIND(expression AS variable)`` and ``SELECT (expression AS ?variable)``."""
+
+    pattern: Pattern
+    variable: Variable
+    expression: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Minus:
+    left: Pattern
+    right: Pattern
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """Rows align with `variables`; None is UNDEF."""
+
+    variables: tuple[Variable, ...]
+    rows: tuple[tuple[NamedNode | Literal | Slot | None, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """``GROUP BY`` `keys` (already variables: expressions are bound by an `Extend` below); each aggregate binds a variable.
+
+    Without keys there is exactly one group, also on no solutions. ``HAVING`` is a `Filter` above.
+    """
+
+    pattern: Pattern
+    keys: tuple[Variable, ...]
+    aggregates: tuple[tuple[Variable, Aggregate], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OrderBy:
+    """Conditions in order, each with True for descending."""
+
+    pattern: Pattern
+    conditions: tuple[tuple[Expression, bool], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    pattern: Pattern
+    variables: tuple[Variable, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Distinct:
+    pattern: Pattern
+
+
+@dataclass(frozen=True, slots=True)
+class Reduced:
+    pattern: Pattern
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    pattern: Pattern
+    offset: int
+    limit: int | None
+
+
+Pattern: TypeAlias = (
+    BasicPattern
+    | Join
+    | LeftJoin
+    | Filter
+    | Union
+    | Graph
+    | Extend
+    | Minus
+    | Values
+    | Group
+    | OrderBy
+    | Project
+    | Distinct
+    | Reduced
+    | Slice
+)
+"""A sub-select is a `Project` (or what wraps it) inside another pattern; its hidden variables are local to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A whole query. The modifiers (`Project`, `Distinct`, `OrderBy`, `Slice` …) are part of `pattern`."""
+
+    form: str
+    """``select``, ``ask`` or ``construct``."""
+    pattern: Pattern
+    variables: tuple[Variable, ...]
+    """Projected variables of a ``select`` in order, all visible variables of WHERE for a ``construct``, none for ``ask``."""
+    template: tuple[TriplePattern, ...] = ()
+    """The triples of a ``construct``; a blank node in it is a hidden variable that WHERE does not bind."""

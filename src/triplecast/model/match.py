@@ -1,0 +1,71 @@
+"""What matching a batch gives."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class Undecided:
+    """A pair whose budget ran out or whose evaluation failed: told, never silence (semantics 1.6)."""
+
+    publication: int
+    """Index into the batch."""
+    registration: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class MatchStats:
+    """Work counted while matching a batch."""
+
+    publications: int = 0
+    keys: int = 0
+    """Distinct index keys that the publications hit."""
+    touched: int = 0
+    """Structures looked at."""
+    joins: int = 0
+    """Structures joined."""
+    candidates: int = 0
+    """Pairs handed to the evaluator because the index alone could not decide them."""
+    verified: int = 0
+    """Of those, pairs that match."""
+    matches: int = 0
+    undecided: int = 0
+
+    def __add__(self, other: MatchStats) -> MatchStats:
+        return MatchStats(*(getattr(self, name) + getattr(other, name) for name in self.__slots__))
+
+
+@dataclass(frozen=True, slots=True)
+class MatchedBatch:
+    """Matches of a batch, sorted by (publication, registration); row i has bindings
+    ``bindings[bindings_offsets[i]:bindings_offsets[i + 1]]``: UTF-8 JSON, a list of objects from variable name to the
+    N-Triples form of its term, keys sorted, solutions in canonical order (semantics 1.4), no white space."""
+
+    publication: NDArray[np.int32]
+    registration: NDArray[np.int64]
+    bindings_offsets: NDArray[np.int64]
+    bindings: NDArray[np.uint8]
+    undecided: tuple[Undecided, ...] = ()
+    stats: MatchStats = field(default_factory=MatchStats)
+
+    def __len__(self) -> int:
+        return len(self.publication)
+
+    def bindings_of(self, row: int) -> bytes:
+        return self.bindings[self.bindings_offsets[row] : self.bindings_offsets[row + 1]].tobytes()
+
+
+def publication_key(graph: str, version: int, change: str = "added") -> str:
+    """The part of a notification id that all notifications of one publication version share: 32 hexadecimal digits."""
+    return hashlib.blake2b(f"{change}\n{version}\n{graph}".encode(), digest_size=16).hexdigest()
+
+
+def notification_id(graph: str, version: int, registration: int, change: str = "added") -> str:
+    """The one id for ever of (registration, graph, version, change) (semantics 9.6)."""
+    return f"{publication_key(graph, version, change)}-{registration}"
