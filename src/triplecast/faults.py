@@ -1,7 +1,7 @@
 """Named crash points: places where a test may kill this process as `kill -9` would.
 
-A point is armed by the environment variable ``TRIPLECAST_CRASH`` (``"journal.appended:3"``: the third time that this process
-reaches the point; the count is 1 when it is left out). An armed point appends its name to the file named by
+A point is armed by the environment variable ``TRIPLECAST_CRASH`` (``"journal.appended:3"``: the third time that this
+process reaches the point; 1 when the number is left out). An armed point appends its name to the file named by
 ``TRIPLECAST_CRASH_LOG``, so that a test can count its hits, and sends SIGKILL to its own process: no handler, no
 ``finally`` and no buffer runs after it. Unarmed, `reach` does nothing.
 """
@@ -28,7 +28,7 @@ POINTS = (
     "outbox.committed",
     "outbox.pruned",
 )
-"""Every name that `reach` is called with, in the order in which a document meets them."""
+"""Every name that `reach` is called with."""
 
 _armed, _, _count = os.environ.get("TRIPLECAST_CRASH", "").partition(":")
 _hits = count(1)
