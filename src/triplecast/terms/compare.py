@@ -1,0 +1,126 @@
+"""Comparison of two terms by value, and effective boolean values (semantics 3.3 to 3.7).
+
+A type error is a `ValueFault`; three-valued logic above it is the evaluator's. Families: numbers, booleans (false < true),
+strings (code points), dateTime, date, time, gYear, gYearMonth, yearMonthDuration, dayTimeDuration. Language-tagged strings
+have ``=`` and ``!=`` only. The two durations are two families: ``"P0M" = "PT0S"`` is false.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from operator import eq, ge, gt, le, lt, ne
+from types import MappingProxyType
+from typing import Any
+
+from pyoxigraph import Literal
+
+from triplecast.model.algebra import Term
+from triplecast.terms.temporal import ZONE_SPAN, Instant
+from triplecast.terms.values import (
+    INTEGER_BOUNDS,
+    NUMERIC_TYPES,
+    XSD_BOOLEAN,
+    Value,
+    ValueClass,
+    to_double,
+    to_single,
+    value_of,
+)
+
+
+class ValueFault(Exception):
+    """SPARQL's type error: the expression has no value."""
+
+
+COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = MappingProxyType(
+    {"=": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
+)
+_NUMBERS = (ValueClass.EXACT, ValueClass.FLOAT, ValueClass.DOUBLE)
+_UNORDERED = (ValueClass.IRI, ValueClass.BLANK, ValueClass.LANG, ValueClass.ILL)
+
+
+def compare(operator: str, left: Term, right: Term) -> bool:
+    """``left operator right`` for ``= != < <= > >=``; raises `ValueFault` for a type error."""
+    return compare_values(operator, value_of(left), value_of(right), left == right)
+
+
+def compare_values(operator: str, left: Value, right: Value, same: bool) -> bool:
+    """`compare` on values; `same` says whether the two terms are one term."""
+    holds = COMPARISONS[operator]
+    left_kind, right_kind = left.kind, right.kind
+    if left_kind in _NUMBERS and right_kind in _NUMBERS:
+        return holds(*promoted(left, right))
+    if left_kind == right_kind and left_kind not in _UNORDERED:
+        return holds(left.exact, right.exact)
+    if family(left_kind) == family(right_kind) and left_kind >= ValueClass.DATETIME:
+        return _compare_across_zones(holds, left, right)
+    if operator not in ("=", "!="):
+        raise ValueFault(f"{left_kind.name} and {right_kind.name} have no order")
+    if same:
+        return operator == "="
+    if ValueClass.ILL in (left_kind, right_kind) and min(left_kind, right_kind) >= ValueClass.ILL:
+        other = left_kind if right_kind == ValueClass.ILL else right_kind
+        if other != ValueClass.LANG:
+            raise ValueFault(
+                "an ill-typed or unrecognised literal equals only itself; against another literal it is an error"
+            )
+    return operator == "!="
+
+
+def family(kind: ValueClass) -> ValueClass:
+    """The class that stands for a family: EXACT for all numbers, the zoned class for dates and times."""
+    if kind in _NUMBERS:
+        return ValueClass.EXACT
+    if ValueClass.DATETIME <= kind <= ValueClass.GYEARMONTH_LOCAL:
+        return ValueClass(kind - (kind - ValueClass.DATETIME) % 2)
+    return kind
+
+
+def promoted(left: Value, right: Value) -> tuple[int | Decimal | float, int | Decimal | float]:
+    """Two numbers brought to one type: exact, else double if either is one, else float (through the nearest double)."""
+    first, second = left.exact, right.exact
+    assert isinstance(first, int | Decimal | float)
+    assert isinstance(second, int | Decimal | float)
+    if left.kind == right.kind:
+        return first, second
+    if ValueClass.DOUBLE in (left.kind, right.kind):
+        return as_double(first), as_double(second)
+    return to_single(as_double(first)), to_single(as_double(second))
+
+
+def as_double(number: int | Decimal | float) -> float:
+    return number if isinstance(number, float) else to_double(number)
+
+
+def effective_boolean(term: Term) -> bool:
+    """SPARQL 17.2.2: booleans, numbers (zero and NaN are false), strings with or without tag (empty is false).
+
+    An ill-typed number or boolean is false; anything else raises `ValueFault`.
+    """
+    kind, exact = value_of(term)
+    if kind == ValueClass.BOOLEAN or kind == ValueClass.STRING:
+        return bool(exact)
+    if kind in _NUMBERS:
+        return bool(exact) and exact == exact
+    if kind == ValueClass.LANG:
+        return isinstance(term, Literal) and term.value != ""
+    if kind == ValueClass.ILL and isinstance(term, Literal) and has_boolean_value(term.datatype.value):
+        return False
+    raise ValueFault(f"{term} has no boolean value")
+
+
+def has_boolean_value(datatype: str) -> bool:
+    """Whether ill-typed literals of this datatype count as false."""
+    return datatype == XSD_BOOLEAN or datatype in NUMERIC_TYPES or datatype in INTEGER_BOUNDS
+
+
+def _compare_across_zones(holds: Callable[[Any, Any], bool], left: Value, right: Value) -> bool:
+    """One has a zone, the other none: decided only when it is so for every zone (XSD 1.1 part 2, 3.3.7)."""
+    assert isinstance(left.exact, Instant)
+    assert isinstance(right.exact, Instant)
+    if left.exact < right.exact.shifted(-ZONE_SPAN):
+        return holds(0, 1)
+    if left.exact > right.exact.shifted(ZONE_SPAN):
+        return holds(1, 0)
+    raise ValueFault("a time with a zone and one without are less than 14 hours apart")

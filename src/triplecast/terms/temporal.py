@@ -1,0 +1,159 @@
+"""Instants of the XSD date and time types: exact, as far as the text is.
+
+An `Instant` is a floor in milliseconds since 1970-01-01T00:00:00Z and the digits that follow it, without trailing zeros; so
+instants order as plain tuples, whatever the number of fractional digits. Text without a zone is read as if it were UTC
+and flagged. Source: XML Schema 1.1 Part 2, sections 3.3.7 to 3.3.15; year 0000 is 1 BC, 24:00:00 the next day's start.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+MILLISECONDS_A_DAY = 86_400_000
+MINUTE = 60_000
+ZONE_SPAN = 14 * 60 * MINUTE
+"""A zone is at most 14 hours from UTC: the width of XSD's order between zoned and zoneless values."""
+LONGEST_YEAR = 18
+"""Digits of a year; longer ones are treated as outside the lexical space."""
+
+_ZONE = r"(Z|[+-](?:(?:0[0-9]|1[0-3]):[0-5][0-9]|14:00))?"
+_YEAR = r"(-?(?:[1-9][0-9]{3,}|0[0-9]{3}))"
+_TIME = r"(?:([01][0-9]|2[0-3]):([0-5][0-9]):([0-5][0-9])(?:\.([0-9]+))?|24:00:00(?:\.0+)?)"
+_DATETIME = re.compile(rf"{_YEAR}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T{_TIME}{_ZONE}")
+_DATE = re.compile(rf"{_YEAR}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01]){_ZONE}")
+_ONLY_TIME = re.compile(rf"{_TIME}{_ZONE}")
+_GYEAR = re.compile(rf"{_YEAR}{_ZONE}")
+_GYEARMONTH = re.compile(rf"{_YEAR}-(0[1-9]|1[0-2]){_ZONE}")
+
+
+class Instant(NamedTuple):
+    milliseconds: int
+    """Floor of the instant, zone applied."""
+    finer: str
+    """Decimal digits below the millisecond, no trailing zeros."""
+
+    def shifted(self, milliseconds: int) -> Instant:
+        return Instant(self.milliseconds + milliseconds, self.finer)
+
+
+class Clock(NamedTuple):
+    """The written fields of a dateTime, for YEAR(), HOURS() and their like."""
+
+    year: int
+    month: int
+    day: int
+    hours: int
+    minutes: int
+    seconds: str
+    """As written, e.g. ``05.250``."""
+    zone: str | None
+
+
+def read_datetime(text: str) -> tuple[Instant, bool] | None:
+    """(instant, zoned) of an xsd:dateTime, None outside the lexical space."""
+    match = _DATETIME.fullmatch(text)
+    if match is None:
+        return None
+    year, month, day, hour, minute, second, fraction, zone = match.groups()
+    days = _days(year, int(month), int(day))
+    if days is None:
+        return None
+    start = days * MILLISECONDS_A_DAY - _offset(zone)
+    if hour is None:
+        return Instant(start + MILLISECONDS_A_DAY, ""), zone is not None
+    return _within_day(start, hour, minute, second, fraction), zone is not None
+
+
+def read_date(text: str) -> tuple[Instant, bool] | None:
+    """(start of the day, zoned) of an xsd:date."""
+    match = _DATE.fullmatch(text)
+    if match is None:
+        return None
+    year, month, day, zone = match.groups()
+    return _start(_days(year, int(month), int(day)), zone)
+
+
+def read_time(text: str) -> tuple[Instant, bool] | None:
+    """(instant on the reference day 1970-01-01, zoned) of an xsd:time; 24:00:00 is 00:00:00."""
+    match = _ONLY_TIME.fullmatch(text)
+    if match is None:
+        return None
+    hour, minute, second, fraction, zone = match.groups()
+    start = -_offset(zone)
+    if hour is None:
+        return Instant(start, ""), zone is not None
+    return _within_day(start, hour, minute, second, fraction), zone is not None
+
+
+def read_year(text: str) -> tuple[Instant, bool] | None:
+    """(start of the year, zoned) of an xsd:gYear."""
+    match = _GYEAR.fullmatch(text)
+    return None if match is None else _start(_days(match[1], 1, 1), match[2])
+
+
+def read_year_month(text: str) -> tuple[Instant, bool] | None:
+    """(start of the month, zoned) of an xsd:gYearMonth."""
+    match = _GYEARMONTH.fullmatch(text)
+    return None if match is None else _start(_days(match[1], int(match[2]), 1), match[3])
+
+
+def read_clock(text: str) -> Clock | None:
+    """The fields of an xsd:dateTime, None when it is ill-typed. 24:00:00 shows as the start of the next day."""
+    match = _DATETIME.fullmatch(text)
+    if match is None:
+        return None
+    year, month, day, hour, minute, second, fraction, zone = match.groups()
+    days = _days(year, int(month), int(day))
+    if days is None:
+        return None
+    if hour is None:
+        return Clock(*civil(days + 1), 0, 0, "00", zone)
+    return Clock(
+        int(year), int(month), int(day), int(hour), int(minute), second + (f".{fraction}" if fraction else ""), zone
+    )
+
+
+def days_since_epoch(year: int, month: int, day: int) -> int:
+    """Days from 1970-01-01 in the proleptic Gregorian calendar (Howard Hinnant, "chrono-compatible date algorithms")."""
+    shifted = year - (month <= 2)
+    era, year_of_era = divmod(shifted, 400)
+    day_of_year = (153 * (month + (-3 if month > 2 else 9)) + 2) // 5 + day - 1
+    return era * 146_097 + year_of_era * 365 + year_of_era // 4 - year_of_era // 100 + day_of_year - 719_468
+
+
+def civil(days: int) -> tuple[int, int, int]:
+    """(year, month, day): the inverse of `days_since_epoch`."""
+    era, day_of_era = divmod(days + 719_468, 146_097)
+    year_of_era = (day_of_era - day_of_era // 1_460 + day_of_era // 36_524 - day_of_era // 146_096) // 365
+    day_of_year = day_of_era - (365 * year_of_era + year_of_era // 4 - year_of_era // 100)
+    shifted_month = (5 * day_of_year + 2) // 153
+    day = day_of_year - (153 * shifted_month + 2) // 5 + 1
+    month = shifted_month + (3 if shifted_month < 10 else -9)
+    return year_of_era + era * 400 + (month <= 2), month, day
+
+
+def _days(year: str, month: int, day: int) -> int | None:
+    if len(year) > LONGEST_YEAR:
+        return None
+    number = int(year)
+    leap = number % 4 == 0 and (number % 100 != 0 or number % 400 == 0)
+    longest = 28 + leap if month == 2 else 30 if month in (4, 6, 9, 11) else 31
+    return days_since_epoch(number, month, day) if day <= longest else None
+
+
+def _offset(zone: str | None) -> int:
+    if zone is None or zone == "Z":
+        return 0
+    minutes = int(zone[1:3]) * 60 + int(zone[4:6])
+    return (minutes if zone[0] == "+" else -minutes) * MINUTE
+
+
+def _start(days: int | None, zone: str | None) -> tuple[Instant, bool] | None:
+    return None if days is None else (Instant(days * MILLISECONDS_A_DAY - _offset(zone), ""), zone is not None)
+
+
+def _within_day(start: int, hour: str, minute: str, second: str, fraction: str | None) -> Instant:
+    digits = (fraction or "").ljust(3, "0")
+    milliseconds = ((int(hour) * 60 + int(minute)) * 60 + int(second)) * 1000 + int(digits[:3])
+    return Instant(start + milliseconds, digits[3:].rstrip("0"))
