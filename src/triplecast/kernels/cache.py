@@ -1,0 +1,70 @@
+"""Where compiled kernels are kept between processes.
+
+numba's own cache notices an edit only in the module of the cached function, not in a module that this one calls: it would
+run the old machine code. So the folder's name carries a hash of *all* kernel sources, and of whatever else decides the
+machine code. Driver and workers compute the same name and share the folder.
+
+numba loads its cache by pickle: a folder that another user could write to is never used.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+
+def source_digest(folder: Path, made_with: Iterable[str]) -> str:
+    """16 hexadecimal digits over every ``*.py`` of `folder` (name and bytes, in name order) and the strings `made_with`."""
+    digest = hashlib.blake2b(digest_size=8)
+    for part in made_with:
+        digest.update(f"{part}\0".encode())
+    for path in sorted(folder.glob("*.py")):
+        digest.update(f"{path.name}\0{path.stat().st_size}\0".encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def choose_folder(name: str, environment: Mapping[str, str], home: Path, temporary: Path) -> Path:
+    """The first usable parent's folder `name`, made if it was missing.
+
+    Parents in order: ``TRIPLECAST_CACHE``; ``XDG_CACHE_HOME/triplecast`` (only when absolute, as the XDG specification
+    asks); ``~/.cache/triplecast``; a folder of this user in `temporary`; a fresh temporary folder, which always works but
+    is not shared.
+    """
+    parents = [temporary / f"triplecast-{_user_number()}"]
+    if home.is_absolute():
+        parents.insert(0, home / ".cache" / "triplecast")
+    if os.path.isabs(environment.get("XDG_CACHE_HOME", "")):
+        parents.insert(0, Path(environment["XDG_CACHE_HOME"]) / "triplecast")
+    if environment.get("TRIPLECAST_CACHE"):
+        parents.insert(0, Path(environment["TRIPLECAST_CACHE"]).absolute())
+    for parent in parents:
+        if _is_usable(parent / name, open_to_all=temporary):
+            return parent / name
+    return Path(tempfile.mkdtemp(prefix="triplecast-", dir=temporary)) / name
+
+
+def _is_usable(folder: Path, open_to_all: Path) -> bool:
+    """Makes `folder`; true if a file can be made in it and no other user can write to it.
+
+    Below `open_to_all`, where anyone may have made the parent before us, the parent has to be ours alone as well.
+    """
+    try:
+        folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
+        private = (folder, folder.parent) if folder.parent.parent == open_to_all else (folder,)
+        for path in private:
+            status = path.lstat()
+            if hasattr(os, "getuid") and (status.st_uid != os.getuid() or status.st_mode & 0o022):
+                return False
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False
+
+
+def _user_number() -> int:
+    return os.getuid() if hasattr(os, "getuid") else 0
