@@ -1,0 +1,130 @@
+"""The sandbox's child: run by its path (so that the package around it is not loaded) with the arguments
+`function memory answer parent`; PYTHONPATH is the parent's whole search path.
+
+It imports the function first and gives up its rights then: no new file or socket can be opened any more, by Python
+or by native code (a limit of no file descriptors), no core is dumped, memory is bounded, and it dies with its parent.
+So a function's module imports whatever it may need when it is imported itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import sys
+from collections.abc import Callable
+from typing import BinaryIO
+
+Function = Callable[[bytes], bytes]
+
+_HEADER_SIZE = 9
+_JOINED = 1 << 16
+"""Bytes up to which header and answer are joined into one write."""
+
+
+def _header(kind: bytes, length: int) -> bytes:
+    return kind + length.to_bytes(8, "little")
+
+
+def take_pipes() -> tuple[BinaryIO, int]:
+    """The pipes to the parent under numbers of their own; 0 and 1 become the null device, so that prints go nowhere."""
+    requests = os.fdopen(os.dup(0), "rb", buffering=1 << 18)
+    answers = os.dup(1)
+    null = os.open(os.devnull, os.O_RDWR)
+    os.dup2(null, 0)
+    os.dup2(null, 1)
+    os.close(null)
+    return requests, answers
+
+
+def die_with(parent: int) -> None:
+    """Asks the kernel (Linux) for SIGKILL at the parent's death; elsewhere the end of the request pipe must do."""
+    if sys.platform == "linux":
+        import ctypes
+
+        pr_set_pdeathsig, sigkill = 1, 9
+        with contextlib.suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(pr_set_pdeathsig, sigkill, 0, 0, 0)
+        if os.getppid() != parent:
+            os._exit(3)
+
+
+def limit_resources(memory: int) -> None:
+    """Bounds memory above today's use, forbids cores and new file descriptors, where the system knows such limits."""
+    try:
+        import resource
+    except ImportError:
+        return
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    with contextlib.suppress(OSError, ValueError):
+        with open("/proc/self/statm", "rb") as statm:
+            used = int(statm.read().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (used + memory, used + memory))
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (0, 0))
+
+
+def call(function: Function, request: bytes, longest: int) -> tuple[bytes, bytes]:
+    """Kind and payload of the answer frame. This is the one place where any exception is an answer."""
+    try:
+        answer = function(request)
+        if type(answer) is not bytes:
+            return b"E", f"the function gave {type(answer).__name__}, not bytes".encode()
+    except MemoryError:
+        return b"M", b"MemoryError"
+    except BaseException as error:
+        return b"E", f"{type(error).__name__}: {error}"[:2000].encode("utf-8", "replace")
+    if len(answer) > longest:
+        return b"S", f"the answer has {len(answer)} bytes, {longest} are allowed".encode()
+    return b"A", answer
+
+
+def write(pipe: int, kind: bytes, payload: bytes) -> None:
+    header = _header(kind, len(payload))
+    if len(payload) <= _JOINED:
+        header, payload = header + payload, b""
+    for part in (header, payload):
+        view = memoryview(part)
+        while view:
+            view = view[os.write(pipe, view) :]
+
+
+def serve(function: Function, requests: BinaryIO, answers: int, longest: int) -> None:
+    """Answers requests in order until the pipe ends. A request that does not fit into memory ends the child."""
+    while True:
+        header = requests.read(_HEADER_SIZE)
+        if len(header) < _HEADER_SIZE:
+            return
+        length = int.from_bytes(header[1:], "little")
+        try:
+            request = requests.read(length)
+        except MemoryError:
+            write(answers, b"M", b"the request does not fit into memory")
+            return
+        if len(request) < length:
+            return
+        kind, payload = call(function, request, longest)
+        del request
+        write(answers, kind, payload)
+
+
+def main(arguments: list[str]) -> int:
+    name, memory, longest, parent = arguments
+    requests, answers = take_pipes()
+    die_with(int(parent))
+    module, _, attribute = name.partition(":")
+    try:
+        function: Function = getattr(importlib.import_module(module), attribute)
+    except BaseException as error:
+        write(answers, b"E", f"{type(error).__name__}: {error}"[:2000].encode("utf-8", "replace"))
+        return 2
+    limit_resources(int(memory))
+    write(answers, b"R", b"")
+    serve(function, requests, answers, int(longest))
+    return 0
+
+
+if __name__ == "__main__":
+    status = main(sys.argv[1:])
+    os._exit(status)

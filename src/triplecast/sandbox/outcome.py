@@ -1,0 +1,26 @@
+"""What a sandbox may use, and how a request can fail."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one request may use. Where the system has no resource limits (`memory`) the rest still holds."""
+
+    seconds: float
+    """Wall time from the moment the child begins the request."""
+    memory: int
+    """Bytes of address space above what the child uses once its function is imported."""
+    answer: int
+    """Bytes of the answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A request that has no answer."""
+
+    kind: str
+    """``timeout``, ``memory``, ``crash``, ``error`` (the function raised) or ``size`` (the answer is too long)."""
+    detail: str

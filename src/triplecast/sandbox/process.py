@@ -1,0 +1,236 @@
+"""One child process and the conversation with it: requests go in while answers come out, so neither can block."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from triplecast.sandbox.frames import ANSWER, ERROR, HEADER, MEMORY, READY, REQUEST, SIZE, BrokenFrame, FrameReader
+from triplecast.sandbox.outcome import Failure, Limits
+
+_START_SECONDS = 120.0
+"""For the import of the child's function, on a busy machine."""
+_END_SECONDS = 1.0
+"""For a child that closed its pipes to end by itself."""
+_CHUNK = 1 << 20
+_LONGEST_DETAIL = 1 << 14
+_SCRIPT = Path(__file__).with_name("child.py")
+_ENVIRONMENT = ("PATH", "HOME", "LANG", "TZ", "TMPDIR", "SYSTEMROOT")
+"""What a child inherits of the environment, beside LC_*, LD_* and DYLD_*: secrets stay with the parent."""
+_KINDS = {ERROR: "error", MEMORY: "memory", SIZE: "size"}
+
+Outcome = bytes | Failure
+Clock = Callable[[], float]
+
+
+class ChildLost(Exception):
+    """The child died, overran its time or broke the protocol; `failure` tells how."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.detail)
+        self.failure = failure
+
+
+class Child:
+    """A running child, ready for requests. Raises RuntimeError when it cannot be started."""
+
+    def __init__(self, function: str, limits: Limits, clock: Clock = time.monotonic) -> None:
+        self._limits = limits
+        self._clock = clock
+        self._stderr = b""
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", str(_SCRIPT), function, str(limits.memory), str(limits.answer), str(os.getpid())],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            env=_environment(),
+            process_group=0,
+        )
+        assert self._process.stdin
+        assert self._process.stdout
+        assert self._process.stderr
+        self._in = self._process.stdin.fileno()
+        self._out = self._process.stdout.fileno()
+        self._err = self._process.stderr.fileno()
+        os.set_blocking(self._in, False)
+        os.set_blocking(self._err, False)
+        for pipe in (self._in, self._out):
+            _widen(pipe)
+        self._reader = FrameReader(max(limits.answer, _LONGEST_DETAIL))
+        self._await_ready(function)
+
+    @property
+    def alive(self) -> bool:
+        return self._process.poll() is None
+
+    def ask(self, requests: Sequence[bytes], answered: Callable[[Outcome], None]) -> None:
+        """Calls `answered` once per request, in order. Raises ChildLost at the request that the child did not survive.
+
+        A child that reported ``memory`` has no sure footing any more: it is lost at that request.
+        """
+        feed = _Feed(requests)
+        done = 0
+
+        def take(kind: bytes, payload: bytes) -> None:
+            nonlocal done
+            if kind == MEMORY:
+                raise ChildLost(Failure("memory", payload.decode("utf-8", "replace")))
+            if kind == READY or done == len(requests):
+                raise BrokenFrame(f"an answer too many, of kind {kind!r}")
+            done += 1
+            answered(payload if kind == ANSWER else Failure(_KINDS[kind], payload.decode("utf-8", "replace")))
+
+        self._converse(feed, take, lambda: done == len(requests), self._limits.seconds)
+
+    def kill(self) -> None:
+        """Ends the child and whatever it started, whatever they do. Idempotent."""
+        if self._process.returncode is None:  # not reaped yet: its number, which is its group's, is still its own
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.kill()
+            self._process.wait()
+        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
+            if stream:
+                stream.close()
+
+    def _await_ready(self, function: str) -> None:
+        ready = False
+
+        def take(kind: bytes, payload: bytes) -> None:
+            nonlocal ready
+            if kind != READY:
+                raise ChildLost(Failure("error", payload.decode("utf-8", "replace")))
+            ready = True
+
+        try:
+            self._converse(_Feed(()), take, lambda: ready, _START_SECONDS)
+        except ChildLost as error:
+            self.kill()
+            raise RuntimeError(f"the sandbox's child for {function} did not start: {error.failure.detail}") from None
+        except BaseException:
+            self.kill()
+            raise
+
+    def _converse(
+        self, feed: _Feed, take: Callable[[bytes, bytes], None], done: Callable[[], bool], seconds: float
+    ) -> None:
+        """Writes and reads until `done`. The deadline runs from the last byte that moved either way: an answer's arrival
+        is the moment the child begins the next request."""
+        poll = select.poll()
+        poll.register(self._out, select.POLLIN)
+        poll.register(self._err, select.POLLIN)
+        if feed:
+            poll.register(self._in, select.POLLOUT)
+        deadline = self._clock() + seconds
+        while not done():
+            events = poll.poll(max(0.0, deadline - self._clock()) * 1000)
+            if not events and self._clock() >= deadline:
+                raise ChildLost(Failure("timeout", f"no answer within {seconds:g} s"))
+            for pipe, _ in events:
+                if pipe == self._err:
+                    self._drain_stderr(poll)
+                    continue
+                if pipe == self._in:
+                    self._write(feed, poll)
+                else:
+                    self._read(take)
+                deadline = self._clock() + seconds
+
+    def _write(self, feed: _Feed, poll: select.poll) -> None:
+        try:
+            feed.advance(os.write(self._in, feed.chunk()))
+        except BlockingIOError:
+            return
+        except BrokenPipeError:
+            poll.unregister(self._in)  # what the child still answered is read first; then its end is met
+            return
+        if not feed:
+            poll.unregister(self._in)
+
+    def _read(self, take: Callable[[bytes, bytes], None]) -> None:
+        chunk = os.read(self._out, _CHUNK)
+        if not chunk:
+            raise ChildLost(self._how_it_ended())
+        try:
+            for kind, payload in self._reader.feed(chunk):
+                take(kind, payload)
+        except BrokenFrame as error:
+            raise ChildLost(Failure("crash", f"the child broke the protocol: {error}")) from None
+
+    def _drain_stderr(self, poll: select.poll | None) -> None:
+        try:
+            chunk = os.read(self._err, 1 << 16)
+        except BlockingIOError:
+            return
+        if not chunk and poll:
+            poll.unregister(self._err)
+        self._stderr = (self._stderr + chunk)[-4096:]
+
+    def _how_it_ended(self) -> Failure:
+        try:
+            status = self._process.wait(_END_SECONDS)
+        except subprocess.TimeoutExpired:
+            return Failure("crash", "the child closed its pipes")
+        self._drain_stderr(None)
+        if status < 0:
+            number = -status
+            name = signal.Signals(number).name if number in set(signal.Signals) else str(number)
+            if b"memory allocation of" in self._stderr:  # how Rust's allocator says goodbye before it aborts
+                return Failure("memory", "native code could not allocate memory")
+            return Failure("crash", f"the child was ended by signal {name}")
+        return Failure("crash", f"the child ended with status {status}")
+
+
+class _Feed:
+    """The bytes still to be written: small frames are joined, big ones go as they are; false when all is written."""
+
+    def __init__(self, requests: Sequence[bytes]) -> None:
+        self._requests = requests
+        self._next = 0
+        self._view = memoryview(b"")
+
+    def __bool__(self) -> bool:
+        return len(self._view) > 0 or self._next < len(self._requests)
+
+    def chunk(self) -> memoryview:
+        if not self._view:
+            parts: list[bytes] = []
+            size = 0
+            while self._next < len(self._requests) and size < _CHUNK:
+                request = self._requests[self._next]
+                parts += (HEADER.pack(REQUEST, len(request)), request)
+                size += len(request) + HEADER.size
+                self._next += 1
+            self._view = memoryview(b"".join(parts))
+        return self._view
+
+    def advance(self, written: int) -> None:
+        self._view = self._view[written:]
+
+
+def _environment() -> dict[str, str]:
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name in _ENVIRONMENT or name.startswith(("LC_", "LD_", "DYLD_", "PYTHON"))
+    }
+    return kept | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+
+
+def _widen(pipe: int) -> None:
+    """A pipe of 1 MB where the system lets us (Linux): fewer turns per megabyte."""
+    if sys.platform == "linux":
+        import fcntl
+
+        try:
+            fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _CHUNK)
+        except OSError:
+            return

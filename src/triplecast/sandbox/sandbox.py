@@ -1,0 +1,86 @@
+"""Requests through a function in a child that may be killed, and what happens to those it does not survive."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from types import TracebackType
+
+from triplecast.sandbox.outcome import Failure, Limits
+from triplecast.sandbox.process import Child, ChildLost, Clock, Outcome
+
+
+class Sandbox:
+    """A function bytes → bytes (``package.module:name``) in one child process; used by any thread, one at a time.
+
+    The child starts at the first request and stays between calls. Raises RuntimeError when it cannot import the function.
+    """
+
+    def __init__(self, function: str, limits: Limits, clock: Clock = time.monotonic) -> None:
+        self.function = function
+        self.limits = limits
+        self.started = 0
+        """Children started so far."""
+        self._clock = clock
+        self._child: Child | None = None
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> Sandbox:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def map(self, requests: Sequence[bytes]) -> list[bytes | Failure]:
+        """One outcome per request, in order.
+
+        The request that a child did not survive (death, time, memory) may be a victim of its neighbours: it is asked
+        once more, alone, in a fresh child, and what that gives is its outcome. What was answered is never asked again;
+        what stood behind goes on in the next child. An exception or too long an answer harms no child and is final.
+        """
+        outcomes: list[Outcome] = []
+        with self._lock:
+            try:
+                while len(outcomes) < len(requests):
+                    if self._ask(requests[len(outcomes) :] if outcomes else requests, outcomes) is not None:
+                        self._ask_alone(requests[len(outcomes)], outcomes)
+            except BaseException:  # an interrupt in the middle: nobody knows what is in the pipes
+                self._discard()
+                raise
+        return outcomes
+
+    def close(self) -> None:
+        """Ends the child. A later `map` starts another."""
+        with self._lock:
+            self._discard()
+
+    def _ask_alone(self, request: bytes, outcomes: list[Outcome]) -> None:
+        failure = self._ask([request], outcomes)
+        if failure is not None:
+            outcomes.append(failure)
+
+    def _ask(self, requests: Sequence[bytes], outcomes: list[Outcome]) -> Failure | None:
+        """Appends outcomes; the failure of the first request that lost the child, if one did."""
+        child = self._living_child()
+        try:
+            child.ask(requests, outcomes.append)
+        except ChildLost as error:
+            self._discard()
+            return error.failure
+        return None
+
+    def _living_child(self) -> Child:
+        if self._child is not None and not self._child.alive:
+            self._discard()
+        if self._child is None:
+            self._child = Child(self.function, self.limits, self._clock)
+            self.started += 1
+        return self._child
+
+    def _discard(self) -> None:
+        if self._child is not None:
+            self._child.kill()
+            self._child = None

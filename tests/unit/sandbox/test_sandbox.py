@@ -1,0 +1,187 @@
+"""Every fault a parser can have ends as one Failure; neighbours are answered once, in order."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from triplecast.sandbox import Failure, Limits, Sandbox
+
+MEGABYTE = 1 << 20
+HERE = Path(__file__).parent
+
+
+@pytest.fixture(autouse=True)
+def faults_on_the_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(HERE))
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    sys.path.insert(0, str(HERE))
+    try:
+        with Sandbox(
+            "faulty_functions:misbehave", Limits(seconds=0.4, memory=128 * MEGABYTE, answer=4 * MEGABYTE)
+        ) as it:
+            yield it
+    finally:
+        sys.path.remove(str(HERE))
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind", "children", "word"),
+    [
+        (b"abort", "crash", 2, "SIGABRT"),
+        (b"kill", "crash", 2, "SIGKILL"),
+        (b"os_exit", "crash", 2, "status 7"),
+        (b"close", "crash", 2, "closed its pipes"),
+        (b"loop", "timeout", 2, "0.4 s"),
+        (b"sleep", "timeout", 2, "0.4 s"),
+        (b"stop", "timeout", 2, "0.4 s"),
+        (b"fork", "timeout", 2, "0.4 s"),
+        (b"allocate", "memory", 2, "MemoryError"),
+        (b"allocate_native", "memory", 2, "native"),
+        (b"recurse", "error", 0, "RecursionError"),
+        (b"raise", "error", 0, "ValueError: on purpose"),
+        (b"sys_exit", "error", 0, "SystemExit: 7"),
+        (b"text", "error", 0, "not bytes"),
+        (b"huge 5000000", "size", 0, "5000000"),
+        (b"open", "error", 0, "Too many open files"),
+        (b"connect", "error", 0, "Too many open files"),
+    ],
+)
+def test_a_fault_is_one_failure(sandbox: Sandbox, fault: bytes, kind: str, children: int, word: str) -> None:
+    sandbox.map([b"warm"])
+    before = sandbox.started
+    first, failure, *rest = sandbox.map([b"abc", fault, b"def", b"ghi"])
+    assert (first, rest) == (b"cba", [b"fed", b"ihg"])
+    assert isinstance(failure, Failure)
+    assert failure.kind == kind
+    assert word in failure.detail
+    assert sandbox.started - before == children
+
+
+def test_only_the_guilty_fail_among_many(sandbox: Sandbox) -> None:
+    requests = [b"abort" if i % 50 == 7 else b"request %d" % i for i in range(200)]
+    outcomes = sandbox.map(requests)
+    for request, outcome in zip(requests, outcomes, strict=True):
+        assert isinstance(outcome, Failure) if request == b"abort" else outcome == request[::-1]
+
+
+def test_prints_do_not_disturb_the_frames(sandbox: Sandbox) -> None:
+    assert sandbox.map([b"print", b"ab"]) == [b"printed", b"ba"]
+
+
+def test_answers_are_never_asked_again() -> None:
+    with Sandbox("faulty_functions:misbehave", Limits(5, 128 * MEGABYTE, MEGABYTE)) as sandbox:
+        before, failure, after = sandbox.map([b"pid", b"abort", b"pid"])
+    assert isinstance(failure, Failure)
+    assert before != after
+    assert sandbox.started == 3
+
+
+def test_an_innocent_victim_is_answered(tmp_path: Path) -> None:
+    """A leak of its neighbours kills the request: alone in a fresh child it succeeds."""
+    (tmp_path / "leak.py").write_text(
+        "held = []\ndef grow(request):\n    held.append(bytearray(40 << 20))\n    return b'%d' % len(held)\n"
+    )
+    sys.path.insert(0, str(tmp_path))
+    try:
+        with Sandbox("leak:grow", Limits(5, 100 * MEGABYTE, MEGABYTE)) as sandbox:
+            outcomes = sandbox.map([b""] * 7)
+    finally:
+        sys.path.remove(str(tmp_path))
+    assert outcomes == [b"1", b"2", b"1", b"2", b"1", b"2", b"1"]
+
+
+def test_both_pipes_full_at_once() -> None:
+    with Sandbox("faulty_functions:echo", Limits(20, 256 * MEGABYTE, 32 * MEGABYTE)) as sandbox:
+        requests = [bytes([i]) * (5 * MEGABYTE) for i in range(8)] + [b"%d" % i for i in range(5000)]
+        assert sandbox.map(requests) == requests
+
+
+def test_a_child_that_died_between_calls_is_replaced(sandbox: Sandbox) -> None:
+    (pid,) = sandbox.map([b"pid"])
+    assert isinstance(pid, bytes)
+    os.kill(int(pid), signal.SIGKILL)
+    deadline = time.monotonic() + 5
+    while Path(f"/proc/{int(pid)}/cmdline").exists() and Path(f"/proc/{int(pid)}/cmdline").read_bytes():
+        assert time.monotonic() < deadline
+    assert sandbox.map([b"ab"]) == [b"ba"]
+
+
+def test_threads_take_turns(sandbox: Sandbox) -> None:
+    outcomes: dict[int, list[bytes | Failure]] = {}
+
+    def ask(number: int) -> None:
+        outcomes[number] = sandbox.map([b"%d-%d" % (number, i) for i in range(300)])
+
+    threads = [threading.Thread(target=ask, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert outcomes == {n: [(b"%d-%d" % (n, i))[::-1] for i in range(300)] for n in range(4)}
+
+
+def test_no_request_starts_no_child() -> None:
+    with Sandbox("faulty_functions:echo", Limits(1, MEGABYTE, MEGABYTE)) as sandbox:
+        assert sandbox.map([]) == []
+        assert sandbox.started == 0
+
+
+@pytest.mark.parametrize("function", ["faulty_functions:absent", "no_such_module:echo"])
+def test_a_function_that_cannot_be_imported_is_named(function: str) -> None:
+    with Sandbox(function, Limits(1, MEGABYTE, MEGABYTE)) as sandbox, pytest.raises(RuntimeError, match=function):
+        sandbox.map([b""])
+
+
+def test_secrets_of_the_environment_stay_with_the_parent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOME_SECRET", "secret")
+    with Sandbox("faulty_functions:misbehave", Limits(5, 64 * MEGABYTE, MEGABYTE)) as sandbox:
+        (names,) = sandbox.map([b"environment"])
+    assert isinstance(names, bytes)
+    assert b"SOME_SECRET" not in names.split(b"\n")
+    assert b"PYTHONPATH" in names.split(b"\n")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a child of its parent's death")
+def test_a_looping_child_dies_with_its_parent() -> None:
+    parent = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            "import sys, threading, time\n"
+            "from triplecast.sandbox import Limits, Sandbox\n"
+            "s = Sandbox('faulty_functions:misbehave', Limits(60, 64 << 20, 1 << 20))\n"
+            "print(s.map([b'pid'])[0].decode(), flush=True)\n"
+            "s.map([b'loop'])\n",
+        ],
+        stdout=subprocess.PIPE,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+    )
+    assert parent.stdout
+    child = int(parent.stdout.readline())
+    parent.kill()
+    parent.wait()
+    parent.stdout.close()
+    deadline = time.monotonic() + 5
+    while Path(f"/proc/{child}").exists() and "\nState:\tZ" not in Path(f"/proc/{child}/status").read_text():
+        assert time.monotonic() < deadline, "the orphan still runs"
+        time.sleep(0.01)
+
+
+def test_the_import_of_a_sandbox_is_light() -> None:
+    code = (
+        "import sys, triplecast.sandbox; print(sorted({'numba', 'numpy', 'pyspark', 'pyoxigraph'} & set(sys.modules)))"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True).stdout
+    assert shown == "[]\n"
