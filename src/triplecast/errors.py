@@ -86,6 +86,10 @@ class StorageFault(TriplecastError):
         return f"{self.path}: {self.found}; {self.mend}"
 
 
+class StorageFull(StorageFault):
+    """There is no space to write; nothing was acknowledged, and the same call works once there is space."""
+
+
 @dataclass
 class InputError(TriplecastError):
     """Something the user named cannot be used: a missing folder, an unknown option value, an id given twice."""

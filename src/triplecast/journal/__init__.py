@@ -1,0 +1,16 @@
+"""The journal: the one durable, total order of everything that changes an answer."""
+
+from triplecast.journal.journal import Acceptance, Accepted, Clock, Journal, system_clock
+from triplecast.journal.reader import JournalReader, RegistryChanges, Rejected, SourceState
+
+__all__ = [
+    "Acceptance",
+    "Accepted",
+    "Clock",
+    "Journal",
+    "JournalReader",
+    "RegistryChanges",
+    "Rejected",
+    "SourceState",
+    "system_clock",
+]

@@ -1,0 +1,299 @@
+"""The one order of everything that changes an answer, written by one writer (docs/journal.md)."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from triplecast.database import open_database, storage_faults, transaction, writes_lost
+from triplecast.errors import FolderLocked, InputError, StorageFault
+from triplecast.faults import reach
+from triplecast.journal.reader import DATABASE, JournalReader, SourceState
+from triplecast.journal.record import (
+    JOURNAL,
+    Kind,
+    Row,
+    checksum,
+    publication_row,
+    reject_row,
+    row_of,
+    subscription_row,
+    time_text,
+    verify,
+)
+from triplecast.journal.writer_lock import WriterLock
+from triplecast.model.publication import Draft, Reject
+from triplecast.model.subscription import Registration, RegistrationId, Subscription
+
+Clock = Callable[[], int]
+"""Microseconds since 1970-01-01T00:00:00Z; it may jump, the journal's times do not run back."""
+
+
+def system_clock() -> int:
+    return time.time_ns() // 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """What became of one draft."""
+
+    draft: int
+    """Its index in the call."""
+    position: int
+    graph: str
+    version: int
+    accepted_at: str
+    outcome: str
+    """``accepted``, or ``unchanged``: then position, version and time are those of the latest version, which it equals."""
+
+
+class Acceptance(NamedTuple):
+    """What one transaction of `Journal.commit_documents` wrote."""
+
+    accepted: list[Accepted]
+    """One for each draft, in order."""
+    rejected: list[int]
+    """The position of each reject, in order."""
+
+
+class _Latest(NamedTuple):
+    """The latest version of a graph; without a digest when the graph has been removed since."""
+
+    version: int
+    position: int
+    written_at: int
+    digest: bytes
+
+
+class Journal(JournalReader):
+    """The writer: every method that changes something is one transaction, synced when it returns.
+
+    A call that raises has written nothing. After `StorageFull` the same call works once there is space; after a failed
+    sync every further write is refused, since nobody knows what the disk holds, until the journal is opened again.
+    """
+
+    def __init__(self, path: Path | None, clock: Clock, lock: WriterLock | None) -> None:
+        self._clock = clock
+        self._writer_lock = lock
+        self._broken: StorageFault | None = None
+        super().__init__(path, open_database(path, JOURNAL))
+        try:
+            with transaction(self._database, path):
+                self._database.execute("UPDATE writer SET epoch = epoch + 1")
+                ((self._epoch,),) = self._database.execute("SELECT epoch FROM writer").fetchall()
+        except BaseException:
+            super().close()
+            raise
+
+    @classmethod
+    def open(cls, folder: Path | str, clock: Clock = system_clock) -> Journal:
+        """The journal in `folder`, both made where there is none.
+
+        Raises `FolderLocked` while another writer has it, `StorageFault` where it cannot be read or made.
+        """
+        folder = Path(folder)
+        with storage_faults(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            lock = WriterLock(folder, time_text(clock()))
+        try:
+            return cls(folder / DATABASE, clock, lock)
+        except BaseException:
+            lock.close()
+            raise
+
+    @classmethod
+    def in_memory(cls, clock: Clock = system_clock) -> Journal:
+        """A journal that ends with the process."""
+        return cls(None, clock, None)
+
+    @staticmethod
+    def read_only(folder: Path | str) -> JournalReader:
+        """A follower: takes no lock, may open before the writer has made the folder."""
+        return JournalReader.follow(folder)
+
+    def close(self) -> None:
+        with self._lock:
+            super().close()
+            if self._writer_lock is not None:
+                self._writer_lock.close()
+
+    def __enter__(self) -> Journal:
+        return self
+
+    # ---- subscriptions ----------------------------------------------------------------------------------------------
+
+    def subscribe(self, subscriptions: Sequence[Subscription]) -> list[Registration]:
+        """Registers all or none. Raises `InputError` for a name that is live already, or given twice."""
+        with self._append() as writing:
+            taken: set[str] = set()
+            for subscription in subscriptions:
+                name = subscription.name
+                if name in taken or self._live_id(name) is not None:
+                    raise InputError(
+                        f"a subscription named {name!r} is registered already", "cancel it or take another name"
+                    )
+                taken.add(name)
+                writing.add(subscription_row(writing.next, subscription, writing.at))
+            names = [(row.name, row.position, checksum(row.name, (row.position,))) for row in writing.rows]
+            self._database.executemany("INSERT INTO live VALUES (?, ?, ?)", names)
+        return [
+            Registration(RegistrationId(row.position), subscription)
+            for row, subscription in zip(writing.rows, subscriptions, strict=True)
+        ]
+
+    def cancel(self, ids: Sequence[int]) -> list[int]:
+        """The position of each cancellation; of the earlier one where a registration was cancelled already.
+
+        Raises `InputError` for a number that is no registration's.
+        """
+        with self._append() as writing:
+            positions = []
+            for id in ids:
+                registration = self.registration(id)
+                if registration is None:
+                    raise InputError(f"there is no registration {id}", "use the number that subscribing gave")
+                position = registration.removed
+                if position is None:
+                    name = registration.subscription.name
+                    position = writing.add(row_of(Kind.CANCELLATION, writing.next, name, writing.at, number=id))
+                    self._database.execute("DELETE FROM live WHERE name = ?", (name,))
+                    crc = checksum("", (id, position))
+                    self._database.execute("INSERT INTO cancelled VALUES (?, ?, ?)", (id, position, crc))
+                positions.append(position)
+        return positions
+
+    # ---- documents --------------------------------------------------------------------------------------------------
+
+    def accept(self, drafts: Sequence[Draft]) -> list[Accepted]:
+        """Gives each draft its version, unless it equals the latest one; see `commit_documents`."""
+        return self.commit_documents(drafts).accepted
+
+    def reject(self, rejects: Sequence[Reject]) -> list[int]:
+        """Keeps the rejects; gives their positions."""
+        return self.commit_documents((), rejects).rejected
+
+    def commit_documents(
+        self,
+        drafts: Sequence[Draft],
+        rejects: Sequence[Reject] = (),
+        sources: Mapping[str, SourceState] | None = None,
+        gone: Sequence[str] = (),
+    ) -> Acceptance:
+        """Drafts, rejects and the state of the files they came from, in one transaction, so that a file is taken once.
+
+        Versions of a graph count 1, 2, …; a draft whose digest is that of the graph's latest version, in this call or before,
+        gets no record. All drafts of a call have one acceptance time. `gone` are files to forget.
+        """
+        with self._append() as writing:
+            latest: dict[str, _Latest] = {}
+            changed: dict[str, _Latest] = {}
+            accepted = []
+            for index, draft in enumerate(drafts):
+                graph = draft.graph
+                known = latest.get(graph) or self._latest(graph)
+                outcome = "unchanged"
+                if known is None or known.digest != draft.digest:
+                    outcome = "accepted"
+                    version = 1 if known is None else known.version + 1
+                    position = writing.add(publication_row(writing.next, draft, version, writing.at))
+                    known = changed[graph] = _Latest(version, position, writing.at, draft.digest)
+                latest[graph] = known
+                at = writing.time if known.written_at == writing.at else time_text(known.written_at)
+                accepted.append(Accepted(index, known.position, graph, known.version, at, outcome))
+            rejected = [writing.add(reject_row(writing.next, reject, writing.at)) for reject in rejects]
+            self._write_latest(changed)
+            self._write_sources(sources or {}, gone)
+        return Acceptance(accepted, rejected)
+
+    def remove(self, graph: str) -> int | None:
+        """The position of the removal; None, and no record, where the graph has no current document."""
+        with self._append() as writing:
+            known = self._latest(graph)
+            if known is None or not known.digest:
+                return None
+            row = row_of(Kind.REMOVAL, writing.next, graph, writing.at, number=known.version)
+            position = writing.add(row)
+            self._write_latest({graph: _Latest(known.version, position, writing.at, b"")})
+        return position
+
+    # ---- inside -----------------------------------------------------------------------------------------------------
+
+    @property
+    def _database(self) -> sqlite3.Connection:
+        if self._open is None:
+            raise StorageFault(self._where, "the journal is closed", "open it again")
+        return self._open
+
+    @contextmanager
+    def _append(self) -> Iterator[_Writing]:
+        """One transaction of this epoch's writer; its rows are inserted at its end."""
+        with self._lock:
+            if self._broken is not None:
+                raise self._broken
+            reach("journal.before-append")
+            try:
+                with transaction(self._database, self._path):
+                    writing = self._begin()
+                    yield writing
+                    if writing.rows:
+                        self._database.executemany(
+                            "INSERT INTO record VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", writing.rows
+                        )
+                        self._database.execute("UPDATE writer SET written_at = ?", (writing.at,))
+                    reach("journal.appended")
+            except UnicodeEncodeError as error:
+                raise InputError(f"{error.object!r} holds half a character", "use Unicode text only") from error
+            except StorageFault as fault:
+                if writes_lost(fault):
+                    self._broken = fault
+                raise
+            reach("journal.committed")
+
+    def _begin(self) -> _Writing:
+        ((epoch, last),) = self._database.execute("SELECT epoch, written_at FROM writer").fetchall()
+        if epoch != self._epoch:
+            raise FolderLocked(self._where, f"a later writer (epoch {epoch}, this one is {self._epoch})")
+        return _Writing(self.head() + 1, max(self._clock(), last))
+
+    def _latest(self, graph: str) -> _Latest | None:
+        statement = "SELECT version, position, written_at, digest, crc FROM document WHERE graph = ?"
+        for version, position, at, digest, crc in self._database.execute(statement, (graph,)):
+            verify(crc, self._where, f"the entry of document {graph}", graph, (version, position, at), digest)
+            return _Latest(version, position, at, digest)
+        return None
+
+    def _write_latest(self, changed: Mapping[str, _Latest]) -> None:
+        self._database.executemany(
+            "INSERT OR REPLACE INTO document VALUES (?, ?, ?, ?, ?, ?)",
+            ((graph, *latest, checksum(graph, latest[:3], latest.digest)) for graph, latest in changed.items()),
+        )
+
+    def _write_sources(self, sources: Mapping[str, SourceState], gone: Sequence[str]) -> None:
+        self._database.executemany("DELETE FROM source WHERE path = ?", ((path,) for path in gone))
+        self._database.executemany(
+            "INSERT OR REPLACE INTO source VALUES (?, ?, ?, ?, ?, ?)",
+            (
+                (path, *state, checksum(f"{path}\n{state.outcome}", (state.size, state.mtime_ns), state.digest))
+                for path, state in sources.items()
+            ),
+        )
+
+
+class _Writing:
+    """The rows of a transaction, and the positions and the time that they get."""
+
+    def __init__(self, first: int, at: int) -> None:
+        self.next = first
+        self.at = at
+        self.time = time_text(at)
+        self.rows: list[Row] = []
+
+    def add(self, row: Row) -> int:
+        self.rows.append(row)
+        self.next += 1
+        return row.position

@@ -1,0 +1,151 @@
+"""Records of the journal: their rows, and the checksum that every row carries and every reader verifies."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from datetime import UTC, datetime, timedelta
+from enum import IntEnum
+from typing import Any, NamedTuple
+
+from triplecast.database import Format
+from triplecast.errors import StorageFault
+from triplecast.model.publication import Draft, Publication, Reject
+from triplecast.model.subscription import Registration, RegistrationId, Subscription
+
+
+class Kind(IntEnum):
+    """What a record says happened. A number is never given another meaning."""
+
+    PUBLICATION = 1
+    """name: graph, number: version, body: quads, digest, flags."""
+    REMOVAL = 2
+    """name: graph, number: the version that was the latest."""
+    SUBSCRIPTION = 3
+    """name: the subscriber's id, body: JSON of the other fields."""
+    CANCELLATION = 4
+    """number: the registration's id, name: its name."""
+    REJECT = 5
+    """name: source, body: JSON of the other fields."""
+
+
+JOURNAL = Format(
+    application=0x54434A31,
+    version=1,
+    schema="""
+CREATE TABLE record(
+    position INTEGER PRIMARY KEY, kind INTEGER NOT NULL, name TEXT NOT NULL, number INTEGER NOT NULL,
+    written_at INTEGER NOT NULL, flags INTEGER NOT NULL, digest BLOB NOT NULL, crc INTEGER NOT NULL, body BLOB NOT NULL);
+CREATE INDEX registry ON record(position) WHERE kind IN (3, 4);
+CREATE INDEX reject ON record(position) WHERE kind = 5;
+CREATE TABLE document(
+    graph TEXT PRIMARY KEY, version INTEGER NOT NULL, position INTEGER NOT NULL, written_at INTEGER NOT NULL,
+    digest BLOB NOT NULL, crc INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE live(name TEXT PRIMARY KEY, registration INTEGER NOT NULL, crc INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE cancelled(registration INTEGER PRIMARY KEY, position INTEGER NOT NULL, crc INTEGER NOT NULL);
+CREATE TABLE source(
+    path TEXT PRIMARY KEY, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, digest BLOB NOT NULL, outcome TEXT NOT NULL,
+    crc INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE writer(one INTEGER PRIMARY KEY CHECK (one = 1), epoch INTEGER NOT NULL, written_at INTEGER NOT NULL);
+INSERT INTO writer VALUES (1, 0, 0)""",
+)
+"""``document`` (latest version of each graph; no digest once removed), ``live`` and ``cancelled`` repeat what the records
+say, in the same transaction, so that the writer need not read back; ``source`` is the inbox watcher's own."""
+
+REGISTRY_KINDS = f"({Kind.SUBSCRIPTION:d}, {Kind.CANCELLATION:d})"
+"""As the partial index ``registry`` has them, for the planner to see that it applies."""
+
+_LABELS = ("none", "canonical", "input")
+_DATASET = 4
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class Row(NamedTuple):
+    """One row of ``record``, in the order of its columns."""
+
+    position: int
+    kind: int
+    name: str
+    number: int
+    written_at: int
+    """Microseconds since 1970-01-01T00:00:00Z."""
+    flags: int
+    digest: bytes
+    crc: int
+    body: bytes
+
+
+def row_of(kind: Kind, position: int, name: str, at: int, number: int = 0, body: bytes = b"") -> Row:
+    crc = checksum(name, (position, int(kind), number, at, 0), b"", body)
+    return Row(position, int(kind), name, number, at, 0, b"", crc, body)
+
+
+def publication_row(position: int, draft: Draft, version: int, at: int) -> Row:
+    flags = _LABELS.index(draft.labels) + _DATASET * draft.dataset
+    kind = int(Kind.PUBLICATION)
+    crc = checksum(draft.graph, (position, kind, version, at, flags), draft.digest, draft.quads)
+    return Row(position, kind, draft.graph, version, at, flags, draft.digest, crc, draft.quads)
+
+
+def subscription_row(position: int, subscription: Subscription, at: int) -> Row:
+    fields = [
+        subscription.text,
+        subscription.language,
+        subscription.scope,
+        subscription.entailment,
+        subscription.owner,
+    ]
+    return row_of(Kind.SUBSCRIPTION, position, subscription.name, at, body=json.dumps(fields).encode())
+
+
+def reject_row(position: int, reject: Reject, at: int) -> Row:
+    fields = [reject.stage, reject.reason, reject.mend, reject.line, reject.column]
+    return row_of(Kind.REJECT, position, reject.source, at, body=json.dumps(fields).encode())
+
+
+def read_publication(row: Row, at: str) -> Publication:
+    return Publication(row.position, row.name, row.number, at, row.body, dataset=bool(row.flags & _DATASET))
+
+
+def read_registration(row: Row, removed: int | None = None) -> Registration:
+    text, language, scope, entailment, owner = json.loads(row.body)
+    subscription = Subscription(row.name, text, language, scope, entailment, owner)
+    return Registration(RegistrationId(row.position), subscription, removed)
+
+
+def read_reject(row: Row) -> Reject:
+    stage, reason, mend, line, column = json.loads(row.body)
+    return Reject(row.name, stage, reason, mend, line, column)
+
+
+def verify_row(fields: tuple[Any, ...], where: str) -> Row:
+    """The row, or a `StorageFault` where it is not what was written."""
+    row = Row(*fields)
+    numbers = (row.position, row.kind, row.number, row.written_at, row.flags)
+    verify(row.crc, where, f"record {row.position}", row.name, numbers, row.digest, row.body)
+    return row
+
+
+def verify(crc: object, where: str, what: str, text: str, numbers: tuple[int, ...], *blobs: bytes) -> None:
+    """Raises `StorageFault` unless `crc` is the checksum of the rest; a flipped bit may also have changed a field's type."""
+    sound = isinstance(text, str) and all(isinstance(blob, bytes) for blob in blobs)
+    if not sound or checksum(text, numbers, *blobs) != crc:
+        mend = "restore the folder from a copy; what is readable is left as it is"
+        raise StorageFault(where, f"{what} is damaged (its checksum is wrong)", mend)
+
+
+def checksum(text: str, numbers: tuple[int, ...], *blobs: bytes) -> int:
+    """CRC-32 of the decimal numbers, the text's length in bytes, its UTF-8 and the blobs.
+
+    Raises UnicodeEncodeError for text that is not Unicode (a lone surrogate).
+    """
+    encoded = text.encode()
+    crc = zlib.crc32(encoded, zlib.crc32(f"{numbers}{len(encoded)}".encode()))
+    for blob in blobs:
+        crc = zlib.crc32(blob, crc)
+    return crc
+
+
+def time_text(at: int) -> str:
+    """xsd:dateTime in UTC with microseconds."""
+    return (_EPOCH + timedelta(microseconds=at)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
