@@ -1,12 +1,13 @@
-"""One durable SQLite file: opened with every pragma's answer checked, written in transactions, faults told as what they are.
+"""One durable SQLite file: pragmas whose answers are checked, transactions, and faults told as what they are.
 
 Source of the rules: a failed ``PRAGMA journal_mode=WAL`` raises nothing unless its row is read; a failed sync may have
 dropped the pages that it was to write, so it is never tried again (Rebello et al., ATC 2020); only one connection of one
-process ever writes or checkpoints, because SQLite before 3.51.3 can corrupt a file that two connections checkpoint at once.
+process ever writes or checkpoints, because SQLite before 3.51.3 can corrupt a file that two checkpoint at once.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 from collections.abc import Iterator
@@ -27,6 +28,9 @@ PATIENCE = 30_000
 _LOST_WRITES = frozenset({sqlite3.SQLITE_IOERR_FSYNC, sqlite3.SQLITE_IOERR_DIR_FSYNC})
 _NO_SPACE = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE})
 _DAMAGE = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_SCHEMA, sqlite3.SQLITE_MISMATCH})
+
+_MAKE_SPACE = "free disk space and try again"
+_CHECK_DISK = "check the disk and the rights on the folder"
 
 
 class Format(NamedTuple):
@@ -117,9 +121,9 @@ def storage_faults(path: Path | None) -> Iterator[None]:
     except sqlite3.Error as error:
         raise _fault(where, error) from error
     except OSError as error:
-        raise StorageFault(
-            where, f"cannot be written or read ({error.strerror})", "check the disk and rights"
-        ) from error
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise StorageFull(where, f"there is no space to write ({error.strerror})", _MAKE_SPACE) from error
+        raise StorageFault(where, f"cannot be read or written ({error.strerror})", _CHECK_DISK) from error
 
 
 def writes_lost(fault: StorageFault) -> bool:
@@ -167,11 +171,11 @@ def _check_format(connection: sqlite3.Connection, path: Path | None, form: Forma
 def _fault(where: str, error: sqlite3.Error) -> StorageFault:
     code = getattr(error, "sqlite_errorcode", 0)
     if code in _NO_SPACE:
-        return StorageFull(where, f"there is no space to write ({error})", "free disk space and try again")
+        return StorageFull(where, f"there is no space to write ({error})", _MAKE_SPACE)
     if code in _LOST_WRITES:
         return StorageFault(where, f"the disk refused to sync ({error})", "check the disk, then start again")
     if code & 0xFF in _DAMAGE or "decode" in str(error):
         return StorageFault(where, f"the file is damaged ({error})", "restore it from a copy")
     if code & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return StorageFault(where, f"another program holds it locked ({error})", "close that program and try again")
-    return StorageFault(where, f"SQLite cannot use it ({error})", "check the disk and the rights on the folder")
+    return StorageFault(where, f"SQLite cannot use it ({error})", _CHECK_DISK)

@@ -49,7 +49,7 @@ class Accepted:
     version: int
     accepted_at: str
     outcome: str
-    """``accepted``, or ``unchanged``: then position, version and time are those of the latest version, which it equals."""
+    """``accepted``, or ``unchanged``: then position, version and time are those of the equal latest version."""
 
 
 class Acceptance(NamedTuple):
@@ -186,8 +186,8 @@ class Journal(JournalReader):
     ) -> Acceptance:
         """Drafts, rejects and the state of the files they came from, in one transaction, so that a file is taken once.
 
-        Versions of a graph count 1, 2, …; a draft whose digest is that of the graph's latest version, in this call or before,
-        gets no record. All drafts of a call have one acceptance time. `gone` are files to forget.
+        Versions of a graph count 1, 2, …; a draft whose digest is that of the graph's latest version, in this call or
+        before, gets no record. All drafts of a call have one acceptance time. `gone` are files to forget.
         """
         with self._append() as writing:
             latest: dict[str, _Latest] = {}

@@ -57,8 +57,8 @@ class RegistryChanges(NamedTuple):
 class JournalReader:
     """The records up to now, each verified by its checksum as it is read.
 
-    Every method is one statement or one read transaction, so it sees whole commits only, and may be called from any thread.
-    While there is no journal yet, it reads as an empty one. All methods raise `StorageFault` for a damaged record.
+    Whatever a statement sees is whole commits. Methods may be called from any thread; they raise `StorageFault` for a
+    damaged record. While there is no journal yet, it reads as an empty one.
     """
 
     def __init__(self, path: Path | None, connection: sqlite3.Connection | None) -> None:

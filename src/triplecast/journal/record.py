@@ -35,7 +35,8 @@ JOURNAL = Format(
     schema="""
 CREATE TABLE record(
     position INTEGER PRIMARY KEY, kind INTEGER NOT NULL, name TEXT NOT NULL, number INTEGER NOT NULL,
-    written_at INTEGER NOT NULL, flags INTEGER NOT NULL, digest BLOB NOT NULL, crc INTEGER NOT NULL, body BLOB NOT NULL);
+    written_at INTEGER NOT NULL, flags INTEGER NOT NULL, digest BLOB NOT NULL, crc INTEGER NOT NULL,
+    body BLOB NOT NULL);
 CREATE INDEX registry ON record(position) WHERE kind IN (3, 4);
 CREATE INDEX reject ON record(position) WHERE kind = 5;
 CREATE TABLE document(
@@ -44,13 +45,13 @@ CREATE TABLE document(
 CREATE TABLE live(name TEXT PRIMARY KEY, registration INTEGER NOT NULL, crc INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE cancelled(registration INTEGER PRIMARY KEY, position INTEGER NOT NULL, crc INTEGER NOT NULL);
 CREATE TABLE source(
-    path TEXT PRIMARY KEY, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, digest BLOB NOT NULL, outcome TEXT NOT NULL,
-    crc INTEGER NOT NULL) WITHOUT ROWID;
+    path TEXT PRIMARY KEY, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, digest BLOB NOT NULL,
+    outcome TEXT NOT NULL, crc INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE writer(one INTEGER PRIMARY KEY CHECK (one = 1), epoch INTEGER NOT NULL, written_at INTEGER NOT NULL);
 INSERT INTO writer VALUES (1, 0, 0)""",
 )
-"""``document`` (latest version of each graph; no digest once removed), ``live`` and ``cancelled`` repeat what the records
-say, in the same transaction, so that the writer need not read back; ``source`` is the inbox watcher's own."""
+"""``document`` (latest version of each graph; no digest once removed), ``live`` and ``cancelled`` repeat what the
+records say, in the same transaction, so that the writer need not read back; ``source`` is the inbox watcher's own."""
 
 REGISTRY_KINDS = f"({Kind.SUBSCRIPTION:d}, {Kind.CANCELLATION:d})"
 """As the partial index ``registry`` has them, for the planner to see that it applies."""
@@ -127,7 +128,7 @@ def verify_row(fields: tuple[Any, ...], where: str) -> Row:
 
 
 def verify(crc: object, where: str, what: str, text: str, numbers: tuple[int, ...], *blobs: bytes) -> None:
-    """Raises `StorageFault` unless `crc` is the checksum of the rest; a flipped bit may also have changed a field's type."""
+    """Raises `StorageFault` unless `crc` is the checksum of the rest; a flipped bit may have changed a field's type."""
     sound = isinstance(text, str) and all(isinstance(blob, bytes) for blob in blobs)
     if not sound or checksum(text, numbers, *blobs) != crc:
         mend = "restore the folder from a copy; what is readable is left as it is"

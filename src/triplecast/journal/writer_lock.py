@@ -13,9 +13,9 @@ LOCK = "writer.lock"
 
 
 class WriterLock:
-    """Held from construction to `close`. Raises `FolderLocked`, naming the holder, when another holds it, in this process or not.
+    """Held from construction to `close`; raises `FolderLocked`, naming the holder, while another holds it.
 
-    The file says who holds it (process, host, start) and is left in place: removing it would let two processes lock two
+    Two locks in one process exclude each other too. The file says who holds it (process, host, start) and is left in place: removing it would let two processes lock two
     files of one name.
     """
 
