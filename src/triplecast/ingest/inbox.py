@@ -1,0 +1,204 @@
+"""The inbox: a directory that publishers drop documents into, and which files of it are ready to be read.
+
+A file is taken when its name neither starts with ``.`` nor ends in ``.tmp``, it is a regular file (no link, no pipe),
+its extension is known, and its size and time have stood still for `QUIET` seconds between two looks. What was taken
+is read again only when its size or time differ from what the journal remembers. Sources are called by their path
+relative to the inbox, so that no path of this machine reaches the journal.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from triplecast.errors import InputError
+
+QUIET = 1.0
+"""Seconds that a file's size and modification time must not change before it is read."""
+
+EXTENSIONS = frozenset({".ttl", ".nt", ".nq", ".trig", ".rdf", ".jsonld", ".rss", ".atom", ".xml", ".jsonl"})
+
+LINES = ".jsonl"
+"""Many publications in one file, ``{"id", "media_type", "data"}`` a line."""
+
+
+class Taken(Protocol):
+    """What is remembered of a file that was read."""
+
+    @property
+    def size(self) -> int: ...
+    @property
+    def mtime_ns(self) -> int: ...
+
+
+class Look(NamedTuple):
+    """A file as one look saw it, and since when it has looked so (seconds of a clock that only goes forward)."""
+
+    size: int
+    mtime_ns: int
+    since: float
+
+
+class InboxFile(NamedTuple):
+    """A file that is ready to be read."""
+
+    source: str
+    """Its path relative to the inbox with ``/``; bytes that are no UTF-8 are escaped."""
+    path: tuple[str, ...]
+    """The components of that path as the operating system gave them."""
+    size: int
+    mtime_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """One look at the whole inbox."""
+
+    ready: tuple[InboxFile, ...]
+    """Sorted by source."""
+    looks: Mapping[str, Look]
+    """Of files that are new or changed: the next look's `looks`."""
+    waiting: int
+    """How many of those are not ready yet."""
+    ignored: tuple[str, ...]
+    """Regular files that will never be taken, for their extension; sorted."""
+
+
+class InboxLine(NamedTuple):
+    """A line of a ``.jsonl`` file of publications (`document_files.document_of_line` reads it)."""
+
+    number: int
+    end: int
+    """Where the next line begins, in bytes from the start of the file."""
+    text: bytes
+
+
+def scan_inbox(
+    folder: Path, known: Mapping[str, Taken], looks: Mapping[str, Look], now: float, quiet: float = QUIET
+) -> Scan:
+    """Looks at every file below `folder`; `looks` is the last scan's, `now` the clock that `Look.since` is on.
+
+    Raises InputError when the folder cannot be listed.
+    """
+    ready: list[InboxFile] = []
+    ignored: list[str] = []
+    seen: dict[str, Look] = {}
+    for path, entry in _walk(folder, ()):
+        source = "/".join(path).encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+        if os.path.splitext(entry.name)[1].lower() not in EXTENSIONS:
+            ignored.append(source)
+            continue
+        try:
+            state = entry.stat(follow_symlinks=False)
+        except FileNotFoundError:
+            continue
+        taken = known.get(source)
+        if taken is not None and (taken.size, taken.mtime_ns) == (state.st_size, state.st_mtime_ns):
+            continue
+        last = looks.get(source)
+        same = last is not None and (last.size, last.mtime_ns) == (state.st_size, state.st_mtime_ns)
+        look = last if last is not None and same else Look(state.st_size, state.st_mtime_ns, now)
+        seen[source] = look
+        if now - look.since >= quiet:
+            ready.append(InboxFile(source, path, state.st_size, state.st_mtime_ns))
+    ready.sort()
+    return Scan(tuple(ready), seen, len(seen) - len(ready), tuple(sorted(ignored)))
+
+
+@contextlib.contextmanager
+def open_inbox_file(folder: Path, file: InboxFile) -> Iterator[int | None]:
+    """A descriptor of a file that `scan_inbox` found ready; None when it is no longer the file that was looked at.
+
+    No component of the path may be a link and the file must be regular, so a publisher cannot have another file of the
+    machine read, nor stall the reader with a pipe. OSError when it may not be read.
+    """
+    descriptors: list[int] = []
+    try:
+        try:
+            descriptors.append(os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
+            for name in file.path[:-1]:
+                flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+                descriptors.append(os.open(name, flags, dir_fd=descriptors[-1]))
+            flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+            descriptors.append(os.open(file.path[-1], flags, dir_fd=descriptors[-1]))
+        except (FileNotFoundError, NotADirectoryError):
+            yield None
+            return
+        yield descriptors[-1] if is_unchanged(descriptors[-1], file) else None
+    finally:
+        for descriptor in reversed(descriptors):
+            os.close(descriptor)
+
+
+def is_unchanged(descriptor: int, file: InboxFile) -> bool:
+    """Whether the open file is regular and still has the size and time that the look saw."""
+    state = os.fstat(descriptor)
+    return stat.S_ISREG(state.st_mode) and (state.st_size, state.st_mtime_ns) == (file.size, file.mtime_ns)
+
+
+def read_inbox_file(folder: Path, file: InboxFile) -> bytes | None:
+    """The content of a ready file; None when it changed, before or while it was read: a later look finds it again."""
+    with open_inbox_file(folder, file) as descriptor:
+        if descriptor is None:
+            return None
+        content = bytearray()
+        while len(content) <= file.size:
+            piece = os.read(descriptor, file.size + 1 - len(content))
+            if not piece:
+                break
+            content += piece
+        if len(content) != file.size or not is_unchanged(descriptor, file):
+            return None
+        return bytes(content)
+
+
+def split_lines(content: bytes, start: int = 0, first: int = 1) -> Iterator[InboxLine]:
+    """The lines of a ``.jsonl`` file from byte `start`, where line `first` begins; blank ones are left out."""
+    number = first
+    while start < len(content):
+        end = content.find(b"\n", start)
+        end = len(content) if end < 0 else end
+        line = content[start:end]
+        start = end + 1
+        if line and not line.isspace():
+            yield InboxLine(number, min(start, len(content)), line)
+        number += 1
+
+
+def digest_of(content: bytes) -> bytes:
+    """32 bytes by which a file is known to have the same content, or to have only grown at its end."""
+    return hashlib.sha256(content).digest()
+
+
+def _walk(folder: Path, above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], os.DirEntry[str]]]:
+    pending = [(folder, above)]
+    while pending:
+        here, above = pending.pop()
+        try:
+            with os.scandir(here) as entries:
+                for entry in entries:
+                    if entry.name.startswith(".") or entry.name.endswith(".tmp"):
+                        continue
+                    if entry.is_dir(follow_symlinks=False):
+                        pending.append((here / entry.name, (*above, entry.name)))
+                    elif entry.is_file(follow_symlinks=False):
+                        yield (*above, entry.name), entry
+        except FileNotFoundError as error:
+            if not above:
+                raise InputError(
+                    f"there is no inbox folder {folder}", "make it, or name another with --inbox"
+                ) from error
+        except NotADirectoryError as error:
+            if not above:
+                raise InputError(f"the inbox {folder} is no folder", "name a folder with --inbox") from error
+        except OSError as error:
+            if not above:
+                raise InputError(
+                    f"the inbox {folder} cannot be read: {error.strerror}", "make it readable to this user"
+                ) from error

@@ -1,0 +1,245 @@
+"""Subscriptions as their owners keep them on disk: one query a file, or one a line of a ``.jsonl`` file.
+
+A file subscription's id is its path relative to the folder that was named, with its extension, or the file's name
+where the file itself was named; in ``.jsonl`` it is the line's ``id``. What cannot be read is a `SubscriptionFault`
+that says where; what stands beside it loads. Names that start with ``.`` or end in ``.tmp`` are somebody's unfinished
+work and are left alone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from triplecast.errors import InputError
+from triplecast.model.subscription import Subscription
+
+LANGUAGES: Mapping[str, str] = {".rq": "sparql", ".rdql": "rdql", ".rule": "rule"}
+"""The language that a file's extension says."""
+
+LINES = ".jsonl"
+_KNOWN = (*LANGUAGES, LINES)
+_FIELDS = frozenset({"id", "language", "text", "entailment", "scope", "owner"})
+_DIRECTIVE = re.compile(r"#\s*triplecast:\s*entailment\s*=\s*(\S+)\s*$")
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriptionFault:
+    """A subscription that was not loaded, or not accepted."""
+
+    place: str
+    """The file as the user named it, with ``:line`` inside a ``.jsonl`` file."""
+    reason: str
+    mend: str
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.reason}; {self.mend}"
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedSubscriptions:
+    """All subscriptions of some paths, in the order of the paths, then of file names, then of lines; names are
+    unique.
+    """
+
+    subscriptions: tuple[Subscription, ...]
+    places: tuple[str, ...]
+    """Where each of them stands (`SubscriptionFault.place`)."""
+    faults: tuple[SubscriptionFault, ...]
+
+
+class SubscriptionFile(NamedTuple):
+    """One file to read, as it was when it was found."""
+
+    path: Path
+    name: str
+    """The id of the subscription in it, unless it has one a line."""
+    size: int
+    mtime_ns: int
+    inode: int
+
+
+def load_subscriptions(paths: Sequence[Path]) -> LoadedSubscriptions:
+    """Every subscription below `paths` (files and folders).
+
+    Raises InputError for a path that is missing, a folder without any subscription and a file of another kind.
+    """
+    return join_contents([read_subscription_file(file) for file in find_subscription_files(paths)])
+
+
+def find_subscription_files(paths: Sequence[Path]) -> list[SubscriptionFile]:
+    """The files to read, in a stable order. Raises InputError as `load_subscriptions` does."""
+    files: list[SubscriptionFile] = []
+    for path in paths:
+        if path.is_dir():
+            found = list(_walk(path, ""))
+            if not found:
+                raise InputError(
+                    f"the folder {path} holds no subscription",
+                    f"put queries into it as {' '.join(LANGUAGES)} files, or many in one {LINES} file",
+                )
+            files += found
+        elif not path.exists():
+            raise InputError(f"there is no file or folder {path}", "name a subscription file or a folder of them")
+        elif path.suffix not in _KNOWN:
+            raise InputError(
+                f"{path} is no subscription file: its extension is {path.suffix or 'missing'}",
+                f"known are {', '.join(_KNOWN)}",
+            )
+        else:
+            state = path.stat()
+            files.append(SubscriptionFile(path, path.name, state.st_size, state.st_mtime_ns, state.st_ino))
+    return files
+
+
+def read_subscription_file(file: SubscriptionFile) -> LoadedSubscriptions:
+    """What one file holds; ids may still repeat inside it (`join_contents`). A file that went away holds nothing."""
+    try:
+        content = file.path.read_bytes()
+    except FileNotFoundError:
+        return LoadedSubscriptions((), (), ())
+    except OSError as error:
+        fault = SubscriptionFault(str(file.path), f"cannot be read: {error.strerror}", "make it readable to this user")
+        return LoadedSubscriptions((), (), (fault,))
+    if file.path.suffix == LINES:
+        return _read_lines(content, str(file.path))
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        return LoadedSubscriptions((), (), (_not_utf8(str(file.path), error),))
+    subscription = Subscription(file.name, text, LANGUAGES[file.path.suffix], entailment=stated_entailment(text))
+    return LoadedSubscriptions((subscription,), (str(file.path),), ())
+
+
+def join_contents(contents: Sequence[LoadedSubscriptions]) -> LoadedSubscriptions:
+    """Several files' subscriptions as one; of two with the same id the first stands, the second is a fault naming
+    both places.
+    """
+    places: dict[str, str] = {}
+    subscriptions: list[Subscription] = []
+    faults = [fault for content in contents for fault in content.faults]
+    for content in contents:
+        for subscription, place in zip(content.subscriptions, content.places, strict=True):
+            first = places.setdefault(subscription.name, place)
+            if first is place:
+                subscriptions.append(subscription)
+            else:
+                faults.append(
+                    SubscriptionFault(
+                        place,
+                        f"the id {subscription.name!r} is given twice, here and at {first}",
+                        "give one of them another id; the first one stands",
+                    )
+                )
+    return LoadedSubscriptions(tuple(subscriptions), tuple(places.values()), tuple(faults))
+
+
+def stated_entailment(text: str) -> str | None:
+    """The entailment that a first line ``# triplecast: entailment=rdfs`` asks for."""
+    found = _DIRECTIVE.match(text.partition("\n")[0]) if text.startswith("#") else None
+    return found[1] if found else None
+
+
+def _walk(folder: Path, prefix: str) -> Iterator[SubscriptionFile]:
+    try:
+        with os.scandir(folder) as entries:
+            listed = sorted(entries, key=lambda entry: entry.name)
+    except OSError as error:
+        raise InputError(
+            f"the folder {folder} cannot be read: {error.strerror}", "make it readable to this user"
+        ) from error
+    for entry in listed:
+        if entry.name.startswith(".") or entry.name.endswith(".tmp"):
+            continue
+        if entry.is_dir(follow_symlinks=False):
+            yield from _walk(Path(entry.path), f"{prefix}{entry.name}/")
+            continue
+        if os.path.splitext(entry.name)[1] not in _KNOWN:
+            continue
+        try:
+            state = entry.stat()
+        except FileNotFoundError:
+            continue
+        if stat.S_ISREG(state.st_mode):
+            yield SubscriptionFile(
+                Path(entry.path), prefix + entry.name, state.st_size, state.st_mtime_ns, state.st_ino
+            )
+
+
+def _read_lines(content: bytes, path: str) -> LoadedSubscriptions:
+    subscriptions: list[Subscription] = []
+    places: list[str] = []
+    faults: list[SubscriptionFault] = []
+    for number, line in enumerate(content.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
+        if not line or line.isspace():
+            continue
+        place = f"{path}:{number}"
+        found = _read_line(line, place)
+        if isinstance(found, SubscriptionFault):
+            faults.append(found)
+        else:
+            subscriptions.append(found)
+            places.append(place)
+    return LoadedSubscriptions(tuple(subscriptions), tuple(places), tuple(faults))
+
+
+def _read_line(line: bytes, place: str) -> Subscription | SubscriptionFault:
+    try:
+        fields = json.loads(line)
+    except UnicodeDecodeError as error:
+        return _not_utf8(place, error)
+    except (ValueError, RecursionError) as error:
+        return SubscriptionFault(
+            place, f"is not JSON: {error}", 'write one object a line: {"id": …, "language": …, "text": …}'
+        )
+    if not isinstance(fields, dict):
+        return SubscriptionFault(
+            place, "is no JSON object", 'write one object a line: {"id": …, "language": …, "text": …}'
+        )
+    name, text, language = fields.get("id"), fields.get("text"), fields.get("language", "sparql")
+    entailment, scope, owner = fields.get("entailment"), fields.get("scope", "publication"), fields.get("owner")
+    if (
+        type(name) is str
+        and name
+        and type(text) is str
+        and type(language) is str
+        and type(scope) is str
+        and (entailment is None or type(entailment) is str)
+        and (owner is None or type(owner) is str)
+        and fields.keys() <= _FIELDS
+    ):
+        if line.isascii() and b"\\ud" not in line and b"\\uD" not in line:
+            return Subscription(name, text, language, scope, entailment or stated_entailment(text), owner)
+        try:
+            f"{name}{text}{language}{scope}{entailment}{owner}".encode()
+        except UnicodeEncodeError:
+            return SubscriptionFault(place, "holds half a surrogate pair", "write both halves, or the character itself")
+        return Subscription(name, text, language, scope, entailment or stated_entailment(text), owner)
+    return _wrong_field(fields, place)
+
+
+def _wrong_field(fields: dict[str, Any], place: str) -> SubscriptionFault:
+    unknown = sorted(fields.keys() - _FIELDS)
+    if unknown:
+        return SubscriptionFault(
+            place, f"has an unknown field {unknown[0]!r}", f"known are {', '.join(sorted(_FIELDS))}"
+        )
+    for field in ("id", "text"):
+        if field not in fields:
+            return SubscriptionFault(place, f"has no field {field!r}", f"add {field!r}, a string")
+    if fields["id"] == "":
+        return SubscriptionFault(place, "has an empty id", "give it an id of its own")
+    wrong = next(field for field in sorted(fields) if type(fields[field]) is not str)
+    return SubscriptionFault(place, f"the field {wrong!r} is no string", "write it as a JSON string")
+
+
+def _not_utf8(place: str, error: UnicodeDecodeError) -> SubscriptionFault:
+    return SubscriptionFault(
+        place, f"is not UTF-8 text: byte {error.start} is {error.object[error.start]:#04x}", "save it as UTF-8"
+    )

@@ -1,0 +1,168 @@
+"""The Spark session of a run: its JVM, its Python workers and its silence.
+
+Everything that Spark's processes print goes to one log file; the command line stays clean. The JVM and its workers
+live in a session of their own, so that Ctrl-C reaches Triplecast alone, which then ends them in order; when
+Triplecast is killed the JVM sees its standard input end and goes, and its workers with it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from triplecast.errors import InputError
+from triplecast.pipeline.java import find_java_home
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import SparkSession
+
+_LOGGING = """\
+rootLogger.level = warn
+rootLogger.appenderRef.stderr.ref = console
+appender.console.type = Console
+appender.console.name = console
+appender.console.target = SYSTEM_ERR
+appender.console.layout.type = PatternLayout
+appender.console.layout.pattern = %d{yy/MM/dd HH:mm:ss} %p %c{1}: %m%n%ex
+"""
+
+SETTINGS: Mapping[str, str] = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.memory": "1500m",
+    "spark.driver.maxResultSize": "1g",
+    "spark.python.worker.reuse": "true",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "1000",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.streaming.metricsEnabled": "false",
+    "spark.sql.streaming.numRecentProgressUpdates": "4",
+    "spark.sql.streaming.pollingDelay": "20ms",
+    "spark.sql.streaming.noDataMicroBatches.enabled": "false",
+    "spark.sql.execution.pyspark.udf.faulthandler.enabled": "true",
+}
+"""What every session is started with; a task that loses its worker is tried again (`master`)."""
+
+
+@contextmanager
+def session(
+    cores: int = 2, log: Path | None = None, settings: Mapping[str, str] | None = None
+) -> Iterator[SparkSession]:
+    """A Spark session on this machine, its JVM ended at the end.
+
+    Raises InputError when pyspark is not installed, no usable Java is found or the JVM does not start; `log`
+    (default: a temporary file) takes what Spark prints. One session at a time in one Python process.
+    """
+    _import_pyspark()
+    from pyspark import SparkConf, SparkContext
+    from pyspark.errors import PySparkRuntimeError
+    from pyspark.java_gateway import launch_gateway
+    from pyspark.sql import SparkSession
+
+    home = find_java_home(os.environ)
+    with TemporaryDirectory(prefix="triplecast-spark-") as scratch:
+        Path(scratch, "log4j2.properties").write_text(_LOGGING)
+        log = log or Path(scratch, "spark.log")
+        os.environ.update(spark_environment(home, Path(scratch)))
+        configuration = SparkConf(loadDefaults=False)
+        configuration.setMaster(master(cores)).setAppName("triplecast")
+        chosen = {
+            **SETTINGS,
+            "spark.local.dir": scratch,
+            "spark.sql.warehouse.dir": f"{scratch}/warehouse",
+            **(settings or {}),
+        }
+        for name, value in chosen.items():
+            configuration.set(name, value)
+        with log.open("ab") as sink:
+            try:
+                gateway = launch_gateway(
+                    configuration, {"stdout": sink, "stderr": sink, "start_new_session": True, "cwd": scratch}
+                )
+            except (PySparkRuntimeError, OSError) as error:
+                raise InputError(
+                    f"Spark's JVM did not start with the Java in {home}: {last_line(log)}",
+                    f"see {log}; `triplecast doctor` says what is missing",
+                ) from error
+        try:
+            context = SparkContext(conf=configuration, gateway=gateway)
+            yield SparkSession(context)
+        finally:
+            end_session(gateway)
+
+
+def master(cores: int) -> str:
+    """Spark's name for `cores` threads of this machine where a task may fail three times before its query does."""
+    return f"local[{cores},4]"
+
+
+def spark_environment(java_home: Path, scratch: Path) -> dict[str, str]:
+    """The variables without which Spark picks another Python, another Java, a public address or somebody's settings.
+
+    Without both ``PYSPARK_PYTHON`` and ``SPARK_LOCAL_IP``, Python sources were seen to time out.
+    """
+    return {
+        "JAVA_HOME": str(java_home),
+        "PYSPARK_PYTHON": sys.executable,
+        "PYSPARK_DRIVER_PYTHON": sys.executable,
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "SPARK_CONF_DIR": str(scratch),
+        "SPARK_LOCAL_DIRS": str(scratch),
+    }
+
+
+def end_session(gateway: object) -> None:
+    """Stops Spark and its JVM, also a JVM that no longer answers; the process may start another session afterwards."""
+    import contextlib
+    import subprocess
+
+    from py4j.protocol import Py4JError
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    process: subprocess.Popen[bytes] = gateway.proc  # type: ignore[attr-defined]
+    alive = process.poll() is None
+    running = SparkContext._active_spark_context
+    if alive and running is not None:
+        with contextlib.suppress(Py4JError, OSError):
+            running.stop()
+    with contextlib.suppress(Py4JError, OSError):
+        gateway.shutdown()  # type: ignore[attr-defined]
+    if process.stdin is not None:
+        with contextlib.suppress(OSError):
+            process.stdin.close()
+    try:
+        process.wait(timeout=10)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    SparkContext._active_spark_context = None
+    SparkContext._gateway = None
+    SparkContext._jvm = None
+    SparkSession._instantiatedSession = None
+
+
+def last_line(log: Path) -> str:
+    """What a log says last, for an error message."""
+    try:
+        lines = log.read_text(errors="replace").splitlines()
+    except OSError:
+        lines = []
+    return next((line.strip() for line in reversed(lines) if line.strip()), "it printed nothing")
+
+
+def _import_pyspark() -> None:
+    try:
+        import pyspark  # noqa: F401
+    except ImportError as error:
+        raise InputError("pyspark is not installed", "install it with: pip install 'triplecast[spark]'") from error
