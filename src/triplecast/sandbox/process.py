@@ -122,7 +122,7 @@ class Child:
     def _converse(
         self, feed: _Feed, take: Callable[[bytes, bytes], None], done: Callable[[], bool], seconds: float
     ) -> None:
-        """Writes and reads until `done`. The deadline runs from the last byte that moved either way: an answer's arrival
+        """Writes and reads until `done`. The deadline runs from the last byte that moved: an answer's arrival
         is the moment the child begins the next request."""
         poll = select.poll()
         poll.register(self._out, select.POLLIN)

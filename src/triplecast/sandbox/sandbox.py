@@ -14,7 +14,7 @@ from triplecast.sandbox.process import Child, ChildLost, Clock, Outcome
 class Sandbox:
     """A function bytes → bytes (``package.module:name``) in one child process; used by any thread, one at a time.
 
-    The child starts at the first request and stays between calls. Raises RuntimeError when it cannot import the function.
+    The child starts at the first request and stays. Raises RuntimeError when it cannot import the function.
     """
 
     def __init__(self, function: str, limits: Limits, clock: Clock = time.monotonic) -> None:
