@@ -1,8 +1,8 @@
 """Comparison of two terms by value, and effective boolean values (semantics 3.3 to 3.7).
 
-A type error is a `ValueFault`; three-valued logic above it is the evaluator's. Families: numbers, booleans (false < true),
-strings (code points), dateTime, date, time, gYear, gYearMonth, yearMonthDuration, dayTimeDuration. Language-tagged strings
-have ``=`` and ``!=`` only. The two durations are two families: ``"P0M" = "PT0S"`` is false.
+A type error is a `ValueFault`; three-valued logic above it is the evaluator's. Families: numbers, booleans (false <
+true), strings (code points), dateTime, date, time, gYear, gYearMonth, yearMonthDuration, dayTimeDuration.
+Language-tagged strings have ``=`` and ``!=`` only. The two durations are two families: ``"P0M" = "PT0S"`` is false.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Instants of the XSD date and time types: exact, as far as the text is.
 
-An `Instant` is a floor in milliseconds since 1970-01-01T00:00:00Z and the digits that follow it, without trailing zeros; so
-instants order as plain tuples, whatever the number of fractional digits. Text without a zone is read as if it were UTC
-and flagged. Source: XML Schema 1.1 Part 2, sections 3.3.7 to 3.3.15; year 0000 is 1 BC, 24:00:00 the next day's start.
+An `Instant` is a floor in milliseconds since 1970-01-01T00:00:00Z and the digits that follow it, without trailing
+zeros; so instants order as plain tuples, whatever the number of fractional digits. Text without a zone is read as if it
+were UTC and flagged. Source: XML Schema 1.1 Part 2, sections 3.3.7 to 3.3.15; year 0000 is 1 BC, 24:00:00 the next
+day's start.
 """
 
 from __future__ import annotations
@@ -115,7 +116,8 @@ def read_clock(text: str) -> Clock | None:
 
 
 def days_since_epoch(year: int, month: int, day: int) -> int:
-    """Days from 1970-01-01 in the proleptic Gregorian calendar (Howard Hinnant, "chrono-compatible date algorithms")."""
+    """Days from 1970-01-01 in the proleptic Gregorian calendar (Howard Hinnant, "chrono-compatible date
+    algorithms")."""
     shifted = year - (month <= 2)
     era, year_of_era = divmod(shifted, 400)
     day_of_year = (153 * (month + (-3 if month > 2 else 9)) + 2) // 5 + day - 1

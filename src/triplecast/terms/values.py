@@ -1,13 +1,13 @@
 """Values of RDF terms: what a comparison sees (semantics 3.3).
 
-Every term has a class and, for ordered classes, a place in that class. Literals whose text is outside the lexical space of
-their datatype, or whose datatype is none of those below, are `ILL`. Bounds that this project sets on top of XSD: integers
-fit 64 bits with sign, decimals have at most 18 significant digits (leading and trailing zeros dropped), years and each
-field of a duration have at most 18 digits. ``xsd:duration``, ``xsd:dateTimeStamp`` and the types derived from
+Every term has a class and, for ordered classes, a place in that class. Literals whose text is outside the lexical space
+of their datatype, or whose datatype is none of those below, are `ILL`. Bounds that this project sets on top of XSD:
+integers fit 64 bits with sign, decimals have at most 18 significant digits (leading and trailing zeros dropped), years
+and each field of a duration have at most 18 digits. ``xsd:duration``, ``xsd:dateTimeStamp`` and the types derived from
 ``xsd:string`` are not recognised.
 
-Promotion: an exact number (integer or decimal) becomes a double by rounding to nearest even; it becomes a *float* through
-that double (rounded twice), so that one float64 carries all that a comparison with a float needs.
+Promotion: an exact number (integer or decimal) becomes a double by rounding to nearest even; it becomes a *float*
+through that double (rounded twice), so that one float64 carries all that a comparison with a float needs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
-from pyoxigraph import BlankNode, Literal, NamedNode
+from pyoxigraph import BlankNode, NamedNode
 
 from triplecast.model.algebra import Term
 from triplecast.terms.temporal import Instant, read_date, read_datetime, read_time, read_year, read_year_month
@@ -72,8 +72,9 @@ class ValueClass(IntEnum):
 
 
 Exact: TypeAlias = int | Decimal | float | bool | str | Instant | tuple[str, str] | None
-"""By class: EXACT int or Decimal; FLOAT (a float32 widened) and DOUBLE float; BOOLEAN bool; STRING its text; LANG text and tag;
-date and time classes `Instant`; YEARMONTHDURATION int months; DAYTIMEDURATION Decimal milliseconds; else None."""
+"""By class: EXACT int or Decimal; FLOAT (a float32 widened) and DOUBLE float; BOOLEAN bool; STRING its text; LANG text
+and tag; date and time classes `Instant`; YEARMONTHDURATION int months; DAYTIMEDURATION Decimal milliseconds; else
+None."""
 
 
 class Value(NamedTuple):
@@ -146,13 +147,14 @@ def literal_value(lexical: str, datatype: str) -> Value:
 
 
 def order_key(ntriples: str) -> tuple[ValueClass, float, int]:
-    """(class, number, tie) of a term in canonical N-Triples form: its place among constants of its class whose tie is 0.
+    """(class, number, tie) of a term in canonical N-Triples form: its place among constants of its class whose tie is
+    0.
 
-    Values of one class order as (number, tie) against those. EXACT: `number` is the nearest double and `tie` the sign of
-    (value - number written with 15 significant digits), which is 0 iff the value has at most 15 significant digits (and
-    neither over- nor underflows a double). FLOAT, DOUBLE: the IEEE value, NaN included, tie 0. BOOLEAN: 0 or 1. Dates and times: milliseconds since
-    1970-01-01T00:00:00Z, local ones as if UTC; tie is the sign of (instant - number). Durations: months, or milliseconds with
-    such a tie. IRI, BLANK, LANG and STRING: 0.0, 0. ILL: nan, 0.
+    Values of one class order as (number, tie) against those. EXACT: `number` is the nearest double and `tie` the sign
+    of (value - number written with 15 significant digits), which is 0 iff the value has at most 15 significant digits
+    (and neither over- nor underflows a double). FLOAT, DOUBLE: the IEEE value, NaN included, tie 0. BOOLEAN: 0 or 1.
+    Dates and times: milliseconds since 1970-01-01T00:00:00Z, local ones as if UTC; tie is the sign of (instant -
+    number). Durations: months, or milliseconds with such a tie. IRI, BLANK, LANG and STRING: 0.0, 0. ILL: nan, 0.
     """
     if ntriples.startswith("<"):
         return ValueClass.IRI, 0.0, 0

@@ -1,0 +1,168 @@
+"""Casts by the names of the XSD types (SPARQL 17.5, XPath functions and operators 3.0 section 18).
+
+Text is trimmed of XML white space before it is read as another type. A float or double becomes the decimal it is
+written as in its shortest form (so ``xsd:decimal(0.1e0)`` is 0.1), rounded to 18 significant digits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from decimal import ROUND_HALF_EVEN, Context, Decimal
+from types import MappingProxyType
+
+from pyoxigraph import BlankNode, Literal, NamedNode
+
+from triplecast.model.algebra import Term
+from triplecast.terms.arithmetic import (
+    decimal_term,
+    decimal_text,
+    double_term,
+    float_term,
+    float_text,
+    integer_term,
+    number_of,
+    shortest_single,
+)
+from triplecast.terms.compare import ValueFault, as_double
+from triplecast.terms.values import (
+    SIGNIFICANT_DIGITS,
+    XSD_BOOLEAN,
+    XSD_DATETIME,
+    XSD_DECIMAL,
+    XSD_DOUBLE,
+    XSD_FLOAT,
+    XSD_INTEGER,
+    XSD_STRING,
+    Value,
+    ValueClass,
+    literal_value,
+    value_of,
+)
+
+_BOOLEAN = NamedNode(XSD_BOOLEAN)
+_DATETIME = NamedNode(XSD_DATETIME)
+_ROUNDED = Context(prec=SIGNIFICANT_DIGITS, rounding=ROUND_HALF_EVEN)
+_XML_SPACE = " \t\n\r"
+
+TRUE = Literal("true", datatype=_BOOLEAN)
+FALSE = Literal("false", datatype=_BOOLEAN)
+
+
+def boolean_term(value: bool) -> Literal:
+    return TRUE if value else FALSE
+
+
+def to_string(term: Term) -> Literal:
+    """``xsd:string``: an IRI's text, a tagged string without its tag, a number or boolean in canonical form, else as
+    written."""
+    if isinstance(term, BlankNode):
+        raise ValueFault("a blank node has no string")
+    if isinstance(term, NamedNode):
+        return Literal(term.value)
+    kind, exact = value_of(term)
+    if kind == ValueClass.BOOLEAN:
+        return Literal("true" if exact else "false")
+    if isinstance(exact, float):
+        return Literal(_plain_float(exact, single=kind == ValueClass.FLOAT))
+    if kind == ValueClass.EXACT:
+        return Literal(decimal_text(exact) if isinstance(exact, Decimal) else str(exact))
+    if kind == ValueClass.ILL:
+        raise ValueFault(f"{term} has no value to write as a string")
+    return Literal(term.value)
+
+
+def to_boolean(term: Term) -> Literal:
+    kind, exact = _castable(term, XSD_BOOLEAN)
+    if kind == ValueClass.BOOLEAN:
+        return boolean_term(bool(exact))
+    if ValueClass.EXACT <= kind <= ValueClass.DOUBLE:
+        return boolean_term(bool(exact) and exact == exact)
+    raise ValueFault(f"{term} cannot become xsd:boolean")
+
+
+def to_integer(term: Term) -> Literal:
+    """Fractions are cut towards zero."""
+    kind, exact = _castable(term, XSD_INTEGER)
+    if isinstance(exact, float) and not math.isfinite(exact):
+        raise ValueFault("an infinite number or NaN is no integer")
+    if kind == ValueClass.BOOLEAN or (ValueClass.EXACT <= kind <= ValueClass.DOUBLE):
+        assert isinstance(exact, bool | int | float | Decimal)
+        if isinstance(exact, Decimal) and exact.adjusted() > 20:
+            raise ValueFault("an integer result does not fit 64 bits")
+        return integer_term(int(exact))
+    raise ValueFault(f"{term} cannot become xsd:integer")
+
+
+def to_decimal(term: Term) -> Literal:
+    kind, exact = _castable(term, XSD_DECIMAL)
+    if isinstance(exact, float):
+        if not math.isfinite(exact):
+            raise ValueFault("an infinite number or NaN is no decimal")
+        shortest = shortest_single(exact) if kind == ValueClass.FLOAT else repr(exact)
+        return decimal_term(_ROUNDED.create_decimal(shortest))
+    if kind == ValueClass.BOOLEAN or kind == ValueClass.EXACT:
+        assert isinstance(exact, bool | int | Decimal)
+        return decimal_term(_ROUNDED.create_decimal(exact if isinstance(exact, Decimal) else int(exact)))
+    raise ValueFault(f"{term} cannot become xsd:decimal")
+
+
+def to_float(term: Term) -> Literal:
+    value = _castable(term, XSD_FLOAT)
+    return float_term(_floating(value, term))
+
+
+def to_double(term: Term) -> Literal:
+    value = _castable(term, XSD_DOUBLE)
+    return double_term(_floating(value, term))
+
+
+def to_datetime(term: Term) -> Literal:
+    """A well-typed dateTime, or text that reads as one."""
+    kind, _ = _castable(term, XSD_DATETIME)
+    if kind not in (ValueClass.DATETIME, ValueClass.DATETIME_LOCAL):
+        raise ValueFault(f"{term} cannot become xsd:dateTime")
+    assert isinstance(term, Literal)
+    return Literal(term.value.strip(_XML_SPACE), datatype=_DATETIME)
+
+
+CASTS: Mapping[str, Callable[[Term], Literal]] = MappingProxyType(
+    {
+        XSD_STRING: to_string,
+        XSD_BOOLEAN: to_boolean,
+        XSD_INTEGER: to_integer,
+        XSD_DECIMAL: to_decimal,
+        XSD_FLOAT: to_float,
+        XSD_DOUBLE: to_double,
+        XSD_DATETIME: to_datetime,
+    }
+)
+"""By the IRI of the function."""
+
+
+def _castable(term: Term, datatype: str) -> Value:
+    """The term's value; that of its text read as `datatype` when it is a plain string."""
+    value = value_of(term)
+    if value.kind != ValueClass.STRING:
+        return value
+    assert isinstance(value.exact, str)
+    return literal_value(value.exact.strip(_XML_SPACE), datatype)
+
+
+def _floating(value: Value, term: Term) -> float:
+    if value.kind == ValueClass.BOOLEAN:
+        return 1.0 if value.exact else 0.0
+    if ValueClass.EXACT <= value.kind <= ValueClass.DOUBLE:
+        assert isinstance(value.exact, int | Decimal | float)
+        return as_double(value.exact)
+    raise ValueFault(f"{number_of(term)} cannot become a float")
+
+
+def _plain_float(number: float, single: bool) -> str:
+    """XPath's string of a float: without exponent between 1e-6 and 1e6."""
+    shortest = shortest_single(number) if single else repr(number)
+    if number == 0:
+        return "-0" if math.copysign(1, number) < 0 else "0"
+    if math.isfinite(number) and 1e-6 <= abs(number) < 1e6:
+        return decimal_text(Decimal(shortest).normalize())
+    return float_text(number, shortest)

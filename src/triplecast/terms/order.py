@@ -1,0 +1,41 @@
+"""The total order of ORDER BY, MIN and MAX (SPARQL 15.1, made total)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyoxigraph import BlankNode, NamedNode
+
+from triplecast.model.algebra import Term
+from triplecast.terms.compare import family
+from triplecast.terms.values import ValueClass, value_of
+
+
+def sort_key(term: Term | None) -> tuple[Any, ...]:
+    """A key whose order is total and never contradicts ``<``.
+
+    Unbound, blank nodes (by label), IRIs (by code point), literals. Literals by family (ill-typed and unrecognised
+    ones, tagged strings, strings, booleans, numbers, dateTime, date, time, gYear, gYearMonth, durations); within one by
+    value, then by N-Triples text. Numbers stand in their exact mathematical order, of which every promoted ``<`` is a
+    coarsening, NaN first. Times without a zone stand as if in UTC, which refines XSD's partial order.
+    """
+    if term is None:
+        return (0,)
+    if isinstance(term, BlankNode):
+        return 1, term.value
+    if isinstance(term, NamedNode):
+        return 2, term.value
+    kind, exact = value_of(term)
+    rank = int(family(kind))
+    if kind == ValueClass.ILL:
+        return 3, rank, str(term)
+    if kind == ValueClass.LANG:
+        return 3, rank, exact, str(term)
+    if exact != exact:
+        return 3, rank, 0, 0, str(term)
+    return 3, rank, 1, exact, str(term)
+
+
+def canonical_key(row: tuple[Term | None, ...]) -> tuple[str, ...]:
+    """The canonical order of solutions (semantics 1.4): N-Triples text, unbound first."""
+    return tuple("" if term is None else str(term) for term in row)
