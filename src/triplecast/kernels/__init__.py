@@ -1,8 +1,8 @@
 """Kernels: numba over flat arrays. Nothing outside this package imports numba.
 
 Rules of every kernel: at most eight arguments (arrays grouped in a `NamedTuple`), no function arguments, no globals but
-constants, and the one decorator `njit`. Arrays over mapped files are opened with mode ``c`` (copy on write): a read-only
-array is another type to numba, and everything would be compiled a second time.
+constants, and the one decorator `njit`. Arrays over mapped files are opened with mode ``c`` (copy on write): a
+read-only array is another type to numba, and everything would be compiled a second time.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Where compiled kernels are kept between processes.
 
-numba's own cache notices an edit only in the module of the cached function, not in a module that this one calls: it would
-run the old machine code. So the folder's name carries a hash of *all* kernel sources, and of whatever else decides the
-machine code. Driver and workers compute the same name and share the folder.
+numba's own cache notices an edit only in the module of the cached function, not in a module that this one calls: it
+would run the old machine code. So the folder's name carries a hash of *all* kernel sources, and of whatever else
+decides the machine code. Driver and workers compute the same name and share the folder.
 
 numba loads its cache by pickle: a folder that another user could write to is never used.
 """
@@ -17,7 +17,9 @@ from pathlib import Path
 
 
 def source_digest(folder: Path, made_with: Iterable[str]) -> str:
-    """16 hexadecimal digits over every ``*.py`` of `folder` (name and bytes, in name order) and the strings `made_with`."""
+    """16 hexadecimal digits over every ``*.py`` of `folder` (name and bytes, in name order) and the strings
+    `made_with`.
+    """
     digest = hashlib.blake2b(digest_size=8)
     for part in made_with:
         digest.update(f"{part}\0".encode())
@@ -31,8 +33,8 @@ def choose_folder(name: str, environment: Mapping[str, str], home: Path, tempora
     """The first usable parent's folder `name`, made if it was missing.
 
     Parents in order: ``TRIPLECAST_CACHE``; ``XDG_CACHE_HOME/triplecast`` (only when absolute, as the XDG specification
-    asks); ``~/.cache/triplecast``; a folder of this user in `temporary`; a fresh temporary folder, which always works but
-    is not shared.
+    asks); ``~/.cache/triplecast``; a folder of this user in `temporary`; a fresh temporary folder, which always works
+    but is not shared.
     """
     parents = [temporary / f"triplecast-{_user_number()}"]
     if home.is_absolute():

@@ -1,7 +1,7 @@
 """Compile every kernel before the first publication: ``python -m triplecast.kernels.warm`` at set-up.
 
-A kernel module that has kernels called from Python defines ``warm_up()``: it calls each of them once on tiny input of the
-exact types of production. It is found by its name; there is no list to forget it on.
+A kernel module that has kernels called from Python defines ``warm_up()``: it calls each of them once on tiny input of
+the exact types of production. It is found by its name; there is no list to forget it on.
 """
 
 from __future__ import annotations

@@ -1,0 +1,384 @@
+"""Scan: the canonical N-Triples text of a batch of publications → local term numbers, hashes, value classes and order
+keys.
+
+One pass over the bytes, eight at a time. Per publication, terms are numbered from 0 in the order in which they first
+appear (subject, predicate, object, graph); equal terms share a number, decided by hash *and* bytes. Lines of one
+subject stand together, so a subject or predicate is first compared with the line above.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from triplecast.kernels import hashing, inlined, njit
+from triplecast.kernels.hashing import hash_slice
+from triplecast.kernels.literals import PENDING, classify_literal
+from triplecast.kernels.words import (
+    PADDING,
+    Text,
+    count_low_zeros,
+    load_word,
+    mark_equal,
+    mark_less,
+    pad,
+    same_bytes,
+)
+from triplecast.terms.values import ValueClass, order_key
+
+LARGEST_BATCH = 2**31 - 1
+"""Bytes of text in one batch."""
+
+
+class ScannedBatch(NamedTuple):
+    """P publications with T triples and L local terms; what every index segment matches against."""
+
+    text: Text
+    """uint8[B]: the publications one after the other; `PADDING` zero bytes follow in memory."""
+    triple_offsets: NDArray[np.int64]
+    """int64[P + 1]: rows of `triples` and `graphs`."""
+    triples: NDArray[np.int32]
+    """int32[T, 3]: term numbers local to the publication."""
+    graphs: NDArray[np.int32]
+    """int32[T]: local term number of the graph's name, -1 for the default graph."""
+    term_offsets: NDArray[np.int64]
+    """int64[P + 1]: rows of the arrays below; local number n of publication p is row ``term_offsets[p] + n``."""
+    term_start: NDArray[np.int64]
+    term_length: NDArray[np.int32]
+    """The term's canonical N-Triples bytes: ``text[term_start:term_start + term_length]``."""
+    term_hash: NDArray[np.uint64]
+    """`triplecast.kernels.hashing.hash_terms` of those bytes."""
+    term_class: NDArray[np.uint8]
+    """`triplecast.terms.values.ValueClass`; this and the two below as `order_key` gives them."""
+    term_number: NDArray[np.float64]
+    term_tie: NDArray[np.int8]
+
+    def term(self, publication: int, number: int) -> bytes:
+        row = self.term_offsets[publication] + number
+        start = self.term_start[row]
+        return self.text[start : start + self.term_length[row]].tobytes()
+
+
+def scan(texts: Sequence[bytes], dataset: Sequence[bool] | None = None) -> ScannedBatch:
+    """Scan canonical N-Triples texts (`Draft.quads`), N-Quads where `dataset` says so.
+
+    Raises ValueError naming publication and byte for text that is not canonical; that never comes from the journal.
+    """
+    lengths = np.fromiter(map(len, texts), np.int64, len(texts))
+    starts = np.zeros(len(texts) + 1, np.int64)
+    np.cumsum(lengths, out=starts[1:])
+    if starts[-1] > LARGEST_BATCH:
+        raise ValueError(f"a batch of {starts[-1]} bytes; split it: at most {LARGEST_BATCH} are scanned at a time")
+    buffer = pad(list(texts))
+    quads = np.zeros(len(texts), np.bool_) if dataset is None else np.array(dataset, np.bool_).reshape(len(texts))
+    batch, fault = _scan_text(buffer, starts, quads, hashing.HASH_MASK)
+    if fault >= 0:
+        raise ValueError(_describe(texts, starts, fault))
+    _finish_pending(batch)
+    return batch
+
+
+def _describe(texts: Sequence[bytes], starts: NDArray[np.int64], fault: int) -> str:
+    publication = min(int(np.searchsorted(starts, fault, side="right")) - 1, len(texts) - 1)
+    while fault == starts[publication] and not texts[publication]:
+        publication -= 1
+    place = fault - int(starts[publication])
+    line = texts[publication].count(b"\n", 0, place) + 1
+    seen = texts[publication][max(0, place - 30) : place + 30]
+    return f"publication {publication}, byte {place}, line {line}: no canonical N-Triples line near {seen!r}"
+
+
+def _finish_pending(batch: ScannedBatch) -> None:
+    for row in np.flatnonzero(batch.term_class == PENDING):
+        start = batch.term_start[row]
+        term = batch.text[start : start + batch.term_length[row]].tobytes().decode()
+        batch.term_class[row], batch.term_number[row], batch.term_tie[row] = order_key(term)
+
+
+_IRI = np.uint8(ValueClass.IRI)
+_BLANK = np.uint8(ValueClass.BLANK)
+_NEWLINE, _SPACE, _QUOTE, _DOT, _COLON = (ord(character) for character in '\n ".:')
+_OPEN, _CLOSE, _AT, _BACKSLASH, _CARET, _UNDERSCORE = (ord(character) for character in "<>@\\^_")
+_TERMS, _NAMES, _IRIS = range(3)
+"""What a place allows: any term; IRIs and blank nodes; IRIs."""
+_ONES = 0x0101010101010101
+_QUOTES = np.uint64(ord('"') * _ONES)
+_BACKSLASHES = np.uint64(ord("\\") * _ONES)
+_OPENS = np.uint64(ord("<") * _ONES)
+_CLOSES = np.uint64(ord(">") * _ONES)
+_CONTROLS = np.uint64(0x20 * _ONES)
+_BLANKS = np.uint64(0x21 * _ONES)
+
+
+class _Source(NamedTuple):
+    text: Text
+    """Padded."""
+    starts: NDArray[np.int64]
+    """int64[P + 1]: where each publication begins."""
+    quads: NDArray[np.bool_]
+    """bool[P]: lines may name a graph."""
+    mask: np.uint64
+    """The bits of a hash that count."""
+    slots: NDArray[np.int32]
+    """An open-addressing table of term rows; rows of earlier publications, and -1, count as empty."""
+
+
+@njit
+def _scan_text(
+    text: Text, starts: NDArray[np.int64], quads: NDArray[np.bool_], mask: np.uint64
+) -> tuple[ScannedBatch, int]:
+    """The batch and -1, or a batch of rubbish and the offset of the first fault in the padded `text`."""
+    publications = len(starts) - 1
+    triple_offsets, width = _count_lines(text, starts)
+    most = triple_offsets[publications] * (4 if np.any(quads) else 3)
+    batch = ScannedBatch(
+        text[: len(text) - PADDING],
+        triple_offsets,
+        np.empty((triple_offsets[publications], 3), np.int32),
+        np.empty(triple_offsets[publications], np.int32),
+        np.zeros(publications + 1, np.int64),
+        np.empty(most, np.int64),
+        np.empty(most, np.int32),
+        np.empty(most, np.uint64),
+        np.empty(most, np.uint8),
+        np.empty(most, np.float64),
+        np.empty(most, np.int8),
+    )
+    source = _Source(text, starts, quads, mask, np.full(width, -1, np.int32))
+    fault = -1
+    for publication in range(publications):
+        fault = _scan_publication(source, batch, publication)
+        if fault >= 0:
+            break
+    terms = batch.term_offsets[publications]
+    return (
+        ScannedBatch(
+            batch.text,
+            triple_offsets,
+            batch.triples,
+            batch.graphs,
+            batch.term_offsets,
+            batch.term_start[:terms],
+            batch.term_length[:terms],
+            batch.term_hash[:terms],
+            batch.term_class[:terms],
+            batch.term_number[:terms],
+            batch.term_tie[:terms],
+        ),
+        fault,
+    )
+
+
+@njit
+def _count_lines(text: Text, starts: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
+    """Offsets of each publication's lines, and a power of two that is at least twice the terms of any publication."""
+    offsets = np.zeros(len(starts), np.int64)
+    longest = 0
+    for publication in range(len(starts) - 1):
+        lines = 0
+        for i in range(starts[publication], starts[publication + 1]):
+            lines += text[i] == _NEWLINE
+        offsets[publication + 1] = offsets[publication] + lines
+        longest = max(longest, lines)
+    width = 16
+    while width < 8 * longest:
+        width *= 2
+    return offsets, width
+
+
+@njit
+def _scan_publication(source: _Source, batch: ScannedBatch, publication: int) -> int:
+    """Fills the rows of one publication; the offset of its first fault, or -1."""
+    text = source.text
+    base = batch.term_offsets[publication]
+    here, stop = source.starts[publication], source.starts[publication + 1]
+    terms = base
+    subject, predicate, graph = -1, -1, -1
+    for triple in range(batch.triple_offsets[publication], batch.triple_offsets[publication + 1]):
+        subject, terms, here = _scan_term(source, batch, here, base, terms, subject, _NAMES)
+        if here < 0:
+            return ~here
+        predicate, terms, here = _scan_term(source, batch, here, base, terms, predicate, _IRIS)
+        if here < 0:
+            return ~here
+        value, terms, here = _scan_term(source, batch, here, base, terms, -1, _TERMS)
+        if here < 0:
+            return ~here
+        batch.graphs[triple] = -1
+        if text[here] != _DOT and source.quads[publication]:
+            graph, terms, here = _scan_term(source, batch, here, base, terms, graph, _NAMES)
+            if here < 0:
+                return ~here
+            batch.graphs[triple] = graph - base
+        if text[here] != _DOT or text[here + 1] != _NEWLINE:
+            return here
+        here += 2
+        batch.triples[triple, 0] = subject - base
+        batch.triples[triple, 1] = predicate - base
+        batch.triples[triple, 2] = value - base
+    batch.term_offsets[publication + 1] = terms
+    return -1 if here == stop else here
+
+
+@njit
+def _scan_term(
+    source: _Source, batch: ScannedBatch, start: int, base: int, terms: int, above: int, allowed: int
+) -> tuple[int, int, int]:
+    """(row, rows so far, where the next term begins) of the term at `start` and the space behind it.
+
+    `above` is the row of the term in the same place on the line before, or -1. A fault gives its offset, inverted, as
+    place.
+    """
+    text = source.text
+    if above >= 0:
+        end = start + batch.term_length[above]
+        if same_bytes(text, start, batch.term_start[above], batch.term_length[above]) and text[end] == _SPACE:
+            return above, terms, end + 1
+    quote, escaped = start, False
+    if text[start] == _OPEN:
+        end = _end_of_iri(text, start)
+    elif text[start] == _UNDERSCORE and allowed != _IRIS:
+        end = _end_of_blank(text, start)
+    elif text[start] == _QUOTE and allowed == _TERMS:
+        end, quote, escaped = _end_of_literal(text, start)
+    else:
+        return -1, terms, ~start
+    if end < 0:
+        return -1, terms, end
+    if text[end] != _SPACE:
+        return -1, terms, ~end
+    row = _find_or_add(source, batch, start, end - start, base, terms)
+    if row == terms:
+        terms += 1
+        if text[start] == _QUOTE:
+            kind, number, tie = classify_literal(text, start, quote, end, escaped)
+        else:
+            kind, number, tie = (_IRI if text[start] == _OPEN else _BLANK), 0.0, 0
+        batch.term_class[row] = kind
+        batch.term_number[row] = number
+        batch.term_tie[row] = tie
+    return row, terms, end + 1
+
+
+@inlined
+def _find_or_add(source: _Source, batch: ScannedBatch, start: int, length: int, base: int, terms: int) -> int:
+    """The row of a term; row `terms`, filled but for the value, when it is new."""
+    text, slots = source.text, source.slots
+    hashed = hash_slice(text, start, length) & source.mask
+    last = len(slots) - 1
+    slot = int(np.int64(hashed & np.uint64(last)))
+    while slots[slot] >= base:
+        row = int(slots[slot])
+        if (
+            batch.term_hash[row] == hashed
+            and batch.term_length[row] == length
+            and same_bytes(text, start, batch.term_start[row], length)
+        ):
+            return row
+        slot = (slot + 1) & last
+    slots[slot] = terms
+    batch.term_start[terms] = start
+    batch.term_length[terms] = length
+    batch.term_hash[terms] = hashed
+    return terms
+
+
+@inlined
+def _end_of_iri(text: Text, start: int) -> int:
+    """Behind the ``>`` of the IRI whose ``<`` is at `start`; the offset, inverted, of a byte that no IRI holds."""
+    i = start + 1
+    marks = np.uint64(0)
+    while not marks:
+        word = load_word(text, i)
+        marks = mark_equal(word, _CLOSES) | mark_less(word, _BLANKS) | mark_equal(word, _QUOTES)
+        marks |= mark_equal(word, _OPENS) | mark_equal(word, _BACKSLASHES)
+        i += 8
+    found = i - 8 + (count_low_zeros(marks) >> 3)
+    return found + 1 if text[found] == _CLOSE and found > start + 1 else ~found
+
+
+@inlined
+def _next_in_literal(text: Text, i: int) -> int:
+    """The first quote, backslash or control character from `i` on."""
+    marks = np.uint64(0)
+    while not marks:
+        word = load_word(text, i)
+        marks = mark_equal(word, _QUOTES) | mark_equal(word, _BACKSLASHES) | mark_less(word, _CONTROLS)
+        i += 8
+    return i - 8 + (count_low_zeros(marks) >> 3)
+
+
+@njit
+def _end_of_blank(text: Text, start: int) -> int:
+    """Behind the blank node label at `start`; inverted when there is none."""
+    if text[start + 1] != _COLON:
+        return ~(start + 1)
+    i = start + 2
+    while text[i] > _SPACE and text[i] != _OPEN and text[i] != _CLOSE and text[i] != _QUOTE and text[i] != _BACKSLASH:
+        i += 1
+    return i if i > start + 2 else ~i
+
+
+@njit
+def _end_of_literal(text: Text, start: int) -> tuple[int, int, bool]:
+    """(behind the literal whose first quote is at `start`, its closing quote, whether it has an escape).
+
+    The first is the offset, inverted, of the first byte that is wrong there.
+    """
+    i = _next_in_literal(text, start + 1)
+    escaped = False
+    while text[i] == _BACKSLASH:
+        length = _length_of_escape(text, i + 1)
+        if length == 0:
+            return ~i, i, escaped
+        escaped = True
+        i = _next_in_literal(text, i + 1 + length)
+    if text[i] != _QUOTE:
+        return ~i, i, escaped
+    quote = i
+    if text[i + 1] == _AT:
+        return _end_of_tag(text, i + 2), quote, escaped
+    if text[i + 1] == _CARET:
+        if text[i + 2] != _CARET or text[i + 3] != _OPEN:
+            return ~(i + 2), quote, escaped
+        return _end_of_iri(text, i + 3), quote, escaped
+    return i + 1, quote, escaped
+
+
+@njit
+def _length_of_escape(text: Text, i: int) -> int:
+    """Bytes of the escape whose backslash stands before `i`; 0 when it is none of N-Triples'."""
+    letter = text[i]
+    digits = 4 if letter == ord("u") else 8 if letter == ord("U") else 0
+    if digits:
+        for k in range(i + 1, i + 1 + digits):
+            if not (ord("0") <= text[k] <= ord("9") or ord("A") <= text[k] <= ord("F")):
+                return 0
+        return 1 + digits
+    for known in (ord("t"), ord("b"), ord("n"), ord("r"), ord("f"), _QUOTE, _BACKSLASH):
+        if letter == known:
+            return 1
+    return 0
+
+
+@njit
+def _end_of_tag(text: Text, start: int) -> int:
+    """Behind the lower-case language tag at `start`; inverted when it is none."""
+    i = start
+    while ord("a") <= text[i] <= ord("z"):
+        i += 1
+    while i > start and text[i] == ord("-"):
+        part = i + 1
+        i = part
+        while ord("a") <= text[i] <= ord("z") or ord("0") <= text[i] <= ord("9"):
+            i += 1
+        if i == part:
+            return ~i
+    return i if i > start else ~i
+
+
+def warm_up() -> None:
+    scan([b'<x:s> <x:p> "1" .\n'], [True])
