@@ -1,0 +1,194 @@
+"""Filter expressions to clauses: comparisons of one variable with a constant, in conjunctive form.
+
+A row of a conjunction stays iff every condition is true; false and error both drop it (semantics 3.8). So ``&&`` splits,
+``||`` and ``IN`` make one clause of several atoms (true iff one of them is), ``!`` goes inwards through ``&& || =  != IN``
+(where three-valued logic keeps errors errors), and never turns ``<`` into ``>=``.
+"""
+
+from __future__ import annotations
+
+import math
+from enum import IntEnum
+from functools import lru_cache
+from typing import NamedTuple, TypeAlias
+
+from pyoxigraph import Literal, NamedNode
+
+from triplecast.model.algebra import Call, Exists, Expression, Operation, Slot, Variable
+from triplecast.model.conditions import Lane, Operator
+from triplecast.terms.values import ValueClass, order_key
+
+Constant: TypeAlias = NamedNode | Literal | Slot
+
+
+class Kind(IntEnum):
+    """What a comparison needs to know of its constant; below 32 a `ValueClass` whose place is exact."""
+
+    NAN = 32
+    INEXACT = 33
+    """A value that needs more digits than its number holds: compared by the evaluator only."""
+
+
+@lru_cache(maxsize=65_536)
+def place_of(constant: str) -> tuple[int, float]:
+    """(kind, number) of a constant in N-Triples form; the kind is a `ValueClass` or a `Kind`."""
+    value_class, number, tie = order_key(constant)
+    if tie != 0:
+        return int(Kind.INEXACT), number
+    if math.isnan(number) and value_class != ValueClass.ILL:
+        return int(Kind.NAN), number
+    return int(value_class), number
+
+
+class NamedAtom(NamedTuple):
+    variable: Variable
+    operator: Operator
+    lane: Lane
+    constant: Constant
+
+
+NamedClause: TypeAlias = tuple[NamedAtom, ...]
+
+
+class Conditions(NamedTuple):
+    """What was understood of a filter: `clauses` (necessary), the patterns of ``EXISTS``, and whether that is all of it."""
+
+    clauses: tuple[NamedClause, ...]
+    exists: tuple[Exists, ...]
+    bound: tuple[Variable, ...]
+    """Variables that ``BOUND`` asks for."""
+    whole: bool
+
+
+NOTHING = Conditions((), (), (), False)
+_OPERATORS = {
+    "=": Operator.EQUAL,
+    "!=": Operator.UNEQUAL,
+    "<": Operator.LESS,
+    "<=": Operator.AT_MOST,
+    ">": Operator.GREATER,
+    ">=": Operator.AT_LEAST,
+}
+_MIRRORED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_NEGATED = {"=": "!=", "!=": "=", "in": "not in", "not in": "in"}
+_IDENTITY_LANES = {
+    ValueClass.IRI: Lane.IDENTITY,
+    ValueClass.ILL: Lane.ILL,
+    ValueClass.LANG: Lane.LANG,
+    ValueClass.STRING: Lane.STRING,
+}
+
+
+def read_conditions(condition: Expression, constants: tuple[str, ...]) -> Conditions:
+    """The conditions of one filter; `constants` are those of the subscription that the plan is made with."""
+    found = _read(condition, False, constants)
+    return NOTHING if found is None else found
+
+
+def constant_text(constant: Constant, constants: tuple[str, ...]) -> str:
+    return constants[constant.index] if isinstance(constant, Slot) else str(constant)
+
+
+def _read(expression: Expression, negated: bool, constants: tuple[str, ...]) -> Conditions | None:
+    """None where nothing was understood, which is different from a condition that is always true."""
+    if isinstance(expression, Exists):
+        return None if expression.negated != negated else Conditions((), (expression,), (), False)
+    if isinstance(expression, Call):
+        return _read_call(expression, negated, constants)
+    if not isinstance(expression, Operation):
+        return None
+    operator, arguments = expression.operator, expression.arguments
+    if operator == "!":
+        return _read(arguments[0], not negated, constants)
+    if operator in ("&&", "||"):
+        parts = [_read(argument, negated, constants) for argument in arguments]
+        return _both(parts) if (operator == "&&") != negated else _either(parts)
+    if negated:
+        if operator not in _NEGATED:
+            return None
+        operator = _NEGATED[operator]
+    if operator in ("in", "not in"):
+        return _read_membership(operator, arguments, constants)
+    if operator in _OPERATORS:
+        atom = _read_comparison(operator, arguments[0], arguments[1], constants)
+        return None if atom is None else Conditions(((atom,),), (), (), True)
+    return None
+
+
+def _read_call(call: Call, negated: bool, constants: tuple[str, ...]) -> Conditions | None:
+    if negated:
+        return None
+    match call.function, call.arguments:
+        case "BOUND", (Variable() as variable,):
+            return Conditions((), (), (variable,), True)
+        case "SAMETERM", (Variable() as variable, NamedNode() | Literal() | Slot() as constant):
+            return Conditions(((NamedAtom(variable, Operator.EQUAL, Lane.IDENTITY, constant),),), (), (), True)
+        case "SAMETERM", (NamedNode() | Literal() | Slot() as constant, Variable() as variable):
+            return Conditions(((NamedAtom(variable, Operator.EQUAL, Lane.IDENTITY, constant),),), (), (), True)
+    return None
+
+
+def _both(parts: list[Conditions | None]) -> Conditions:
+    known = [part for part in parts if part is not None]
+    return Conditions(
+        tuple(clause for part in known for clause in part.clauses),
+        tuple(exists for part in known for exists in part.exists),
+        tuple(variable for part in known for variable in part.bound),
+        len(known) == len(parts) and all(part.whole for part in known),
+    )
+
+
+def _either(parts: list[Conditions | None]) -> Conditions | None:
+    """One clause of all atoms, when every part is one clause and nothing else."""
+    atoms: list[NamedAtom] = []
+    for part in parts:
+        if part is None or not part.whole or part.bound or len(part.clauses) != 1:
+            return None
+        atoms.extend(part.clauses[0])
+    return Conditions((tuple(atoms),), (), (), True)
+
+
+def _read_membership(
+    operator: str, arguments: tuple[Expression, ...], constants: tuple[str, ...]
+) -> Conditions | None:
+    """``IN`` is a disjunction of ``=``, ``NOT IN`` a conjunction of ``!=`` (SPARQL 17.4.1.9)."""
+    single = "=" if operator == "in" else "!="
+    atoms = [_read_comparison(single, arguments[0], choice, constants) for choice in arguments[1:]]
+    known = tuple(atom for atom in atoms if atom is not None)
+    if operator == "not in":
+        return Conditions(tuple((atom,) for atom in known), (), (), len(known) == len(atoms))
+    if not known or len(known) < len(atoms):
+        return None
+    return Conditions((known,), (), (), True)
+
+
+def _read_comparison(
+    operator: str, left: Expression, right: Expression, constants: tuple[str, ...]
+) -> NamedAtom | None:
+    if isinstance(left, NamedNode | Literal | Slot):
+        left, right, operator = right, left, _MIRRORED[operator]
+    if not isinstance(right, NamedNode | Literal | Slot):
+        return None
+    kind, _ = place_of(constant_text(right, constants))
+    if isinstance(left, Call) and left.function == "LANG" and isinstance(left.arguments[0], Variable):
+        if kind != ValueClass.STRING or operator not in ("=", "!="):
+            return None
+        return NamedAtom(left.arguments[0], _OPERATORS[operator], Lane.LANGUAGE, right)
+    if not isinstance(left, Variable):
+        return None
+    lane = _lane(operator, kind)
+    return None if lane is None else NamedAtom(left, _OPERATORS[operator], lane, right)
+
+
+def _lane(operator: str, kind: int) -> Lane | None:
+    """Where the index compares with a constant of this kind; None where only the evaluator can."""
+    if kind == Kind.INEXACT:
+        return None
+    if kind == Kind.NAN:
+        return Lane.UNLIKE if operator == "!=" else Lane.NEVER
+    value_class = ValueClass(kind)
+    if value_class not in _IDENTITY_LANES:
+        return Lane(kind)
+    if operator in ("=", "!="):
+        return _IDENTITY_LANES[value_class]
+    return Lane.STRING_ORDER if value_class == ValueClass.STRING else Lane.NEVER

@@ -1,0 +1,204 @@
+"""N(P) of semantics 4: what every match of a query fulfils, as alternatives of triple patterns and comparisons.
+
+Law: for every solution of P over a publication there is an alternative and an assignment of its variables to terms of the
+publication under which all its patterns are triples of it (in any of its graphs) and all its clauses are true. Variables that the
+solution binds keep their names; all others are renamed apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import count, product
+from typing import NamedTuple
+
+from triplecast.compile.conditions import Conditions, NamedClause, read_conditions
+from triplecast.compile.plan import BRANCHES_LIMIT, PATTERNS_LIMIT
+from triplecast.model.algebra import (
+    Alternative,
+    BasicPattern,
+    Distinct,
+    Exists,
+    Extend,
+    Filter,
+    Graph,
+    Group,
+    Inverse,
+    Join,
+    LeftJoin,
+    Minus,
+    NamedNode,
+    NegatedSet,
+    Node,
+    OrderBy,
+    PathExpression,
+    PathPattern,
+    Pattern,
+    Project,
+    Reduced,
+    Repeat,
+    Sequence,
+    Slice,
+    Slot,
+    TriplePattern,
+    Union,
+    Values,
+    Variable,
+)
+
+
+class Conjunction(NamedTuple):
+    """Patterns and clauses that hold together."""
+
+    patterns: tuple[TriplePattern, ...] = ()
+    clauses: tuple[NamedClause, ...] = ()
+
+    def variables(self) -> tuple[Variable, ...]:
+        """Of the patterns, in order of first appearance."""
+        nodes = (node for pattern in self.patterns for node in (pattern.subject, pattern.predicate, pattern.object))
+        return tuple(dict.fromkeys(node for node in nodes if isinstance(node, Variable)))
+
+    def renamed(self, keep: Iterable[Variable], names: FreshNames) -> Conjunction:
+        """The same with every variable outside `keep` under a new name."""
+        kept = set(keep)
+        compared = (atom.variable for clause in self.clauses for atom in clause)
+        new = {variable: names.make() for variable in (*self.variables(), *compared) if variable not in kept}
+        if not new:
+            return self
+        return Conjunction(
+            tuple(
+                TriplePattern(*(_renamed(node, new) for node in (pattern.subject, pattern.predicate, pattern.object)))
+                for pattern in self.patterns
+            ),
+            tuple(
+                tuple(atom._replace(variable=new.get(atom.variable, atom.variable)) for atom in clause)
+                for clause in self.clauses
+            ),
+        )
+
+
+ANYTHING: tuple[Conjunction, ...] = (Conjunction(),)
+"""The condition that every publication fulfils."""
+
+
+@dataclass(frozen=True, slots=True)
+class FreshNames:
+    """Names that no query can hold (a space is in none)."""
+
+    numbers: Iterable[int] = field(default_factory=count)
+
+    def make(self) -> Variable:
+        return Variable(f"_: {next(iter(self.numbers))}")
+
+
+def necessary_conditions(pattern: Pattern, constants: tuple[str, ...]) -> tuple[Conjunction, ...]:
+    """The alternatives of N(pattern), at most `BRANCHES_LIMIT`."""
+    return _find(pattern, constants, FreshNames())
+
+
+def _find(pattern: Pattern, constants: tuple[str, ...], names: FreshNames) -> tuple[Conjunction, ...]:
+    match pattern:
+        case BasicPattern(triples):
+            return _all_of([_find_triple(triple, names) for triple in triples])
+        case Join(left, right):
+            return _all_of([_find(left, constants, names), _find(right, constants, names)])
+        case Union(left, right):
+            return _any_of([_find(left, constants, names), _find(right, constants, names)])
+        case Filter(condition, inner):
+            return _narrow(_find(inner, constants, names), read_conditions(condition, constants), constants, names)
+        case LeftJoin(inner, _, _) | Minus(inner, _) | Graph(_, inner) | Extend(inner, _, _) | OrderBy(inner, _):
+            return _find(inner, constants, names)
+        case Distinct(inner) | Reduced(inner) | Slice(inner, _, _):
+            return _find(inner, constants, names)
+        case Project(inner, variables):
+            return tuple(branch.renamed(variables, names) for branch in _find(inner, constants, names))
+        case Group(inner, keys, _):
+            if not keys:
+                return ANYTHING
+            return tuple(branch.renamed(keys, names) for branch in _find(inner, constants, names))
+        case Values():
+            return ANYTHING
+    raise AssertionError(f"unknown pattern {type(pattern).__name__}")
+
+
+def _narrow(
+    branches: tuple[Conjunction, ...], found: Conditions, constants: tuple[str, ...], names: FreshNames
+) -> tuple[Conjunction, ...]:
+    """Adds a filter's clauses and the patterns of its EXISTS, in which what the branch does not bind is local."""
+    narrowed: list[tuple[Conjunction, ...]] = []
+    for branch in branches:
+        inner = [_find_exists(exists, branch, constants, names) for exists in found.exists]
+        narrowed.append(_all_of([(branch._replace(clauses=branch.clauses + found.clauses),), *inner]))
+    return _any_of(narrowed)
+
+
+def _find_exists(
+    exists: Exists, branch: Conjunction, constants: tuple[str, ...], names: FreshNames
+) -> tuple[Conjunction, ...]:
+    bound = branch.variables()
+    return tuple(inner.renamed(bound, names) for inner in _find(exists.pattern, constants, names))
+
+
+def _any_of(choices: list[tuple[Conjunction, ...]]) -> tuple[Conjunction, ...]:
+    """Too many alternatives, or one that is always fulfilled, say nothing."""
+    branches = tuple(dict.fromkeys(branch for choice in choices for branch in choice))
+    if len(branches) > BRANCHES_LIMIT or any(not branch.patterns for branch in branches):
+        return ANYTHING
+    return branches
+
+
+def _all_of(parts: list[tuple[Conjunction, ...]]) -> tuple[Conjunction, ...]:
+    """The product; parts with many alternatives are left out where the product would pass `BRANCHES_LIMIT`."""
+    kept: list[tuple[Conjunction, ...]] = []
+    size = 1
+    for part in sorted(parts, key=len):
+        if part and size * len(part) <= BRANCHES_LIMIT:
+            kept.append(part)
+            size *= len(part)
+    merged = (
+        Conjunction(
+            tuple(dict.fromkeys(pattern for branch in choice for pattern in branch.patterns))[:PATTERNS_LIMIT],
+            tuple(clause for branch in choice for clause in branch.clauses),
+        )
+        for choice in product(*kept)
+    )
+    return tuple(dict.fromkeys(merged))
+
+
+def _find_triple(triple: TriplePattern | PathPattern, names: FreshNames) -> tuple[Conjunction, ...]:
+    if isinstance(triple, TriplePattern):
+        return (Conjunction((triple,)),)
+    return _find_path(triple.subject, triple.path, triple.object, names)
+
+
+def _find_path(start: Node, path: PathExpression, end: Node, names: FreshNames) -> tuple[Conjunction, ...]:
+    """A path's first and last steps; zero-length paths need nothing (semantics 4.2)."""
+    match path:
+        case NamedNode() | Slot():
+            return (Conjunction((TriplePattern(start, path, end),)),)
+        case Inverse(inner):
+            return _find_path(end, inner, start, names)
+        case Alternative(choices):
+            return _any_of([_find_path(start, choice, end, names) for choice in choices])
+        case Sequence(steps):
+            stops = [start, *(names.make() for _ in steps[1:]), end]
+            return _all_of([_find_path(stops[i], step, stops[i + 1], names) for i, step in enumerate(steps)])
+        case Repeat(inner, at_least, many):
+            if at_least == 0:
+                return ANYTHING
+            if not many:
+                return _find_path(start, inner, end, names)
+            first = _find_path(start, inner, names.make(), names)
+            return _all_of([first, _find_path(names.make(), inner, end, names)])
+        case NegatedSet(forward, inverse):
+            if inverse and forward:
+                return (Conjunction((TriplePattern(names.make(), names.make(), names.make()),)),)
+            ends = (end, start) if inverse else (start, end)
+            return (Conjunction((TriplePattern(ends[0], names.make(), ends[1]),)),)
+    raise AssertionError(f"unknown path {type(path).__name__}")
+
+
+def _renamed(node: Node, new: dict[Variable, Variable]) -> Node:
+    return new.get(node, node) if isinstance(node, Variable) else node
+
+

@@ -1,0 +1,86 @@
+"""Plans: what the index keeps of a template.
+
+A plan is made once per template; a subscription adds its constants. Numbers inside a plan: a *node* of a pattern is
+``-(v + 1)`` for variable number v, else a *reference*; reference r is the subscription's constant r while r < slots, else
+``plan.fixed[r - slots]`` (constants that the template itself holds).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import NamedTuple, TypeAlias
+
+from triplecast.model.conditions import Lane, Operator
+
+PATTERNS_LIMIT = 64
+"""Triple patterns of one branch; a longer query is verified by the evaluator, on its first so many patterns."""
+VARIABLES_LIMIT = 3 * PATTERNS_LIMIT
+"""Variables of one branch; a variable number fits a byte."""
+BRANCHES_LIMIT = 16
+"""Alternatives of one query that the index files; a union that would make more is not used to find candidates."""
+ATOMS_LIMIT = 64
+"""Comparisons of one branch; beyond, conditions are left to the evaluator."""
+
+Node: TypeAlias = int
+PatternNodes: TypeAlias = tuple[Node, Node, Node]
+
+
+class Atom(NamedTuple):
+    """``variable operator constant``; `reference` names the constant."""
+
+    variable: int
+    operator: Operator
+    lane: Lane
+    reference: int
+
+
+Clause: TypeAlias = tuple[Atom, ...]
+"""True iff one of its atoms is true. Errors count as not true, which is exact inside a filter's conjunction."""
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """One conjunction: every match has a solution of all `patterns` under which all `clauses` are true."""
+
+    patterns: tuple[PatternNodes, ...]
+    clauses: tuple[Clause, ...]
+    variables: int
+    """How many; numbered from 0."""
+
+
+class Cost(Enum):
+    """How narrow the keys are that a subscription is filed under."""
+
+    NARROW = "narrow"
+    """Every alternative has a key with a subject or an object: few publications look at it."""
+    PREDICATE = "predicate"
+    """Some alternative has nothing rarer than a predicate: every publication that uses it looks at the subscription."""
+    BROAD = "broad"
+    """Every publication looks at it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What the index keeps of a template.
+
+    `decided`: one branch, whose solutions under its clauses are exactly the query's; otherwise each match of the query has a
+    solution in some branch (a necessary condition), and the evaluator decides.
+    """
+
+    decided: bool
+    branches: tuple[Branch, ...]
+    slots: int
+    fixed: tuple[str, ...]
+    projection: tuple[tuple[str, int], ...]
+    """Decided plans: (name, variable number), by name, of the projected variables that the pattern binds."""
+    distinct: bool
+    ask: bool
+    reason: str
+    """Why the evaluator has to decide; empty when it has not."""
+    cost: Cost
+    comparisons: tuple[int, ...]
+    """References of the constants that clauses compare with: the plan holds for constants of the same kinds only."""
+
+    def reference(self, constants: tuple[str, ...], reference: int) -> str:
+        return constants[reference] if reference < self.slots else self.fixed[reference - self.slots]

@@ -1,0 +1,74 @@
+"""Subscriptions to plans, each plan made once and remembered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import NamedTuple
+
+from triplecast.compile.plan import Plan
+from triplecast.compile.template import aggregate_within, compile_query, compile_template, kinds_of
+from triplecast.evaluate import result_on_empty
+from triplecast.languages import Template, fill
+
+PLANS_LIMIT = 20_000
+"""Plans that a process remembers."""
+
+
+def plan_of(template: Template, constants: tuple[str, ...]) -> Plan:
+    """The plan of the subscription that fills `template` with `constants`. Raises `QueryRefused`."""
+    first = _first_plan(_Asked(template.key, None, template, constants))
+    if first.aggregate:
+        return _aggregate_plan(_Asked(template.key, constants, template, constants))
+    kinds = kinds_of(first.plan, constants)
+    if kinds == first.kinds:
+        return first.plan
+    return _plan_of_kinds(_Asked(template.key, kinds, template, constants))
+
+
+def matches_nothing(template: Template, constants: tuple[str, ...]) -> bool:
+    """Whether the query has no result on the empty graph (semantics 1.2)."""
+    return not _result_on_empty(_Asked(template.key, constants, template, constants))
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A key of the caches below: `template` and `constants` are what a miss is computed from."""
+
+    key: str
+    variant: tuple[object, ...] | None
+    template: Template = field(compare=False)
+    constants: tuple[str, ...] = field(compare=False)
+
+
+class _FirstPlan(NamedTuple):
+    """The plan made with the first constants met, and their kinds."""
+
+    plan: Plan
+    kinds: tuple[int, ...]
+    aggregate: bool
+    """An aggregate without GROUP BY: whether it needs solutions depends on the constants of its HAVING."""
+
+
+@lru_cache(maxsize=PLANS_LIMIT)
+def _first_plan(asked: _Asked) -> _FirstPlan:
+    plan = compile_template(asked.template, asked.constants)
+    return _FirstPlan(
+        plan, kinds_of(plan, asked.constants), aggregate_within(asked.template.query.pattern) is not None
+    )
+
+
+@lru_cache(maxsize=PLANS_LIMIT)
+def _plan_of_kinds(asked: _Asked) -> Plan:
+    return compile_template(asked.template, asked.constants)
+
+
+@lru_cache(maxsize=PLANS_LIMIT)
+def _aggregate_plan(asked: _Asked) -> Plan:
+    within = not _result_on_empty(asked)
+    return compile_query(asked.template.query, asked.template.slots, asked.constants, within)
+
+
+@lru_cache(maxsize=PLANS_LIMIT)
+def _result_on_empty(asked: _Asked) -> bool:
+    return result_on_empty(fill(asked.template.query, asked.constants))

@@ -1,0 +1,86 @@
+"""What compiles to nothing: queries that can never match, and regular expressions that cannot be run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from triplecast.compile.conditions import constant_text
+from triplecast.errors import QueryRefused
+from triplecast.evaluate import check_regex
+from triplecast.model.algebra import (
+    Call,
+    Distinct,
+    Filter,
+    Graph,
+    Join,
+    Literal,
+    NamedNode,
+    OrderBy,
+    Pattern,
+    Project,
+    Query,
+    Reduced,
+    Slice,
+    Slot,
+    Variable,
+)
+
+
+def refuse_impossible(query: Query, constants: tuple[str, ...]) -> None:
+    """Raises `QueryRefused` for ``LIMIT 0`` and for two constant graph names that would both have to hold."""
+    pattern: Pattern = query.pattern
+    while True:
+        match pattern:
+            case Slice(_, _, 0):
+                raise QueryRefused("LIMIT 0", "the query can never match", "drop LIMIT, or ask for one solution or more")
+            case Slice(inner, _, _) | Project(inner, _) | Distinct(inner) | Reduced(inner) | OrderBy(inner, _):
+                pattern = inner
+            case _:
+                break
+    names = sorted(set(_graph_names(pattern, constants)))
+    if len(names) > 1:
+        raise QueryRefused(
+            "GRAPH",
+            f"a publication is its own only named graph, so it cannot be both {names[0]} and {names[1]}",
+            "ask for one of them, or for either with UNION",
+        )
+
+
+def _graph_names(pattern: Pattern, constants: tuple[str, ...]) -> Iterator[str]:
+    """Constant graph names that every solution needs."""
+    match pattern:
+        case Graph(name, inner):
+            if not isinstance(name, Variable):
+                yield constant_text(name, constants)
+            yield from _graph_names(inner, constants)
+        case Join(left, right):
+            yield from _graph_names(left, constants)
+            yield from _graph_names(right, constants)
+        case Filter(_, inner):
+            yield from _graph_names(inner, constants)
+
+
+def check_constant_regexes(query: Query) -> None:
+    """Raises `QueryRefused` for a constant regular expression that cannot be run (`evaluate.check_regex`)."""
+    for call in _calls(query.pattern):
+        if call.function not in ("REGEX", "REPLACE"):
+            continue
+        flags_at = 2 if call.function == "REGEX" else 3
+        pattern = call.arguments[1]
+        flags = call.arguments[flags_at] if len(call.arguments) > flags_at else None
+        if isinstance(pattern, Literal) and (flags is None or isinstance(flags, Literal)):
+            check_regex(pattern.value, flags.value if isinstance(flags, Literal) else "")
+
+
+def _calls(part: Any) -> Iterator[Call]:
+    """Every call in a pattern, expression or tuple of them, in order."""
+    stack = [part]
+    while stack:
+        part = stack.pop()
+        if isinstance(part, tuple):
+            stack.extend(reversed(part))
+        elif hasattr(part, "__dataclass_fields__") and not isinstance(part, Variable | Slot | NamedNode):
+            if isinstance(part, Call):
+                yield part
+            stack.extend(getattr(part, name) for name in reversed(tuple(part.__dataclass_fields__)))

@@ -1,0 +1,164 @@
+"""Template to plan."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from triplecast.compile.conditions import NamedClause, place_of
+from triplecast.compile.decided import Decided, Undecidable, decide_query
+from triplecast.compile.necessary import Conjunction, necessary_conditions
+from triplecast.compile.plan import ATOMS_LIMIT, Atom, Branch, Clause, Cost, Plan
+from triplecast.compile.refusals import check_constant_regexes, refuse_impossible
+from triplecast.model.algebra import (
+    Distinct,
+    Extend,
+    Filter,
+    Group,
+    Literal,
+    NamedNode,
+    OrderBy,
+    Pattern,
+    Project,
+    Query,
+    Reduced,
+    Slice,
+    Slot,
+    TriplePattern,
+    Variable,
+)
+
+if TYPE_CHECKING:
+    from triplecast.languages import Template
+
+
+def compile_template(template: Template, constants: tuple[str, ...]) -> Plan:
+    """The plan of a template, made with the `constants` of one of its subscriptions.
+
+    It serves every subscription of the template whose constants have the kinds that `plan.comparisons` was made for (see
+    `kinds_of`). Raises `QueryRefused` for what can never match.
+    """
+    return compile_query(template.query, template.slots, constants)
+
+
+def compile_query(query: Query, slots: int, constants: tuple[str, ...], within_aggregate: bool = False) -> Plan:
+    """`within_aggregate`: the query is known to give nothing on the empty graph, so that an aggregate over no solutions
+    gives nothing on any publication (see `aggregate_within`)."""
+    refuse_impossible(query, constants)
+    check_constant_regexes(query)
+    try:
+        decided = decide_query(query, constants)
+    except Undecidable as fault:
+        pattern = aggregate_within(query.pattern) if within_aggregate else None
+        branches = necessary_conditions(pattern or query.pattern, constants)
+        return _number(branches, None, str(fault), slots, constants)
+    return _number((decided.conjunction,), decided, "", slots, constants)
+
+
+def kinds_of(plan: Plan, constants: tuple[str, ...]) -> tuple[int, ...]:
+    """The kinds of the constants that the plan compares by value; equal kinds may share a plan."""
+    return tuple(place_of(constants[reference])[0] for reference in plan.comparisons if reference < plan.slots)
+
+
+def aggregate_within(pattern: Pattern) -> Pattern | None:
+    """What is aggregated, if the query is one aggregate without GROUP BY under conditions without EXISTS.
+
+    Such a query sees of a publication nothing but the solutions of that pattern: where there are none, it answers as on the
+    empty graph.
+    """
+    while True:
+        match pattern:
+            case Project(inner, _) | Distinct(inner) | Reduced(inner) | Slice(inner, _, _):
+                pattern = inner
+            case OrderBy(inner, conditions):
+                if any(_asks_exists(condition) for condition, _ in conditions):
+                    return None
+                pattern = inner
+            case Filter(condition, inner) | Extend(inner, _, condition):
+                if _asks_exists(condition):
+                    return None
+                pattern = inner
+            case Group(inner, (), _):
+                return inner
+            case _:
+                return None
+
+
+def _asks_exists(expression: object) -> bool:
+    if type(expression).__name__ == "Exists":
+        return True
+    return any(_asks_exists(argument) for argument in getattr(expression, "arguments", ()))
+
+
+class _Numbers:
+    """Variable numbers and references of constants of a plan in the making."""
+
+    def __init__(self, slots: int) -> None:
+        self.slots = slots
+        self.fixed: dict[str, int] = {}
+
+    def reference(self, constant: NamedNode | Literal | Slot) -> int:
+        if isinstance(constant, Slot):
+            return constant.index
+        return self.slots + self.fixed.setdefault(str(constant), len(self.fixed))
+
+    def branch(self, conjunction: Conjunction) -> tuple[Branch, dict[Variable, int]]:
+        variables = {variable: number for number, variable in enumerate(conjunction.variables())}
+
+        def node(place: Variable | NamedNode | Literal | Slot) -> int:
+            return -variables[place] - 1 if isinstance(place, Variable) else self.reference(place)
+
+        def clause(atoms: NamedClause) -> Clause:
+            return tuple(
+                Atom(variables[atom.variable], atom.operator, atom.lane, self.reference(atom.constant))
+                for atom in atoms
+            )
+
+        patterns = tuple(
+            (node(pattern.subject), node(pattern.predicate), node(pattern.object)) for pattern in conjunction.patterns
+        )
+        usable = [clause for clause in conjunction.clauses if all(atom.variable in variables for atom in clause)]
+        return Branch(patterns, tuple(clause(atoms) for atoms in usable), len(variables)), variables
+
+
+def _number(
+    conjunctions: tuple[Conjunction, ...],
+    decided: Decided | None,
+    reason: str,
+    slots: int,
+    constants: tuple[str, ...],
+) -> Plan:
+    numbers = _Numbers(slots)
+    made = [numbers.branch(conjunction) for conjunction in conjunctions]
+    branches = tuple(branch for branch, _ in made)
+    if sum(len(clause) for branch in branches for clause in branch.clauses) > ATOMS_LIMIT:
+        bare = tuple(conjunction._replace(clauses=()) for conjunction in conjunctions)
+        return _number(bare, None, reason or f"more than {ATOMS_LIMIT} comparisons", slots, constants)
+    projection = decided.variables if decided else ()
+    compared = {atom.reference for branch in branches for clause in branch.clauses for atom in clause}
+    return Plan(
+        decided=decided is not None,
+        branches=branches,
+        slots=slots,
+        fixed=tuple(numbers.fixed),
+        projection=tuple((variable.name, made[0][1][variable]) for variable in projection),
+        distinct=decided is not None and decided.distinct,
+        ask=decided is not None and decided.ask,
+        reason=reason,
+        cost=_cost(conjunctions),
+        comparisons=tuple(sorted(compared)),
+    )
+
+
+def _cost(conjunctions: tuple[Conjunction, ...]) -> Cost:
+    costs = [_branch_cost(conjunction) for conjunction in conjunctions]
+    return max(costs, key=list(Cost).index)
+
+
+def _branch_cost(conjunction: Conjunction) -> Cost:
+    fixed = [
+        (not isinstance(pattern.subject, Variable) or not isinstance(pattern.object, Variable), pattern)
+        for pattern in conjunction.patterns
+    ]
+    if any(ends for ends, _ in fixed):
+        return Cost.NARROW
+    return Cost.PREDICATE if any(not isinstance(pattern.predicate, Variable) for _, pattern in fixed) else Cost.BROAD
