@@ -1,0 +1,204 @@
+"""Canonical names for blank nodes: RDF Dataset Canonicalization (RDFC-1.0, W3C Recommendation), sections 4.4 to 4.8.
+
+It works on canonical N-Triples or N-Quads lines, counts its steps, and gives up at a bound: the algorithm is exponential
+for graphs whose blank nodes look alike. What it gives, and whether it gives up, is a function of the graph alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from hashlib import sha256
+from itertools import permutations
+from typing import NamedTuple
+
+_DEPTH = 200
+"""Blank nodes followed from one another; deeper counts as out of steps."""
+_OBJECT = rb"(?:<[^>]*>|_:[^ ]+|\"(?:[^\"\\]|\\.)*\"(?:@[^ ]+|\^\^<[^>]*>)?)"
+_LINE = re.compile(rb"(<[^>]*>|_:[^ ]+) (<[^>]*>) (" + _OBJECT + rb")(?: (<[^>]*>|_:[^ ]+))? \.\n", re.DOTALL)
+
+
+class OutOfSteps(Exception):
+    """The work bound was met."""
+
+
+class _Quad(NamedTuple):
+    """Terms in canonical form; `graph` is empty in the default graph. A blank node is a term that starts with ``_:``."""
+
+    subject: bytes
+    predicate: bytes
+    object: bytes
+    graph: bytes
+
+    def written(self) -> bytes:
+        graph = self.graph + b" " if self.graph else b""
+        return b"%b %b %b %b.\n" % (self.subject, self.predicate, self.object, graph)
+
+
+class _Issuer:
+    """Gives each blank node a name at its first request; order of issue is kept."""
+
+    __slots__ = ("issued", "prefix")
+
+    def __init__(self, prefix: bytes, issued: dict[bytes, bytes] | None = None) -> None:
+        self.prefix = prefix
+        self.issued: dict[bytes, bytes] = {} if issued is None else issued
+
+    def issue(self, node: bytes) -> bytes:
+        name = self.issued.get(node)
+        if name is None:
+            name = self.issued[node] = b"_:%b%d" % (self.prefix, len(self.issued))
+        return name
+
+    def copy(self) -> _Issuer:
+        return _Issuer(self.prefix, dict(self.issued))
+
+
+def canonical_names(lines: Iterable[bytes], steps: int) -> dict[bytes, bytes]:
+    """``_:label`` → ``_:c14nN`` for every blank node of the lines. Raises OutOfSteps."""
+    return _Canonicalisation(lines, steps).run()
+
+
+def rename(lines: Iterable[bytes], names: dict[bytes, bytes]) -> list[bytes]:
+    """The lines with every blank node of `names` renamed, unsorted."""
+    return [_Quad(*(names.get(term, term) for term in quad)).written() for quad in map(_quad, lines)]
+
+
+def names_by_appearance(lines: Sequence[bytes]) -> dict[bytes, bytes]:
+    """Names for the blank nodes that a parser invented (which differ at each run): ``_:b0``, ``_:b1`` … in order of their
+    first appearance; the publisher's own labels stay and are never taken twice."""
+    nodes = list(dict.fromkeys(term for line in lines for term in _quad(line) if term.startswith(b"_:")))
+    given = {node for node in nodes if not _INVENTED.fullmatch(node)}
+    names: dict[bytes, bytes] = {}
+    number = 0
+    for node in nodes:
+        if node in given:
+            continue
+        while (name := b"_:b%d" % number) in given:
+            number += 1
+        names[node] = name
+        number += 1
+    return names
+
+
+_INVENTED = re.compile(rb"_:[a-f][0-9a-f]{23,31}")
+"""How the parser writes the 128 random bits of a blank node without a label."""
+
+
+def _quad(line: bytes) -> _Quad:
+    match = _LINE.fullmatch(line)
+    if match is None:
+        raise ValueError(f"not a canonical line: {line[:200]!r}")
+    return _Quad(match[1], match[2], match[3], match[4] or b"")
+
+
+class _Canonicalisation:
+    """The state of one run (section 4.3)."""
+
+    def __init__(self, lines: Iterable[bytes], steps: int) -> None:
+        self._steps = steps
+        self._depth = 0
+        self._quads: dict[bytes, list[_Quad]] = {}
+        for line in lines:
+            quad = _quad(line)
+            for node in dict.fromkeys((quad.subject, quad.object, quad.graph)):
+                if node.startswith(b"_:"):
+                    self._quads.setdefault(node, []).append(quad)
+        self._hashes = {node: self._first_degree(node) for node in self._quads}
+        self._canonical = _Issuer(b"c14n")
+
+    def run(self) -> dict[bytes, bytes]:
+        """Section 4.4."""
+        alike: dict[bytes, list[bytes]] = {}
+        for node, digest in self._hashes.items():
+            alike.setdefault(digest, []).append(node)
+        for digest in sorted(alike):
+            if len(alike[digest]) == 1:
+                self._canonical.issue(alike[digest][0])
+        for digest in sorted(alike):
+            if len(alike[digest]) > 1:
+                self._name_alike(alike[digest])
+        return self._canonical.issued
+
+    def _name_alike(self, nodes: list[bytes]) -> None:
+        paths = []
+        for node in nodes:
+            if node not in self._canonical.issued:
+                issuer = _Issuer(b"b")
+                issuer.issue(node)
+                paths.append(self._n_degree(node, issuer))
+        for _, issuer in sorted(paths, key=lambda path: path[0]):
+            for node in issuer.issued:
+                self._canonical.issue(node)
+
+    def _first_degree(self, node: bytes) -> bytes:
+        """Section 4.6: the node's quads with itself as ``_:a`` and every other blank node as ``_:z``."""
+        lines = [
+            _Quad(
+                *((b"_:a" if term == node else b"_:z") if term.startswith(b"_:") else term for term in quad)
+            ).written()
+            for quad in self._quads[node]
+        ]
+        lines.sort()
+        return sha256(b"".join(lines)).hexdigest().encode()
+
+    def _related(self, related: bytes, quad: _Quad, issuer: _Issuer, position: bytes) -> bytes:
+        """Section 4.7."""
+        self._spend()
+        name = self._canonical.issued.get(related) or issuer.issued.get(related) or self._hashes[related]
+        predicate = b"" if position == b"g" else quad.predicate
+        return sha256(position + predicate + name).hexdigest().encode()
+
+    def _n_degree(self, node: bytes, issuer: _Issuer) -> tuple[bytes, _Issuer]:
+        """Section 4.8."""
+        self._depth += 1
+        if self._depth > _DEPTH:
+            raise OutOfSteps
+        neighbours: dict[bytes, list[bytes]] = {}
+        for quad in self._quads[node]:
+            for position, term in ((b"s", quad.subject), (b"o", quad.object), (b"g", quad.graph)):
+                if term != node and term.startswith(b"_:"):
+                    neighbours.setdefault(self._related(term, quad, issuer, position), []).append(term)
+        hashed = []
+        for digest in sorted(neighbours):
+            path, issuer = self._shortest_path(neighbours[digest], issuer)
+            hashed += (digest, path)
+        self._depth -= 1
+        return sha256(b"".join(hashed)).hexdigest().encode(), issuer
+
+    def _shortest_path(self, related: list[bytes], issuer: _Issuer) -> tuple[bytes, _Issuer]:
+        """The least path over all orders of `related` (section 4.8, step 5.4), and the issuer that it leaves."""
+        chosen: tuple[bytes, _Issuer] | None = None
+        for order in permutations(related):
+            found = self._path(order, issuer.copy(), None if chosen is None else chosen[0])
+            if found is not None and (chosen is None or found[0] < chosen[0]):
+                chosen = found
+        assert chosen is not None
+        return chosen
+
+    def _path(self, order: tuple[bytes, ...], issuer: _Issuer, best: bytes | None) -> tuple[bytes, _Issuer] | None:
+        """None as soon as the path cannot be less than `best` any more."""
+        self._spend()
+        path = b""
+        deeper = []
+        for node in order:
+            name = self._canonical.issued.get(node)
+            if name is None:
+                if node not in issuer.issued:
+                    deeper.append(node)
+                name = issuer.issue(node)
+            path += name
+            if best is not None and len(path) >= len(best) and path > best:
+                return None
+        for node in deeper:
+            digest, after = self._n_degree(node, issuer)
+            path += issuer.issue(node) + b"<" + digest + b">"
+            issuer = after
+            if best is not None and len(path) >= len(best) and path > best:
+                return None
+        return path, issuer
+
+    def _spend(self) -> None:
+        self._steps -= 1
+        if self._steps < 0:
+            raise OutOfSteps

@@ -1,0 +1,48 @@
+"""What comes in and what becomes of it: a document as it was received, and the publications and rejects it gave."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from triplecast.model.publication import Draft, Reject
+
+DOCUMENT_PREFIX = "urn:triplecast:document:"
+"""The identity of a document without a graph IRI of its own is this and its percent-escaped source."""
+
+_KEPT = "/!$&'()*+,;=:@-._~"
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """Bytes as a publisher left them."""
+
+    source: str
+    """What the user calls it: a path relative to the inbox (never a path of the machine), or an id."""
+    data: bytes
+    media_type: str | None = None
+    """Parameters are allowed; None asks the extension of `source`, then the content."""
+    graph: str | None = None
+    """The graph IRI, when the publisher gave one: the base of relative IRIs and, of a feed, its own IRI."""
+    dataset: bool = False
+    """True: named graphs stay together as one publication."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """Publications in document order, and what could not become one."""
+
+    drafts: tuple[Draft, ...]
+    rejects: tuple[Reject, ...] = ()
+
+
+def document_iri(document: Document) -> str:
+    """The document's identity and base: its own graph IRI, or one made from its source."""
+    if document.graph is not None:
+        return document.graph
+    return DOCUMENT_PREFIX + escape(document.source)
+
+
+def escape(text: str) -> str:
+    """Percent-escapes what an IRI's path cannot hold, and all beyond ASCII; undecodable file names keep their bytes."""
+    return quote(text.encode("utf-8", "surrogateescape"), safe=_KEPT)

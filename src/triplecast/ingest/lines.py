@@ -1,0 +1,95 @@
+"""Quads of a parser → canonical lines under the gate's limits → drafts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from hashlib import sha256
+from itertools import islice
+
+from pyoxigraph import Quad, RdfFormat, Triple, serialize
+
+from triplecast.errors import DocumentRejected
+from triplecast.ingest.canonical import OutOfSteps, canonical_names, names_by_appearance, rename
+from triplecast.ingest.limits import GateLimits
+from triplecast.model.publication import Draft
+
+_BLANK_LINE = re.compile(rb"^_:| _:[^ \"]+ (?:<[^>]*> )?\.$", re.MULTILINE)
+"""A blank node as subject, object or graph: no literal and no IRI can look like it."""
+_TRIPLE_TERM = re.compile(rb"^[^\"]*<<\(", re.MULTILINE)
+_DIRECTION = re.compile(rb"\"@[A-Za-z0-9-]+--(?:ltr|rtl) ")
+
+
+def write_lines(quads: Iterable[Quad | Triple], source_bytes: int, limits: GateLimits, dataset: bool) -> list[bytes]:
+    """Canonical lines in parser order, each ended by a newline, duplicates included.
+
+    `source_bytes` is the size of what the quads were parsed from, with its base: a single term can hardly be longer, so
+    it bounds how many quads may be written at once before the limits are looked at.
+    """
+    form = RdfFormat.N_QUADS if dataset else RdfFormat.N_TRIPLES
+    step = max(1, limits.expanded_bytes // (4 * source_bytes + 64))
+    stream: Iterator[Quad | Triple] = iter(quads)
+    lines: list[bytes] = []
+    size = 0
+    while part := serialize(islice(stream, step), format=form):
+        size += len(part)
+        _refuse_new_syntax(part)
+        lines += part.splitlines(True) if b"\r" not in part else [line + b"\n" for line in part.split(b"\n")[:-1]]
+        if size > limits.expanded_bytes:
+            raise _too_much(f"more than {limits.expanded_bytes} bytes once every term is written out")
+        if len(lines) > limits.triples:
+            raise _too_much(f"more than {limits.triples} triples")
+    _refuse_long_terms(lines, limits)
+    return lines
+
+
+def make_draft(graph: str, lines: list[bytes], source: bytes, limits: GateLimits, dataset: bool = False) -> Draft:
+    """The publication of these lines. Blank nodes get canonical names where the work bound allows (semantics 2.3)."""
+    text = b"".join(lines)
+    labels = "none"
+    if b"_:" in text and _BLANK_LINE.search(text):
+        lines, labels = _name_blank_nodes(lines, limits)
+    quads = b"".join(sorted(set(lines)))
+    digest = sha256(source if labels == "input" else quads).digest()
+    return Draft(graph, quads, digest, labels, dataset)
+
+
+def _name_blank_nodes(lines: list[bytes], limits: GateLimits) -> tuple[list[bytes], str]:
+    """Blank-free lines are left alone: they take no part in canonicalisation."""
+    unique = dict.fromkeys(lines)
+    blank = [line for line in unique if b"_:" in line and _BLANK_LINE.search(line)]
+    try:
+        names, labels = canonical_names(blank, limits.canonical_steps), "canonical"
+    except OutOfSteps:
+        names, labels = names_by_appearance(blank), "input"
+    touched = set(blank)
+    return [line for line in unique if line not in touched] + rename(blank, names), labels
+
+
+def _refuse_new_syntax(part: bytes) -> None:
+    """RDF 1.2 is not part of what queries are asked of (semantics 1.5)."""
+    if b"<<(" in part and _TRIPLE_TERM.search(part):
+        raise _rdf_12("a triple term (RDF 1.2)", "describe the statement with rdf:Statement, or in a named graph")
+    if b"--" in part and _DIRECTION.search(part):
+        raise _rdf_12("a language tag with a base direction (RDF 1.2)", "leave the direction out of the tag")
+
+
+def _rdf_12(what: str, mend: str) -> DocumentRejected:
+    return DocumentRejected(stage="gate", reason=f"it contains {what}, which is refused", mend=mend)
+
+
+def _too_much(what: str) -> DocumentRejected:
+    return DocumentRejected(stage="gate", reason=f"the document has {what}", mend="split it into smaller documents")
+
+
+def _refuse_long_terms(lines: list[bytes], limits: GateLimits) -> None:
+    if not lines or max(map(len, lines)) <= limits.term_bytes:
+        return
+    for line in lines:
+        longest = max(map(len, line.split(b" ", 2)))
+        if longest > limits.term_bytes:
+            raise DocumentRejected(
+                stage="gate",
+                reason=f"a term has about {longest} bytes, {limits.term_bytes} are allowed: {line[:60]!r}…",
+                mend="link to long content instead of carrying it",
+            )

@@ -1,0 +1,83 @@
+"""Which parser a document is for: by media type, else by extension, else, and only then, by a look at its content."""
+
+from __future__ import annotations
+
+import re
+
+from triplecast.errors import DocumentRejected
+
+TURTLE = "text/turtle"
+N_TRIPLES = "application/n-triples"
+N_QUADS = "application/n-quads"
+TRIG = "application/trig"
+RDF_XML = "application/rdf+xml"
+JSON_LD = "application/ld+json"
+RSS = "application/rss+xml"
+ATOM = "application/atom+xml"
+XML = "application/xml"
+"""Silent about what it is: the root element decides between RDF/XML, RSS 1.0, RSS 2.0 and Atom."""
+
+XML_TYPES = frozenset((RDF_XML, RSS, ATOM, XML))
+
+_KNOWN = frozenset((TURTLE, N_TRIPLES, N_QUADS, TRIG, JSON_LD)) | XML_TYPES
+_SAME = {
+    "text/xml": XML,
+    "application/x-turtle": TURTLE,
+    "text/x-nquads": N_QUADS,
+    "application/x-trig": TRIG,
+    "application/json": JSON_LD,
+    "text/rss+xml": RSS,
+}
+_EXTENSIONS = {
+    "ttl": TURTLE,
+    "nt": N_TRIPLES,
+    "nq": N_QUADS,
+    "trig": TRIG,
+    "rdf": RDF_XML,
+    "jsonld": JSON_LD,
+    "rss": RSS,
+    "atom": ATOM,
+    "xml": XML,
+}
+_JSON_START = re.compile(rb'\s*(?:\{\s*["}]|\[\s*(?:[\[{"]|\]\s*\Z))')
+_XML_START = re.compile(rb"\s*<(?:\?xml|!--|!DOCTYPE|(?:[A-Za-z][\w.-]*:)?(?:RDF|rss|feed)[\s>/])")
+
+
+def media_type_of(name: str) -> str | None:
+    """The media type that a file name's extension stands for; None for an extension that is not ours."""
+    stem, dot, extension = name.rpartition(".")
+    return _EXTENSIONS.get(extension.lower()) if dot and stem else None
+
+
+def decide_type(media_type: str | None, source: str, data: bytes) -> tuple[str, str | None]:
+    """One of this module's types, and the charset parameter if there is one. Raises DocumentRejected."""
+    if media_type is None:
+        return media_type_of(source) or sniff(data), None
+    name, _, parameters = media_type.partition(";")
+    name = name.strip().lower()
+    name = _SAME.get(name, name)
+    if name not in _KNOWN:
+        raise DocumentRejected(
+            stage="gate",
+            reason=f"the media type {name!r} is not one that can be read",
+            mend=f"send it as one of {', '.join(sorted(_KNOWN))}",
+        )
+    return name, _charset(parameters)
+
+
+def sniff(data: bytes) -> str:
+    """For documents whose type and name are silent. Text that is neither XML nor JSON is read as TriG, which holds Turtle."""
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff", b"<\0", b"\0<"):
+        return XML
+    start = data.removeprefix(b"\xef\xbb\xbf")
+    if _XML_START.match(start):
+        return XML
+    return JSON_LD if _JSON_START.match(start) else TRIG
+
+
+def _charset(parameters: str) -> str | None:
+    for parameter in parameters.split(";"):
+        name, _, value = parameter.partition("=")
+        if name.strip().lower() == "charset":
+            return value.strip().strip("\"'") or None
+    return None

@@ -1,0 +1,45 @@
+"""A document → its publications and rejects: the pure function that a parser's child runs."""
+
+from __future__ import annotations
+
+from pyoxigraph import NamedNode
+
+from triplecast.errors import DocumentRejected
+from triplecast.ingest import media_types
+from triplecast.ingest.document import Document, Parsed, document_iri
+from triplecast.ingest.gate import refuse_nesting, refuse_size
+from triplecast.ingest.limits import GATE, GateLimits
+from triplecast.ingest.media_types import decide_type
+from triplecast.ingest.rdf import parse_rdf
+from triplecast.ingest.xml_document import parse_xml
+from triplecast.model.publication import Reject
+
+
+def parse_document(document: Document, limits: GateLimits = GATE) -> Parsed:
+    """Gate, parse, identity and content hash. Never raises DocumentRejected: what fails is a `Reject`."""
+    try:
+        refuse_size(document.data, limits)
+        base = _checked(document_iri(document))
+        media_type, charset = decide_type(document.media_type, document.source, document.data)
+        if media_type in media_types.XML_TYPES:
+            return parse_xml(document, media_type, charset, base, limits)
+        data = document.data.removeprefix(b"\xef\xbb\xbf")
+        refuse_nesting(data, limits, json=media_type == media_types.JSON_LD)
+        return Parsed(parse_rdf(data, media_type, base, document.dataset, limits))
+    except DocumentRejected as error:
+        return Parsed((), (reject(document.source, error),))
+
+
+def reject(source: str, error: DocumentRejected) -> Reject:
+    return Reject(source, error.stage, error.reason, error.mend, error.line, error.column)
+
+
+def _checked(base: str) -> str:
+    try:
+        return NamedNode(base).value
+    except ValueError as error:
+        raise DocumentRejected(
+            stage="gate",
+            reason=f"the graph {base!r} is not an absolute IRI: {error}",
+            mend="name the document's graph by an absolute IRI, or by none",
+        ) from None
