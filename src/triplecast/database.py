@@ -1,8 +1,8 @@
 """One durable SQLite file: pragmas whose answers are checked, transactions, and faults told as what they are.
 
 Source of the rules: a failed ``PRAGMA journal_mode=WAL`` raises nothing unless its row is read; a failed sync may have
-dropped the pages that it was to write, so it is never tried again (Rebello et al., ATC 2020); only one connection of one
-process ever writes or checkpoints, because SQLite before 3.51.3 can corrupt a file that two checkpoint at once.
+dropped the pages that it was to write, so it is never tried again (Rebello et al., ATC 2020); only one connection of
+one process ever writes or checkpoints, because SQLite before 3.51.3 can corrupt a file that two checkpoint at once.
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ from __future__ import annotations
 import errno
 import os
 import sqlite3
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from triplecast.errors import StorageFault, StorageFull
@@ -30,6 +31,7 @@ _NO_SPACE = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE})
 _DAMAGE = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_SCHEMA, sqlite3.SQLITE_MISMATCH})
 
 _MAKE_SPACE = "free disk space and try again"
+_RESTORE = "restore the folder from a copy"
 _CHECK_DISK = "check the disk and the rights on the folder"
 
 
@@ -44,101 +46,106 @@ class Format(NamedTuple):
     """Statements that make an empty file of this format."""
 
 
-def open_database(path: Path | None, form: Format) -> sqlite3.Connection:
-    """A connection that may write; makes the file where there is none. Without a path the database is in memory.
+class Database:
+    """A file of one format, held by its only writer, or followed by a reader that never locks it and never checkpoints.
 
-    Raises `StorageFault` where the file is of another format or damaged, or cannot be opened or made.
+    May be used from any thread; `lock` is held for each statement, and by callers over several. A follower sees no rows
+    while the writer has not yet made the file. All methods raise `StorageFault`.
     """
-    with storage_faults(path):
-        connection = sqlite3.connect(path or ":memory:", isolation_level=None, check_same_thread=False)
-    try:
-        with storage_faults(path):
-            _demand(connection, path, "busy_timeout", PATIENCE)
-            fresh = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone() == (0,)
-            if fresh:
-                connection.execute(f"PRAGMA page_size={PAGE}")
-            _demand(connection, path, "journal_mode", "wal" if path else "memory")
-            _demand(connection, path, "synchronous", 2, "FULL")
-            _demand(connection, path, "wal_autocheckpoint", CHECKPOINT)
-            _demand(connection, path, "journal_size_limit", 4 * CHECKPOINT * PAGE)
-            _demand(connection, path, "cell_size_check", 1)
-            _demand(connection, path, "trusted_schema", 0)
-            if fresh:
-                with transaction(connection, path):
-                    for statement in form.schema.split(";\n"):
-                        connection.execute(statement)
-                    connection.execute(f"PRAGMA application_id={form.application}")
-                    connection.execute(f"PRAGMA user_version={form.version}")
-                if path:
-                    sync_folder(path.parent)
-            _check_format(connection, path, form)
-    except BaseException:
-        connection.close()
-        raise
-    return connection
 
+    def __init__(self, path: Path | None, form: Format, connection: sqlite3.Connection | None) -> None:
+        self.lock = threading.RLock()
+        self.where = str(path or "memory")
+        self._path = path
+        self._form = form
+        self._connection = connection
+        self._broken: StorageFault | None = None
+        self._closed = False
 
-def open_reader(path: Path, form: Format) -> sqlite3.Connection | None:
-    """A connection that can only read and never checkpoints; None while its writer has not yet made the file."""
-    if not path.exists():
-        return None
-    with storage_faults(path):
-        address = f"file:{quote(str(path.absolute()))}?mode=ro"
-        connection = sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False)
-    try:
-        with storage_faults(path):
-            _demand(connection, path, "busy_timeout", PATIENCE)
-            if connection.execute("SELECT count(*) FROM sqlite_schema").fetchone() == (0,):
-                connection.close()
-                return None
-            _check_format(connection, path, form)
-    except BaseException:
-        connection.close()
-        raise
-    return connection
+    @classmethod
+    def writer(cls, path: Path | None, form: Format) -> Database:
+        """Makes the file where there is none. Without a path the database is in memory."""
+        return cls(path, form, _open_writer(path, form))
+
+    @classmethod
+    def follower(cls, path: Path, form: Format) -> Database:
+        return cls(path, form, None)
+
+    def close(self) -> None:
+        with self.lock:
+            self._closed = True
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
+
+    def ask(self, statement: str, values: Sequence[object] = ()) -> list[Any]:
+        """All rows of a statement that reads."""
+        with self.lock, storage_faults(self.where):
+            connection = self._connected()
+            return [] if connection is None else connection.execute(statement, tuple(values)).fetchall()
+
+    def each(self, statement: str) -> Iterator[tuple[Any, ...]]:
+        """The rows of a statement one by one; the caller holds `lock` meanwhile."""
+        with storage_faults(self.where):
+            connection = self._connected()
+            if connection is not None:
+                yield from connection.execute(statement)
+
+    def run(self, statement: str, rows: Iterable[Sequence[object]] = ((),)) -> None:
+        """Executes a statement that writes, once for each of `rows`, inside `write`."""
+        with storage_faults(self.where):
+            connection = self._connected()
+            if connection is None or not connection.in_transaction:
+                raise StorageFault(self.where, "it is not being written", "open it for writing")
+            connection.executemany(statement, rows)
+
+    @contextmanager
+    def write(self) -> Iterator[None]:
+        """Everything inside is written and synced when the block ends, or nothing is.
+
+        After `StorageFull` the same block works once there is space. After a failed sync nobody knows what the disk
+        holds: every further write raises that fault, until the file is opened again.
+        """
+        with self.lock:
+            if self._broken is not None:
+                raise self._broken
+            connection = self._connected()
+            if connection is None:
+                raise StorageFault(self.where, "it is open for reading only", "open it for writing")
+            try:
+                with storage_faults(self.where), _transaction(connection):
+                    yield
+            except StorageFault as fault:
+                cause = fault.__cause__
+                if isinstance(cause, sqlite3.Error) and getattr(cause, "sqlite_errorcode", 0) in _LOST_WRITES:
+                    self._broken = fault
+                raise
+
+    def check_pages(self) -> None:
+        """Reads every page and raises `StorageFault` for the first that is malformed."""
+        for (answer,) in self.ask("PRAGMA quick_check(1)"):
+            if answer != "ok":
+                raise StorageFault(self.where, f"SQLite finds it malformed: {answer}", _RESTORE)
+
+    def _connected(self) -> sqlite3.Connection | None:
+        if self._closed:
+            raise StorageFault(self.where, "it has been closed", "open it again")
+        if self._connection is None and self._path is not None:
+            self._connection = _open_follower(self._path, self._form)
+        return self._connection
 
 
 @contextmanager
-def transaction(connection: sqlite3.Connection, path: Path | None) -> Iterator[None]:
-    """Everything inside is written and synced when the block ends, or nothing is."""
-    with storage_faults(path):
-        connection.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-            connection.execute("COMMIT")
-        except BaseException:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            raise
-
-
-@contextmanager
-def storage_faults(path: Path | None) -> Iterator[None]:
+def storage_faults(where: str | Path) -> Iterator[None]:
     """Tells SQLite's and the operating system's errors as a `StorageFault` that says how to mend it."""
-    where = str(path or "memory")
     try:
         yield
     except sqlite3.Error as error:
-        raise _fault(where, error) from error
+        raise _fault(str(where), error) from error
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise StorageFull(where, f"there is no space to write ({error.strerror})", _MAKE_SPACE) from error
-        raise StorageFault(where, f"cannot be read or written ({error.strerror})", _CHECK_DISK) from error
-
-
-def writes_lost(fault: StorageFault) -> bool:
-    """True when the fault is a failed sync, after which the file's state in memory and on disk may differ for ever."""
-    return (
-        isinstance(fault.__cause__, sqlite3.Error) and getattr(fault.__cause__, "sqlite_errorcode", 0) in _LOST_WRITES
-    )
-
-
-def check_pages(connection: sqlite3.Connection, path: Path | None) -> None:
-    """Reads every page and raises `StorageFault` for the first that is malformed."""
-    with storage_faults(path):
-        (answer,) = connection.execute("PRAGMA quick_check(1)").fetchone()
-    if answer != "ok":
-        raise StorageFault(str(path or "memory"), f"SQLite finds it malformed: {answer}", "restore it from a copy")
+            raise StorageFull(str(where), f"there is no space to write ({error.strerror})", _MAKE_SPACE) from error
+        raise StorageFault(str(where), f"cannot be read or written ({error.strerror})", _CHECK_DISK) from error
 
 
 def sync_folder(folder: Path) -> None:
@@ -150,22 +157,83 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def _demand(connection: sqlite3.Connection, path: Path | None, pragma: str, value: object, written: str = "") -> None:
+@contextmanager
+def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _open_writer(path: Path | None, form: Format) -> sqlite3.Connection:
+    where = str(path or "memory")
+    with storage_faults(where):
+        connection = sqlite3.connect(path or ":memory:", isolation_level=None, check_same_thread=False)
+        try:
+            _demand(connection, where, "busy_timeout", PATIENCE)
+            fresh = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone() == (0,)
+            if fresh:
+                connection.execute(f"PRAGMA page_size={PAGE}")
+            _demand(connection, where, "journal_mode", "wal" if path else "memory")
+            _demand(connection, where, "synchronous", 2, "FULL")
+            _demand(connection, where, "wal_autocheckpoint", CHECKPOINT)
+            _demand(connection, where, "journal_size_limit", 4 * CHECKPOINT * PAGE)
+            _demand(connection, where, "cell_size_check", 1)
+            _demand(connection, where, "trusted_schema", 0)
+            if fresh:
+                with _transaction(connection):
+                    for statement in form.schema.split(";\n"):
+                        connection.execute(statement)
+                    connection.execute(f"PRAGMA application_id={form.application}")
+                    connection.execute(f"PRAGMA user_version={form.version}")
+                if path:
+                    sync_folder(path.parent)
+            _check_format(connection, where, form)
+        except BaseException:
+            connection.close()
+            raise
+    return connection
+
+
+def _open_follower(path: Path, form: Format) -> sqlite3.Connection | None:
+    """None while the writer has not yet made the file or its tables."""
+    if not path.exists():
+        return None
+    with storage_faults(path):
+        address = f"file:{quote(str(path.absolute()))}?mode=ro"
+        connection = sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False)
+        try:
+            _demand(connection, str(path), "busy_timeout", PATIENCE)
+            if connection.execute("SELECT count(*) FROM sqlite_schema").fetchone() == (0,):
+                connection.close()
+                return None
+            _check_format(connection, str(path), form)
+        except BaseException:
+            connection.close()
+            raise
+    return connection
+
+
+def _demand(connection: sqlite3.Connection, where: str, pragma: str, value: object, written: str = "") -> None:
     connection.execute(f"PRAGMA {pragma}={written or value}").fetchall()
     answer = connection.execute(f"PRAGMA {pragma}").fetchone()
     if answer != (value,):
         found = f"SQLite answers {answer} where {pragma}={value} was asked for"
-        raise StorageFault(str(path or "memory"), found, "use a local file system that locks and maps files")
+        raise StorageFault(where, found, "use a local file system that locks and maps files")
 
 
-def _check_format(connection: sqlite3.Connection, path: Path | None, form: Format) -> None:
+def _check_format(connection: sqlite3.Connection, where: str, form: Format) -> None:
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if application != form.application:
-        raise StorageFault(str(path or "memory"), "this is another program's database", "choose another folder")
+        raise StorageFault(where, "this is another program's database", "choose another folder")
     if version != form.version:
         found = f"its format is {version} and this Triplecast reads {form.version}"
-        raise StorageFault(str(path or "memory"), found, "use the Triplecast that wrote it")
+        raise StorageFault(where, found, "use the Triplecast that wrote it")
 
 
 def _fault(where: str, error: sqlite3.Error) -> StorageFault:
@@ -175,7 +243,7 @@ def _fault(where: str, error: sqlite3.Error) -> StorageFault:
     if code in _LOST_WRITES:
         return StorageFault(where, f"the disk refused to sync ({error})", "check the disk, then start again")
     if code & 0xFF in _DAMAGE or "decode" in str(error):
-        return StorageFault(where, f"the file is damaged ({error})", "restore it from a copy")
+        return StorageFault(where, f"the file is damaged ({error})", _RESTORE)
     if code & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return StorageFault(where, f"another program holds it locked ({error})", "close that program and try again")
     return StorageFault(where, f"SQLite cannot use it ({error})", _CHECK_DISK)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -10,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from triplecast.database import open_database, storage_faults, transaction, writes_lost
-from triplecast.errors import FolderLocked, InputError, StorageFault
+from triplecast.database import Database, storage_faults
+from triplecast.errors import FolderLocked, InputError
 from triplecast.faults import reach
 from triplecast.journal.reader import DATABASE, JournalReader, SourceState
 from triplecast.journal.record import (
@@ -73,22 +72,17 @@ class _Latest(NamedTuple):
 class Journal(JournalReader):
     """The writer: every method that changes something is one transaction, synced when it returns.
 
-    A call that raises has written nothing. After `StorageFull` the same call works once there is space; after a failed
-    sync every further write is refused, since nobody knows what the disk holds, until the journal is opened again.
+    A call that raises has written nothing. After `StorageFull` the same call works once there is space; see
+    `Database.write` for other faults.
     """
 
-    def __init__(self, path: Path | None, clock: Clock, lock: WriterLock | None) -> None:
+    def __init__(self, database: Database, clock: Clock, lock: WriterLock | None) -> None:
+        super().__init__(database)
         self._clock = clock
         self._writer_lock = lock
-        self._broken: StorageFault | None = None
-        super().__init__(path, open_database(path, JOURNAL))
-        try:
-            with transaction(self._database, path):
-                self._database.execute("UPDATE writer SET epoch = epoch + 1")
-                ((self._epoch,),) = self._database.execute("SELECT epoch FROM writer").fetchall()
-        except BaseException:
-            super().close()
-            raise
+        with database.write():
+            database.run("UPDATE writer SET epoch = epoch + 1")
+            ((self._epoch,),) = database.ask("SELECT epoch FROM writer")
 
     @classmethod
     def open(cls, folder: Path | str, clock: Clock = system_clock) -> Journal:
@@ -101,15 +95,21 @@ class Journal(JournalReader):
             folder.mkdir(parents=True, exist_ok=True)
             lock = WriterLock(folder, time_text(clock()))
         try:
-            return cls(folder / DATABASE, clock, lock)
+            database = Database.writer(folder / DATABASE, JOURNAL)
         except BaseException:
+            lock.close()
+            raise
+        try:
+            return cls(database, clock, lock)
+        except BaseException:
+            database.close()
             lock.close()
             raise
 
     @classmethod
     def in_memory(cls, clock: Clock = system_clock) -> Journal:
         """A journal that ends with the process."""
-        return cls(None, clock, None)
+        return cls(Database.writer(None, JOURNAL), clock, None)
 
     @staticmethod
     def read_only(folder: Path | str) -> JournalReader:
@@ -117,10 +117,9 @@ class Journal(JournalReader):
         return JournalReader.follow(folder)
 
     def close(self) -> None:
-        with self._lock:
-            super().close()
-            if self._writer_lock is not None:
-                self._writer_lock.close()
+        super().close()
+        if self._writer_lock is not None:
+            self._writer_lock.close()
 
     def __enter__(self) -> Journal:
         return self
@@ -140,7 +139,7 @@ class Journal(JournalReader):
                 taken.add(name)
                 writing.add(subscription_row(writing.next, subscription, writing.at))
             names = [(row.name, row.position, checksum(row.name, (row.position,))) for row in writing.rows]
-            self._database.executemany("INSERT INTO live VALUES (?, ?, ?)", names)
+            self._database.run("INSERT INTO live VALUES (?, ?, ?)", names)
         return [
             Registration(RegistrationId(row.position), subscription)
             for row, subscription in zip(writing.rows, subscriptions, strict=True)
@@ -161,9 +160,9 @@ class Journal(JournalReader):
                 if position is None:
                     name = registration.subscription.name
                     position = writing.add(row_of(Kind.CANCELLATION, writing.next, name, writing.at, number=id))
-                    self._database.execute("DELETE FROM live WHERE name = ?", (name,))
+                    self._database.run("DELETE FROM live WHERE name = ?", [(name,)])
                     crc = checksum("", (id, position))
-                    self._database.execute("INSERT INTO cancelled VALUES (?, ?, ?)", (id, position, crc))
+                    self._database.run("INSERT INTO cancelled VALUES (?, ?, ?)", [(id, position, crc)])
                 positions.append(position)
         return positions
 
@@ -223,65 +222,58 @@ class Journal(JournalReader):
 
     # ---- inside -----------------------------------------------------------------------------------------------------
 
-    @property
-    def _database(self) -> sqlite3.Connection:
-        if self._open is None:
-            raise StorageFault(self._where, "the journal is closed", "open it again")
-        return self._open
-
     @contextmanager
     def _append(self) -> Iterator[_Writing]:
         """One transaction of this epoch's writer; its rows are inserted at its end."""
-        with self._lock:
-            if self._broken is not None:
-                raise self._broken
+        with self._database.lock:
             reach("journal.before-append")
-            try:
-                with transaction(self._database, self._path):
-                    writing = self._begin()
-                    yield writing
-                    if writing.rows:
-                        self._database.executemany(
-                            "INSERT INTO record VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", writing.rows
-                        )
-                        self._database.execute("UPDATE writer SET written_at = ?", (writing.at,))
-                    reach("journal.appended")
-            except UnicodeEncodeError as error:
-                raise InputError(f"{error.object!r} holds half a character", "use Unicode text only") from error
-            except StorageFault as fault:
-                if writes_lost(fault):
-                    self._broken = fault
-                raise
+            with _unicode_only(), self._database.write():
+                writing = self._begin()
+                yield writing
+                if writing.rows:
+                    self._database.run("INSERT INTO record VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", writing.rows)
+                    self._database.run("UPDATE writer SET written_at = ?", [(writing.at,)])
+                reach("journal.appended")
             reach("journal.committed")
 
     def _begin(self) -> _Writing:
-        ((epoch, last),) = self._database.execute("SELECT epoch, written_at FROM writer").fetchall()
+        ((epoch, last),) = self._database.ask("SELECT epoch, written_at FROM writer")
         if epoch != self._epoch:
-            raise FolderLocked(self._where, f"a later writer (epoch {epoch}, this one is {self._epoch})")
+            raise FolderLocked(self._database.where, f"a later writer (epoch {epoch}, this one is {self._epoch})")
         return _Writing(self.head() + 1, max(self._clock(), last))
 
     def _latest(self, graph: str) -> _Latest | None:
         statement = "SELECT version, position, written_at, digest, crc FROM document WHERE graph = ?"
-        for version, position, at, digest, crc in self._database.execute(statement, (graph,)):
-            verify(crc, self._where, f"the entry of document {graph}", graph, (version, position, at), digest)
+        for version, position, at, digest, crc in self._database.ask(statement, (graph,)):
+            verify(crc, self._database.where, f"the entry of document {graph}", graph, (version, position, at), digest)
             return _Latest(version, position, at, digest)
         return None
 
     def _write_latest(self, changed: Mapping[str, _Latest]) -> None:
-        self._database.executemany(
+        self._database.run(
             "INSERT OR REPLACE INTO document VALUES (?, ?, ?, ?, ?, ?)",
             ((graph, *latest, checksum(graph, latest[:3], latest.digest)) for graph, latest in changed.items()),
         )
 
     def _write_sources(self, sources: Mapping[str, SourceState], gone: Sequence[str]) -> None:
-        self._database.executemany("DELETE FROM source WHERE path = ?", ((path,) for path in gone))
-        self._database.executemany(
+        self._database.run("DELETE FROM source WHERE path = ?", ((path,) for path in gone))
+        self._database.run(
             "INSERT OR REPLACE INTO source VALUES (?, ?, ?, ?, ?, ?)",
             (
                 (path, *state, checksum(f"{path}\n{state.outcome}", (state.size, state.mtime_ns), state.digest))
                 for path, state in sources.items()
             ),
         )
+
+
+@contextmanager
+def _unicode_only() -> Iterator[None]:
+    try:
+        yield
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"{error.object!r} holds half a character", "give text that can be written as UTF-8"
+        ) from error
 
 
 class _Writing:

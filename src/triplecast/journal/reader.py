@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import sqlite3
-import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from triplecast.database import check_pages, open_reader, storage_faults
+from triplecast.database import Database
 from triplecast.errors import StorageFault
 from triplecast.journal.record import (
     JOURNAL,
@@ -26,6 +24,7 @@ from triplecast.model.publication import Publication, Reject
 from triplecast.model.subscription import Registration, RegistrationId
 
 DATABASE = "journal.sqlite"
+_IDS_AT_ONCE = 500
 
 
 class SourceState(NamedTuple):
@@ -61,22 +60,16 @@ class JournalReader:
     damaged record. While there is no journal yet, it reads as an empty one.
     """
 
-    def __init__(self, path: Path | None, connection: sqlite3.Connection | None) -> None:
-        self._path = path
-        self._where = str(path or "memory")
-        self._open = connection
-        self._lock = threading.RLock()
+    def __init__(self, database: Database) -> None:
+        self._database = database
 
     @classmethod
     def follow(cls, folder: Path | str) -> JournalReader:
         """A reader of the journal in `folder`, which need not exist yet."""
-        return cls(Path(folder) / DATABASE, None)
+        return cls(Database.follower(Path(folder) / DATABASE, JOURNAL))
 
     def close(self) -> None:
-        with self._lock:
-            if self._open is not None:
-                self._open.close()
-                self._open = None
+        self._database.close()
 
     def __enter__(self) -> JournalReader:
         return self
@@ -86,7 +79,7 @@ class JournalReader:
 
     def head(self) -> int:
         """The last position written; 0 when nothing is."""
-        rows = self._ask("SELECT max(position) FROM record")
+        rows = self._database.ask("SELECT max(position) FROM record")
         return int(rows[0][0] or 0) if rows else 0
 
     def publications(self, after: int, upto: int, limit: int | None = None) -> list[Publication]:
@@ -117,7 +110,9 @@ class JournalReader:
 
     def next_registry_change(self, after: int) -> int | None:
         """The first position beyond `after` that changes the registry."""
-        rows = self._ask(f"SELECT min(position) FROM record WHERE position > ? AND kind IN {REGISTRY_KINDS}", (after,))
+        rows = self._database.ask(
+            f"SELECT min(position) FROM record WHERE position > ? AND kind IN {REGISTRY_KINDS}", (after,)
+        )
         return None if not rows or rows[0][0] is None else int(rows[0][0])
 
     def registrations(self, at: int | None = None) -> list[Registration]:
@@ -129,18 +124,26 @@ class JournalReader:
         """The registration `id`, live or cancelled, as of now; None where there never was one."""
         return next(iter(self.registrations_of([id])), None)
 
-    def registrations_of(self, ids: Sequence[int]) -> Iterator[Registration]:
-        """The registrations among `ids`, as of now, in the order asked for."""
-        with self._lock:
-            for id in ids:
-                for row in self._rows(
-                    f"SELECT * FROM record WHERE position = ? AND kind = {Kind.SUBSCRIPTION:d}", (id,)
-                ):
-                    yield read_registration(row, self._cancelled_at(id))
+    def registrations_of(self, ids: Sequence[int]) -> list[Registration]:
+        """The registrations among `ids`, as of now, by id."""
+        found = []
+        wanted = sorted(set(ids))
+        with self._database.lock:
+            for start in range(0, len(wanted), _IDS_AT_ONCE):
+                some = wanted[start : start + _IDS_AT_ONCE]
+                cancelled = self._cancelled_at(some)
+                marks = ",".join("?" * len(some))
+                rows = self._rows(
+                    f"SELECT * FROM record WHERE position IN ({marks}) AND kind = {Kind.SUBSCRIPTION:d}"
+                    " ORDER BY position",
+                    some,
+                )
+                found += [read_registration(row, cancelled.get(row.position)) for row in rows]
+        return found
 
     def live_registration(self, name: str) -> Registration | None:
         """The registration that is live under the subscriber's `name`."""
-        with self._lock:
+        with self._database.lock:
             id = self._live_id(name)
             return None if id is None else self.registration(id)
 
@@ -154,69 +157,52 @@ class JournalReader:
     def sources(self) -> dict[str, SourceState]:
         """Files that the inbox watcher has taken, by path."""
         states = {}
-        for path, size, mtime_ns, digest, outcome, crc in self._ask("SELECT * FROM source ORDER BY path"):
-            verify(crc, self._where, f"source {path}", f"{path}\n{outcome}", (size, mtime_ns), digest)
+        for path, size, mtime_ns, digest, outcome, crc in self._database.ask("SELECT * FROM source ORDER BY path"):
+            verify(crc, self._database.where, f"source {path}", f"{path}\n{outcome}", (size, mtime_ns), digest)
             states[path] = SourceState(size, mtime_ns, digest, outcome)
         return states
 
     def check(self) -> None:
         """Reads everything. Raises `StorageFault` for the first page, record or repeated fact that is wrong."""
-        with self._lock:
-            connection = self._connection()
-            if connection is None:
-                return
-            check_pages(connection, self._path)
+        where = self._database.where
+        with self._database.lock:
+            self._database.check_pages()
             self.sources()
             latest: dict[str, tuple[int, int]] = {}
             live: dict[str, int] = {}
-            for row in self._each("SELECT * FROM record ORDER BY position"):
+            for fields in self._database.each("SELECT * FROM record ORDER BY position"):
+                row = verify_row(fields, where)
                 if row.kind in (Kind.PUBLICATION, Kind.REMOVAL):
                     latest[row.name] = (row.number, row.position)
                 elif row.kind == Kind.SUBSCRIPTION:
                     live[row.name] = row.position
                 elif row.kind == Kind.CANCELLATION:
-                    del live[row.name]
-            documents = {
-                graph: (version, at)
-                for graph, version, at in self._ask("SELECT graph, version, position FROM document")
-            }
-            if documents != latest or dict(self._ask("SELECT name, registration FROM live")) != live:
-                raise StorageFault(self._where, "its tables contradict its records", "restore the folder from a copy")
+                    live.pop(row.name, None)
+            documents = self._database.ask("SELECT graph, version, position FROM document")
+            repeated = {graph: (version, position) for graph, version, position in documents}
+            if repeated != latest or dict(self._database.ask("SELECT name, registration FROM live")) != live:
+                raise StorageFault(where, "its tables contradict its records", "restore the folder from a copy")
 
     # ---- inside -----------------------------------------------------------------------------------------------------
 
-    def _connection(self) -> sqlite3.Connection | None:
-        if self._open is None and self._path is not None:
-            self._open = open_reader(self._path, JOURNAL)
-        return self._open
-
-    def _ask(self, statement: str, values: Sequence[object] = ()) -> list[Any]:
-        with self._lock, storage_faults(self._path):
-            connection = self._connection()
-            return [] if connection is None else connection.execute(statement, tuple(values)).fetchall()
-
     def _rows(self, statement: str, values: Sequence[object] = ()) -> list[Row]:
-        return [verify_row(fields, self._where) for fields in self._ask(statement, values)]
-
-    def _each(self, statement: str) -> Iterator[Row]:
-        connection = self._connection()
-        if connection is not None:
-            with storage_faults(self._path):
-                for fields in connection.execute(statement):
-                    yield verify_row(fields, self._where)
+        where = self._database.where
+        return [verify_row(fields, where) for fields in self._database.ask(statement, values)]
 
     def _as_publications(self, rows: Sequence[Row]) -> list[Publication]:
         texts = {at: time_text(at) for at in {row.written_at for row in rows}}
         return [read_publication(row, texts[row.written_at]) for row in rows]
 
     def _live_id(self, name: str) -> int | None:
-        for id, crc in self._ask("SELECT registration, crc FROM live WHERE name = ?", (name,)):
-            verify(crc, self._where, f"the entry of subscription {name}", name, (id,))
+        for id, crc in self._database.ask("SELECT registration, crc FROM live WHERE name = ?", (name,)):
+            verify(crc, self._database.where, f"the entry of subscription {name}", name, (id,))
             return int(id)
         return None
 
-    def _cancelled_at(self, id: int) -> int | None:
-        for position, crc in self._ask("SELECT position, crc FROM cancelled WHERE registration = ?", (id,)):
-            verify(crc, self._where, f"the cancellation of {id}", "", (id, position))
-            return int(position)
-        return None
+    def _cancelled_at(self, ids: Sequence[int]) -> dict[int, int]:
+        marks = ",".join("?" * len(ids))
+        positions = {}
+        for id, position, crc in self._database.ask(f"SELECT * FROM cancelled WHERE registration IN ({marks})", ids):
+            verify(crc, self._database.where, f"the cancellation of {id}", "", (id, position))
+            positions[id] = position
+        return positions

@@ -15,8 +15,8 @@ LOCK = "writer.lock"
 class WriterLock:
     """Held from construction to `close`; raises `FolderLocked`, naming the holder, while another holds it.
 
-    Two locks in one process exclude each other too. The file says who holds it (process, host, start) and is left in place: removing it would let two processes lock two
-    files of one name.
+    Two locks in one process exclude each other too. The file says who holds it (process, host, start) and is left in
+    place: removing it would let two processes lock two files of one name.
     """
 
     def __init__(self, folder: Path, started: str) -> None:

@@ -1,0 +1,118 @@
+"""What one commit of the outbox takes: columns, as matching gives them, so that no row is an object on the way."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from triplecast.model.match import MatchedBatch, Undecided
+from triplecast.model.publication import Publication
+
+_Number = TypeVar("_Number", bound=np.generic)
+
+
+@dataclass(frozen=True, slots=True)
+class OutboxBatch:
+    """Matches of publications in order of position.
+
+    `publication` and `Undecided.publication` count within `positions`; the rows are sorted by (publication,
+    registration) without duplicates; row i has the bindings ``bindings[bindings_offsets[i]:bindings_offsets[i + 1]]``
+    (UTF-8 JSON, as `MatchedBatch` has it). Construction raises ValueError where this does not hold.
+    """
+
+    positions: NDArray[np.int64]
+    """Strictly increasing; publications that nothing matched may be left out."""
+    graphs: tuple[str, ...]
+    versions: tuple[int, ...]
+    accepted_at: tuple[str, ...]
+    publication: NDArray[np.int32]
+    registration: NDArray[np.int64]
+    bindings_offsets: NDArray[np.int64]
+    bindings: NDArray[np.uint8]
+    undecided: tuple[Undecided, ...] = ()
+
+    def __post_init__(self) -> None:
+        count, rows = len(self.positions), len(self.publication)
+        if not (count == len(self.graphs) == len(self.versions) == len(self.accepted_at)):
+            raise ValueError("an outbox batch has one graph, version and time for each position")
+        if not (rows == len(self.registration) == len(self.bindings_offsets) - 1):
+            raise ValueError("an outbox batch has one registration and one slice of bindings for each row")
+        if (np.diff(self.positions) <= 0).any():
+            raise ValueError("positions of an outbox batch must increase")
+        step = np.diff(self.publication)
+        if ((step < 0) | ((step == 0) & (np.diff(self.registration) <= 0))).any():
+            raise ValueError("rows of an outbox batch must be sorted by publication and registration, each pair once")
+        used = [int(self.publication[0]), int(self.publication[-1])] if rows else []
+        if any(not 0 <= index < count for index in (*used, *(pair.publication for pair in self.undecided))):
+            raise ValueError("a row of an outbox batch names a publication that the batch does not have")
+
+    @classmethod
+    def of(cls, publications: Sequence[Publication], matched: MatchedBatch) -> OutboxBatch:
+        """The batch of what matching `publications` (by position) gave."""
+        return cls(
+            np.array([publication.position for publication in publications], np.int64),
+            tuple(publication.graph for publication in publications),
+            tuple(publication.version for publication in publications),
+            tuple(publication.accepted_at for publication in publications),
+            matched.publication,
+            matched.registration,
+            matched.bindings_offsets,
+            matched.bindings,
+            matched.undecided,
+        )
+
+    @classmethod
+    def joined(cls, batches: Sequence[OutboxBatch]) -> OutboxBatch:
+        """One batch of several that cover separate ranges of positions, given in any order."""
+        ordered = sorted(
+            (batch for batch in batches if len(batch.positions)), key=lambda batch: int(batch.positions[0])
+        )
+        shifts = np.cumsum([0, *(len(batch.positions) for batch in ordered)]).tolist()
+        starts = np.cumsum([0, *(batch.bindings_offsets[-1] for batch in ordered)]).tolist()
+        return cls(
+            _concatenated([batch.positions for batch in ordered], np.int64),
+            tuple(graph for batch in ordered for graph in batch.graphs),
+            tuple(version for batch in ordered for version in batch.versions),
+            tuple(at for batch in ordered for at in batch.accepted_at),
+            _concatenated([batch.publication + shift for batch, shift in zip(ordered, shifts, strict=False)], np.int32),
+            _concatenated([batch.registration for batch in ordered], np.int64),
+            _concatenated(
+                [
+                    np.zeros(1, np.int64),
+                    *(batch.bindings_offsets[1:] + start for batch, start in zip(ordered, starts, strict=False)),
+                ],
+                np.int64,
+            ),
+            _concatenated([batch.bindings[: batch.bindings_offsets[-1]] for batch in ordered], np.uint8),
+            tuple(
+                Undecided(pair.publication + shift, pair.registration, pair.reason)
+                for batch, shift in zip(ordered, shifts, strict=False)
+                for pair in batch.undecided
+            ),
+        )
+
+    def texts(self, start: int) -> Iterator[str]:
+        """The bindings of each row from `start` on."""
+        raw = self.bindings.tobytes()
+        offsets = self.bindings_offsets[start:].tolist()
+        slices = map(slice, offsets, offsets[1:])
+        if raw.isascii():
+            return map(raw.decode("ascii").__getitem__, slices)
+        return (raw[part].decode() for part in slices)
+
+    def digest(self, start: int, end: int) -> bytes:
+        """16 bytes that tell the rows ``[start, end)`` of one publication from others: registrations and bindings."""
+        offsets = self.bindings_offsets[start : end + 1]
+        state = hashlib.blake2b(self.registration[start:end].astype("<i8").tobytes(), digest_size=16)
+        state.update((offsets - offsets[0]).astype("<i8").tobytes())
+        state.update(self.bindings[offsets[0] : offsets[-1]].tobytes())
+        return state.digest()
+
+
+def _concatenated(arrays: Sequence[NDArray[_Number]], dtype: type[_Number]) -> NDArray[_Number]:
+    return np.concatenate(arrays).astype(dtype, copy=False) if arrays else np.zeros(0, dtype)

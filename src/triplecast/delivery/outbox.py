@@ -1,0 +1,306 @@
+"""The outbox: what is to be sent, written in one transaction with how far matching has come (docs/journal.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from triplecast.database import Database, Format, storage_faults
+from triplecast.delivery.batch import OutboxBatch
+from triplecast.faults import reach
+from triplecast.model.match import publication_key
+from triplecast.model.subscription import Registration
+
+DATABASE = "outbox.sqlite"
+
+OUTBOX = Format(
+    application=0x54434F31,
+    version=1,
+    schema="""
+CREATE TABLE publication(
+    position INTEGER PRIMARY KEY, graph TEXT NOT NULL, version INTEGER NOT NULL, accepted_at TEXT NOT NULL,
+    key TEXT NOT NULL, digest BLOB NOT NULL);
+CREATE TABLE notification(
+    sequence INTEGER PRIMARY KEY, position INTEGER NOT NULL, registration INTEGER NOT NULL, bindings TEXT NOT NULL,
+    change INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE undecided(
+    position INTEGER NOT NULL, registration INTEGER NOT NULL, reason TEXT NOT NULL,
+    PRIMARY KEY (position, registration)) WITHOUT ROWID;
+CREATE TABLE registration(id INTEGER PRIMARY KEY, name TEXT NOT NULL, owner TEXT);
+CREATE TABLE progress(one INTEGER PRIMARY KEY CHECK (one = 1), position INTEGER NOT NULL, sequence INTEGER NOT NULL);
+CREATE VIEW outbox AS
+    SELECT sequence, key || '-' || registration AS id, CASE change WHEN 0 THEN 'added' ELSE 'removed' END AS change,
+        graph, version, registration, name, owner, bindings, accepted_at
+    FROM notification JOIN publication USING (position) LEFT JOIN registration ON registration.id = registration;
+INSERT INTO progress VALUES (1, 0, 0)""",
+)
+
+_PAGE = 2_000
+"""Rows that a reader takes at once; between pages it holds no lock and no snapshot."""
+_PRUNED_AT_ONCE = 50_000
+
+
+@dataclass(frozen=True, slots=True)
+class Notification:
+    """One row of the view ``outbox``."""
+
+    sequence: int
+    """Strictly increasing, never given again."""
+    id: str
+    change: str
+    graph: str
+    version: int
+    registration: int
+    name: str | None
+    """The subscriber's id for the subscription."""
+    owner: str | None
+    bindings: str
+    """JSON: a list of objects from variable name to the N-Triples form of its term."""
+    accepted_at: str
+
+
+class UndecidedPair(NamedTuple):
+    """A pair that was not decided, under the id that its notification would have had."""
+
+    position: int
+    id: str
+    graph: str
+    version: int
+    registration: int
+    name: str | None
+    owner: str | None
+    reason: str
+
+
+class Committed(NamedTuple):
+    """What one commit wrote."""
+
+    first: int
+    """Sequence of the first new notification; `last` + 1 when there is none."""
+    last: int
+    dropped: int
+    """Rows of publications that were committed before."""
+    differing: tuple[int, ...]
+    """Positions among those whose rows now differ from the ones committed first, which stay (semantics 9.6)."""
+
+
+class Counts(NamedTuple):
+    """Rows that are there now, and how far the outbox has come."""
+
+    notifications: int
+    publications: int
+    undecided: int
+    position: int
+    sequence: int
+
+
+class OutboxReader:
+    """Reads an outbox, as its writer or from another process; as an empty one while there is none yet.
+
+    Methods may be called from any thread and raise `StorageFault` for a damaged file.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    @classmethod
+    def follow(cls, folder: Path | str) -> OutboxReader:
+        return cls(Database.follower(Path(folder) / DATABASE, OUTBOX))
+
+    def close(self) -> None:
+        self._database.close()
+
+    def __enter__(self) -> OutboxReader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def progress(self) -> int:
+        """Every publication up to this journal position has been matched and its rows are here, or have been pruned."""
+        return self._progress()[0]
+
+    def notifications(self, since: int = 0, limit: int | None = None) -> Iterator[Notification]:
+        """Notifications after sequence `since`, in order, as far as they are there when their page is read."""
+        while limit is None or limit > 0:
+            page = _PAGE if limit is None else min(limit, _PAGE)
+            rows = self._database.ask(
+                "SELECT sequence, id, change, graph, version, registration, name, owner, bindings, accepted_at"
+                " FROM outbox WHERE sequence > ? ORDER BY sequence LIMIT ?",
+                (since, page),
+            )
+            for row in rows:
+                yield Notification(*row)
+            if len(rows) < page:
+                return
+            since = rows[-1][0]
+            limit = None if limit is None else limit - page
+
+    def undecided(self, after: int = 0) -> list[UndecidedPair]:
+        """Undecided pairs of publications at positions beyond `after`, by position and registration."""
+        rows = self._database.ask(
+            "SELECT position, key || '-' || registration, graph, version, registration, name, owner, reason"
+            " FROM undecided JOIN publication USING (position) LEFT JOIN registration ON registration.id = registration"
+            " WHERE position > ? ORDER BY position, registration",
+            (after,),
+        )
+        return [UndecidedPair(*row) for row in rows]
+
+    def counts(self) -> Counts:
+        tables = ("notification", "publication", "undecided")
+        rows = [row for table in tables for row in self._database.ask(f"SELECT count(*) FROM {table}") or [(0,)]]
+        return Counts(int(rows[0][0]), int(rows[1][0]), int(rows[2][0]), *self._progress())
+
+    def check(self) -> None:
+        """Reads every page; raises `StorageFault` for the first that is malformed."""
+        self._database.check_pages()
+
+    def _progress(self) -> tuple[int, int]:
+        rows = self._database.ask("SELECT position, sequence FROM progress")
+        return (int(rows[0][0]), int(rows[0][1])) if rows else (0, 0)
+
+
+class Outbox(OutboxReader):
+    """The writer. There is one, because there is one for the journal beside it.
+
+    What is committed stays under its sequence and id until it is pruned; committing it again adds nothing, even then.
+    """
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
+        self._known: set[int] = {id for (id,) in database.ask("SELECT id FROM registration")}
+
+    @classmethod
+    def open(cls, folder: Path | str) -> Outbox:
+        """The outbox in `folder`, made where there is none. Raises `StorageFault`."""
+        with storage_faults(Path(folder)):
+            Path(folder).mkdir(parents=True, exist_ok=True)
+        return cls(Database.writer(Path(folder) / DATABASE, OUTBOX))
+
+    @classmethod
+    def in_memory(cls) -> Outbox:
+        """An outbox that ends with the process."""
+        return cls(Database.writer(None, OUTBOX))
+
+    @staticmethod
+    def read_only(folder: Path | str) -> OutboxReader:
+        """A follower that may open before the writer has made the folder."""
+        return OutboxReader.follow(folder)
+
+    def __enter__(self) -> Outbox:
+        return self
+
+    def commit(
+        self, rows: OutboxBatch, upto: int, registrations: Callable[[Sequence[int]], Iterable[Registration]]
+    ) -> Committed:
+        """Writes the rows of publications beyond `progress`, and `upto` as the new progress, in one synced transaction.
+
+        `registrations` gives name and owner of the ids that the outbox meets for the first time
+        (`JournalReader.registrations_of`). Raises ValueError for a row beyond `upto`.
+        """
+        if len(rows.positions) and int(rows.positions[-1]) > upto:
+            raise ValueError(f"a publication at {rows.positions[-1]} cannot be committed as progress up to {upto}")
+        with self._database.lock:
+            with self._database.write():
+                done, sequence = self._progress()
+                first = int(np.searchsorted(rows.positions, done, side="right"))
+                start = int(np.searchsorted(rows.publication, first))
+                known = self._write_names(rows, first, start, registrations)
+                self._write_rows(rows, first, start, sequence + 1)
+                reach("outbox.rows-written")
+                last = sequence + len(rows.publication) - start
+                self._database.run("UPDATE progress SET position = ?, sequence = ?", [(max(done, upto), last)])
+                reach("outbox.position-written")
+            self._known |= known
+            reach("outbox.committed")
+            return Committed(sequence + 1, last, start, self._differing(rows, first))
+
+    def prune(self, upto_sequence: int) -> int:
+        """Deletes notifications up to `upto_sequence`, and undecided pairs of the publications that leaves behind.
+
+        Gives how many notifications went. Needs some free space itself: on a full disk SQLite cannot delete either.
+        """
+        pruned = 0
+        while True:
+            with self._database.write():
+                rows = self._database.ask(
+                    "SELECT sequence, position FROM notification WHERE sequence <= ? ORDER BY sequence LIMIT ?",
+                    (upto_sequence, _PRUNED_AT_ONCE),
+                )
+                if not rows:
+                    return pruned
+                last, position = rows[-1]
+                self._database.run("DELETE FROM notification WHERE sequence <= ?", [(last,)])
+                ((left,),) = self._database.ask("SELECT position FROM notification ORDER BY sequence LIMIT 1") or [
+                    (position + 1,)
+                ]
+                self._database.run("DELETE FROM undecided WHERE position < ?", [(left,)])
+                self._database.run("DELETE FROM publication WHERE position < ?", [(left,)])
+                reach("outbox.pruned")
+            pruned += len(rows)
+
+    # ---- inside -----------------------------------------------------------------------------------------------------
+
+    def _write_names(
+        self,
+        rows: OutboxBatch,
+        first: int,
+        start: int,
+        registrations: Callable[[Sequence[int]], Iterable[Registration]],
+    ) -> set[int]:
+        """Ids that were written now; they are known only once the transaction is committed."""
+        met = set(np.unique(rows.registration[start:]).tolist())
+        met.update(pair.registration for pair in rows.undecided if pair.publication >= first)
+        new = sorted(met - self._known)
+        names = [(int(found.id), found.subscription.name, found.subscription.owner) for found in registrations(new)]
+        self._database.run("INSERT OR IGNORE INTO registration VALUES (?, ?, ?)", names)
+        return {name[0] for name in names}
+
+    def _write_rows(self, rows: OutboxBatch, first: int, start: int, sequence: int) -> None:
+        told = set(np.unique(rows.publication[start:]).tolist())
+        told.update(pair.publication for pair in rows.undecided if pair.publication >= first)
+        publications = (
+            (int(rows.positions[index]), graph, version, at, publication_key(graph, version), _digest(rows, index))
+            for index in sorted(told)
+            for graph, version, at in [(rows.graphs[index], rows.versions[index], rows.accepted_at[index])]
+        )
+        self._database.run("INSERT INTO publication VALUES (?, ?, ?, ?, ?, ?)", publications)
+        count = len(rows.publication) - start
+        self._database.run(
+            "INSERT INTO notification(sequence, position, registration, bindings) VALUES (?, ?, ?, ?)",
+            zip(
+                range(sequence, sequence + count),
+                rows.positions[rows.publication[start:]].tolist(),
+                rows.registration[start:].tolist(),
+                rows.texts(start),
+                strict=True,
+            ),
+        )
+        self._database.run(
+            "INSERT OR IGNORE INTO undecided VALUES (?, ?, ?)",
+            (
+                (int(rows.positions[pair.publication]), pair.registration, pair.reason)
+                for pair in rows.undecided
+                if pair.publication >= first
+            ),
+        )
+
+    def _differing(self, rows: OutboxBatch, first: int) -> tuple[int, ...]:
+        """Of the publications before `first`, all committed earlier, those whose rows are not the ones kept."""
+        differing = []
+        for index in range(first):
+            position = int(rows.positions[index])
+            kept = self._database.ask("SELECT digest FROM publication WHERE position = ?", (position,))
+            if kept and kept[0][0] != _digest(rows, index):
+                differing.append(position)
+        return tuple(differing)
+
+
+def _digest(rows: OutboxBatch, index: int) -> bytes:
+    start, end = np.searchsorted(rows.publication, (index, index + 1))
+    return rows.digest(int(start), int(end))
