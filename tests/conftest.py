@@ -1,0 +1,33 @@
+"""What all tests share: where fetched data lies, and the seed of random tests."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+SHARED_DATA = Path(__file__).resolve().parents[1] / ".." / "shared" / "data"
+SEED_VARIABLE = "TRIPLECAST_SEED"
+
+
+def pytest_report_header() -> str:
+    given = os.environ.get(SEED_VARIABLE)
+    return f"random tests: seed {given}" if given else f"random tests: fixed seeds (another: {SEED_VARIABLE}=number)"
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The fetched data beside the project. Skips where it is absent: it is no part of the product."""
+    if not SHARED_DATA.is_dir():
+        pytest.skip("the fetched data set ../shared/data is not on this machine")
+    return SHARED_DATA.resolve()
+
+
+@pytest.fixture
+def seed(request: pytest.FixtureRequest) -> int:
+    """The seed of a random test; a failing test's report shows it, and the variable in the header replays it."""
+    number = int(os.environ.get(SEED_VARIABLE, "20261121"))
+    request.node.user_properties.append(("seed", number))
+    print(f"seed {number} (replay: {SEED_VARIABLE}={number} pytest {request.node.nodeid!r})")
+    return number

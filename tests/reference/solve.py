@@ -1,0 +1,283 @@
+"""Answers a query by enumerating: every triple is tried for every pattern, nothing is indexed, nothing is planned.
+
+SPARQL 1.1 section 18.5 over lists of solutions (multisets), with the choices of semantics 1.3 and 1.4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cmp_to_key
+from typing import TypeAlias
+
+from tests.reference import queries as q
+from tests.reference.expressions import evaluate, holds
+from tests.reference.paths import path_pairs
+from tests.reference.terms import Term, Triple, write
+from tests.reference.values import TypeFault, compare
+
+Solution: TypeAlias = dict[str, Term]
+
+
+class NotDetermined(Exception):
+    """The specification leaves the answer open (an order between values that have none decides what a LIMIT keeps)."""
+
+
+@dataclass(frozen=True)
+class Dataset:
+    default: tuple[Triple, ...]
+    named: dict[Term, tuple[Triple, ...]] = field(default_factory=dict)
+
+    @classmethod
+    def of_publication(cls, graph: Term, triples: tuple[Triple, ...]) -> Dataset:
+        """Publication scope: the publication is the default graph and the only named one (semantics 2.4)."""
+        return cls(triples, {graph: triples})
+
+
+def answer(query: q.Query, dataset: Dataset) -> list[Solution]:
+    """The solutions that a notification would carry; for ``ask`` one empty solution when true. Empty: no match."""
+    rows = solve(query.select, dataset, dataset.default)
+    if query.form == "ask":
+        return [{}] if rows else []
+    return [{name: term for name, term in row.items() if not name.startswith("_:")} for row in rows]
+
+
+def solve(pattern: q.Pattern, dataset: Dataset, graph: tuple[Triple, ...]) -> list[Solution]:
+    match pattern:
+        case q.Basic(steps):
+            return list(_basic(steps, {}, graph))
+        case q.Join(left, right):
+            return _join(solve(left, dataset, graph), solve(right, dataset, graph))
+        case q.Union(left, right):
+            return solve(left, dataset, graph) + solve(right, dataset, graph)
+        case q.Optional(left, right, condition):
+            return _optional(pattern, dataset, graph)
+        case q.Filter(condition, inner):
+            exists = _exists(dataset, graph)
+            return [row for row in solve(inner, dataset, graph) if holds(condition, row, exists)]
+        case q.Minus(left, right):
+            removed = solve(right, dataset, graph)
+            return [row for row in solve(left, dataset, graph) if not any(_excludes(row, other) for other in removed)]
+        case q.Values(variables, rows):
+            return [{v.name: t for v, t in zip(variables, row, strict=True) if t is not None} for row in rows]
+        case q.Bind(inner, variable, expression):
+            exists = _exists(dataset, graph)
+            return [_extended(row, variable, expression, exists) for row in solve(inner, dataset, graph)]
+        case q.Graph(name, inner):
+            return _in_graphs(name, inner, dataset)
+        case q.Select():
+            return _select(pattern, dataset, graph)
+    raise TypeError(f"no pattern: {pattern!r}")
+
+
+# ---- basic patterns ---------------------------------------------------------------------------------------
+
+
+def _basic(steps: tuple[q.Step, ...], row: Solution, graph: tuple[Triple, ...]) -> Iterator[Solution]:
+    if not steps:
+        yield row
+        return
+    first, rest = steps[0], steps[1:]
+    for extended in _matches(first, row, graph):
+        yield from _basic(rest, extended, graph)
+
+
+def _matches(step: q.Step, row: Solution, graph: tuple[Triple, ...]) -> Iterator[Solution]:
+    if isinstance(step.predicate, q.Var | tuple):
+        nodes = (step.subject, step.predicate, step.object)
+        wanted = [row.get(node.name) if isinstance(node, q.Var) else node for node in nodes]
+        for triple in graph:
+            for term, want in zip(triple, wanted, strict=True):
+                if want is not None and want != term:
+                    break
+            else:
+                extended = _bound(nodes, triple, row)
+                if extended is not None:
+                    yield extended
+        return
+    written = tuple(node for node in (step.subject, step.object) if not isinstance(node, q.Var))
+    for pair in path_pairs(step.predicate, graph, written):
+        extended = _bound((step.subject, step.object), pair, row)
+        if extended is not None:
+            yield extended
+
+
+def _bound(nodes: tuple[q.Node, ...], terms: tuple[Term, ...], row: Solution) -> Solution | None:
+    extended = dict(row)
+    for node, term in zip(nodes, terms, strict=True):
+        if isinstance(node, q.Var):
+            if extended.setdefault(node.name, term) != term:
+                return None
+        elif node != term:
+            return None
+    return extended
+
+
+# ---- the other operators ----------------------------------------------------------------------------------
+
+
+def _compatible(one: Solution, two: Solution) -> bool:
+    return all(two.get(name, term) == term for name, term in one.items())
+
+
+def _join(left: list[Solution], right: list[Solution]) -> list[Solution]:
+    return [one | two for one in left for two in right if _compatible(one, two)]
+
+
+def _optional(pattern: q.Optional, dataset: Dataset, graph: tuple[Triple, ...]) -> list[Solution]:
+    right, exists = solve(pattern.right, dataset, graph), _exists(dataset, graph)
+    rows: list[Solution] = []
+    for one in solve(pattern.left, dataset, graph):
+        joined = [one | two for two in right if _compatible(one, two)]
+        if pattern.condition is not None:
+            joined = [row for row in joined if holds(pattern.condition, row, exists)]
+        rows += joined or [one]
+    return rows
+
+
+def _excludes(row: Solution, other: Solution) -> bool:
+    return not row.keys().isdisjoint(other) and _compatible(row, other)
+
+
+def _extended(row: Solution, variable: q.Var, expression: q.Expression, exists) -> Solution:
+    try:
+        return row | {variable.name: evaluate(expression, row, exists)}
+    except TypeFault:
+        return row
+
+
+def _in_graphs(name: q.Node, inner: q.Pattern, dataset: Dataset) -> list[Solution]:
+    if not isinstance(name, q.Var):
+        return solve(inner, dataset, dataset.named[name]) if name in dataset.named else []
+    rows: list[Solution] = []
+    for graph, triples in dataset.named.items():
+        rows += _join([{name.name: graph}], solve(inner, dataset, triples))
+    return rows
+
+
+def _exists(dataset: Dataset, graph: tuple[Triple, ...]):
+    """``EXISTS`` as a function of (pattern, row): the row's terms replace its variables in the pattern (SPARQL 18.6)."""
+    return lambda pattern, row: bool(solve(substitute(pattern, row), dataset, graph))
+
+
+# ---- modifiers --------------------------------------------------------------------------------------------
+
+
+def _select(select: q.Select, dataset: Dataset, graph: tuple[Triple, ...]) -> list[Solution]:
+    rows = solve(select.pattern, dataset, graph)
+    variables = q.variables_of(select.pattern) if select.variables is None else select.variables
+    names = [variable.name for variable in variables]
+    projected = [({name: row[name] for name in names if name in row}, row) for row in rows]
+    if select.limit is None and not select.offset:
+        answers = [row for row, _ in projected]
+        return _distinct(answers) if select.distinct else answers
+    projected.sort(key=lambda pair: canonical(pair[0], names))
+    if select.order:
+        projected.sort(key=cmp_to_key(lambda one, two: _order(select.order, one[1], two[1])))
+    answers = [row for row, _ in projected]
+    if select.distinct:
+        answers = _distinct(answers)
+    end = None if select.limit is None else select.offset + select.limit
+    return answers[select.offset : end]
+
+
+def canonical(row: Solution, names: Iterable[str]) -> tuple[str, ...]:
+    """The key of canonical order (semantics 1.4): the variables in name order, unbound before any term."""
+    return tuple(write(row[name]) if name in row else "" for name in sorted(names))
+
+
+def _distinct(rows: list[Solution]) -> list[Solution]:
+    return list({tuple(sorted(row.items())): row for row in rows}.values())
+
+
+_KINDS = {"blank": 1, "iri": 2, "literal": 3}
+
+
+def _order(conditions: tuple[tuple[q.Expression, bool], ...], one: Solution, two: Solution) -> int:
+    for expression, descending in conditions:
+        sign = _order_of_values(_value(expression, one), _value(expression, two))
+        if sign:
+            return -sign if descending else sign
+    return 0
+
+
+def _value(expression: q.Expression, row: Solution) -> Term | None:
+    try:
+        return evaluate(expression, row, None)
+    except TypeFault:
+        return None
+
+
+def _order_of_values(one: Term | None, two: Term | None) -> int:
+    """SPARQL 15.1: unbound, blank nodes, IRIs by text, literals by ``<``. Raises `NotDetermined` where it has no order."""
+    if one == two:
+        return 0
+    ranks = [0 if term is None else _KINDS[term[0]] for term in (one, two)]
+    if ranks[0] != ranks[1]:
+        return ranks[0] - ranks[1]
+    if one[0] == "iri":
+        return -1 if one[1] < two[1] else 1
+    if one[0] == "blank":
+        raise NotDetermined("two blank nodes have no order")
+    try:
+        if compare("<", one, two):
+            return -1
+        if compare(">", one, two):
+            return 1
+    except TypeFault as fault:
+        raise NotDetermined(str(fault)) from fault
+    raise NotDetermined("two terms of one value")
+
+
+# ---- substitution -----------------------------------------------------------------------------------------
+
+
+def substitute(pattern: q.Pattern, row: Solution) -> q.Pattern:
+    """`pattern` with the row's terms in the place of its variables."""
+
+    def node(value):
+        return row.get(value.name, value) if isinstance(value, q.Var) else value
+
+    match pattern:
+        case q.Basic(steps):
+            return q.Basic(tuple(q.Step(node(s.subject), node(s.predicate), node(s.object)) for s in steps))
+        case q.Join(left, right):
+            return q.Join(substitute(left, row), substitute(right, row))
+        case q.Union(left, right):
+            return q.Union(substitute(left, row), substitute(right, row))
+        case q.Minus(left, right):
+            return q.Minus(substitute(left, row), substitute(right, row))
+        case q.Optional(left, right, condition):
+            inner = None if condition is None else _in_expression(condition, row)
+            return q.Optional(substitute(left, row), substitute(right, row), inner)
+        case q.Filter(condition, inner):
+            return q.Filter(_in_expression(condition, row), substitute(inner, row))
+        case q.Graph(name, inner):
+            return q.Graph(node(name), substitute(inner, row))
+        case q.Values(variables, rows):
+            kept = {v.name: row[v.name] for v in variables if v.name in row}
+            fixed = q.Values(tuple(q.Var(name) for name in kept), (tuple(kept.values()),))
+            return q.Join(pattern, fixed) if kept else pattern
+    raise TypeError(f"EXISTS over {type(pattern).__name__} is outside the reference")
+
+
+def _in_expression(expression: q.Expression, row: Solution) -> q.Expression:
+    match expression:
+        case q.Var(name):
+            return q.Constant(row[name]) if name in row else expression
+        case q.Constant():
+            return expression
+        case q.Compare(operator, left, right):
+            return q.Compare(operator, _in_expression(left, row), _in_expression(right, row))
+        case q.Logic(operator, arguments):
+            return q.Logic(operator, tuple(_in_expression(argument, row) for argument in arguments))
+        case q.Not(argument):
+            return q.Not(_in_expression(argument, row))
+        case q.Member(argument, choices, negated):
+            inner = tuple(_in_expression(choice, row) for choice in choices)
+            return q.Member(_in_expression(argument, row), inner, negated)
+        case q.Call(function, arguments):
+            return q.Call(function, tuple(_in_expression(argument, row) for argument in arguments))
+        case q.Exists(pattern, negated):
+            return q.Exists(substitute(pattern, row), negated)
+    raise TypeError(f"no expression: {expression!r}")
