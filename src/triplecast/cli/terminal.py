@@ -1,0 +1,58 @@
+"""What the commands print, and where."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+
+from triplecast.model.publication import Reject
+
+
+def say(text: str) -> None:
+    """A line on stderr: errors and rejects, at a terminal or not."""
+    print(text, file=sys.stderr)
+
+
+class Progress:
+    """One line on stderr that rewrites itself, at a terminal only."""
+
+    def __init__(self) -> None:
+        self._live = sys.stderr.isatty()
+
+    def show(self, text: str) -> None:
+        if self._live:
+            print(f"\r\x1b[2K{text}", end="", file=sys.stderr, flush=True)
+
+    def clear(self) -> None:
+        if self._live:
+            print("\r\x1b[2K", end="", file=sys.stderr, flush=True)
+
+
+def print_json(row: Mapping[str, object]) -> None:
+    print(json.dumps(row, ensure_ascii=False, separators=(",", ":")))
+
+
+def describe_reject(reject: Reject) -> str:
+    place = f":{reject.line}" if reject.line is not None else ""
+    place += f":{reject.column}" if reject.line is not None and reject.column is not None else ""
+    return f"rejected {reject.source}{place}: {reject.stage}: {reject.reason}; {reject.mend}"
+
+
+def describe_solution(solution: Mapping[str, str]) -> str:
+    return " ".join(f"?{name}={value}" for name, value in sorted(solution.items())) or "yes"
+
+
+def clip(text: str, width: int = 120) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= width else line[: width - 1] + "…"
+
+
+def table(rows: Iterable[Sequence[object]], align: str) -> str:
+    """Rows as text columns; `align` has ``<`` or ``>`` a column."""
+    cells = [[str(cell) for cell in row] for row in rows]
+    widths = [max((len(row[i]) for row in cells), default=0) for i in range(len(align))]
+    return "\n".join(
+        "  ".join(f"{cell:{side}{width}}" for cell, side, width in zip(row, align, widths, strict=True)).rstrip()
+        for row in cells
+    )

@@ -1,0 +1,79 @@
+"""Promises about the repository itself: what the documents name exists, imports stay light, no address leaks."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def tracked_files() -> list[Path]:
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=False).stdout
+    if not listed:
+        pytest.skip("not a git checkout")
+    return [ROOT / name for name in listed.decode().split("\0") if name and (ROOT / name).is_file()]
+
+
+def test_importing_triplecast_loads_neither_numba_nor_pyspark() -> None:
+    code = "import sys, triplecast; print([m for m in ('numba', 'pyspark', 'numpy') if m in sys.modules])"
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert answer.stdout.strip() == "[]"
+
+
+def test_the_command_line_starts_without_numba_and_pyspark() -> None:
+    code = "import sys, triplecast.cli; print([m for m in ('numba', 'pyspark') if m in sys.modules])"
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert answer.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("document", ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"])
+def test_every_path_that_a_document_names_exists(document: str) -> None:
+    named = re.findall(r"`((?:src|docs|tests|examples|benchmarks|scripts)/[\w./-]+)`", (ROOT / document).read_text("utf-8"))
+    assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+def test_every_make_target_has_a_comment() -> None:
+    lines = (ROOT / "Makefile").read_text("utf-8").splitlines()
+    targets = [i for i, line in enumerate(lines) if re.match(r"^[a-z]+:", line)]
+    assert targets
+    assert [lines[i] for i in targets if not lines[i - 1].startswith("# ")] == []
+
+
+def test_no_registry_address_and_no_path_of_a_machine_stands_in_a_tracked_file() -> None:
+    forbidden = re.compile("|".join(["pypi" + r"\.org", "files.python" + "hosted", "--(extra-)?index" + "-url", "/work" + "/main", "/root" + "/"]))
+    offenders = []
+    for path in tracked_files():
+        if path.suffix in {".png", ".ico"}:
+            continue
+        for number, line in enumerate(path.read_bytes().decode("utf-8", "replace").splitlines(), 1):
+            if forbidden.search(line) and "no-emit-index" not in line:
+                offenders.append(f"{path.relative_to(ROOT)}:{number}")
+    assert offenders == []
+
+
+def test_every_error_class_is_documented() -> None:
+    classes = re.findall(r"^class (\w+)\(TriplecastError\)", (ROOT / "src/triplecast/errors.py").read_text("utf-8"), re.M)
+    documents = "".join(path.read_text("utf-8") for path in sorted((ROOT / "docs").rglob("*.md")))
+    assert classes
+    assert [name for name in classes if name not in documents] == []
+
+
+def test_the_samples_are_what_their_generator_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import importlib.util
+
+    spec = importlib.util.spec_from_file_location("generate", ROOT / "examples" / "generate.py")
+    assert spec is not None
+    assert spec.loader is not None
+    generate = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(generate)
+    kept = generate.INBOX
+    monkeypatch.setattr(generate, "INBOX", tmp_path)
+    generate.main()
+    written = {path.relative_to(tmp_path): path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    committed = {path.relative_to(kept): path.read_bytes() for path in kept.rglob("*") if path.is_file()}
+    assert written == committed
