@@ -1,7 +1,7 @@
 """Canonical names for blank nodes: RDF Dataset Canonicalization (RDFC-1.0, W3C Recommendation), sections 4.4 to 4.8.
 
-It works on canonical N-Triples or N-Quads lines, counts its steps, and gives up at a bound: the algorithm is exponential
-for graphs whose blank nodes look alike. What it gives, and whether it gives up, is a function of the graph alone.
+It works on canonical N-Triples or N-Quads lines, counts its steps, and gives up at a bound: the algorithm is
+exponential for graphs whose blank nodes look alike. What it gives, and whether it gives up, depends on the graph alone.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class OutOfSteps(Exception):
 
 
 class _Quad(NamedTuple):
-    """Terms in canonical form; `graph` is empty in the default graph. A blank node is a term that starts with ``_:``."""
+    """Terms in canonical form; `graph` is empty in the default graph. A blank node is what starts with ``_:``."""
 
     subject: bytes
     predicate: bytes
@@ -65,8 +65,8 @@ def rename(lines: Iterable[bytes], names: dict[bytes, bytes]) -> list[bytes]:
 
 
 def names_by_appearance(lines: Sequence[bytes]) -> dict[bytes, bytes]:
-    """Names for the blank nodes that a parser invented (which differ at each run): ``_:b0``, ``_:b1`` … in order of their
-    first appearance; the publisher's own labels stay and are never taken twice."""
+    """Names for the blank nodes that a parser invented (which differ at each run): ``_:b0``, ``_:b1`` … in order of
+    their first appearance; the publisher's own labels stay and are never taken twice."""
     nodes = list(dict.fromkeys(term for line in lines for term in _quad(line) if term.startswith(b"_:")))
     given = {node for node in nodes if not _INVENTED.fullmatch(node)}
     names: dict[bytes, bytes] = {}
@@ -159,7 +159,7 @@ class _Canonicalisation:
             for position, term in ((b"s", quad.subject), (b"o", quad.object), (b"g", quad.graph)):
                 if term != node and term.startswith(b"_:"):
                     neighbours.setdefault(self._related(term, quad, issuer, position), []).append(term)
-        hashed = []
+        hashed: list[bytes] = []
         for digest in sorted(neighbours):
             path, issuer = self._shortest_path(neighbours[digest], issuer)
             hashed += (digest, path)

@@ -1,4 +1,4 @@
-"""JSON-LD contexts that documents name by address: none is ever fetched; bundled ones are written in, others refused."""
+"""JSON-LD contexts named by address: none is ever fetched; bundled ones are written in, others refused."""
 
 from __future__ import annotations
 

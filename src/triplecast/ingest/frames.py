@@ -1,7 +1,7 @@
 """The frames between a parser and its children (no pickle).
 
-Request: a flags byte, four lengths, then source, media type, graph, data. Answer: counts of drafts and rejects, then per
-draft lengths, labels, digest, graph and lines, then the rejects as JSON. Little endian, text in UTF-8.
+Request: a flags byte, four lengths, then source, media type, graph, data. Answer: counts of drafts and rejects, then
+per draft lengths, labels, digest, graph and lines, then the rejects as JSON. Little endian, text in UTF-8.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """What every document passes before a parser sees it: size, nesting, no DTD. Raises DocumentRejected.
 
-Counts come first (a document with fewer brackets than the limit cannot nest deeper), a scan only where they do not settle it.
+Counts come first (a document with fewer brackets than the limit cannot nest deeper), a scan only where they do not
+settle it.
 """
 
 from __future__ import annotations

@@ -20,7 +20,9 @@ _TRIPLE_TERM = re.compile(rb"^[^\"]*<<\(", re.MULTILINE)
 _DIRECTION = re.compile(rb"\"@[A-Za-z0-9-]+--(?:ltr|rtl) ")
 
 
-def write_lines(quads: Iterable[Quad | Triple], source_bytes: int, limits: GateLimits, dataset: bool) -> list[bytes]:
+def write_lines(
+    quads: Iterable[Quad] | Iterable[Triple], source_bytes: int, limits: GateLimits, dataset: bool
+) -> list[bytes]:
     """Canonical lines in parser order, each ended by a newline, duplicates included.
 
     `source_bytes` is the size of what the quads were parsed from, with its base: a single term can hardly be longer, so
@@ -28,7 +30,7 @@ def write_lines(quads: Iterable[Quad | Triple], source_bytes: int, limits: GateL
     """
     form = RdfFormat.N_QUADS if dataset else RdfFormat.N_TRIPLES
     step = max(1, limits.expanded_bytes // (4 * source_bytes + 64))
-    stream: Iterator[Quad | Triple] = iter(quads)
+    stream: Iterator[Triple] = iter(quads)  # type: ignore[arg-type]  # quads or triples, never both
     lines: list[bytes] = []
     size = 0
     while part := serialize(islice(stream, step), format=form):

@@ -66,7 +66,7 @@ def decide_type(media_type: str | None, source: str, data: bytes) -> tuple[str, 
 
 
 def sniff(data: bytes) -> str:
-    """For documents whose type and name are silent. Text that is neither XML nor JSON is read as TriG, which holds Turtle."""
+    """For documents whose type and name are silent. What is neither XML nor JSON is read as TriG, so as Turtle too."""
     if data[:2] in (b"\xff\xfe", b"\xfe\xff", b"<\0", b"\0<"):
         return XML
     start = data.removeprefix(b"\xef\xbb\xbf")

@@ -48,7 +48,7 @@ class Parser:
             self._threads.shutdown()
 
     def parse(self, documents: Sequence[Document]) -> list[Parsed]:
-        """One result per document, in order. A document that its child does not survive is a reject; no other suffers."""
+        """One result per document, in order. A document that its child does not survive is a reject, no more."""
         results: list[Parsed] = [Parsed(())] * len(documents)
         turns = _Turns(documents)
 

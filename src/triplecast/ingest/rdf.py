@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from itertools import islice
 
-from pyoxigraph import BlankNode, DefaultGraph, NamedNode, Quad, RdfFormat, parse
+from pyoxigraph import BlankNode, DefaultGraph, NamedNode, Quad, RdfFormat, Triple, parse
 
 from triplecast.errors import DocumentRejected
 from triplecast.ingest import media_types
@@ -46,11 +47,11 @@ def parse_rdf(data: bytes, media_type: str, base: str, dataset: bool, limits: Ga
         raise _unreadable(error, media_type) from None
 
 
-def parse_lines(data: bytes, media_type: str, base: str, limits: GateLimits) -> list[bytes]:
-    """The canonical lines of a document that holds one graph. Raises DocumentRejected."""
+def parse_triples(data: bytes, media_type: str, base: str, limits: GateLimits) -> list[Triple]:
+    """The triples, in document order, of a document that holds one graph. Raises DocumentRejected."""
     try:
         quads = parse(data, format=_FORMATS[media_type], base_iri=base)
-        return write_lines(quads, len(data) + len(base), limits, dataset=False)
+        return [quad.triple for quad in islice(quads, limits.triples + 1)]
     except SyntaxError as error:
         raise _unreadable(error, media_type) from None
 

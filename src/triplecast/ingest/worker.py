@@ -1,4 +1,4 @@
-"""The function of a parser's child. Its imports bring all that a parser may ever need: the child opens no file later."""
+"""The function of a parser's child. Its imports bring all that a parser may need: the child opens no file later."""
 
 from __future__ import annotations
 

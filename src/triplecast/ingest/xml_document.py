@@ -2,19 +2,116 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
+from pyoxigraph import NamedNode, Triple
+
 from triplecast.errors import DocumentRejected
 from triplecast.ingest import media_types
 from triplecast.ingest.document import Document, Parsed
+from triplecast.ingest.feed_item import RSS, Feed, FeedItem, describe, identity
+from triplecast.ingest.feeds import read_feed
 from triplecast.ingest.limits import GateLimits
-from triplecast.ingest.rdf import parse_rdf
-from triplecast.ingest.xml_gate import RDF_NAMESPACE, pass_xml
+from triplecast.ingest.lines import make_draft, write_lines
+from triplecast.ingest.rdf import parse_rdf, parse_triples
+from triplecast.ingest.rss1 import describes_feed, item_triples
+from triplecast.ingest.xml_gate import RDF_NAMESPACE, XmlDocument, pass_xml
+from triplecast.model.publication import Draft, Reject
+
+_FEED_ROOTS = frozenset(("rss", "feed", "channel", "RDF"))
 
 
 def parse_xml(document: Document, media_type: str, charset: str | None, base: str, limits: GateLimits) -> Parsed:
     """Raises DocumentRejected."""
     xml = pass_xml(document.data, charset, limits)
-    if media_type == media_types.RDF_XML or (xml.root == "RDF" and xml.namespace == RDF_NAMESPACE):
-        if xml.fault:
-            raise xml.fault
-        return Parsed(parse_rdf(xml.data, media_types.RDF_XML, base, document.dataset, limits))
-    raise DocumentRejected(stage="gate", reason="feeds are not read yet", mend="wait")
+    is_rdf = media_type == media_types.RDF_XML or (xml.root == "RDF" and xml.namespace == RDF_NAMESPACE)
+    if is_rdf and not xml.fault:
+        if RSS.encode() not in xml.data or document.dataset:
+            return Parsed(parse_rdf(xml.data, media_types.RDF_XML, base, document.dataset, limits))
+        triples = parse_triples(xml.data, media_types.RDF_XML, base, limits)
+        if describes_feed(triples):
+            return _publish_items(document.source, _rss1_drafts(triples, xml.data, base, limits), limits)
+        lines = write_lines(triples, len(xml.data) + len(base), limits, dataset=False)
+        return Parsed((make_draft(base, lines, xml.data, limits),))
+    if media_type == media_types.RDF_XML and xml.fault and RSS.encode() not in xml.data:
+        raise xml.fault
+    if media_type == media_types.XML and xml.root not in _FEED_ROOTS:
+        raise xml.fault or _no_feed(xml)
+    return _parse_feed(document, xml, base, limits)
+
+
+def _parse_feed(document: Document, xml: XmlDocument, base: str, limits: GateLimits) -> Parsed:
+    feed, items, is_feed = read_feed(xml.data, base)
+    if not items and xml.fault:
+        raise xml.fault
+    if not is_feed:
+        raise _no_feed(xml)
+    faults = (_partly_saved(document.source, xml.fault, len(items)),) if xml.fault else ()
+    return _publish_items(document.source, _feed_drafts(feed, items, xml.data, limits), limits, faults)
+
+
+def _feed_drafts(feed: Feed, items: Sequence[FeedItem], data: bytes, limits: GateLimits) -> Iterable[Draft]:
+    for item in items:
+        graph = identity(item, feed.iri)
+        yield _draft(graph, list(describe(item, graph, feed)), data, limits)
+
+
+def _rss1_drafts(triples: Sequence[Triple], data: bytes, base: str, limits: GateLimits) -> Iterable[Draft]:
+    for number, (subject, own) in enumerate(item_triples(triples, base)):
+        graph = subject.value if isinstance(subject, NamedNode) else f"{base}#item-{number + 1}"
+        yield _draft(graph, own, data, limits)
+
+
+def _draft(graph: str, triples: list[Triple], data: bytes, limits: GateLimits) -> Draft:
+    return make_draft(graph, write_lines(triples, len(data), limits, dataset=False), data, limits)
+
+
+def _publish_items(source: str, drafts: Iterable[Draft], limits: GateLimits, faults: tuple[Reject, ...] = ()) -> Parsed:
+    """The first item of an identity counts; a second one that says something else is told as a reject."""
+    kept: dict[str, Draft] = {}
+    rejects = list(faults)
+    room = limits.expanded_bytes
+    for draft in drafts:
+        known = kept.get(draft.graph)
+        if known is not None:
+            if known.digest != draft.digest:
+                rejects.append(_second_item(source, draft.graph))
+            continue
+        room -= len(draft.quads)
+        if len(kept) == limits.feed_items or room < 0:
+            rejects.append(_too_many(source, limits))
+            break
+        kept[draft.graph] = draft
+    return Parsed(tuple(kept.values()), tuple(rejects))
+
+
+def _second_item(source: str, graph: str) -> Reject:
+    return Reject(
+        source,
+        "feed",
+        f"a second item has the id {graph} and another content; the first was taken",
+        "give every item an id (guid, atom:id, rdf:about) of its own",
+    )
+
+
+def _too_many(source: str, limits: GateLimits) -> Reject:
+    return Reject(
+        source,
+        "gate",
+        f"the feed has more than {limits.feed_items} items or {limits.expanded_bytes} bytes written out; "
+        "the items before were taken",
+        "split the feed",
+    )
+
+
+def _partly_saved(source: str, fault: DocumentRejected, saved: int) -> Reject:
+    reason = f"{fault.reason}; {saved} items could be saved"
+    return Reject(source, "feed", reason, fault.mend, fault.line, fault.column)
+
+
+def _no_feed(xml: XmlDocument) -> DocumentRejected:
+    return DocumentRejected(
+        stage="gate",
+        reason=f"the root element is <{xml.root}>, not that of RDF/XML, RSS or Atom",
+        mend="send RDF/XML (rdf:RDF), RSS (rss, rdf:RDF) or Atom (feed)",
+    )

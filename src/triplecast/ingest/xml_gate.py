@@ -160,7 +160,7 @@ class _Shape(ContentHandler):
 
 
 def _refuse_hidden_dtd(text: bytes) -> None:
-    """Behind the place where the XML ends being XML no parser can look: a tolerant one would, so any DTD is refused there."""
+    """Behind the place where XML ends being XML only a tolerant parser looks: any DTD there is refused by its look."""
     hidden = _DOCTYPE.search(text)
     if hidden:
         raise _dtd_refused(*place(text, hidden.start()))

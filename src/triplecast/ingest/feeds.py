@@ -1,0 +1,121 @@
+"""RSS 0.9x, RSS 2.0 and Atom → feed items, by feedparser, which forgives what can be forgiven.
+
+It gets bytes in memory only (given text, it would open files and addresses) and with sanitising and the rewriting of
+relative addresses inside markup switched off, so that titles and contents stay as published. Links are resolved against
+xml:base and the feed's IRI. It mends one thing unasked: UTF-8 that was encoded twice.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from io import BytesIO
+from typing import Any
+
+import feedparser
+
+from triplecast.ingest.dates import date_time
+from triplecast.ingest.feed_item import Category, Feed, FeedItem, Link, Person
+
+_DATES = (("issued", "published"), ("modified", "updated"), ("created", "created"))
+_NAMED_ADDRESS = re.compile(r"\s*<?([^\s<>()]+@[^\s<>()]+)>?\s*\((.*)\)\s*\Z", re.DOTALL)
+_ADDRESSED_NAME = re.compile(r"\s*(.*?)\s*[<(]([^\s<>()]+@[^\s<>()]+)[>)]\s*\Z", re.DOTALL)
+_ADDRESS = re.compile(r"\s*([^\s<>()]+@[^\s<>()]+)\s*\Z")
+
+
+def read_feed(data: bytes, base: str) -> tuple[Feed, list[FeedItem], bool]:
+    """The feed, its items in document order, whether it was one at all. `data` is UTF-8 that passed the XML gate."""
+    found: Any = feedparser.parse(
+        BytesIO(data),
+        response_headers={"content-type": "application/xml; charset=utf-8", "content-location": base},
+        resolve_relative_uris=False,
+        sanitize_html=False,
+    )
+    channel = found["feed"]
+    feed = Feed(base, _text(channel, "title"), _link_of(channel))
+    is_atom = str(found.get("version", "")).startswith("atom")
+    inherited = _people(channel.get("authors", ())) if is_atom else ()
+    items = [_item(entry, inherited, _text(channel, "language")) for entry in found["entries"]]
+    return feed, items, bool(found.get("version") or items)
+
+
+def _item(entry: Any, feed_authors: tuple[Person, ...], feed_language: str) -> FeedItem:
+    contents = entry.get("content", ())
+    detail = entry.get("title_detail") or entry.get("summary_detail") or (contents[0] if contents else {})
+    source = entry.get("source") or {}
+    return FeedItem(
+        id=_text(entry, "id"),
+        title=_text(entry, "title"),
+        link=_link_of(entry),
+        description=_text(entry, "summary") if "summary_detail" in entry else "",
+        content=_unique(_text(content, "value") for content in contents),
+        language=_text(detail, "language") or feed_language,
+        rights=_text(entry, "rights"),
+        publisher=_text(entry, "publisher"),
+        authors=_people(entry.get("authors", ())) or feed_authors,
+        contributors=_unique(_text(person, "name") for person in entry.get("contributors", ())),
+        categories=tuple(
+            dict.fromkeys(
+                Category(_text(tag, "term"), _text(tag, "scheme"), _text(tag, "label")) for tag in entry.get("tags", ())
+            )
+        ),
+        links=_other_links(entry),
+        source=Feed(_text(source, "href") or _link_of(source), _text(source, "title")) if source else None,
+        dates=tuple(
+            (name, _text(entry, key), date_time(_text(entry, key), _stored(entry, f"{key}_parsed")))
+            for name, key in _DATES
+            if isinstance(_stored(entry, key), str) and _text(entry, key)
+        ),
+    )
+
+
+def _stored(entry: Any, key: str) -> Any:
+    """The value under this very key: feedparser would answer ``updated`` from ``published``."""
+    return dict.get(entry, key)
+
+
+def _text(holder: Any, key: str) -> str:
+    value = holder.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def _unique(texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(text for text in texts if text))
+
+
+def _link_of(holder: Any) -> str:
+    """The page: the link that feedparser chose, else the first alternate one of any type."""
+    chosen = _text(holder, "link")
+    if chosen:
+        return chosen
+    links = (_text(link, "href") for link in holder.get("links", ()) if link.get("rel") == "alternate")
+    return next((link for link in links if link), "")
+
+
+def _other_links(entry: Any) -> tuple[Link, ...]:
+    page = _link_of(entry)
+    links = [
+        Link(_text(link, "rel"), _text(link, "href"), _text(link, "type"), _text(link, "length"))
+        for link in entry.get("links", ())
+        if not (link.get("rel") == "alternate" and link.get("href") == page)
+    ]
+    if comments := _text(entry, "comments"):
+        links.append(Link("replies", comments))
+    return tuple(dict.fromkeys(links))
+
+
+def _people(entries: Iterable[Any]) -> tuple[Person, ...]:
+    people = [_person(_text(entry, "name"), _text(entry, "email"), _text(entry, "href")) for entry in entries]
+    return tuple(dict.fromkeys(person for person in people if person.name or person.email))
+
+
+def _person(name: str, email: str, page: str) -> Person:
+    """RSS writes ``address (name)`` or ``name <address>`` in one text."""
+    if not email:
+        if match := _NAMED_ADDRESS.match(name):
+            email, name = match[1], match[2].strip()
+        elif match := _ADDRESSED_NAME.match(name):
+            name, email = match[1], match[2]
+        elif match := _ADDRESS.match(name):
+            name, email = "", match[1]
+    return Person(name, email, page)

@@ -1,0 +1,102 @@
+"""RSS 1.0 → one publication per item: its own triples, and the common vocabulary beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Sequence
+
+from pyoxigraph import BlankNode, Literal, NamedNode, Triple
+
+from triplecast.ingest.dates import date_time
+from triplecast.ingest.feed_item import (
+    CHANNEL,
+    CONTENT_ENCODED,
+    CREATOR,
+    DATE,
+    DC,
+    DCTERMS,
+    DESCRIPTION,
+    ITEM,
+    LINK,
+    RDF_TYPE,
+    RSS,
+    SUBJECT,
+    TITLE,
+    Feed,
+    common_vocabulary,
+    part_of,
+)
+
+_FURNITURE = frozenset(NamedNode(RSS + name) for name in ("image", "textinput"))
+_DATES = (DATE, *(NamedNode(DCTERMS + name) for name in ("issued", "date", "modified", "created")))
+
+Described = dict[NamedNode | BlankNode, list[Triple]]
+
+
+def describes_feed(triples: Sequence[Triple]) -> bool:
+    """Whether RDF/XML is an RSS 1.0 feed: it has a channel and items."""
+    types = {triple.object for triple in triples if triple.predicate == RDF_TYPE}
+    return CHANNEL in types and ITEM in types
+
+
+def item_triples(triples: Sequence[Triple], base: str) -> Iterator[tuple[NamedNode | BlankNode, list[Triple]]]:
+    """The triples of each item, in document order.
+
+    An item's are those about it and about what it refers to that is described in the document, but other items,
+    channels, images and text inputs; of the feed only title and link are told, for the rest changes at each fetch.
+    """
+    described: Described = {}
+    for triple in triples:
+        if isinstance(triple.subject, NamedNode | BlankNode):
+            described.setdefault(triple.subject, []).append(triple)
+    stops = {t.subject for t in triples if t.predicate == RDF_TYPE and t.object in {ITEM, CHANNEL, *_FURNITURE}}
+    feed = _feed(triples, described, base)
+    for subject in dict.fromkeys(t.subject for t in triples if t.predicate == RDF_TYPE and t.object == ITEM):
+        if isinstance(subject, NamedNode | BlankNode):
+            own = _closure(subject, described, stops)
+            if isinstance(subject, NamedNode):
+                own += [*_common(subject, described[subject]), *part_of(subject, feed)]
+            yield subject, own
+
+
+def _closure(item: NamedNode | BlankNode, described: Described, stops: Container[object]) -> list[Triple]:
+    reached: dict[NamedNode | BlankNode, None] = {item: None}
+    waiting = [item]
+    found: list[Triple] = []
+    while waiting:
+        for triple in described.get(waiting.pop(), ()):
+            found.append(triple)
+            target = triple.object
+            if isinstance(target, NamedNode | BlankNode) and target not in reached and target not in stops:
+                reached[target] = None
+                waiting.append(target)
+    return found
+
+
+def _common(subject: NamedNode, own: list[Triple]) -> Iterator[Triple]:
+    dates = [text for name in _DATES for text in _texts(own, name)][:1]
+    return common_vocabulary(
+        subject,
+        titles=_texts(own, TITLE) or _texts(own, NamedNode(DC + "title")),
+        links=_texts(own, LINK) or (subject.value,),
+        descriptions=_texts(own, DESCRIPTION) or _texts(own, NamedNode(DC + "description")),
+        contents=_texts(own, CONTENT_ENCODED),
+        creators=_texts(own, CREATOR),
+        dates=tuple((text, date_time(text)) for text in dates),
+        subjects=_texts(own, SUBJECT),
+    )
+
+
+def _feed(triples: Sequence[Triple], described: Described, base: str) -> Feed:
+    channels = (t.subject for t in triples if t.predicate == RDF_TYPE and t.object == CHANNEL)
+    channel = next((node for node in channels if isinstance(node, NamedNode | BlankNode)), None)
+    own = described.get(channel, []) if channel else []
+    iri = channel.value if isinstance(channel, NamedNode) else base
+    return Feed(iri, "".join(_texts(own, TITLE)[:1]), "".join(_texts(own, LINK)[:1]))
+
+
+def _texts(own: list[Triple], predicate: NamedNode) -> tuple[str, ...]:
+    return tuple(
+        triple.object.value.strip()
+        for triple in own
+        if triple.predicate == predicate and isinstance(triple.object, Literal)
+    )
