@@ -1,0 +1,106 @@
+"""What translating one query keeps track of while its tree is read from the leaves up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from lark.lexer import Token
+from pyoxigraph import Literal, NamedNode
+
+from triplecast.errors import QueryRefused, QuerySyntaxError
+from triplecast.languages.prefixes import RDF, XSD, Namespace
+from triplecast.languages.tokens import Source
+from triplecast.model.algebra import Aggregate, Call, Expression, Operation, Slot, Variable
+
+BOOLEAN = NamedNode(XSD + "boolean")
+TYPE = NamedNode(RDF + "type")
+NIL = NamedNode(RDF + "nil")
+
+
+@dataclass(slots=True)
+class Translation:
+    """One query in the making. A constant of the text stands as ``Slot(n)``, n its number among the matches of `tokens.TOKEN`,
+    unless a plan depends on it: then the term itself stands there, and n is in `pinned`."""
+
+    source: Source
+    namespace: Namespace
+    tokens: dict[int, Token]
+    """The tokens after the prologue by number."""
+    blanks: dict[str, Variable] = field(default_factory=dict)
+    labels: dict[str, Token] = field(default_factory=dict)
+    """Labels of blank nodes met since the last complete block of triples, each with its first place."""
+    homes: set[str] = field(default_factory=set)
+    """Names of blank nodes whose basic graph pattern is complete."""
+    aggregates: dict[Variable, tuple[Aggregate, Token]] = field(default_factory=dict)
+    """Each aggregate by the hidden variable that stands for it in expressions."""
+    pinned: set[int] = field(default_factory=set)
+    lowered: set[int] = field(default_factory=set)
+    """Constants that are compared with ``LANG(…)``."""
+    made: int = 0
+
+    def fresh(self, letter: str) -> Variable:
+        """A new hidden variable; the letter tells its kind and keeps kinds apart."""
+        self.made += 1
+        return Variable(f"_:{letter}{self.made}")
+
+    def blank(self, label: str) -> Variable:
+        if label not in self.blanks:
+            self.blanks[label] = self.fresh("b")
+        return self.blanks[label]
+
+    def fault(self, token: Token, message: str, expected: tuple[str, ...] = ()) -> QuerySyntaxError:
+        return self.source.fault(token.start_pos or 0, message, expected)
+
+    def refusal(self, token: Token, construct: str, reason: str, mend: str) -> QueryRefused:
+        return self.source.refusal(token.start_pos or 0, construct, reason, mend)
+
+    def slot(self, token: Token) -> Slot:
+        return Slot(token.end_pos or 0)
+
+    def resolve(self, token: Token) -> NamedNode | Literal:
+        try:
+            return self.namespace.term(str(token))
+        except ValueError as error:
+            raise self.fault(token, str(error)) from error
+
+    def pin(self, slot: Slot) -> NamedNode | Literal:
+        """The term of a slot, from now on part of the template."""
+        self.pinned.add(slot.index)
+        return self.resolve(self.tokens[slot.index])
+
+    def first_of(self, *kinds: str) -> Token:
+        """The first token of one of these kinds, of which there is one."""
+        return next(token for token in self.tokens.values() if token.type in kinds)
+
+    def node(self, child: Any) -> Any:
+        """The value of a token; any other child is a value already."""
+        if not isinstance(child, Token):
+            return child
+        match child.type:
+            case "VAR":
+                return Variable(str(child)[1:])
+            case "A":
+                return TYPE
+            case "NIL":
+                return NIL
+            case "BLANK":
+                self.labels.setdefault(str(child), child)
+                return self.blank(str(child))
+            case "ANON":
+                return self.fresh("b")
+            case "BOOLEAN":
+                return Literal(child.lower(), datatype=BOOLEAN)
+        return self.slot(child)
+
+
+def variables_in(expression: Expression) -> Iterator[Variable]:
+    """The variables of an expression, from left to right, those inside ``EXISTS`` left out."""
+    todo: list[Expression] = [expression]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, Variable):
+            yield node
+        elif isinstance(node, Operation | Call):
+            todo.extend(reversed(node.arguments))

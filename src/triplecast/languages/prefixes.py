@@ -1,0 +1,150 @@
+"""From the constants of a query's text to terms: declared prefixes, the base IRI, escapes, numbers as written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from lark.lexer import Token
+from pyoxigraph import Literal, NamedNode, RdfFormat, parse
+
+from triplecast.languages.tokens import LITERAL_PARTS, Source, unescape_string
+
+XSD = "http://www.w3.org/2001/XMLSchema#"
+RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+
+DECLARED: Mapping[str, str] = MappingProxyType(
+    {
+        "rdf": RDF,
+        "rdfs": "http://www.w3.org/2000/01/rdf-schema#",
+        "xsd": XSD,
+        "owl": "http://www.w3.org/2002/07/owl#",
+        "skos": "http://www.w3.org/2004/02/skos/core#",
+        "dc": "http://purl.org/dc/elements/1.1/",
+        "dcterms": "http://purl.org/dc/terms/",
+        "foaf": "http://xmlns.com/foaf/0.1/",
+        "rss": "http://purl.org/rss/1.0/",
+        "content": "http://purl.org/rss/1.0/modules/content/",
+        "dcat": "http://www.w3.org/ns/dcat#",
+        "schema": "https://schema.org/",
+        "geo": "http://www.opengis.net/ont/geosparql#",
+        "geof": "http://www.opengis.net/def/function/geosparql/",
+        "ft": "urn:triplecast:ft:",
+        "tc": "urn:triplecast:taxonomy:",
+        "op": "urn:triplecast:op:",
+    }
+)
+"""Prefixes that every query may use; a declaration of its own replaces them."""
+
+_ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_LOCAL_ESCAPE = re.compile(r"\\(.)")
+
+
+class Namespace:
+    """What names mean in one query: its prefixes and base. All methods raise ValueError, with a reason to show, for a text that
+    is no term."""
+
+    __slots__ = ("base", "prefixes")
+
+    def __init__(self, prefixes: Mapping[str, str], base: str | None) -> None:
+        self.prefixes = prefixes
+        self.base = base
+
+    def iri(self, token: str) -> str:
+        """The absolute IRI of ``<…>`` or ``prefix:local``; nothing is normalised."""
+        if token[0] == "<":
+            return self._absolute(token[1:-1])
+        prefix, _, local = token.partition(":")
+        start = self.prefixes.get(prefix)
+        if start is None:
+            raise ValueError(f"the prefix {prefix}: is not declared; add PREFIX {prefix}: <…>")
+        return start + (_LOCAL_ESCAPE.sub(r"\1", local) if "\\" in local else local)
+
+    def _absolute(self, reference: str) -> str:
+        if _ABSOLUTE.match(reference):
+            return reference
+        if self.base is None:
+            raise ValueError(f"<{reference}> is relative and the query has no BASE; write the whole IRI")
+        try:
+            (triple,) = parse(f"<{reference}> <x:p> <x:o> .".encode(), format=RdfFormat.TURTLE, base_iri=self.base)
+        except (SyntaxError, ValueError) as error:
+            raise ValueError(f"<{reference}> cannot be resolved against <{self.base}>") from error
+        if not isinstance(triple.subject, NamedNode):
+            raise ValueError(f"<{reference}> cannot be resolved against <{self.base}>")
+        return triple.subject.value
+
+    def term(self, token: str) -> NamedNode | Literal:
+        """The term of a constant: an IRI, string, tagged or typed literal, or number (its lexical form as written)."""
+        first = token[0]
+        if first in "\"'":
+            return self._literal(token)
+        if first in "+-.0123456789":
+            return Literal(token, datatype=NamedNode(XSD + _number_type(token)))
+        return self.named(token)
+
+    def named(self, token: str) -> NamedNode:
+        iri = self.iri(token)
+        try:
+            return NamedNode(iri)
+        except ValueError as error:
+            raise ValueError(f"<{iri}> is no IRI: {error}") from error
+
+    def _literal(self, token: str) -> Literal:
+        parts = LITERAL_PARTS.fullmatch(token)
+        if parts is None:
+            raise ValueError(f"{token} is no literal")
+        value = unescape_string(parts[1])
+        if parts[2]:
+            tag = parts[2].lower()
+            try:
+                return Literal(value, language=tag)
+            except ValueError as error:
+                raise ValueError(f"@{parts[2]} is no language tag: {error}") from error
+        return Literal(value, datatype=self.named(parts[3])) if parts[3] else Literal(value)
+
+
+def _number_type(token: str) -> str:
+    if "e" in token or "E" in token:
+        return "double"
+    return "decimal" if "." in token else "integer"
+
+
+def read_prologue(source: Source, tokens: list[Token]) -> tuple[Namespace, int]:
+    """The namespace that the ``PREFIX`` and ``BASE`` declarations at the head of `tokens` make, and how many tokens they take."""
+    prefixes = dict(DECLARED)
+    base: str | None = None
+    at = 0
+    while at < len(tokens) and tokens[at].type in ("PREFIX", "BASE"):
+        prefix = ""
+        keyword = tokens[at]
+        if keyword.type == "PREFIX":
+            at += 1
+            name = _expect(source, tokens, at, "a prefix that ends with a colon, like dc:", keyword)
+            if not (name.type == "IRI" and name.endswith(":")) or "<" in name:
+                raise source.fault(_offset(name), f"unexpected {name}", ("a prefix that ends with a colon, like dc:",))
+            prefix = str(name)[:-1]
+        at += 1
+        reference = _expect(source, tokens, at, "an IRI in angle brackets", keyword)
+        if not reference.startswith("<") or reference.type != "IRI":
+            raise source.fault(_offset(reference), f"unexpected {reference}", ("an IRI in angle brackets",))
+        try:
+            iri = Namespace(prefixes, base).named(str(reference)).value
+        except ValueError as error:
+            raise source.fault(_offset(reference), str(error)) from error
+        if keyword.type == "BASE":
+            base = iri
+        else:
+            prefixes[prefix] = iri
+        at += 1
+    return Namespace(MappingProxyType(prefixes), base), at
+
+
+def _expect(source: Source, tokens: list[Token], at: int, wanted: str, after: Token) -> Token:
+    if at < len(tokens):
+        return tokens[at]
+    raise source.fault(_offset(after), f"nothing follows {after}", (wanted,))
+
+
+def _offset(token: Token) -> int:
+    return token.start_pos or 0

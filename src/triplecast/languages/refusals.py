@@ -1,0 +1,90 @@
+"""What is refused by name, and the limits of a query's size (semantics 1.5; ../../../docs/language.md)."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+
+from triplecast.errors import QueryRefused
+
+MAX_CHARACTERS = 1_000_000
+MAX_TOKENS = 100_000
+MAX_NESTING = 100
+"""Brackets of all kinds, open at once."""
+MAX_DEPTH = 100
+"""Nodes on any way from a query's root to a leaf of its algebra: readers may recurse at Python's default recursion limit
+as long as they use at most five frames a node."""
+
+_UPDATE = (
+    "an update changes a store, and a subscription only reads publications",
+    "write what should be told as SELECT, ASK or CONSTRUCT",
+)
+_TRIPLE_TERM = (
+    "triple terms and the rest of RDF 1.2 are not part of SPARQL 1.1",
+    "describe the statement with rdf:subject, rdf:predicate and rdf:object, or give it a node of its own",
+)
+_DATASET = (
+    "a subscription is asked of each publication, so a query cannot choose its dataset",
+    "leave FROM out; use GRAPH for the graphs of a publication",
+)
+_CHANCE = (
+    "its value is no function of the publication, and answers must be repeatable",
+    "leave it out, or derive a value from the data",
+)
+
+_WORDS = MappingProxyType(
+    {
+        "DESCRIBE": (
+            "SPARQL leaves open what a description contains, so its answer is not defined",
+            "say which triples you want with CONSTRUCT",
+        ),
+        "SERVICE": (
+            "it reaches outside the publication, whose matches may depend on nothing else",
+            "query the other endpoint after a notification",
+        ),
+        "FROM": _DATASET,
+        "NAMED": _DATASET,
+        "RAND": _CHANCE,
+        "UUID": _CHANCE,
+        "STRUUID": _CHANCE,
+        **dict.fromkeys(("LOAD", "CLEAR", "DROP", "CREATE", "ADD", "MOVE", "COPY", "INSERT", "DELETE", "WITH", "USING"), _UPDATE),
+        **dict.fromkeys(("<<", ">>", "{|", "|}", "~", "TRIPLE", "SUBJECT", "PREDICATE", "OBJECT", "ISTRIPLE", "LANGDIR", "HASLANG", "HASLANGDIR", "STRLANGDIR", "VERSION"), _TRIPLE_TERM),
+        **dict.fromkeys(("FTCONTAINS", "FTAND", "FTOR", "FTNOT", "FTNEAR"), ("full text is not built yet in this version", "use CONTAINS, STRSTARTS or REGEX until it is")),
+    }
+)  # fmt: skip
+
+_CASTS = ("string", "boolean", "integer", "decimal", "float", "double", "dateTime")
+CASTS = frozenset(f"http://www.w3.org/2001/XMLSchema#{name}" for name in _CASTS)
+
+_STAGES = (
+    ("urn:triplecast:ft:", "full text is", "use CONTAINS, STRSTARTS or REGEX until it is"),
+    ("urn:triplecast:taxonomy:", "the taxonomy is", "write the classes out with VALUES or a property path until it is"),
+    ("urn:triplecast:op:", "operators are", "leave it out until they are"),
+)
+
+
+def refuse_word(word: str) -> tuple[str, str, str] | None:
+    """Construct, reason and mend for a word or sign that is refused by name; None for any other."""
+    found = _WORDS.get(word.upper())
+    if found is None:
+        return None
+    name = word.upper() if word.isalpha() else f"{word} (RDF 1.2)"
+    return (name, *found)
+
+
+def refuse_function(iri: str) -> tuple[str, str, str] | None:
+    """Construct, reason and mend for a function named by an IRI that is not one of SPARQL's casts."""
+    if iri in CASTS:
+        return None
+    for namespace, subject, mend in _STAGES:
+        if iri.startswith(namespace):
+            return f"function <{iri}>", f"{subject} not built yet in this version", mend
+    known = ", ".join(f"xsd:{name}" for name in _CASTS)
+    return (
+        f"function <{iri}>",
+        "no such function is known",
+        f"use a built-in function of SPARQL 1.1 or a cast ({known})",
+    )
+
+
+def refuse_size(construct: str, reason: str, name: str | None) -> QueryRefused:
+    return QueryRefused(construct, reason, "split it into several subscriptions", name=name)

@@ -1,0 +1,51 @@
+"""Passes over the algebra that hold for every node: depth, and replacing constants."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields
+from functools import cache
+from typing import Any, TypeVar
+
+from pyoxigraph import Literal, NamedNode
+
+from triplecast.model import algebra
+from triplecast.model.algebra import Expression, Query, Slot, Variable
+
+T = TypeVar("T")
+_LEAVES = (Variable, NamedNode, Literal, Slot, str, int, bool, type(None))
+
+
+@cache
+def _fields(kind: type) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind))
+
+
+def measure_depth(query: Query | Expression) -> int:
+    """Nodes on the longest way from the root to a leaf. Does not recurse, so any query is safe."""
+    deepest = 0
+    todo: list[tuple[Any, int]] = [(query, 0)]
+    while todo:
+        node, depth = todo.pop()
+        if isinstance(node, tuple):
+            todo.extend((part, depth) for part in node)
+        elif not isinstance(node, _LEAVES):
+            depth += 1
+            deepest = max(deepest, depth)
+            todo.extend((getattr(node, name), depth) for name in _fields(type(node)))
+    return deepest
+
+
+def replace_constants(node: T, replace: Callable[[NamedNode | Literal | Slot], Any]) -> T:
+    """The same algebra with each constant replaced, in the order of the fields.
+
+    Recurses at most four frames a node; `node` is within `refusals.MAX_DEPTH`.
+    """
+    kind = type(node)
+    if kind is NamedNode or kind is Literal or kind is Slot:
+        return replace(node)  # type: ignore[arg-type, no-any-return]
+    if kind is tuple:
+        return tuple([replace_constants(part, replace) for part in node])  # type: ignore[attr-defined, return-value]
+    if kind.__module__ != algebra.__name__ or kind is Variable:
+        return node
+    return kind(*[replace_constants(getattr(node, name), replace) for name in _fields(kind)])

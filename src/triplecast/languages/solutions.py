@@ -1,0 +1,365 @@
+"""From a group to a query: grouping, aggregates and solution modifiers in the order of SPARQL 1.1 Query, section 18.2.4."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from lark.lexer import Token
+
+from triplecast.languages import patterns
+from triplecast.languages.context import Translation, variables_in
+from triplecast.languages.expressions import conjoin, forbid_aggregates
+from triplecast.languages.refusals import MAX_DEPTH, refuse_size
+from triplecast.languages.rewriting import measure_depth
+from triplecast.model.algebra import (
+    Aggregate,
+    Call,
+    Distinct,
+    Expression,
+    Extend,
+    Filter,
+    Group,
+    Join,
+    Operation,
+    OrderBy,
+    Pattern,
+    Project,
+    Query,
+    Reduced,
+    Slice,
+    TriplePattern,
+    Values,
+    Variable,
+)
+
+
+class _Item(NamedTuple):
+    """A column of SELECT: a variable alone, or an expression and the variable that it is bound to."""
+
+    token: Token
+    expression: Expression | None
+
+    @property
+    def variable(self) -> Variable:
+        return Variable(str(self.token)[1:])
+
+
+class _Clause(NamedTuple):
+    token: Token
+    mode: str | None
+    items: tuple[_Item, ...] | None
+    """None for ``SELECT *``."""
+
+
+class _Key(NamedTuple):
+    expression: Expression
+    name: Token | None
+
+
+class _Modifiers(NamedTuple):
+    keys: tuple[_Key, ...] | None
+    having: tuple[Expression, ...] | None
+    order: tuple[tuple[Expression, bool], ...] | None
+    offset: int
+    limit: int | None
+
+
+class _Template(NamedTuple):
+    edges: tuple[patterns.Edge, ...]
+    labels: dict[str, Token]
+
+
+class _Solutions(NamedTuple):
+    """A pattern after grouping, HAVING and VALUES, before projection."""
+
+    pattern: Pattern
+    visible: dict[Variable, None]
+    grouped: bool
+    sampled: Callable[[Expression, frozenset[Variable]], Expression]
+
+
+class Selection(NamedTuple):
+    pattern: Pattern
+    variables: tuple[Variable, ...]
+
+
+# ---- clauses -----------------------------------------------------------------------------------------------------------
+
+
+def _select_clause(translation: Translation, children: list[Any]) -> _Clause:
+    token, mode, *rest = children
+    items = None if isinstance(rest[0], Token) else tuple(rest)
+    return _Clause(token, mode.type if mode is not None else None, items)
+
+
+def _select_item(translation: Translation, children: list[Any]) -> _Item:
+    if len(children) == 1:
+        return _Item(children[0], None)
+    return _Item(children[1], translation.node(children[0]))
+
+
+def _group_key(translation: Translation, children: list[Any]) -> _Key:
+    expression = translation.node(children[0])
+    forbid_aggregates(translation, expression, "in GROUP BY")
+    return _Key(expression, children[1] if len(children) > 1 else None)
+
+
+def _several(translation: Translation, children: list[Any]) -> tuple[Any, ...]:
+    return tuple([translation.node(child) for child in children])
+
+
+def _order_key(translation: Translation, children: list[Any]) -> tuple[Expression, bool]:
+    descending = len(children) == 2 and children[0].type == "DESC"
+    return translation.node(children[-1]), descending
+
+
+def _count(name: str) -> Callable[[Translation, list[Any]], tuple[str, int]]:
+    def read(translation: Translation, children: list[Any]) -> tuple[str, int]:
+        token = children[0]
+        translation.pinned.add(token.end_pos)
+        if len(token) > 18:
+            raise translation.refusal(token, name.upper(), "the number has more than 18 digits", "use a smaller one")
+        return name, int(token)
+
+    return read
+
+
+def _modifiers(translation: Translation, children: list[Any]) -> _Modifiers:
+    keys, having, order, numbers = children
+    found = dict(numbers or ())
+    return _Modifiers(keys, having, order, found.get("offset", 0), found.get("limit"))
+
+
+def _values_clause(translation: Translation, children: list[Any]) -> Values | None:
+    found: Values | None = children[0]
+    return found
+
+
+# ---- grouping ----------------------------------------------------------------------------------------------------------
+
+
+def _substitute(expression: Expression, replace: Callable[[Variable], Expression]) -> Expression:
+    """Recurses two frames a node; the expression is within `MAX_DEPTH`."""
+    if isinstance(expression, Variable):
+        return replace(expression)
+    if isinstance(expression, Operation):
+        return Operation(expression.operator, tuple([_substitute(part, replace) for part in expression.arguments]))
+    if isinstance(expression, Call):
+        return Call(expression.function, tuple([_substitute(part, replace) for part in expression.arguments]))
+    return expression
+
+
+def _solve(
+    translation: Translation,
+    where: patterns.Group,
+    items: tuple[_Item, ...],
+    modifiers: _Modifiers,
+    values: Values | None,
+) -> _Solutions:
+    having, order = modifiers.having or (), [expression for expression, _ in modifiers.order or ()]
+    written = [item.expression for item in items if item.expression is not None]
+    used = [v for e in [*written, *having, *order] for v in variables_in(e) if v in translation.aggregates]
+    grouped = modifiers.keys is not None or bool(used)
+    pattern, visible = where.filtered, where.visible
+    aggregates = {variable: translation.aggregates[variable][0] for variable in used}
+    samples: dict[Variable, Variable] = {}
+    keys: tuple[Variable, ...] = ()
+    if grouped:
+        pattern, keys = _bind_keys(translation, pattern, visible, modifiers.keys or ())
+        visible = dict.fromkeys(keys)
+
+    def sampled(expression: Expression, bound: frozenset[Variable]) -> Expression:
+        """Section 18.2.4.1: outside an aggregate, a variable that is no key stands for SAMPLE of it."""
+
+        def replace(variable: Variable) -> Expression:
+            if not grouped or variable in keys or variable in bound or variable in aggregates:
+                return variable
+            if variable not in samples:
+                samples[variable] = translation.fresh("g")
+                aggregates[samples[variable]] = Aggregate("SAMPLE", variable, distinct=False)
+            return samples[variable]
+
+        return _substitute(expression, replace)
+
+    names = frozenset(item.variable for item in items if item.expression is not None)
+    for expression in (*having, *order):
+        if measure_depth(expression) > MAX_DEPTH:
+            raise refuse_size(
+                "an expression nested this deep", f"its algebra may have {MAX_DEPTH} levels", translation.source.name
+            )
+    conditions = [sampled(condition, frozenset()) for condition in having]
+    for expression in order:
+        sampled(expression, names)
+    if grouped:
+        pattern = Group(pattern, keys, tuple(aggregates.items()))
+    if conditions:
+        pattern = Filter(conjoin(conditions), pattern)
+    if values is not None:
+        pattern = Join(pattern, values)
+        visible = visible | dict.fromkeys(values.variables)
+    return _Solutions(pattern, visible, grouped, sampled)
+
+
+def _bind_keys(
+    translation: Translation, pattern: Pattern, visible: dict[Variable, None], keys: tuple[_Key, ...]
+) -> tuple[Pattern, tuple[Variable, ...]]:
+    names: list[Variable] = []
+    for key in keys:
+        if key.name is None and isinstance(key.expression, Variable):
+            names.append(key.expression)
+            continue
+        variable = Variable(str(key.name)[1:]) if key.name is not None else translation.fresh("k")
+        if key.name is not None and (variable in visible or variable in names):
+            raise translation.fault(
+                key.name, f"{key.name} has a value already, so GROUP BY cannot give it one", ("another variable",)
+            )
+        pattern = Extend(pattern, variable, key.expression)
+        names.append(variable)
+    return pattern, tuple(dict.fromkeys(names))
+
+
+# ---- forms -------------------------------------------------------------------------------------------------------------
+
+
+def _project(
+    translation: Translation, items: tuple[_Item, ...], solved: _Solutions
+) -> tuple[Pattern, tuple[Variable, ...]]:
+    """Binds the expressions of SELECT, checking what each may use and name (grammar notes 12 and 13)."""
+    pattern, bound = solved.pattern, dict(solved.visible)
+    for token, expression in items:
+        variable = Variable(str(token)[1:])
+        if expression is None:
+            if solved.grouped and variable not in bound:
+                _refuse_ungrouped(translation, token, variable)
+            continue
+        if variable in bound:
+            raise translation.fault(
+                token, f"{token} has a value already, so AS cannot give it one", ("another variable",)
+            )
+        for used in variables_in(expression):
+            if solved.grouped and used not in bound and used not in translation.aggregates:
+                _refuse_ungrouped(translation, token, used)
+        pattern = Extend(pattern, variable, expression)
+        bound[variable] = None
+    return pattern, tuple(dict.fromkeys(item.variable for item in items))
+
+
+def _refuse_ungrouped(translation: Translation, token: Token, variable: Variable) -> None:
+    message = (
+        f"?{variable.name} is neither a key of GROUP BY nor inside an aggregate, so it has no one value for a group"
+    )
+    raise translation.fault(token, message, (f"?{variable.name} in GROUP BY", f"SAMPLE(?{variable.name})"))
+
+
+def _order(solved: _Solutions, names: frozenset[Variable], modifiers: _Modifiers, pattern: Pattern) -> Pattern:
+    if modifiers.order is None:
+        return pattern
+    conditions = tuple([(solved.sampled(expression, names), descending) for expression, descending in modifiers.order])
+    return OrderBy(pattern, conditions)
+
+
+def _slice(modifiers: _Modifiers, pattern: Pattern) -> Pattern:
+    if modifiers.limit is None and modifiers.offset == 0:
+        return pattern
+    return Slice(pattern, modifiers.offset, modifiers.limit)
+
+
+def _select(translation: Translation, children: list[Any]) -> Selection:
+    clause, where, modifiers, values = children
+    items: tuple[_Item, ...] = clause.items or ()
+    solved = _solve(translation, where, items, modifiers, values)
+    if clause.items is None:
+        if solved.grouped:
+            raise translation.fault(
+                clause.token, "SELECT * cannot stand with GROUP BY or aggregates", ("the variables by name",)
+            )
+        pattern, variables = solved.pattern, tuple([variable for variable in solved.visible if not variable.hidden])
+    else:
+        pattern, variables = _project(translation, items, solved)
+    names = frozenset(item.variable for item in items if item.expression is not None)
+    pattern = Project(_order(solved, names, modifiers, pattern), variables)
+    if clause.mode is not None:
+        pattern = Distinct(pattern) if clause.mode == "DISTINCT" else Reduced(pattern)
+    return Selection(_slice(modifiers, pattern), variables)
+
+
+def _group_of_select(translation: Translation, children: list[Any]) -> patterns.Group:
+    selection: Selection = children[0]
+    return patterns.Group(selection.pattern, dict.fromkeys(selection.variables))
+
+
+def _ask(translation: Translation, children: list[Any]) -> Query:
+    where, modifiers, values = children
+    solved = _solve(translation, where, (), modifiers, values)
+    return Query("ask", _slice(modifiers, _order(solved, frozenset(), modifiers, solved.pattern)), ())
+
+
+def _template(translation: Translation, children: list[Any]) -> patterns.Triples:
+    found: patterns.Triples = children[0] if children else patterns.Triples([], {})
+    return found
+
+
+def _construct(translation: Translation, children: list[Any]) -> Query:
+    template, where, modifiers, values = children
+    return _built(translation, template, where, modifiers, values)
+
+
+def _construct_where(translation: Translation, children: list[Any]) -> Query:
+    template, modifiers, values = children
+    where = patterns.RULES["group"](translation, [template])
+    return _built(translation, template, where, modifiers, values)
+
+
+def _built(
+    translation: Translation,
+    template: patterns.Triples,
+    where: patterns.Group,
+    modifiers: _Modifiers,
+    values: Values | None,
+) -> Query:
+    solved = _solve(translation, where, (), modifiers, values)
+    pattern = _slice(modifiers, _order(solved, frozenset(), modifiers, solved.pattern))
+    variables = tuple([variable for variable in solved.visible if not variable.hidden])
+    renamed: dict[Variable, Variable] = {}
+
+    def own(node: Any) -> Any:
+        """Blank nodes of a template are made anew for each solution, whatever WHERE calls by the same label."""
+        if not (isinstance(node, Variable) and node.hidden):
+            return node
+        if node not in renamed:
+            renamed[node] = translation.fresh("c")
+        return renamed[node]
+
+    triples = []
+    for edge in template.edges:
+        if not isinstance(edge, TriplePattern):
+            sign = translation.first_of("SLASH", "_VBAR", "CIRCUMFLEX", "QMARK", "STAR", "PLUS", "BANG")
+            raise translation.fault(sign, "a property path cannot stand in a CONSTRUCT template", ("plain triples",))
+        triples.append(TriplePattern(own(edge.subject), edge.predicate, own(edge.object)))
+    return Query("construct", pattern, variables, tuple(triples))
+
+
+RULES: Mapping[str, Callable[[Translation, list[Any]], Any]] = MappingProxyType(
+    {
+        "select_clause": _select_clause,
+        "select_item": _select_item,
+        "group_by": _several,
+        "group_key": _group_key,
+        "having": _several,
+        "order_by": _several,
+        "order_key": _order_key,
+        "slice": _several,
+        "limit": _count("limit"),
+        "offset": _count("offset"),
+        "modifiers": _modifiers,
+        "values_clause": _values_clause,
+        "select": _select,
+        "group_of_select": _group_of_select,
+        "ask": _ask,
+        "template": _template,
+        "construct": _construct,
+        "construct_where": _construct_where,
+    }
+)

@@ -1,0 +1,277 @@
+"""Templates: query texts with their constants lifted out, each parsed once.
+
+The fast path is one pass of `tokens.TOKEN` over the text, one dictionary look-up a token and one for the whole: the token texts, with
+constants replaced by their kinds, name an entry that says which tokens are constants and where in the algebra they stand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from hashlib import blake2b
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+from pyoxigraph import Literal, NamedNode
+
+from triplecast.errors import QuerySyntaxError
+from triplecast.languages import context, patterns, sparql
+from triplecast.languages.prefixes import Namespace, read_prologue
+from triplecast.languages.rewriting import replace_constants
+from triplecast.languages.tokens import PROLOGUE, TOKEN, Source, open_source, terminal, tokenise
+from triplecast.model.algebra import Query, Slot
+from triplecast.model.terms import from_ntriples, to_ntriples
+from triplecast.terms.values import ValueClass, order_key
+
+
+@dataclass(frozen=True, slots=True)
+class SlotKind:
+    """What all constants in one slot of a template have in common."""
+
+    datatype: str | None
+    """The datatype's IRI; None for an IRI or a language-tagged string."""
+    value_class: ValueClass
+    exact: bool
+    """The constant's tie is 0: its number alone says where it stands in its class."""
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A query with ``Slot(i)`` where constants were. Equal keys: equal query and kinds, whatever the texts looked like."""
+
+    key: str
+    query: Query
+    kinds: tuple[SlotKind, ...]
+
+    @property
+    def slots(self) -> int:
+        return len(self.kinds)
+
+
+def fill(query: Query, constants: tuple[str, ...]) -> Query:
+    """The query with ``Slot(i)`` replaced by the term whose N-Triples form is ``constants[i]``."""
+
+    def replace(constant: NamedNode | Literal | Slot) -> Any:
+        return from_ntriples(constants[constant.index]) if isinstance(constant, Slot) else constant
+
+    return replace_constants(query, replace)
+
+
+def slot_kind(constant: str) -> SlotKind:
+    """The kind of a constant in N-Triples form."""
+    value_class, _, tie = order_key(constant)
+    datatype = None
+    if constant[0] == '"' and value_class is not ValueClass.LANG:
+        datatype = constant[constant.rindex("^^<") + 3 : -1] if constant[-1] == ">" else _STRING
+    return SlotKind(datatype, value_class, tie == 0)
+
+
+_STRING = "http://www.w3.org/2001/XMLSchema#string"
+
+
+def parse_whole(text: str, name: str | None = None) -> Query:
+    """Parses without any template."""
+    parsed = sparql.parse(text, name)
+
+    def replace(constant: NamedNode | Literal | Slot) -> Any:
+        return _term(parsed, constant.index) if isinstance(constant, Slot) else constant
+
+    return replace_constants(parsed.query, replace)
+
+
+def _term(parsed: sparql.Parsed, number: int) -> NamedNode | Literal:
+    token = parsed.tokens[number]
+    try:
+        term = parsed.namespace.term(str(token))
+    except ValueError as error:
+        raise parsed.source.fault(token.start_pos or 0, str(error)) from error
+    return _lower(term) if number in parsed.lowered else term
+
+
+def _lower(term: NamedNode | Literal) -> NamedNode | Literal:
+    plain = isinstance(term, Literal) and term.language is None and term.datatype.value == _STRING
+    return Literal(term.value.lower()) if plain else term
+
+
+# ---- the fast path -----------------------------------------------------------------------------------------------------
+
+_ENTRIES = 20_000
+"""Bound of each table; a full one is emptied, which costs one parse a template."""
+_WORDS = 50_000
+_FIXED = frozenset({context.TYPE, context.NIL, patterns.FIRST, patterns.REST})
+_MARK = "\x01"
+
+
+class _Terms(dict[str, str]):
+    """The N-Triples form of each constant of the texts under one prologue."""
+
+    def __init__(self, namespace: Namespace) -> None:
+        super().__init__()
+        self.namespace = namespace
+
+    def __missing__(self, token: str) -> str:
+        if len(self) > _WORDS:
+            self.clear()
+        written = self[token] = to_ntriples(self.namespace.term(token))
+        return written
+
+
+class _Pieces(dict[str, str]):
+    """What each token under one prologue gives to the name of an entry: its text, or a constant's kind.
+
+    No piece contains a space, so pieces joined by spaces name their tokens' number and kinds exactly.
+    """
+
+    def __init__(self, terms: _Terms) -> None:
+        super().__init__()
+        self.terms = terms
+
+    def __missing__(self, token: str) -> str:
+        if len(self) > _WORDS:
+            self.clear()
+        piece = self[token] = self._piece(token)
+        return piece
+
+    def _piece(self, token: str) -> str:
+        match terminal(token):
+            case "IRI":
+                return _MARK
+            case "STRING":
+                return _MARK + "s"
+            case "LITERAL" | "INTEGER" | "NUMBER" | "SIGNED" as kind:
+                found = slot_kind(self.terms[token])
+                return f"{_MARK}{kind}|{found.datatype}|{found.value_class:d}|{found.exact:d}"
+            case "NIL":
+                return "()"
+            case "ANON":
+                return "[]"
+            case "":
+                return "" if token[0] == "#" else token
+        return token
+
+
+class _Reader(NamedTuple):
+    """The two tables of one prologue."""
+
+    terms: _Terms
+    pieces: _Pieces
+
+
+class _Arrangement(NamedTuple):
+    """A template and where its constants stand: `places` in the body's tokens followed by `fixed`."""
+
+    template: Template
+    places: Callable[[list[str]], tuple[str, ...]]
+    fixed: list[str]
+    lowered: tuple[int, ...]
+
+
+class _Entry(NamedTuple):
+    """All templates of one sequence of tokens; they differ in the constants that plans depend on."""
+
+    pinned: tuple[int, ...]
+    arrangements: dict[tuple[str, ...], _Arrangement]
+
+
+class TemplateCache:
+    """Texts to templates. Every table is bounded; nothing that it returns depends on what it has seen before."""
+
+    def __init__(self) -> None:
+        self._readers: dict[str, _Reader] = {}
+        self._entries: dict[str, _Entry] = {}
+        self._templates: dict[str, Template] = {}
+
+    def read(self, text: str, name: str | None = None) -> tuple[Template, tuple[str, ...]]:
+        """Raises what `sparql.parse` raises."""
+        resolved = open_source(text, name).text
+        end = PROLOGUE.match(resolved).end()  # type: ignore[union-attr]
+        try:
+            reader = self._readers.get(resolved[:end]) or self._open(resolved[:end])
+            tokens = TOKEN.findall(resolved, end)
+            shape = " ".join(map(reader.pieces.__getitem__, tokens))
+            entry = self._entries.get(shape)
+            if entry is not None:
+                pinned = tuple([reader.terms[tokens[place]] for place in entry.pinned])
+                found = entry.arrangements.get(pinned)
+                if found is not None:
+                    return found.template, _pick(found, tokens, reader.terms)
+        except (ValueError, QuerySyntaxError):
+            sparql.parse(text, name)
+            parse_whole(text, name)
+            raise
+        return self._learn(text, name, shape, len(TOKEN.findall(resolved, 0, end)), reader)
+
+    def _open(self, prologue: str) -> _Reader:
+        source = Source(prologue, prologue, None)
+        namespace, _ = read_prologue(source, tokenise(source))
+        terms = _Terms(namespace)
+        if len(self._readers) >= 64:
+            self._readers.clear()
+        reader = self._readers[prologue] = _Reader(terms, _Pieces(terms))
+        return reader
+
+    def _learn(
+        self, text: str, name: str | None, shape: str, skipped: int, reader: _Reader
+    ) -> tuple[Template, tuple[str, ...]]:
+        parsed = sparql.parse(text, name)
+        count = shape.count(" ") + 1
+        constants: list[str] = []
+        places: list[int] = []
+        fixed: list[str] = []
+        lowered: list[int] = []
+
+        def lift(constant: NamedNode | Literal | Slot) -> Any:
+            if isinstance(constant, Slot):
+                places.append(constant.index - skipped)
+                term = _term(parsed, constant.index)
+                if constant.index in parsed.lowered:
+                    lowered.append(len(constants))
+            elif constant in _FIXED or (isinstance(constant, Literal) and constant.datatype == context.BOOLEAN):
+                places.append(count + len(fixed))
+                fixed.append(to_ntriples(constant))
+                term = constant
+            else:
+                return constant
+            constants.append(to_ntriples(term))
+            return Slot(len(constants) - 1)
+
+        query = replace_constants(parsed.query, lift)
+        template = self._intern(query, tuple([slot_kind(constant) for constant in constants]))
+        pinned = tuple(sorted(number - skipped for number in parsed.pinned))
+        if len(self._entries) >= _ENTRIES:
+            self._entries.clear()
+        entry = self._entries.setdefault(shape, _Entry(pinned, {}))
+        if len(entry.arrangements) >= _ENTRIES:
+            entry.arrangements.clear()
+        terms = tuple([to_ntriples(parsed.namespace.term(str(parsed.tokens[number + skipped]))) for number in pinned])
+        entry.arrangements[terms] = _Arrangement(template, _places(places), fixed, tuple(lowered))
+        return template, tuple(constants)
+
+    def _intern(self, query: Query, kinds: tuple[SlotKind, ...]) -> Template:
+        key = blake2b(f"{query!r}\n{kinds!r}".encode(), digest_size=16).hexdigest()
+        if len(self._templates) >= _ENTRIES:
+            self._templates.clear()
+        return self._templates.setdefault(key, Template(key, query, kinds))
+
+
+def _places(places: list[int]) -> Callable[[list[str]], tuple[str, ...]]:
+    if len(places) > 1:
+        return itemgetter(*places)
+    return lambda tokens: tuple([tokens[place] for place in places])
+
+
+def _pick(found: _Arrangement, tokens: list[str], terms: _Terms) -> tuple[str, ...]:
+    if found.fixed:
+        tokens += found.fixed
+    constants = tuple(map(terms.__getitem__, found.places(tokens)))
+    if found.lowered:
+        lowered = {place: to_ntriples(_lower(from_ntriples(constants[place]))) for place in found.lowered}  # type: ignore[arg-type]
+        return tuple([lowered.get(place, constant) for place, constant in enumerate(constants)])
+    return constants
+
+
+@cache
+def shared_cache() -> TemplateCache:
+    """The process's cache; threads may share it, since every step on a table is one dictionary operation."""
+    return TemplateCache()

@@ -1,0 +1,249 @@
+"""The tokens of SPARQL: one regular expression, shared by the grammar's parser and by the fast pass over known templates.
+
+Tokens are those of SPARQL 1.1 Query, section 19.8 (longest match), with two exceptions that save work and change no query's
+meaning: a literal with its language tag or datatype is one token, and every text that is no token is one of a single character.
+Every quantifier that could be tried twice over the same text is possessive, so the pass is linear in the text's length.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from lark.lexer import Token
+
+from triplecast.errors import QueryRefused, QuerySyntaxError
+from triplecast.languages.refusals import MAX_CHARACTERS, MAX_NESTING, MAX_TOKENS, refuse_size, refuse_word
+
+_START = (
+    "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c-\u200d\u2070-\u218f\u2c00-\u2fef"
+    "\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff"
+)
+_LATER = _START + "_0-9\u00b7\u0300-\u036f\u203f-\u2040"
+_NAME = _LATER + r"\-"
+_ESCAPED = r"%[0-9A-Fa-f]{2}|\\[_~.\-!$&'()*+,;=/?#@%]"
+_SPACE = r"(?:[ \t\r\n]|\#[^\r\n]*)*+"
+
+IRI_REFERENCE = r'<[^<>"{}|^`\\\x00-\x20]*+>'
+_PREFIX = rf"(?:[{_START}][{_NAME}]*+(?:\.{{1,8}}+[{_NAME}]++){{0,8}}+)?:"
+_LOCAL = rf"(?:(?:[{_START}_:0-9]|{_ESCAPED})(?:[{_NAME}:]|{_ESCAPED})*+(?:\.++(?:[{_NAME}:]|{_ESCAPED})++)*+)?"
+_STRING = (
+    r'"""(?:[^"\\]++|\\(?s:.)|"(?!""))*+"""'
+    r"|'''(?:[^'\\]++|\\(?s:.)|'(?!''))*+'''"
+    r'|"(?:[^"\\\n\r]++|\\[^\r\n])*+"'
+    r"|'(?:[^'\\\n\r]++|\\[^\r\n])*+'"
+)
+_TAG = r"@[A-Za-z]+(?:-[A-Za-z0-9]+)*(?:--[A-Za-z]+)?"
+_VARIABLE = rf"[?$][{_START}_0-9][{_LATER}]*+"
+_BLANK = rf"_:[{_START}_0-9][{_NAME}]*+(?:\.++[{_NAME}]++)*+"
+_NUMBER = r"[+-]?(?:[0-9]++(?:\.[0-9]*+[eE][+-]?[0-9]++|\.[0-9]++|[eE][+-]?[0-9]++)?|\.[0-9]++(?:[eE][+-]?[0-9]++)?)"
+
+TOKEN = re.compile(
+    rf"{_VARIABLE}|{IRI_REFERENCE}|[{{}};,]|{_PREFIX}{_LOCAL}|[A-Za-z][A-Za-z0-9_]*+"
+    rf"|(?:{_STRING})(?:{_SPACE}(?:{_TAG}|\^\^{_SPACE}(?:{IRI_REFERENCE}|{_PREFIX}{_LOCAL})))?"
+    rf"|\([ \t\r\n]*+\)|\[[ \t\r\n]*+\]|{_NUMBER}|{_BLANK}|&&|\|\||!=|<=|>=|<<|>>|\{{\||\|\}}|\^\^|\#[^\r\n]*+|\S"
+)
+PROLOGUE = re.compile(
+    r"(?:[ \t\r\n]++|\#[^\r\n]*+"
+    rf"|(?i:PREFIX)(?=[ \t\r\n#]){_SPACE}{_PREFIX}(?=[ \t\r\n#<]){_SPACE}{IRI_REFERENCE}"
+    rf"|(?i:BASE){_SPACE}{IRI_REFERENCE})*+"
+)
+"""Leading space, comments and well-formed declarations; anything else is left to the grammar, which says what is wrong."""
+
+LITERAL_PARTS = re.compile(
+    rf"({_STRING})(?:{_SPACE}(?:@([A-Za-z0-9-]+)|\^\^{_SPACE}({IRI_REFERENCE}|{_PREFIX}{_LOCAL})))?"
+)
+_CODEPOINT = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(?s:.))")
+_STRING_ESCAPE = re.compile(r"\\(?s:(.))")
+_STRING_ESCAPES = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f", "\\": "\\", '"': '"', "'": "'"}
+
+PUNCTUATION = {
+    "{": "_LBRACE", "}": "_RBRACE", "(": "_LPAR", ")": "_RPAR", "[": "_LSQB", "]": "_RSQB", ";": "_SEMICOLON",
+    ",": "_COMMA", ".": "_DOT", "*": "STAR", "/": "SLASH", "|": "_VBAR", "^": "CIRCUMFLEX", "?": "QMARK", "+": "PLUS",
+    "-": "MINUS", "!": "BANG", "||": "_OR", "&&": "_AND", "=": "EQUAL", "!=": "COMPARISON", "<": "COMPARISON",
+    ">": "COMPARISON", "<=": "COMPARISON", ">=": "COMPARISON", "a": "A",
+}  # fmt: skip
+
+KEYWORDS = {
+    "SELECT": "SELECT", "ASK": "_ASK", "CONSTRUCT": "_CONSTRUCT", "WHERE": "_WHERE", "DISTINCT": "DISTINCT",
+    "REDUCED": "REDUCED", "AS": "_AS", "GROUP": "_GROUP", "BY": "_BY", "HAVING": "_HAVING", "ORDER": "_ORDER",
+    "ASC": "ASC", "DESC": "DESC", "LIMIT": "_LIMIT", "OFFSET": "_OFFSET", "VALUES": "_VALUES", "UNDEF": "UNDEF",
+    "UNION": "_UNION", "OPTIONAL": "_OPTIONAL", "MINUS": "_MINUS", "GRAPH": "_GRAPH", "FILTER": "_FILTER",
+    "BIND": "_BIND", "IN": "_IN", "NOT": "_NOT", "EXISTS": "_EXISTS", "COUNT": "COUNT", "SUM": "SET_FUNCTION",
+    "MIN": "SET_FUNCTION", "MAX": "SET_FUNCTION", "AVG": "SET_FUNCTION", "SAMPLE": "SET_FUNCTION",
+    "GROUP_CONCAT": "GROUP_CONCAT", "SEPARATOR": "_SEPARATOR", "TRUE": "BOOLEAN", "FALSE": "BOOLEAN",
+    "PREFIX": "PREFIX", "BASE": "BASE",
+}  # fmt: skip
+
+FUNCTIONS = {
+    "STR": (1, 1), "LANG": (1, 1), "LANGMATCHES": (2, 2), "DATATYPE": (1, 1), "BOUND": (1, 1), "IRI": (1, 1),
+    "URI": (1, 1), "BNODE": (0, 1), "ABS": (1, 1), "CEIL": (1, 1), "FLOOR": (1, 1), "ROUND": (1, 1), "CONCAT": (0, None),
+    "STRLEN": (1, 1), "UCASE": (1, 1), "LCASE": (1, 1), "ENCODE_FOR_URI": (1, 1), "CONTAINS": (2, 2),
+    "STRSTARTS": (2, 2), "STRENDS": (2, 2), "STRBEFORE": (2, 2), "STRAFTER": (2, 2), "YEAR": (1, 1), "MONTH": (1, 1),
+    "DAY": (1, 1), "HOURS": (1, 1), "MINUTES": (1, 1), "SECONDS": (1, 1), "TIMEZONE": (1, 1), "TZ": (1, 1),
+    "NOW": (0, 0), "MD5": (1, 1), "SHA1": (1, 1), "SHA256": (1, 1), "SHA384": (1, 1), "SHA512": (1, 1),
+    "COALESCE": (0, None), "IF": (3, 3), "STRLANG": (2, 2), "STRDT": (2, 2), "SAMETERM": (2, 2), "ISIRI": (1, 1),
+    "ISURI": (1, 1), "ISBLANK": (1, 1), "ISLITERAL": (1, 1), "ISNUMERIC": (1, 1), "REGEX": (2, 3), "SUBSTR": (2, 3),
+    "REPLACE": (3, 4),
+}  # fmt: skip
+"""Built-in functions by upper-case keyword: fewest and most arguments (None: any number)."""
+
+_OPENING = frozenset({"_LBRACE", "_LPAR", "_LSQB"})
+_CLOSING = frozenset({"_RBRACE", "_RPAR", "_RSQB"})
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A query's text as written and as the grammar reads it (code point escapes resolved), with the caller's name for it."""
+
+    written: str
+    text: str
+    name: str | None
+
+    def place(self, offset: int) -> tuple[int, int, str]:
+        """Line and column (from 1) in the text as written, and that line, for an offset into `text`."""
+        offset = _written_offset(self.written, offset) if self.written != self.text else offset
+        before = self.written[:offset]
+        line = before.count("\n") + 1
+        start = before.rfind("\n") + 1
+        end = self.written.find("\n", start)
+        return line, offset - start + 1, self.written[start : end if end >= 0 else None].rstrip("\r")
+
+    def fault(self, offset: int, message: str, expected: tuple[str, ...] = ()) -> QuerySyntaxError:
+        line, column, source_line = self.place(offset)
+        return QuerySyntaxError(message, line, column, expected, source_line, self.name)
+
+    def refusal(self, offset: int, construct: str, reason: str, mend: str) -> QueryRefused:
+        line, column, _ = self.place(offset)
+        return QueryRefused(construct, reason, mend, line, column, self.name)
+
+
+def open_source(text: str, name: str | None) -> Source:
+    """Resolves ``\\u`` and ``\\U`` escapes, which may stand anywhere in a query (section 19.2).
+
+    A backslash that is itself escaped begins none. Raises `QueryRefused` over the size limit and `QuerySyntaxError` for an escape
+    that names no character.
+    """
+    if len(text) > MAX_CHARACTERS:
+        raise refuse_size(f"a query of {len(text)} characters", f"the limit is {MAX_CHARACTERS}", name)
+    if "\\u" not in text and "\\U" not in text:
+        return Source(text, text, name)
+    plain = Source(text, text, name)
+
+    def character(match: re.Match[str]) -> str:
+        digits = match[1] or match[2]
+        if digits is None:
+            return match[0]
+        code = int(digits, 16)
+        if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
+            raise plain.fault(
+                match.start(), f"{match[0]} is no character", ("a Unicode code point that is no surrogate",)
+            )
+        return chr(code)
+
+    return Source(text, _CODEPOINT.sub(character, text), name)
+
+
+def _written_offset(written: str, offset: int) -> int:
+    shift = 0
+    for match in _CODEPOINT.finditer(written):
+        if match.start() - shift >= offset:
+            break
+        if match[1] or match[2]:
+            shift += len(match[0]) - 1
+    return offset + shift
+
+
+def terminal(text: str) -> str:
+    """The grammar's name for a token; empty for a comment and for what is no token of the language."""
+    known = PUNCTUATION.get(text)
+    if known is not None:
+        return known
+    first = text[0]
+    if first in "?$":
+        return "VAR" if len(text) > 1 else ""
+    if first == "<":
+        return "IRI" if text[-1] == ">" and len(text) > 1 else ""
+    if first in "\"'":
+        return _string_terminal(text)
+    if first in "+-.0123456789":
+        return "SIGNED" if first in "+-" else "INTEGER" if text.isdigit() else "NUMBER"
+    if first == "#" or (len(text) == 1 and not first.isalpha() and first != ":"):
+        return ""
+    if first in "([":
+        return "NIL" if first == "(" else "ANON"
+    if text.startswith("_:"):
+        return "BLANK"
+    if ":" in text:
+        return "IRI"
+    word = text.upper()
+    return "FUNCTION" if word in FUNCTIONS else KEYWORDS.get(word, "")
+
+
+def _string_terminal(text: str) -> str:
+    parts = LITERAL_PARTS.fullmatch(text)
+    if parts is None:
+        return ""
+    return "LITERAL" if parts[2] or parts[3] else "STRING"
+
+
+def tokenise(source: Source) -> list[Token]:
+    """All tokens but comments; `start_pos` is the offset into `source.text`, `end_pos` the token's number in the list of
+    all matches of `TOKEN`, comments included.
+
+    Raises `QuerySyntaxError` for text that is no token, `QueryRefused` for refused words and over the limits.
+    """
+    tokens: list[Token] = []
+    depth = 0
+    for number, match in enumerate(TOKEN.finditer(source.text)):
+        text = match[0]
+        kind = terminal(text)
+        if not kind:
+            if text[0] == "#":
+                continue
+            raise _no_token(source, match.start(), text)
+        if kind in _OPENING:
+            depth += 1
+            if depth > MAX_NESTING:
+                raise source.refusal(
+                    match.start(), "nesting", f"brackets are nested more than {MAX_NESTING} deep", "flatten it"
+                )
+        elif kind in _CLOSING:
+            depth -= 1
+        if number > MAX_TOKENS:
+            raise refuse_size(f"a query of more than {MAX_TOKENS} tokens", "that is the limit", source.name)
+        tokens.append(Token(kind, text, match.start(), None, None, None, None, number))
+    return tokens
+
+
+def _no_token(source: Source, offset: int, text: str) -> QuerySyntaxError | QueryRefused:
+    refused = refuse_word(text)
+    if refused is not None:
+        return source.refusal(offset, *refused)
+    if text[0] in "\"'":
+        return source.fault(
+            offset, "this string does not end", ("a closing quotation mark, on the same line unless tripled",)
+        )
+    if text[0] == "<":
+        return source.fault(offset, f"unexpected {text}", ("an IRI in angle brackets, without spaces",))
+    if text.isalpha() or len(text) > 1:
+        return source.fault(offset, f"unknown word {text}", ("a keyword, a variable like ?x or a name like dc:title",))
+    return source.fault(offset, f"unexpected character {text!r}")
+
+
+def unescape_string(token: str) -> str:
+    """The value of a string token with its quotation marks. Raises ValueError for an unknown escape."""
+    width = 3 if token[:3] in ('"""', "'''") and len(token) >= 6 else 1
+    body = token[width:-width]
+    if "\\" not in body:
+        return body
+
+    def character(match: re.Match[str]) -> str:
+        try:
+            return _STRING_ESCAPES[match[1]]
+        except KeyError:
+            raise ValueError(
+                f"unknown escape \\{match[1]} in a string; known are \\t \\b \\n \\r \\f \\\\ \\\" \\'"
+            ) from None
+
+    return _STRING_ESCAPE.sub(character, body)
