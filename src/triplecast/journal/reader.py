@@ -178,8 +178,11 @@ class JournalReader:
                     live[row.name] = row.position
                 elif row.kind == Kind.CANCELLATION:
                     live.pop(row.name, None)
-            documents = self._database.ask("SELECT graph, version, position FROM document")
-            repeated = {graph: (version, position) for graph, version, position in documents}
+            documents = self._database.ask("SELECT * FROM document")
+            for graph, version, position, written_at, digest, crc in documents:
+                numbers = (version, position, written_at)
+                verify(crc, where, f"the entry of document {graph}", graph, numbers, digest)
+            repeated = {graph: (version, position) for graph, version, position, *_ in documents}
             if repeated != latest or dict(self._database.ask("SELECT name, registration FROM live")) != live:
                 raise StorageFault(where, "its tables contradict its records", "restore the folder from a copy")
 

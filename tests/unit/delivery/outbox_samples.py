@@ -1,0 +1,36 @@
+"""Small batches of matches, and the subscriptions they name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from triplecast.delivery import OutboxBatch
+from triplecast.model.match import Undecided
+from triplecast.model.subscription import Registration, RegistrationId, Subscription
+
+AT = "2026-11-21T08:00:00.000000Z"
+
+
+def batch(rows: Sequence[tuple[int, int, str]], undecided: Sequence[tuple[int, int, str]] = ()) -> OutboxBatch:
+    """A batch of (position, registration, bindings); the publication at position p is version p of ``urn:graph``."""
+    positions = sorted({position for position, *_ in (*rows, *undecided)})
+    encoded = [text.encode() for *_, text in rows]
+    return OutboxBatch(
+        np.array(positions, np.int64),
+        ("urn:graph",) * len(positions),
+        tuple(positions),
+        (AT,) * len(positions),
+        np.array([positions.index(position) for position, *_ in rows], np.int32),
+        np.array([registration for _, registration, _ in rows], np.int64),
+        np.cumsum([0, *map(len, encoded)], dtype=np.int64),
+        np.frombuffer(b"".join(encoded), np.uint8),
+        tuple(
+            Undecided(positions.index(position), registration, reason) for position, registration, reason in undecided
+        ),
+    )
+
+
+def registrations(ids: Sequence[int]) -> list[Registration]:
+    return [Registration(RegistrationId(id), Subscription(f"s{id}", "ASK {}", owner=f"owner{id}")) for id in ids]

@@ -1,0 +1,170 @@
+"""The outbox: order, replays, pruning, followers, faults."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from outbox_samples import AT, batch, registrations
+
+from triplecast.delivery import Notification, Outbox
+from triplecast.errors import StorageFault, StorageFull
+from triplecast.model.match import notification_id
+
+ROWS = [(1, 5, '[{"x":"<urn:1>"}]'), (1, 7, "[{}]"), (3, 5, '[{"x":"\\"ä🙂\\""}]'), (4, 6, "[{}]"), (6, 5, "[{}]")]
+
+
+def seen(outbox: Outbox) -> list[tuple[int, int, int, str]]:
+    return [(n.sequence, n.version, n.registration, n.bindings) for n in outbox.notifications()]
+
+
+def test_a_row_comes_back_as_a_notification(tmp_path: Path) -> None:
+    with Outbox.open(tmp_path) as outbox:
+        committed = outbox.commit(batch(ROWS[:3]), 3, registrations)
+        assert committed == (1, 3, 0, ())
+        assert list(outbox.notifications(since=2)) == [
+            Notification(
+                sequence=3,
+                id=notification_id("urn:graph", 3, 5),
+                change="added",
+                graph="urn:graph",
+                version=3,
+                registration=5,
+                name="s5",
+                owner="owner5",
+                bindings='[{"x":"\\"ä🙂\\""}]',
+                accepted_at=AT,
+            )
+        ]
+
+
+def test_the_view_has_the_columns_that_others_read(tmp_path: Path) -> None:
+    with Outbox.open(tmp_path) as outbox:
+        outbox.commit(batch(ROWS), 6, registrations)
+    raw = sqlite3.connect(tmp_path / "outbox.sqlite")
+    raw.row_factory = sqlite3.Row
+    row = raw.execute("SELECT * FROM outbox ORDER BY sequence").fetchone()
+    raw.close()
+    wanted = {
+        "sequence",
+        "id",
+        "change",
+        "graph",
+        "version",
+        "registration",
+        "owner",
+        "bindings",
+        "accepted_at",
+        "name",
+    }
+    assert set(row.keys()) == wanted
+    assert (row["sequence"], row["change"], row["registration"], row["bindings"]) == (1, "added", 5, ROWS[0][2])
+
+
+@settings(max_examples=60, derandomize=True, database=None, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 8), st.integers(0, 8), st.booleans()), max_size=12))
+def test_any_overlapping_replay_gives_each_row_once(steps: list[tuple[int, int, bool]]) -> None:
+    """A step commits the rows of (progress − back, upto], and may then prune half of what there is."""
+    outbox = Outbox.in_memory()
+    pruned = 0
+    for back, ahead, prune in steps:
+        first, upto = outbox.progress - back, outbox.progress + ahead
+        rows = [row for row in ROWS if first < row[0] <= upto]
+        outbox.commit(batch(rows), upto, registrations)
+        assert outbox.progress == upto
+        if prune:
+            ahead_of = (outbox.counts().sequence + pruned) // 2
+            assert outbox.prune(ahead_of) == max(0, ahead_of - pruned)
+            pruned = max(pruned, ahead_of)
+    every = [(i + 1, *row) for i, row in enumerate(ROWS) if row[0] <= outbox.progress]
+    assert seen(outbox) == every[pruned:]
+    outbox.close()
+
+
+def test_another_answer_on_replay_is_reported_and_the_first_stays() -> None:
+    with Outbox.in_memory() as outbox:
+        outbox.commit(batch(ROWS[:3]), 3, registrations)
+        committed = outbox.commit(batch([ROWS[0], (1, 7, "[]"), *ROWS[2:]]), 6, registrations)
+        assert committed == (4, 5, 3, (1,))
+        assert [bindings for *_, bindings in seen(outbox)] == [bindings for *_, bindings in ROWS]
+
+
+def test_undecided_pairs_are_rows_of_their_own() -> None:
+    with Outbox.in_memory() as outbox:
+        outbox.commit(batch(ROWS[:2], [(2, 9, "the budget of 5 steps is spent")]), 2, registrations)
+        (pair,) = outbox.undecided()
+        assert (pair.position, pair.version, pair.registration, pair.name) == (2, 2, 9, "s9")
+        assert pair.id == notification_id("urn:graph", 2, 9)
+        assert pair.reason == "the budget of 5 steps is spent"
+        outbox.commit(batch([], [(2, 9, "again")]), 2, registrations)
+        assert outbox.undecided() == [pair]
+        assert outbox.counts() == (2, 2, 1, 2, 2)
+        outbox.prune(2)
+        assert outbox.counts() == (0, 1, 1, 2, 2)
+        outbox.commit(batch(ROWS[2:4]), 4, registrations)
+        outbox.prune(4)
+        assert outbox.counts() == (0, 0, 0, 4, 4)
+        assert outbox.undecided() == []
+
+
+def test_sequences_go_on_after_everything_was_pruned_and_a_restart(tmp_path: Path) -> None:
+    with Outbox.open(tmp_path) as outbox:
+        outbox.commit(batch(ROWS[:2]), 2, registrations)
+        outbox.prune(99)
+    with Outbox.open(tmp_path) as outbox:
+        assert outbox.commit(batch(ROWS[:3]), 3, registrations) == (3, 3, 2, ())
+        assert seen(outbox) == [(3, 3, 5, ROWS[2][2])]
+
+
+def test_pages_and_limits_give_the_same_rows() -> None:
+    with Outbox.in_memory() as outbox:
+        outbox.commit(batch([(1, registration, "[]") for registration in range(4_500)]), 1, registrations)
+        assert [n.sequence for n in outbox.notifications()] == list(range(1, 4_501))
+        assert [n.sequence for n in outbox.notifications(since=10, limit=3)] == [11, 12, 13]
+        assert [n.sequence for n in outbox.notifications(since=0, limit=4_001)][-1] == 4_001
+        assert list(outbox.notifications(limit=0)) == []
+
+
+def test_a_follower_reads_while_the_writer_writes(tmp_path: Path) -> None:
+    with Outbox.read_only(tmp_path / "later") as follower:
+        assert list(follower.notifications()) == []
+        assert (follower.progress, follower.counts()) == (0, (0, 0, 0, 0, 0))
+        with Outbox.open(tmp_path / "later") as outbox:
+            outbox.commit(batch(ROWS[:2]), 2, registrations)
+            reading = follower.notifications()
+            assert next(reading).sequence == 1
+            outbox.commit(batch(ROWS[2:]), 6, registrations)
+            assert follower.counts() == (5, 4, 0, 6, 5)
+
+
+def test_a_row_beyond_the_progress_is_refused() -> None:
+    with Outbox.in_memory() as outbox, pytest.raises(ValueError, match="cannot be committed"):
+        outbox.commit(batch(ROWS), 5, registrations)
+
+
+def test_names_of_a_commit_that_failed_are_written_by_the_next(tmp_path: Path) -> None:
+    with Outbox.open(tmp_path) as outbox:
+        ((pages,),) = outbox._database.ask("PRAGMA page_count")
+        outbox._database.ask(f"PRAGMA max_page_count={pages}")
+        rows = [(1, 5, "x" * 50_000)]
+        with pytest.raises(StorageFull):
+            outbox.commit(batch(rows), 1, registrations)
+        assert outbox.counts() == (0, 0, 0, 0, 0)
+        outbox._database.ask("PRAGMA max_page_count=1073741823")
+        outbox.commit(batch(rows), 1, registrations)
+        assert [n.name for n in outbox.notifications()] == ["s5"]
+
+
+def test_a_damaged_file_is_told(tmp_path: Path) -> None:
+    with Outbox.open(tmp_path) as outbox:
+        outbox.commit(batch(ROWS), 6, registrations)
+    path = tmp_path / "outbox.sqlite"
+    path.write_bytes(path.read_bytes()[:20_000])
+    with pytest.raises(StorageFault), Outbox.read_only(tmp_path) as follower:
+        follower.check()
+    path.write_bytes(b"not a database" * 1_000)
+    with pytest.raises(StorageFault, match="damaged"):
+        Outbox.open(tmp_path)

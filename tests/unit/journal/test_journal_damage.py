@@ -1,0 +1,240 @@
+"""Flipped bits, torn files and full disks: told, never answered from, nothing acknowledged that is not there."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from journal_samples import draft
+
+from triplecast.errors import StorageFault, StorageFull
+from triplecast.journal import Journal, SourceState
+from triplecast.model.publication import Reject
+from triplecast.model.subscription import Subscription
+
+
+def fill(folder: Path) -> None:
+    with Journal.open(folder) as journal:
+        journal.commit_documents(
+            [draft(f"d{i}", "x" * 50 * i) for i in range(8)],
+            [Reject("a", "parse", "reason", "mend", 1, 2)],
+            {"a.ttl": SourceState(1, 2, b"12", "accepted")},
+        )
+        journal.subscribe([Subscription("a", "ASK {}"), Subscription("b", "ASK {}")])
+        journal.cancel([10])
+        journal.remove(draft("d3", "").graph)
+
+
+def read_all(folder: Path) -> tuple[object, ...]:
+    with Journal.read_only(folder) as journal:
+        journal.check()
+        changes = journal.registry_changes(0, 99)
+        return (journal.publications(0, 99), changes, journal.rejects(), journal.sources(), journal.registration(10))
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "value"),
+    [
+        ("record", "body", "body || x'00'"),
+        ("record", "name", "name || 'x'"),
+        ("record", "number", "number + 1"),
+        ("record", "kind", "3 - kind"),
+        ("record", "written_at", "written_at + 1"),
+        ("record", "flags", "flags + 4"),
+        ("record", "digest", "x'00'"),
+        ("record", "crc", "crc + 1"),
+        ("record", "body", "'text'"),
+        ("record", "position", "position + 100"),
+        ("document", "version", "version + 1"),
+        ("document", "digest", "x'00'"),
+        ("live", "registration", "registration + 1"),
+        ("cancelled", "position", "position + 1"),
+        ("source", "mtime_ns", "mtime_ns + 1"),
+        ("source", "outcome", "'rejected'"),
+    ],
+)
+def test_every_changed_column_is_noticed(tmp_path: Path, table: str, column: str, value: str) -> None:
+    fill(tmp_path)
+    read_all(tmp_path)
+    with sqlite3.connect(tmp_path / "journal.sqlite") as raw:
+        raw.execute(f"UPDATE {table} SET {column} = {value} WHERE {_first(table)}")
+    raw.close()
+    with pytest.raises(StorageFault, match=r"damaged|contradict"):
+        read_all(tmp_path)
+
+
+def _first(table: str) -> str:
+    return {
+        "record": "position = 8",
+        "document": "version = 1",
+        "live": "name = 'b'",
+        "cancelled": "registration = 10",
+        "source": "path = 'a.ttl'",
+    }[table]
+
+
+def test_a_flipped_byte_is_told_or_does_not_matter(tmp_path: Path, seed: int) -> None:
+    fill(tmp_path / "sound")
+    truth = read_all(tmp_path / "sound")
+    whole = (tmp_path / "sound" / "journal.sqlite").read_bytes()
+    dice = random.Random(seed)
+    told = 0
+    for trial in range(150):
+        damaged = bytearray(whole)
+        damaged[dice.randrange(len(whole))] ^= 1 << dice.randrange(8)
+        folder = tmp_path / f"trial{trial}"
+        folder.mkdir()
+        (folder / "journal.sqlite").write_bytes(damaged)
+        try:
+            assert read_all(folder) == truth
+        except StorageFault:
+            told += 1
+        shutil.rmtree(folder)
+    assert told > 0
+
+
+def test_a_truncated_file_is_told(tmp_path: Path) -> None:
+    fill(tmp_path)
+    path = tmp_path / "journal.sqlite"
+    whole = path.read_bytes()
+    for size in (100, 8192, len(whole) // 2, len(whole) - 8192):
+        path.write_bytes(whole[:size])
+        with pytest.raises(StorageFault):
+            read_all(tmp_path)
+
+
+def test_a_full_disk_acknowledges_nothing_and_then_goes_on(tmp_path: Path) -> None:
+    with Journal.open(tmp_path) as journal:
+        journal.accept([draft("first", "x")])
+        ((pages,),) = journal._database.ask("PRAGMA page_count")
+        journal._database.ask(f"PRAGMA max_page_count={pages + 2}")
+        big = [draft(f"d{i}", "x" * 5_000) for i in range(20)]
+        with pytest.raises(StorageFull, match="free disk space"):
+            journal.accept(big)
+        with pytest.raises(StorageFull):
+            journal.subscribe([Subscription(f"s{i}", "ASK {}" * 2_000) for i in range(20)])
+        assert journal.head() == 1
+        assert journal.registrations() == []
+        journal._database.ask("PRAGMA max_page_count=1073741823")
+        assert [a.position for a in journal.accept(big)] == list(range(2, 22))
+        journal.check()
+
+
+FILL_A_SMALL_DISK = """
+import sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[2])
+from journal_samples import draft
+from triplecast.errors import StorageFull
+from triplecast.journal import Journal
+folder = Path(sys.argv[1])
+journal = Journal.open(folder / "journal")
+ballast = folder / "ballast"
+ballast.write_bytes(b"x" * 12_000_000)
+told = 0
+while not told:
+    try:
+        journal.accept([draft(f"{journal.head()}-{i}", "x" * 3_000) for i in range(20)])
+    except StorageFull:
+        told += 1
+head = journal.head()
+assert head and head % 20 == 0, head
+ballast.unlink()
+assert len(journal.accept([draft(f"after-{i}", "x" * 3_000) for i in range(20)])) == 20
+journal.close()
+with Journal.open(folder / "journal") as again:
+    again.check()
+    assert again.head() == head + 20
+print("went on")
+"""
+
+
+@pytest.mark.skipif(shutil.which("unshare") is None, reason="unshare makes the small disk of this test")
+def test_a_really_full_disk(tmp_path: Path) -> None:
+    script = tmp_path / "fill.py"
+    script.write_text(FILL_A_SMALL_DISK)
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = 'mount -t tmpfs -o size=20m tmpfs "$1" || exit 77; exec "$2" "$3" "$1" "$4"'
+    ended = subprocess.run(
+        [
+            "unshare",
+            "--mount",
+            "sh",
+            "-c",
+            mount,
+            "sh",
+            str(disk),
+            sys.executable,
+            str(script),
+            str(Path(__file__).parent),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    if ended.returncode == 77 or "unshare" in ended.stderr:
+        pytest.skip("only root may mount the small disk of this test")
+    assert ended.stdout == "went on\n", ended.stderr
+
+
+FAIL_A_SYNC = """
+import sys
+sys.path.insert(0, sys.argv[2])
+from journal_samples import draft
+from triplecast.errors import StorageFault
+from triplecast.journal import Journal
+journal = Journal.open(sys.argv[1])
+acknowledged = 0
+for i in range(50):
+    try:
+        journal.accept([draft(f"d{i}", "x")])
+        acknowledged += 1
+    except StorageFault as fault:
+        print(acknowledged, i, type(fault).__name__, fault.mend)
+"""
+
+
+@pytest.mark.skipif(shutil.which("strace") is None, reason="strace fails the system call of this test")
+def test_after_a_failed_sync_nothing_is_acknowledged_until_a_restart(tmp_path: Path) -> None:
+    script = tmp_path / "sync.py"
+    script.write_text(FAIL_A_SYNC)
+    trace = ["strace", "-f", "-o", str(tmp_path / "trace"), "-e", "trace=fdatasync"]
+    fail = ["-e", "inject=fdatasync:error=EIO:when=10"]
+    run = [sys.executable, str(script), str(tmp_path / "journal"), str(Path(__file__).parent)]
+    ended = subprocess.run([*trace, *fail, *run], capture_output=True, text=True, timeout=60)
+    told = ended.stdout.splitlines()
+    if not told and "ptrace" in ended.stderr:
+        pytest.skip("this machine does not let strace trace")
+    acknowledged = int(told[0].split()[0])
+    assert told == [
+        f"{acknowledged} {i} StorageFault check the disk, then start again" for i in range(acknowledged, 50)
+    ]
+    with Journal.open(tmp_path / "journal") as journal:
+        journal.check()
+        assert journal.head() >= acknowledged > 0
+
+
+@pytest.mark.skipif(shutil.which("strace") is None, reason="strace shows the system calls of this test")
+def test_a_sync_stands_before_every_acknowledgement(tmp_path: Path) -> None:
+    script = tmp_path / "sync.py"
+    script.write_text(FAIL_A_SYNC.replace("acknowledged += 1", "print('acknowledged', flush=True)"))
+    trace = ["strace", "-f", "-o", str(tmp_path / "trace"), "-e", "trace=fdatasync,fsync,write,pwrite64", "-y"]
+    run = [sys.executable, str(script), str(tmp_path / "journal"), str(Path(__file__).parent)]
+    ended = subprocess.run([*trace, *run], capture_output=True, text=True, timeout=60)
+    if not ended.stdout and "ptrace" in ended.stderr:
+        pytest.skip("this machine does not let strace trace")
+    acknowledged = 0
+    unsynced = False
+    for line in (tmp_path / "trace").read_text().splitlines():
+        if "journal.sqlite-wal" in line:
+            unsynced = "pwrite64(" in line
+        if "acknowledged" in line:
+            acknowledged += 1
+            assert not unsynced, f"acknowledgement {acknowledged} came before its sync"
+    assert acknowledged == 50

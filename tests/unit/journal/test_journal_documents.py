@@ -1,0 +1,147 @@
+"""Versions, unchanged content, removal, time, rejects and sources."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from journal_samples import StepClock, draft
+
+from triplecast.errors import InputError
+from triplecast.journal import Journal, SourceState
+from triplecast.model.publication import Reject
+
+CALLS = st.lists(
+    st.one_of(
+        st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from("XYZ")), max_size=5),
+        st.sampled_from("ab"),  # removes this graph
+        st.just(None),  # closes and opens
+    ),
+    max_size=8,
+)
+
+
+@settings(max_examples=60, derandomize=True, database=None, deadline=None)
+@given(CALLS)
+def test_versions_are_those_of_a_dictionary(tmp_path_factory: pytest.TempPathFactory, calls: list[object]) -> None:
+    folder = tmp_path_factory.mktemp("journal")
+    versions: dict[str, int] = {}
+    current: dict[str, str] = {}
+    written: list[tuple[str, int, str]] = []
+    head = 0
+    journal = Journal.open(folder)
+    for call in calls:
+        if call is None:
+            journal.close()
+            journal = Journal.open(folder)
+        elif isinstance(call, str):
+            head += call in current
+            assert journal.remove(draft(call, "").graph) == (head if current.pop(call, None) else None)
+        elif isinstance(call, list):
+            answers = journal.accept([draft(graph, content) for graph, content in call])
+            for (graph, content), answer in zip(call, answers, strict=True):
+                if current.get(graph) == content:
+                    assert answer.outcome == "unchanged"
+                else:
+                    assert answer.outcome == "accepted"
+                    head += 1
+                    assert answer.position == head
+                    versions[graph] = versions.get(graph, 0) + 1
+                    current[graph] = content
+                    written.append((graph, versions[graph], content))
+                assert answer.version == versions[graph]
+    assert journal.head() == head
+    found = journal.publications(0, head)
+    assert [(p.graph, p.version, p.quads) for p in found] == [
+        (draft(g, c).graph, version, draft(g, c).quads) for g, version, c in written
+    ]
+    journal.check()
+    journal.close()
+
+
+def test_a_b_a_in_one_call_is_three_versions() -> None:
+    with Journal.in_memory() as journal:
+        answers = journal.accept([draft("a", "A"), draft("a", "B"), draft("a", "A"), draft("a", "A")])
+        assert [(a.draft, a.version, a.outcome) for a in answers] == [
+            (0, 1, "accepted"),
+            (1, 2, "accepted"),
+            (2, 3, "accepted"),
+            (3, 3, "unchanged"),
+        ]
+        assert answers[3].position == answers[2].position
+
+
+def test_what_was_removed_comes_back_as_the_next_version() -> None:
+    with Journal.in_memory() as journal:
+        journal.accept([draft("a", "A")])
+        assert journal.remove(draft("a", "").graph) == 2
+        assert journal.remove(draft("a", "").graph) is None
+        (again,) = journal.accept([draft("a", "A")])
+        assert (again.version, again.outcome, again.position) == (2, "accepted", 3)
+
+
+def test_the_flags_of_a_draft_come_back() -> None:
+    with Journal.in_memory() as journal:
+        journal.accept([draft("a", "A", dataset=True), draft("b", "B", labels="input")])
+        assert [p.dataset for p in journal.publications(0, 2)] == [True, False]
+
+
+def test_time_never_runs_back_even_across_a_restart(tmp_path: Path) -> None:
+    clock = StepClock()
+    with Journal.open(tmp_path, clock) as journal:
+        (first,) = journal.accept([draft("a", "1")])
+        assert first.accepted_at == "2027-01-15T08:00:00.000000Z"
+    clock.now -= 3_600_000_000
+    with Journal.open(tmp_path, clock) as journal:
+        (second,) = journal.accept([draft("a", "2")])
+        assert second.accepted_at == first.accepted_at
+        clock.now += 3_600_000_001
+        (third,) = journal.accept([draft("a", "3")])
+        assert third.accepted_at == "2027-01-15T08:00:00.000001Z"
+        (same,) = journal.accept([draft("a", "3")])
+        assert same.accepted_at == third.accepted_at
+        assert [p.accepted_at for p in journal.publications(0, 9)] == [
+            answer.accepted_at for answer in (first, second, third)
+        ]
+
+
+def test_ranges_and_limits_select_publications() -> None:
+    with Journal.in_memory() as journal:
+        journal.accept([draft(f"d{i}", "x") for i in range(10)])
+        assert [p.position for p in journal.publications(3, 7)] == [4, 5, 6, 7]
+        assert [p.position for p in journal.publications(3, 7, limit=2)] == [4, 5]
+        assert [p.position for p in journal.last_publications(3)] == [8, 9, 10]
+
+
+def test_rejects_keep_their_place_and_position() -> None:
+    rejects = [Reject("a.ttl", "parse", "found x", "write y", 3, 7), Reject("b.xml", "gate", "a DOCTYPE", "drop it")]
+    with Journal.in_memory(StepClock()) as journal:
+        journal.accept([draft("a", "A")])
+        assert journal.reject(rejects) == [2, 3]
+        assert [(r.position, r.reject) for r in journal.rejects()] == [(2, rejects[0]), (3, rejects[1])]
+        assert [r.reject for r in journal.rejects(after=2)] == rejects[1:]
+        assert journal.rejects()[0].rejected_at == "2027-01-15T08:00:00.000000Z"
+
+
+def test_sources_are_written_with_the_documents_they_brought(tmp_path: Path) -> None:
+    taken = SourceState(5, 17, b"digest", "accepted")
+    with Journal.open(tmp_path) as journal:
+        journal.commit_documents(
+            [draft("a", "A")],
+            [Reject("b", "parse", "r", "m")],
+            {"a.ttl": taken, "b": taken._replace(outcome="rejected")},
+        )
+        journal.commit_documents([], sources={"a.ttl": taken._replace(size=6)}, gone=["b", "never"])
+    with Journal.open(tmp_path) as journal:
+        assert journal.sources() == {"a.ttl": taken._replace(size=6)}
+        assert journal.head() == 2
+
+
+def test_text_that_is_no_unicode_is_refused_and_nothing_written() -> None:
+    with Journal.in_memory() as journal:
+        with pytest.raises(InputError, match="half a character"):
+            journal.commit_documents([draft("a", "A")], sources={"\udc80": SourceState(1, 1, b"", "accepted")})
+        assert journal.head() == 0
+        assert journal.sources() == {}
