@@ -1,0 +1,25 @@
+"""The evaluator: queries over one publication, exactly; explain; and the sandboxed form that decides the index's
+candidates."""
+
+from triplecast.evaluate.budget import DEFAULT_STEPS, Budget, BudgetExceeded
+from triplecast.evaluate.evaluation import evaluate, result_on_empty
+from triplecast.evaluate.evaluator import Candidate, Decision, Evaluator
+from triplecast.evaluate.explain import Explanation, explain
+from triplecast.evaluate.regex import check_regex
+from triplecast.evaluate.solutions import Solutions, bindings_json
+
+__all__ = [
+    "DEFAULT_STEPS",
+    "Budget",
+    "BudgetExceeded",
+    "Candidate",
+    "Decision",
+    "Evaluator",
+    "Explanation",
+    "Solutions",
+    "bindings_json",
+    "check_regex",
+    "evaluate",
+    "explain",
+    "result_on_empty",
+]

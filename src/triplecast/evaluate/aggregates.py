@@ -1,0 +1,57 @@
+"""Aggregates over one group (SPARQL 11 and 18.5.1).
+
+An expression that errs for some row makes SUM, AVG, MIN, MAX and GROUP_CONCAT err; COUNT and SAMPLE pass it over.
+GROUP_CONCAT joins the STR() of its values. Rows come in canonical order, from which SAMPLE takes the first and
+GROUP_CONCAT all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyoxigraph import Literal
+
+from triplecast.evaluate.budget import Budget
+from triplecast.evaluate.functions import string_of
+from triplecast.model.algebra import Aggregate, Term
+from triplecast.terms.arithmetic import calculate, integer_term
+from triplecast.terms.compare import ValueFault
+from triplecast.terms.order import sort_key
+
+
+def aggregate(what: Aggregate, values: Sequence[Term | None], budget: Budget) -> Term:
+    """The aggregate of a group's values, None where the expression erred. Raises `ValueFault` where it has none."""
+    budget.spend(1 + len(values))
+    sound = [term for term in values if term is not None]
+    terms = list(dict.fromkeys(sound)) if what.distinct else sound
+    if what.function == "COUNT":
+        return integer_term(len(terms))
+    if what.function == "SAMPLE":
+        if not terms:
+            raise ValueFault("SAMPLE of nothing")
+        return terms[0]
+    if len(sound) < len(values):
+        raise ValueFault(f"the expression under {what.function} has no value for some row")
+    if what.function == "GROUP_CONCAT":
+        return _join(terms, " " if what.separator is None else what.separator, budget)
+    if what.function in ("MIN", "MAX"):
+        if not terms:
+            raise ValueFault(f"{what.function} of nothing")
+        return min(terms, key=sort_key) if what.function == "MIN" else max(terms, key=sort_key)
+    total = _total(terms)
+    if what.function == "SUM" or not terms:
+        return total
+    return calculate("/", total, integer_term(len(terms)))
+
+
+def _total(terms: Sequence[Term]) -> Term:
+    total: Term = integer_term(0)
+    for term in terms:
+        total = calculate("+", total, term)
+    return total
+
+
+def _join(terms: Sequence[Term], separator: str, budget: Budget) -> Literal:
+    texts = [string_of(term) for term in terms]
+    budget.spend_text(sum(map(len, texts)) + len(separator) * len(texts))
+    return Literal(separator.join(texts))

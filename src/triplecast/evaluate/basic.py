@@ -1,0 +1,155 @@
+"""Basic graph patterns: an index nested-loop join of triple patterns and paths, most selective first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from triplecast.evaluate.graphs import TripleSet
+from triplecast.evaluate.paths import ANY, End, connect, unfilled
+from triplecast.evaluate.rows import Row
+from triplecast.evaluate.run import Place, Run
+from triplecast.model.algebra import BasicPattern, Node, PathPattern, Slot, Term, TriplePattern, Variable
+
+
+def solve_basic(run: Run, pattern: BasicPattern, place: Place, row: Row) -> Iterator[Row]:
+    """Every extension of `row` that maps all triples and paths into the active graph."""
+    if not pattern.triples:
+        yield dict(row)
+        return
+    ordered = _ordered(run, pattern, place.graph, row)
+    last = len(ordered) - 1
+    levels = [_extend(run, ordered[0], place, row)]
+    while levels:
+        extended = next(levels[-1], None)
+        if extended is None:
+            levels.pop()
+        elif len(levels) > last:
+            yield extended
+        else:
+            levels.append(_extend(run, ordered[len(levels)], place, extended))
+
+
+def _ordered(run: Run, pattern: BasicPattern, graph: TripleSet, row: Row) -> tuple[TriplePattern | PathPattern, ...]:
+    key = (id(pattern), frozenset(row))
+    if key not in run.orders:
+        run.orders[key] = order_patterns(pattern.triples, graph, frozenset(row))
+    return run.orders[key]
+
+
+def order_patterns(
+    patterns: Sequence[TriplePattern | PathPattern], graph: TripleSet, bound: frozenset[str]
+) -> tuple[TriplePattern | PathPattern, ...]:
+    """Greedily: what is connected to bound names first, then what its constants leave fewest triples, then as
+    written."""
+    if len(patterns) == 1:
+        return tuple(patterns)
+    known = set(bound)
+    size = len(graph.triples) + 1
+    remaining = [(_size(pattern, graph), _names(pattern), index) for index, pattern in enumerate(patterns)]
+    ordered: list[TriplePattern | PathPattern] = []
+
+    def rank(entry: tuple[int, tuple[str, ...], int]) -> tuple[float, int]:
+        triples, names, index = entry
+        joined = sum(name in known for name in names)
+        cost = triples / 8.0**joined
+        if isinstance(patterns[index], PathPattern) and not joined:
+            cost += size
+        return cost, index
+
+    while remaining:
+        chosen = min(remaining, key=rank)
+        remaining.remove(chosen)
+        known.update(chosen[1])
+        ordered.append(patterns[chosen[2]])
+    return tuple(ordered)
+
+
+def _size(pattern: TriplePattern | PathPattern, graph: TripleSet) -> int:
+    constants = [None if isinstance(node, Variable | Slot) else node for node in (pattern.subject, pattern.object)]
+    predicate = pattern.predicate if isinstance(pattern, TriplePattern) else None
+    if isinstance(predicate, Variable | Slot):
+        predicate = None
+    return len(graph.candidates(constants[0], predicate, constants[1]))
+
+
+def _names(pattern: TriplePattern | PathPattern) -> tuple[str, ...]:
+    nodes: tuple[Node, ...] = (pattern.subject, pattern.object)
+    if isinstance(pattern, TriplePattern):
+        nodes = (*nodes, pattern.predicate)
+    return tuple(dict.fromkeys(node.name for node in nodes if isinstance(node, Variable)))
+
+
+def _extend(run: Run, pattern: TriplePattern | PathPattern, place: Place, row: Row) -> Iterator[Row]:
+    if run.recorder is None:
+        return (
+            _extend_triple(run, pattern, place, row)
+            if isinstance(pattern, TriplePattern)
+            else _extend_path(run, pattern, place, row)
+        )
+    return _recorded(run, pattern, place, row)
+
+
+def _recorded(run: Run, pattern: TriplePattern | PathPattern, place: Place, row: Row) -> Iterator[Row]:
+    assert run.recorder is not None
+    run.recorder.tried(pattern, row)
+    rows = (
+        _extend_triple(run, pattern, place, row)
+        if isinstance(pattern, TriplePattern)
+        else _extend_path(run, pattern, place, row)
+    )
+    for extended in rows:
+        run.recorder.kept(pattern, extended)
+        yield extended
+
+
+def _extend_triple(run: Run, pattern: TriplePattern, place: Place, row: Row) -> Iterator[Row]:
+    subject, subject_name = resolve(pattern.subject, row)
+    predicate, predicate_name = resolve(pattern.predicate, row)
+    object_, object_name = resolve(pattern.object, row)
+    spend = run.budget.spend
+    spend()
+    for triple in place.graph.candidates(subject, predicate, object_):
+        spend()
+        if (
+            (subject is not None and triple[0] != subject)
+            or (predicate is not None and triple[1] != predicate)
+            or (object_ is not None and triple[2] != object_)
+        ):
+            continue
+        extended = dict(row)
+        if subject_name is not None:
+            extended[subject_name] = triple[0]
+        if predicate_name is not None and extended.setdefault(predicate_name, triple[1]) != triple[1]:
+            continue
+        if object_name is not None and extended.setdefault(object_name, triple[2]) != triple[2]:
+            continue
+        yield extended
+
+
+def _extend_path(run: Run, pattern: PathPattern, place: Place, row: Row) -> Iterator[Row]:
+    subject, subject_name = resolve(pattern.subject, row)
+    object_, object_name = resolve(pattern.object, row)
+    start = ANY if subject is None else End(subject, _written(pattern.subject, place))
+    end = ANY if object_ is None else End(object_, _written(pattern.object, place))
+    run.budget.spend()
+    for first, last in connect(place.graph, pattern.path, start, end, run.budget):
+        extended = dict(row)
+        if subject_name is not None:
+            extended[subject_name] = first
+        if object_name is not None and extended.setdefault(object_name, last) != last:
+            continue
+        yield extended
+
+
+def resolve(node: Node, row: Row) -> tuple[Term | None, str | None]:
+    """(the term that a node stands for, None) or (None, the name it is to bind)."""
+    if isinstance(node, Variable):
+        term = row.get(node.name)
+        return (None, node.name) if term is None else (term, None)
+    if isinstance(node, Slot):
+        raise unfilled(node)
+    return node, None
+
+
+def _written(node: Node, place: Place) -> bool:
+    return not isinstance(node, Variable) or node.name in place.replaced

@@ -1,0 +1,82 @@
+"""A query over one publication version, exactly (semantics 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pyoxigraph import BlankNode, Literal, NamedNode
+
+from triplecast.evaluate.basic import resolve
+from triplecast.evaluate.budget import Budget
+from triplecast.evaluate.graphs import PublishedGraphs, open_publication
+from triplecast.evaluate.patterns import arrange, solve
+from triplecast.evaluate.rows import Row, aligned, hidden
+from triplecast.evaluate.run import Place, Recorder, Run
+from triplecast.evaluate.solutions import AnswerTriple, Solutions
+from triplecast.model.algebra import Node, Query, Term, Variable
+from triplecast.model.publication import Publication
+
+EMPTY = Publication(
+    position=0, graph="urn:x-triplecast:empty", version=1, accepted_at="1970-01-01T00:00:00.000000Z", quads=b""
+)
+"""The version that `result_on_empty` asks."""
+
+
+def evaluate(query: Query, publication: Publication, budget: Budget) -> Solutions:
+    """The answer; raises `BudgetExceeded`. A filled query only: a `Slot` raises TypeError."""
+    return evaluate_opened(query, publication, open_publication(publication), budget)
+
+
+def evaluate_opened(
+    query: Query,
+    publication: Publication,
+    graphs: PublishedGraphs,
+    budget: Budget,
+    recorder: Recorder | None = None,
+) -> Solutions:
+    """`evaluate` on a publication that was opened before, told to `recorder`."""
+    run = Run(query, publication, graphs, budget, solve, recorder)
+    place = Place(graphs.default, {})
+    if query.form == "ask":
+        matched = next(solve(run, query.pattern, place, {}), None) is not None
+        return Solutions((), ((),) if matched else (), (), matched)
+    rows = arrange(run, query.pattern, place)
+    names = tuple(variable.name for variable in query.variables)
+    graph = construct(run, rows) if query.form == "construct" else ()
+    aligned_rows = tuple(aligned(row, names) for row in rows)
+    return Solutions(names, aligned_rows, graph, bool(graph) if query.form == "construct" else bool(aligned_rows))
+
+
+def result_on_empty(query: Query) -> bool:
+    """Whether the query has a result on the empty graph, which makes its subscription broad (semantics 1.2).
+
+    Raises `BudgetExceeded` when that takes too long to tell (a huge VALUES).
+    """
+    return evaluate(query, EMPTY, Budget()).matched
+
+
+def construct(run: Run, rows: list[Row]) -> tuple[AnswerTriple, ...]:
+    """The template's triples for every row (SPARQL 16.2): its blank nodes are new for each, ill-formed triples are left
+    out."""
+    found: dict[AnswerTriple, None] = {}
+    for row in rows:
+        run.budget.spend(1 + len(run.query.template))
+        for triple in _instances(run, row):
+            found[triple] = None
+    return tuple(sorted(found, key=lambda triple: tuple(map(str, triple))))
+
+
+def _instances(run: Run, row: Row) -> Iterator[AnswerTriple]:
+    for pattern in run.query.template:
+        subject, predicate, object_ = (
+            _template_term(run, node, row) for node in (pattern.subject, pattern.predicate, pattern.object)
+        )
+        if isinstance(subject, NamedNode | BlankNode) and isinstance(predicate, NamedNode) and object_ is not None:
+            yield subject, predicate, object_
+
+
+def _template_term(run: Run, node: Node, row: Row) -> Term | None:
+    if isinstance(node, Variable) and hidden(node.name):
+        return run.fresh_node(run.query, row, f"template {node.name}")
+    term, _ = resolve(node, row)
+    return term if isinstance(term, NamedNode | BlankNode | Literal) else None

@@ -1,0 +1,128 @@
+"""Candidates to decisions, through a sandbox: what the index could not decide."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+
+from triplecast.evaluate.budget import DEFAULT_STEPS
+from triplecast.evaluate.frames import Outcome, read_answer, write_request
+from triplecast.model.publication import Publication
+from triplecast.sandbox import Failure, Limits, Sandbox
+
+LIMITS = Limits(seconds=20.0, memory=768 << 20, answer=64 << 20)
+"""Of one request. The step budget ends a pair long before the clock does, so that a replay decides alike."""
+QUERIES_A_REQUEST = 256
+REQUESTS_AT_ONCE = 64
+"""Requests that are held in memory together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A pair that the index lets through but cannot decide."""
+
+    publication: Publication
+    registration: int
+    text: str
+    language: str
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """`matched` with `bindings` (as in `MatchedBatch`, empty if unmatched), unless `undecided` says why neither
+    holds."""
+
+    matched: bool
+    bindings: bytes
+    undecided: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """One request: some queries of one publication, each with the candidates (by index) that it decides."""
+
+    publication: Publication
+    queries: tuple[tuple[str, str], ...]
+    askers: tuple[tuple[int, ...], ...]
+
+    def part(self, wanted: Sequence[int]) -> _Question:
+        return _Question(
+            self.publication,
+            tuple(self.queries[index] for index in wanted),
+            tuple(self.askers[index] for index in wanted),
+        )
+
+
+class Evaluator:
+    """Decides candidates in a child process that starts at the first call. Thread-safe as its sandbox is."""
+
+    def __init__(self, limits: Limits = LIMITS, steps: int = DEFAULT_STEPS) -> None:
+        self._steps = steps
+        self._sandbox = Sandbox(function="triplecast.evaluate.worker:answer", limits=limits)
+
+    def __enter__(self) -> Evaluator:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._sandbox.close()
+
+    def decide(self, candidates: Sequence[Candidate]) -> list[Decision]:
+        """One decision per candidate, in order.
+
+        A query asked twice of one publication is evaluated once. A request that fails is asked again query by query, so
+        that a query which kills its child leaves its neighbours decided and itself undecided.
+        """
+        decisions: dict[int, Decision] = {}
+        waiting = deque(_questions(candidates))
+        while waiting:
+            asked = [waiting.popleft() for _ in range(min(REQUESTS_AT_ONCE, len(waiting)))]
+            answers = self._sandbox.map(
+                [write_request(question.publication, self._steps, question.queries) for question in asked]
+            )
+            for question, answered in zip(asked, answers, strict=True):
+                waiting.extend(_settle(question, answered, decisions))
+        return [decisions[index] for index in range(len(candidates))]
+
+
+def _settle(question: _Question, answered: bytes | Failure, decisions: dict[int, Decision]) -> Iterable[_Question]:
+    """Notes what an answer decides and gives what is to be asked next."""
+    if isinstance(answered, Failure):
+        if len(question.queries) > 1:
+            return [question.part([index]) for index in range(len(question.queries))]
+        failed = Decision(False, b"", f"{answered.kind}: {answered.detail}")
+        decisions.update(dict.fromkeys(question.askers[0], failed))
+        return ()
+    outcomes = read_answer(answered)
+    later: list[int] = []
+    for index, outcome in enumerate(outcomes):
+        if outcome.kind == "later":
+            later.append(index)
+        else:
+            decisions.update(dict.fromkeys(question.askers[index], _decision(outcome)))
+    return [question.part(later)] if later else ()
+
+
+def _decision(outcome: Outcome) -> Decision:
+    return Decision(outcome.kind == "matched", outcome.bindings, outcome.reason or None)
+
+
+def _questions(candidates: Sequence[Candidate]) -> list[_Question]:
+    """Requests by publication, in order of first appearance."""
+    grouped: dict[int, tuple[Publication, dict[tuple[str, str], list[int]]]] = {}
+    for index, candidate in enumerate(candidates):
+        _, askers = grouped.setdefault(id(candidate.publication), (candidate.publication, {}))
+        askers.setdefault((candidate.text, candidate.language), []).append(index)
+    questions: list[_Question] = []
+    for publication, askers in grouped.values():
+        queries = list(askers)
+        for start in range(0, len(queries), QUERIES_A_REQUEST):
+            chunk = tuple(queries[start : start + QUERIES_A_REQUEST])
+            questions.append(_Question(publication, chunk, tuple(tuple(askers[query]) for query in chunk)))
+    return questions

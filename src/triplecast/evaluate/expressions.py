@@ -1,0 +1,179 @@
+"""Expressions (SPARQL 17): three-valued, errors as `ValueFault`."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pyoxigraph import Literal, NamedNode, RdfFormat, parse
+
+from triplecast.evaluate.functions import call_function, plain_text_of
+from triplecast.evaluate.paths import unfilled
+from triplecast.evaluate.rows import Row
+from triplecast.evaluate.run import Place, Run
+from triplecast.model.algebra import Call, Exists, Expression, Operation, Slot, Term, Variable
+from triplecast.terms.arithmetic import calculate, negate, number_of
+from triplecast.terms.casts import boolean_term
+from triplecast.terms.compare import COMPARISONS, ValueFault, compare, effective_boolean
+from triplecast.terms.values import XSD_DATETIME
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_DATETIME = NamedNode(XSD_DATETIME)
+_LOGICAL = frozenset({"||", "&&", "!", "in", "not in", *COMPARISONS})
+_ARITHMETIC = frozenset("+-*/")
+_NO_IRI = re.compile(r'[\x00-\x20<>"{}|^`\\]')
+
+
+def value(run: Run, expression: Expression, row: Row, place: Place) -> Term:
+    """The term that an expression gives for a row; raises `ValueFault` for an error, an unbound variable among them."""
+    if isinstance(expression, Variable):
+        term = row.get(expression.name)
+        if term is None:
+            raise ValueFault(f"?{expression.name} is unbound")
+        return term
+    if isinstance(expression, Operation):
+        if expression.operator in _LOGICAL:
+            return boolean_term(_logical(run, expression, row, place))
+        return _arithmetic(run, expression, row, place)
+    if isinstance(expression, Call):
+        return _call(run, expression, row, place)
+    if isinstance(expression, Exists):
+        return boolean_term(_exists(run, expression, row, place))
+    if isinstance(expression, Slot):
+        raise unfilled(expression)
+    return expression
+
+
+def truth(run: Run, expression: Expression, row: Row, place: Place) -> bool:
+    """The effective boolean value of an expression; raises `ValueFault`."""
+    if isinstance(expression, Operation) and expression.operator in _LOGICAL:
+        return _logical(run, expression, row, place)
+    if isinstance(expression, Exists):
+        return _exists(run, expression, row, place)
+    return effective_boolean(value(run, expression, row, place))
+
+
+def holds(run: Run, condition: Expression, row: Row, place: Place) -> bool:
+    """What FILTER keeps: an error drops the row."""
+    try:
+        verdict = truth(run, condition, row, place)
+    except ValueFault as fault:
+        if run.recorder is not None:
+            run.recorder.judged(condition, row, str(fault))
+        return False
+    if run.recorder is not None:
+        run.recorder.judged(condition, row, "true" if verdict else "false")
+    return verdict
+
+
+def _logical(run: Run, operation: Operation, row: Row, place: Place) -> bool:
+    run.budget.spend()
+    operator, arguments = operation.operator, operation.arguments
+    if operator in COMPARISONS:
+        left, right = arguments
+        return compare(operator, value(run, left, row, place), value(run, right, row, place))
+    if operator == "!":
+        return not truth(run, arguments[0], row, place)
+    if operator in ("in", "not in"):
+        return _among(run, arguments, row, place) is (operator == "in")
+    return _connect(run, operator == "||", arguments, row, place)
+
+
+def _connect(run: Run, decisive: bool, arguments: Sequence[Expression], row: Row, place: Place) -> bool:
+    """``||`` (True decides) and ``&&`` (False decides): an argument that decides outweighs errors (17.2)."""
+    fault: ValueFault | None = None
+    for argument in arguments:
+        try:
+            if truth(run, argument, row, place) is decisive:
+                return decisive
+        except ValueFault as found:
+            fault = fault or found
+    if fault is not None:
+        raise fault
+    return not decisive
+
+
+def _among(run: Run, arguments: Sequence[Expression], row: Row, place: Place) -> bool:
+    """IN: any equality that is true outweighs errors (17.4.1.9)."""
+    wanted = value(run, arguments[0], row, place)
+    fault: ValueFault | None = None
+    for argument in arguments[1:]:
+        run.budget.spend()
+        try:
+            if compare("=", wanted, value(run, argument, row, place)):
+                return True
+        except ValueFault as found:
+            fault = fault or found
+    if fault is not None:
+        raise fault
+    return False
+
+
+def _arithmetic(run: Run, operation: Operation, row: Row, place: Place) -> Term:
+    run.budget.spend()
+    terms = [value(run, argument, row, place) for argument in operation.arguments]
+    if operation.operator in _ARITHMETIC:
+        answer = terms[0]
+        for term in terms[1:]:
+            answer = calculate(operation.operator, answer, term)
+        return answer
+    if operation.operator == "u-":
+        return negate(terms[0])
+    if operation.operator == "u+":
+        number_of(terms[0])
+        return terms[0]
+    raise ValueFault(f"there is no operator {operation.operator}")
+
+
+def _exists(run: Run, expression: Exists, row: Row, place: Place) -> bool:
+    found = next(run.solve(run, expression.pattern, Place(place.graph, row), dict(row)), None)
+    return (found is None) is expression.negated
+
+
+def _call(run: Run, call: Call, row: Row, place: Place) -> Term:
+    run.budget.spend()
+    name, arguments = call.function, call.arguments
+    if name == "BOUND":
+        (variable,) = arguments
+        return boolean_term(isinstance(variable, Variable) and variable.name in row)
+    if name == "IF":
+        condition, then, otherwise = arguments
+        return value(run, then if truth(run, condition, row, place) else otherwise, row, place)
+    if name == "COALESCE":
+        return _coalesce(run, arguments, row, place)
+    if name == "NOW":
+        return Literal(run.publication.accepted_at, datatype=_DATETIME)
+    terms = [value(run, argument, row, place) for argument in arguments]
+    if name == "BNODE":
+        return run.fresh_node(call, row, plain_text_of(terms[0]) if terms else None)
+    if name in ("IRI", "URI"):
+        return to_iri(terms)
+    return call_function(name, terms, run.budget)
+
+
+def _coalesce(run: Run, arguments: Sequence[Expression], row: Row, place: Place) -> Term:
+    for argument in arguments:
+        try:
+            return value(run, argument, row, place)
+        except ValueFault:
+            continue
+    raise ValueFault("COALESCE without a value")
+
+
+def to_iri(terms: Sequence[Term]) -> NamedNode:
+    """``IRI(text)``; the query's base is a second argument where it has one. A relative IRI without base is an
+    error."""
+    if isinstance(terms[0], NamedNode):
+        return terms[0]
+    text = plain_text_of(terms[0])
+    if _NO_IRI.search(text):
+        raise ValueFault(f"{text!r} is no IRI")
+    base = terms[1].value if len(terms) > 1 and isinstance(terms[1], NamedNode) else None
+    try:
+        (triple,) = parse(f"<{text}> <x:p> <x:o> .", format=RdfFormat.TURTLE, base_iri=base)
+    except (SyntaxError, ValueError) as error:
+        raise ValueFault(f"{text!r} is no IRI") from error
+    assert isinstance(triple.subject, NamedNode)
+    return triple.subject

@@ -1,0 +1,303 @@
+"""The built-in functions of SPARQL 17.4 that are functions of their arguments' terms alone.
+
+Each takes terms and gives a term or raises `ValueFault`. "String literal" is a plain or language-tagged string.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
+from types import MappingProxyType
+from typing import NamedTuple
+from urllib.parse import quote
+
+from pyoxigraph import BlankNode, Literal, NamedNode
+
+from triplecast.evaluate import regex
+from triplecast.evaluate.budget import Budget
+from triplecast.model.algebra import Term
+from triplecast.terms.arithmetic import decimal_term, integer_term, number_of, round_number
+from triplecast.terms.casts import CASTS, boolean_term
+from triplecast.terms.compare import ValueFault
+from triplecast.terms.temporal import Clock, read_clock
+from triplecast.terms.values import XSD, XSD_DATETIME, XSD_STRING, ValueClass, value_of
+
+_LANG_STRING = NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#langString")
+_DAY_TIME_DURATION = NamedNode(XSD + "dayTimeDuration")
+
+
+class Builtin(NamedTuple):
+    least: int
+    most: int | None
+    """Numbers of arguments; None: any."""
+    apply: Callable[[Sequence[Term], Budget], Term]
+
+
+def call_function(name: str, arguments: Sequence[Term], budget: Budget) -> Term:
+    """``name(arguments)`` for a keyword or a cast's IRI; raises `ValueFault`, also for a wrong number of arguments."""
+    cast = CASTS.get(name)
+    if cast is not None:
+        if len(arguments) != 1:
+            raise ValueFault(f"{name} takes one argument")
+        return cast(arguments[0])
+    builtin = BUILTINS.get(name)
+    if builtin is None:
+        raise ValueFault(f"there is no function {name}")
+    if len(arguments) < builtin.least or (builtin.most is not None and len(arguments) > builtin.most):
+        raise ValueFault(f"{name} does not take {len(arguments)} arguments")
+    return builtin.apply(arguments, budget)
+
+
+def text_of(term: Term) -> str:
+    """The text of a string literal."""
+    if isinstance(term, Literal) and (term.language is not None or term.datatype.value == XSD_STRING):
+        return term.value
+    raise ValueFault(f"{term} is not a string")
+
+
+def plain_text_of(term: Term) -> str:
+    """The text of a string without language tag."""
+    if isinstance(term, Literal) and term.language is None and term.datatype.value == XSD_STRING:
+        return term.value
+    raise ValueFault(f"{term} is not a string without language tag")
+
+
+def string_of(term: Term) -> str:
+    """STR(): the lexical form of a literal, the text of an IRI."""
+    if isinstance(term, BlankNode):
+        raise ValueFault("a blank node has no string")
+    return term.value
+
+
+def tagged_like(text: str, term: Term) -> Literal:
+    return Literal(text, language=term.language if isinstance(term, Literal) else None)
+
+
+def compatible_texts(first: Term, second: Term) -> tuple[str, str]:
+    """SPARQL 17.4.3.1.2: the second has no tag, or the first's."""
+    texts = text_of(first), text_of(second)
+    assert isinstance(first, Literal)
+    assert isinstance(second, Literal)
+    if second.language is not None and second.language != first.language:
+        raise ValueFault(f"the language tags of {first} and {second} differ")
+    return texts
+
+
+def language_matches(tag: str, wanted: str) -> bool:
+    """Basic filtering of RFC 4647, section 3.3.1."""
+    tag, wanted = tag.lower(), wanted.lower()
+    return tag != "" if wanted == "*" else tag == wanted or tag.startswith(f"{wanted}-")
+
+
+def clock_of(term: Term) -> Clock:
+    if isinstance(term, Literal) and term.datatype.value == XSD_DATETIME:
+        clock = read_clock(term.value)
+        if clock is not None:
+            return clock
+    raise ValueFault(f"{term} is not a dateTime")
+
+
+def _language(term: Term) -> Literal:
+    if not isinstance(term, Literal):
+        raise ValueFault(f"{term} is not a literal")
+    return Literal(term.language or "")
+
+
+def _datatype(term: Term) -> NamedNode:
+    if not isinstance(term, Literal):
+        raise ValueFault(f"{term} is not a literal")
+    return term.datatype if term.language is None else _LANG_STRING
+
+
+def _typed(arguments: Sequence[Term], _: Budget) -> Literal:
+    text, datatype = plain_text_of(arguments[0]), arguments[1]
+    if not isinstance(datatype, NamedNode):
+        raise ValueFault("the datatype is not an IRI")
+    if datatype == _LANG_STRING:
+        raise ValueFault("rdf:langString needs a language tag")
+    return Literal(text, datatype=datatype)
+
+
+def _tagged(arguments: Sequence[Term], _: Budget) -> Literal:
+    text, tag = plain_text_of(arguments[0]), plain_text_of(arguments[1])
+    try:
+        return Literal(text, language=tag)
+    except ValueError as error:
+        raise ValueFault(f"{tag!r} is no language tag") from error
+
+
+def _concat(arguments: Sequence[Term], budget: Budget) -> Literal:
+    texts = [text_of(term) for term in arguments]
+    budget.spend_text(sum(map(len, texts)))
+    tags = {term.language for term in arguments if isinstance(term, Literal)}
+    return Literal("".join(texts), language=tags.pop() if len(tags) == 1 else None)
+
+
+def _substring(arguments: Sequence[Term], budget: Budget) -> Literal:
+    """fn:substring: characters at positions p with round(start) <= p < round(start) + round(length)."""
+    text = text_of(arguments[0])
+    budget.spend_text(len(text))
+    bounds = [_position(term) for term in arguments[1:]]
+    first = bounds[0]
+    end = first + bounds[1] if len(bounds) > 1 else math.inf
+    if math.isnan(first) or math.isnan(end):
+        return tagged_like("", arguments[0])
+    low = int(min(max(first, 1), len(text) + 1))
+    high = int(min(max(end, 1), len(text) + 1))
+    return tagged_like(text[low - 1 : high - 1], arguments[0])
+
+
+def _position(term: Term) -> float:
+    number = number_of(term)[0]
+    if isinstance(number, float) and not math.isfinite(number):
+        return number
+    return float(number_of(round_number("ROUND", term))[0])
+
+
+def _before(arguments: Sequence[Term], budget: Budget) -> Literal:
+    text, separator = compatible_texts(arguments[0], arguments[1])
+    budget.spend_text(len(text))
+    position = text.find(separator)
+    return Literal("") if position < 0 else tagged_like(text[:position], arguments[0])
+
+
+def _after(arguments: Sequence[Term], budget: Budget) -> Literal:
+    text, separator = compatible_texts(arguments[0], arguments[1])
+    budget.spend_text(len(text))
+    position = text.find(separator)
+    return Literal("") if position < 0 else tagged_like(text[position + len(separator) :], arguments[0])
+
+
+def _replace(arguments: Sequence[Term], budget: Budget) -> Literal:
+    flags = plain_text_of(arguments[3]) if len(arguments) > 3 else ""
+    pattern, replacement = plain_text_of(arguments[1]), plain_text_of(arguments[2])
+    return tagged_like(regex.replace(text_of(arguments[0]), pattern, replacement, flags, budget), arguments[0])
+
+
+def _regex(arguments: Sequence[Term], budget: Budget) -> Literal:
+    flags = plain_text_of(arguments[2]) if len(arguments) > 2 else ""
+    return boolean_term(regex.matches(text_of(arguments[0]), plain_text_of(arguments[1]), flags, budget))
+
+
+def _seconds(clock: Clock) -> Literal:
+    return decimal_term(Decimal(clock.seconds[:40]))
+
+
+def _timezone(clock: Clock) -> Literal:
+    if clock.zone is None:
+        raise ValueFault("a dateTime without a zone")
+    hours, minutes = (0, 0) if clock.zone == "Z" else (int(clock.zone[1:3]), int(clock.zone[4:6]))
+    if not hours and not minutes:
+        return Literal("PT0S", datatype=_DAY_TIME_DURATION)
+    text = (f"{hours}H" if hours else "") + (f"{minutes}M" if minutes else "")
+    return Literal(f"{'-' if clock.zone[0] == '-' else ''}PT{text}", datatype=_DAY_TIME_DURATION)
+
+
+def _is_numeric(term: Term) -> bool:
+    return ValueClass.EXACT <= value_of(term).kind <= ValueClass.DOUBLE
+
+
+def _one(function: Callable[[Term], Term]) -> Builtin:
+    return Builtin(1, 1, lambda arguments, _: function(arguments[0]))
+
+
+def _test(function: Callable[[Term], bool]) -> Builtin:
+    return Builtin(1, 1, lambda arguments, _: boolean_term(function(arguments[0])))
+
+
+def _text(function: Callable[[str], str]) -> Builtin:
+    """Keeps the tag; text may grow threefold."""
+
+    def apply(arguments: Sequence[Term], budget: Budget) -> Term:
+        text = text_of(arguments[0])
+        budget.spend_text(4 * len(text))
+        return tagged_like(function(text), arguments[0])
+
+    return Builtin(1, 1, apply)
+
+
+def _search(function: Callable[[str, str], bool]) -> Builtin:
+    def apply(arguments: Sequence[Term], budget: Budget) -> Term:
+        texts = compatible_texts(arguments[0], arguments[1])
+        budget.spend_text(len(texts[0]))
+        return boolean_term(function(*texts))
+
+    return Builtin(2, 2, apply)
+
+
+def _digest(algorithm: str) -> Builtin:
+    def apply(arguments: Sequence[Term], budget: Budget) -> Term:
+        text = plain_text_of(arguments[0])
+        budget.spend_text(len(text))
+        return Literal(hashlib.new(algorithm, text.encode(), usedforsecurity=False).hexdigest())
+
+    return Builtin(1, 1, apply)
+
+
+def _rounding(name: str) -> Builtin:
+    return _one(lambda term: round_number(name, term))
+
+
+def _field(read: Callable[[Clock], int]) -> Builtin:
+    return _one(lambda term: integer_term(read(clock_of(term))))
+
+
+def _encode(arguments: Sequence[Term], budget: Budget) -> Literal:
+    text = text_of(arguments[0])
+    budget.spend_text(9 * len(text))
+    return Literal(quote(text, safe="~"))
+
+
+def _language_matches(arguments: Sequence[Term], _: Budget) -> Literal:
+    return boolean_term(language_matches(plain_text_of(arguments[0]), plain_text_of(arguments[1])))
+
+
+BUILTINS: Mapping[str, Builtin] = MappingProxyType(
+    {
+        "STR": _one(lambda term: Literal(string_of(term))),
+        "LANG": _one(_language),
+        "LANGMATCHES": Builtin(2, 2, _language_matches),
+        "DATATYPE": _one(_datatype),
+        "STRDT": Builtin(2, 2, _typed),
+        "STRLANG": Builtin(2, 2, _tagged),
+        "ABS": _rounding("ABS"),
+        "CEIL": _rounding("CEIL"),
+        "FLOOR": _rounding("FLOOR"),
+        "ROUND": _rounding("ROUND"),
+        "CONCAT": Builtin(0, None, _concat),
+        "STRLEN": _one(lambda term: integer_term(len(text_of(term)))),
+        "SUBSTR": Builtin(2, 3, _substring),
+        "UCASE": _text(str.upper),
+        "LCASE": _text(str.lower),
+        "ENCODE_FOR_URI": Builtin(1, 1, _encode),
+        "CONTAINS": _search(lambda text, part: part in text),
+        "STRSTARTS": _search(str.startswith),
+        "STRENDS": _search(str.endswith),
+        "STRBEFORE": Builtin(2, 2, _before),
+        "STRAFTER": Builtin(2, 2, _after),
+        "REGEX": Builtin(2, 3, _regex),
+        "REPLACE": Builtin(3, 4, _replace),
+        "YEAR": _field(lambda clock: clock.year),
+        "MONTH": _field(lambda clock: clock.month),
+        "DAY": _field(lambda clock: clock.day),
+        "HOURS": _field(lambda clock: clock.hours),
+        "MINUTES": _field(lambda clock: clock.minutes),
+        "SECONDS": _one(lambda term: _seconds(clock_of(term))),
+        "TIMEZONE": _one(lambda term: _timezone(clock_of(term))),
+        "TZ": _one(lambda term: Literal(clock_of(term).zone or "")),
+        "MD5": _digest("md5"),
+        "SHA1": _digest("sha1"),
+        "SHA256": _digest("sha256"),
+        "SHA384": _digest("sha384"),
+        "SHA512": _digest("sha512"),
+        "SAMETERM": Builtin(2, 2, lambda arguments, _: boolean_term(arguments[0] == arguments[1])),
+        "ISIRI": _test(lambda term: isinstance(term, NamedNode)),
+        "ISURI": _test(lambda term: isinstance(term, NamedNode)),
+        "ISBLANK": _test(lambda term: isinstance(term, BlankNode)),
+        "ISLITERAL": _test(lambda term: isinstance(term, Literal)),
+        "ISNUMERIC": _test(_is_numeric),
+    }
+)
+"""By upper-case keyword."""

@@ -1,0 +1,96 @@
+"""A publication as graphs that patterns can be asked of; indexes are built when first needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
+
+from pyoxigraph import BlankNode, DefaultGraph, NamedNode, RdfFormat, parse
+
+from triplecast.model.algebra import Term
+from triplecast.model.publication import Publication
+
+Triple: TypeAlias = tuple[Term, Term, Term]
+GraphName: TypeAlias = NamedNode | BlankNode
+_Index: TypeAlias = Mapping[Term, Sequence[Triple]]
+
+
+class TripleSet:
+    """The triples of one graph in a fixed order."""
+
+    def __init__(self, triples: Iterable[Triple]) -> None:
+        self.triples: Sequence[Triple] = tuple(triples)
+
+    def candidates(self, subject: Term | None, predicate: Term | None, object_: Term | None) -> Sequence[Triple]:
+        """Triples among which all that fit lie: the shortest list that one given term leads to (None: any term)."""
+        if subject is not None:
+            shortest = self._by_subject.get(subject, ())
+            if object_ is not None:
+                other = self._by_object.get(object_, ())
+                if len(other) < len(shortest):
+                    return other
+            return shortest
+        if object_ is not None:
+            shortest = self._by_object.get(object_, ())
+            if predicate is not None:
+                other = self._by_predicate.get(predicate, ())
+                if len(other) < len(shortest):
+                    return other
+            return shortest
+        return self.triples if predicate is None else self._by_predicate.get(predicate, ())
+
+    @cached_property
+    def nodes(self) -> Mapping[Term, None]:
+        """Every subject and object, in order of appearance: what a path of length zero joins to itself."""
+        found: dict[Term, None] = {}
+        for subject, _, object_ in self.triples:
+            found[subject] = None
+            found[object_] = None
+        return found
+
+    @cached_property
+    def _by_subject(self) -> _Index:
+        return _index(self.triples, 0)
+
+    @cached_property
+    def _by_predicate(self) -> _Index:
+        return _index(self.triples, 1)
+
+    @cached_property
+    def _by_object(self) -> _Index:
+        return _index(self.triples, 2)
+
+
+@dataclass(frozen=True)
+class PublishedGraphs:
+    """The RDF dataset a query is asked of (semantics 2.4)."""
+
+    default: TripleSet
+    named: Mapping[GraphName, TripleSet]
+    """In the order of their N-Triples text."""
+
+
+def open_publication(publication: Publication) -> PublishedGraphs:
+    """The dataset of a version: its triples as default graph and, under its identity, as the only named graph; or, for
+    a publication declared a dataset, its graphs as published. Raises SyntaxError for quads that are no N-Quads."""
+    form = RdfFormat.N_QUADS if publication.dataset else RdfFormat.N_TRIPLES
+    quads = parse(publication.quads, format=form)
+    if not publication.dataset:
+        whole = TripleSet((quad.subject, quad.predicate, quad.object) for quad in quads)
+        return PublishedGraphs(whole, {NamedNode(publication.graph): whole})
+    default: list[Triple] = []
+    named: dict[GraphName, list[Triple]] = {}
+    for quad in quads:
+        name = quad.graph_name
+        home = default if isinstance(name, DefaultGraph) else named.setdefault(name, [])
+        home.append((quad.subject, quad.predicate, quad.object))
+    return PublishedGraphs(TripleSet(default), {name: TripleSet(named[name]) for name in sorted(named, key=str)})
+
+
+def _index(triples: Sequence[Triple], position: int) -> _Index:
+    index: dict[Term, list[Triple]] = {}
+    for triple in triples:
+        index.setdefault(triple[position], []).append(triple)
+    return index

@@ -1,0 +1,143 @@
+"""Regular expressions of REGEX and REPLACE in RE2, without exponential time.
+
+The language is that of XPath functions 3.0 (section 5.6) as far as RE2 can run it: flags ``i m s x q``; ``\\d \\w \\s``
+and their complements mean Unicode, as in XPath; no look-around, back-references, class subtraction, ``\\i`` or ``\\c``.
+What cannot run is a `ValueFault` at evaluation; `check_regex` tells it beforehand.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Any
+
+import re2
+
+from triplecast.evaluate.budget import Budget
+from triplecast.terms.compare import ValueFault
+
+LONGEST_PATTERN = 10_000
+"""Characters."""
+PATTERN_MEMORY = 8 << 20
+"""Bytes that RE2 may use for one pattern's program and states."""
+
+_TOKEN = re.compile(r"\\.|\[\^?\]?|.", re.DOTALL)
+_CLASSES = {"d": r"\p{Nd}", "D": r"\P{Nd}", "w": r"\p{L}\p{M}\p{N}\p{S}", "W": r"\p{P}\p{Z}\p{C}", "s": r" \t\n\r"}
+_REFUSED = frozenset("CicIAzZQEGKXRN")
+"""Escapes whose meaning XPath and RE2 do not share (``\\b`` is allowed, as RE2 has it)."""
+
+
+def check_regex(pattern: str, flags: str = "") -> str | None:
+    """Why a pattern cannot run, None when it can."""
+    try:
+        compile_regex(pattern, flags)
+    except ValueFault as fault:
+        return str(fault)
+    return None
+
+
+@lru_cache(maxsize=256)
+def compile_regex(pattern: str, flags: str) -> Any:
+    """RE2's compiled pattern. Raises `ValueFault`."""
+    unknown = sorted(set(flags) - set("imsxq"))
+    if unknown:
+        raise ValueFault(f"unknown flag {unknown[0]!r} of a regular expression (known: i m s x q)")
+    if len(pattern) > LONGEST_PATTERN:
+        raise ValueFault(f"a regular expression of more than {LONGEST_PATTERN} characters")
+    options = re2.Options()
+    options.log_errors = False
+    options.max_mem = PATTERN_MEMORY
+    options.case_sensitive = "i" not in flags
+    options.dot_nl = "s" in flags
+    options.literal = "q" in flags
+    text = pattern if "q" in flags else translate_regex(pattern, free_spacing="x" in flags)
+    if "m" in flags and "q" not in flags:
+        text = f"(?m){text}"
+    try:
+        return re2.compile(text, options)
+    except re2.error as error:
+        raise ValueFault(f"RE2 cannot run the regular expression {pattern!r}: {error}") from error
+
+
+def matches(text: str, pattern: str, flags: str, budget: Budget) -> bool:
+    compiled = compile_regex(pattern, flags)
+    budget.spend_text(len(text) + len(pattern))
+    return compiled.search(text) is not None
+
+
+def replace(text: str, pattern: str, replacement: str, flags: str, budget: Budget) -> str:
+    """fn:replace: ``$N`` are groups, ``\\$`` and ``\\\\`` themselves. A pattern that matches the empty string is an
+    error."""
+    compiled = compile_regex(pattern, flags)
+    if compiled.search("") is not None:
+        raise ValueFault("REPLACE with a regular expression that matches the empty string")
+    pieces = [replacement] if "q" in flags else _replacement(replacement, compiled.groups)
+    budget.spend_text(len(text) + len(pattern))
+    written: list[str] = []
+    position = 0
+    for match in compiled.finditer(text):
+        found = "".join(piece if isinstance(piece, str) else match.group(piece) or "" for piece in pieces)
+        budget.spend_text(len(found))
+        written += text[position : match.start()], found
+        position = match.end()
+    return "".join(written) + text[position:]
+
+
+def translate_regex(pattern: str, free_spacing: bool) -> str:
+    """XPath's syntax in RE2's: multi-character escapes spelt out, white space dropped outside classes when
+    `free_spacing`."""
+    written: list[str] = []
+    depth = 0
+    for match in _TOKEN.finditer(pattern):
+        token = match.group()
+        if token.startswith("\\"):
+            token = _escape(token[1:], depth > 0)
+        elif token.startswith("["):
+            if depth:
+                raise ValueFault("class subtraction and nested classes are not supported in regular expressions")
+            depth = 1
+        elif token == "]":
+            depth = 0
+        elif free_spacing and not depth and token in " \t\n\r":
+            continue
+        written.append(token)
+    return "".join(written)
+
+
+def _escape(letter: str, in_class: bool) -> str:
+    if letter == "" or letter in _REFUSED or letter.isdigit():
+        raise ValueFault(f"\\{letter} is not supported in a regular expression")
+    if letter == "S":
+        if in_class:
+            return r"\x{0}-\x{8}\x{B}\x{C}\x{E}-\x{1F}\x{21}-\x{10FFFF}"
+        return r"[^ \t\n\r]"
+    if letter not in _CLASSES:
+        return f"\\{letter}"
+    return _CLASSES[letter] if in_class else f"[{_CLASSES[letter]}]"
+
+
+def _replacement(text: str, groups: int) -> list[str | int]:
+    """Literal pieces and group numbers."""
+    pieces: list[str | int] = []
+    position = 0
+    while position < len(text):
+        character = text[position]
+        following = text[position + 1 : position + 2]
+        if character == "\\":
+            if following not in ("\\", "$"):
+                raise ValueFault("in a replacement, \\ stands before \\ or $ only")
+            pieces.append(following)
+            position += 2
+        elif character == "$":
+            if not ("0" <= following <= "9"):
+                raise ValueFault("in a replacement, $ stands before a digit only")
+            end = position + 2
+            while end < len(text) and "0" <= text[end] <= "9" and int(text[position + 1 : end + 1]) <= groups:
+                end += 1
+            number = int(text[position + 1 : end])
+            pieces.append(number if number <= groups else "")
+            position = end
+        else:
+            pieces.append(character)
+            position += 1
+    return pieces

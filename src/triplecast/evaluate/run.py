@@ -1,0 +1,86 @@
+"""What one evaluation carries: its data, its budget and what it must remember. One `Run` serves one (query,
+publication)."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple, Protocol
+
+from pyoxigraph import BlankNode
+
+from triplecast.evaluate.budget import Budget
+from triplecast.evaluate.graphs import PublishedGraphs, TripleSet
+from triplecast.evaluate.rows import IDENTITY, Row, hidden
+from triplecast.model.algebra import Expression, PathPattern, Pattern, Query, TriplePattern
+from triplecast.model.publication import Publication
+
+
+class Place(NamedTuple):
+    """Where a pattern is evaluated."""
+
+    graph: TripleSet
+    """The active graph."""
+    replaced: Row
+    """What EXISTS substitutes: bindings that stand for constants in the pattern. Empty outside EXISTS."""
+
+
+class Recorder(Protocol):
+    """Told what survives; explain is one. Evaluation does the same work with and without it."""
+
+    def tried(self, item: object, row: Row) -> None:
+        """`row` came to a triple pattern or filter condition."""
+
+    def kept(self, item: object, row: Row) -> None:
+        """`row` came out of it."""
+
+    def judged(self, condition: Expression, row: Row, verdict: str) -> None:
+        """A filter condition gave ``true``, ``false`` or the text of a type error for `row`."""
+
+
+Solver = Callable[["Run", Pattern, Place, Row], Iterator[Row]]
+
+
+@dataclass
+class Run:
+    """The state of one evaluation."""
+
+    query: Query
+    publication: Publication
+    graphs: PublishedGraphs
+    budget: Budget
+    solve: Solver
+    """`patterns.solve`: expressions need it for EXISTS, patterns need expressions."""
+    recorder: Recorder | None = None
+    orders: dict[tuple[int, frozenset[str]], tuple[TriplePattern | PathPattern, ...]] = field(default_factory=dict)
+    """Join orders by (identity of the basic pattern, names bound before it)."""
+    _met: dict[str, int] = field(default_factory=dict)
+    _sites: dict[int, int] = field(default_factory=dict)
+
+    def fresh_node(self, site: object, row: Row, label: str | None) -> BlankNode:
+        """``BNODE()`` (label None: new at each call) or ``BNODE(label)`` (one node for a label in a solution).
+
+        The name is a function of publication version, query and solution (semantics 1.4); among equal solutions their
+        number counts.
+        """
+        identity = row.get(IDENTITY)
+        if not isinstance(identity, BlankNode):
+            identity = row[IDENTITY] = self._identify(row)
+        call = f"call {self._sites.setdefault(id(site), len(self._sites))}" if label is None else f"label {label}"
+        return BlankNode("q" + _digest(f"{identity.value}\n{call}"))
+
+    def _identify(self, row: Row) -> BlankNode:
+        text = "\n".join(f"{name} {row[name]}" for name in sorted(row) if not hidden(name))
+        self._met[text] = number = self._met.get(text, 0) + 1
+        origin = f"{self.publication.graph}\n{self.publication.version}\n{self._query_digest}"
+        return BlankNode("s" + _digest(f"{origin}\n{number}\n{text}"))
+
+    @cached_property
+    def _query_digest(self) -> str:
+        return _digest(repr(self.query))
+
+
+def _digest(text: str) -> str:
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()

@@ -1,0 +1,38 @@
+"""What an evaluation gives, and its one written form."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from pyoxigraph import BlankNode, NamedNode
+
+from triplecast.model.algebra import Term
+
+AnswerTriple: TypeAlias = tuple[NamedNode | BlankNode, NamedNode, Term]
+
+
+@dataclass(frozen=True, slots=True)
+class Solutions:
+    """The answer to a query over one publication version."""
+
+    variables: tuple[str, ...]
+    """Projected variables of SELECT as written, visible variables of WHERE for CONSTRUCT, none for ASK."""
+    rows: tuple[tuple[Term | None, ...], ...]
+    """Aligned with `variables`; after all modifiers; ordered by ORDER BY, then canonically (semantics 1.4)."""
+    graph: tuple[AnswerTriple, ...]
+    """The triples of CONSTRUCT, distinct, ordered by their N-Triples text."""
+    matched: bool
+    """Semantics 1.1: a solution or more, true, or a triple or more."""
+
+
+def bindings_json(solutions: Solutions) -> bytes:
+    """Rows as `MatchedBatch.bindings` holds them: a JSON list of objects, keys sorted, unbound absent, no white
+    space."""
+    order = sorted(range(len(solutions.variables)), key=solutions.variables.__getitem__)
+    rows = [
+        {solutions.variables[index]: str(term) for index in order if (term := row[index]) is not None}
+        for row in solutions.rows
+    ]
+    return json.dumps(rows, ensure_ascii=False, separators=(",", ":")).encode()

@@ -1,0 +1,71 @@
+"""The evaluator's child: `answer` is the function that the sandbox runs.
+
+Work in one request is shared out: what its first queries leave no time or room for is answered ``later``, so that a
+request's duration is bounded by steps, not by the clock.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from triplecast.errors import QueryRefused, QuerySyntaxError
+from triplecast.evaluate.budget import Budget, BudgetExceeded
+from triplecast.evaluate.evaluation import evaluate_opened
+from triplecast.evaluate.frames import LATER, Outcome, read_request, write_answer
+from triplecast.evaluate.graphs import PublishedGraphs, open_publication
+from triplecast.evaluate.solutions import bindings_json
+from triplecast.languages import fill, parse_template
+from triplecast.model.algebra import Query
+from triplecast.model.publication import Publication
+
+STEPS_A_REQUEST = 500_000
+"""Work after which a request's remaining queries are left for another request."""
+LONGEST_BINDINGS = 16 << 20
+"""Bytes of one pair's bindings; beyond, the pair is undecided."""
+LONGEST_ANSWER = 32 << 20
+"""Bytes of bindings after which a request's remaining queries are left for another request."""
+
+
+def answer(request: bytes) -> bytes:
+    """Raises ValueError or SyntaxError for a request that is none."""
+    publication, steps, queries = read_request(request)
+    graphs = open_publication(publication)
+    outcomes: list[Outcome] = []
+    spent = written = 0
+    for text, language in queries:
+        if outcomes and (spent >= STEPS_A_REQUEST or written >= LONGEST_ANSWER):
+            outcomes.append(LATER)
+            continue
+        budget = Budget(steps)
+        outcome = decide(text, language, publication, graphs, budget)
+        outcomes.append(outcome)
+        spent += steps - max(budget.left, 0)
+        written += len(outcome.bindings)
+    return write_answer(outcomes)
+
+
+def decide(text: str, language: str, publication: Publication, graphs: PublishedGraphs, budget: Budget) -> Outcome:
+    """One pair. A spent budget, a query that does not parse and bindings that are too long are outcomes."""
+    try:
+        solutions = evaluate_opened(parse(text, language), publication, graphs, budget)
+    except BudgetExceeded as error:
+        return Outcome("undecided", b"", f"budget: {error}")
+    except (QuerySyntaxError, QueryRefused) as error:
+        return Outcome("undecided", b"", f"query: {error}")
+    except RecursionError:
+        return Outcome("undecided", b"", "query: nested too deeply to evaluate")
+    if not solutions.matched:
+        return Outcome("unmatched", b"", "")
+    bindings = bindings_json(solutions)
+    if len(bindings) > LONGEST_BINDINGS:
+        return Outcome("undecided", b"", f"answer: {len(bindings)} bytes of bindings, {LONGEST_BINDINGS} are allowed")
+    return Outcome("matched", bindings, "")
+
+
+@lru_cache(maxsize=4_096)
+def parse(text: str, language: str) -> Query:
+    template, constants = parse_template(text, language)
+    return fill(template.query, constants)
+
+
+parse("ASK { }", "sparql")  # loads the grammar now: once it serves, the child may open no file
