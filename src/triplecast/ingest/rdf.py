@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from itertools import islice
 
-from pyoxigraph import BlankNode, DefaultGraph, NamedNode, Quad, RdfFormat, Triple, parse
+from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, RdfFormat, Triple, parse
 
 from triplecast.errors import DocumentRejected
 from triplecast.ingest import media_types
@@ -57,7 +57,9 @@ def parse_triples(data: bytes, media_type: str, base: str, limits: GateLimits) -
 
 
 def _drafts(data: bytes, media_type: str, base: str, dataset: bool, limits: GateLimits) -> tuple[Draft, ...]:
-    quads = parse(data, format=_FORMATS[media_type], base_iri=base)
+    quads: Iterable[Quad] = parse(data, format=_FORMATS[media_type], base_iri=base)
+    if media_type == media_types.JSON_LD and b"@direction" in data:
+        quads = map(_without_direction, quads)
     size = len(data) + len(base)
     if dataset:
         return (make_draft(base, write_lines(quads, size, limits, dataset=True), data, limits, dataset=True),)
@@ -89,6 +91,14 @@ def _draft_per_graph(quads: Iterable[Quad], data: bytes, base: str, size: int, l
             )
         drafts.append(make_draft(_identity(name, number, base), lines, data, limits))
     return tuple(drafts)
+
+
+def _without_direction(quad: Quad) -> Quad:
+    """JSON-LD 1.1 to RDF 1.1 leaves base directions out (JSON-LD 1.1 API, `rdfDirection` null)."""
+    value = quad.object
+    if isinstance(value, Literal) and value.direction is not None:
+        return Quad(quad.subject, quad.predicate, Literal(value.value, language=value.language), quad.graph_name)
+    return quad
 
 
 def _identity(name: NamedNode | BlankNode | DefaultGraph, number: int, base: str) -> str:
