@@ -20,7 +20,9 @@ from triplecast.kernels.literals import PENDING, classify_literal
 from triplecast.kernels.words import (
     PADDING,
     Text,
+    count_equal,
     count_low_zeros,
+    keep_low,
     load_word,
     mark_equal,
     mark_less,
@@ -111,6 +113,7 @@ _OPENS = np.uint64(ord("<") * _ONES)
 _CLOSES = np.uint64(ord(">") * _ONES)
 _CONTROLS = np.uint64(0x20 * _ONES)
 _BLANKS = np.uint64(0x21 * _ONES)
+_NEWLINES = np.uint64(_NEWLINE * _ONES)
 
 
 class _Source(NamedTuple):
@@ -126,50 +129,73 @@ class _Source(NamedTuple):
     """An open-addressing table of term rows; rows of earlier publications, and -1, count as empty."""
 
 
+_TERM = np.dtype(
+    [
+        ("start", np.int64),
+        ("hash", np.uint64),
+        ("number", np.float64),
+        ("length", np.int32),
+        ("kind", np.uint8),
+        ("tie", np.int8),
+    ],
+    align=True,
+)
+"""A term while its publication is scanned, in half a cache line."""
+
+
+class _Frame(NamedTuple):
+    """What is fixed while one publication is scanned. Scalars only: arrays in a tuple cost reference counts per
+    call.
+    """
+
+    mask: np.uint64
+    """The bits of a hash that count."""
+    base: int
+    """The publication's first row of terms."""
+    start: int
+    stop: int
+    """The publication's text."""
+    first: int
+    last: int
+    """Its rows of triples."""
+    quads: bool
+    """Its lines may name a graph."""
+
+
 @njit
 def _scan_text(
     text: Text, starts: NDArray[np.int64], quads: NDArray[np.bool_], mask: np.uint64
 ) -> tuple[ScannedBatch, int]:
-    """The batch and -1, or a batch of rubbish and the offset of the first fault in the padded `text`."""
+    """The batch and -1, or rubbish and the offset of the first fault in the padded `text`."""
     publications = len(starts) - 1
-    triple_offsets, width = _count_lines(text, starts)
-    most = triple_offsets[publications] * (4 if np.any(quads) else 3)
-    batch = ScannedBatch(
-        text[: len(text) - PADDING],
-        triple_offsets,
-        np.empty((triple_offsets[publications], 3), np.int32),
-        np.empty(triple_offsets[publications], np.int32),
-        np.zeros(publications + 1, np.int64),
-        np.empty(most, np.int64),
-        np.empty(most, np.int32),
-        np.empty(most, np.uint64),
-        np.empty(most, np.uint8),
-        np.empty(most, np.float64),
-        np.empty(most, np.int8),
-    )
-    source = _Source(text, starts, quads, mask, np.full(width, -1, np.int32))
+    offsets, width = _count_lines(text, starts)
+    count = offsets[publications]
+    rows = np.empty(count * (4 if np.any(quads) else 3), _TERM)
+    slots = np.full(width, -1, np.int32)
+    triples, graphs = np.empty((count, 3), np.int32), np.empty(count, np.int32)
+    bases = np.zeros(publications + 1, np.int64)
     fault = -1
-    for publication in range(publications):
-        fault = _scan_publication(source, batch, publication)
+    for p in range(publications):
+        frame = _Frame(mask, bases[p], starts[p], starts[p + 1], offsets[p], offsets[p + 1], quads[p])
+        bases[p + 1], fault = _scan_publication(text, slots, rows, triples, graphs, frame)
         if fault >= 0:
             break
-    terms = batch.term_offsets[publications]
-    return (
-        ScannedBatch(
-            batch.text,
-            triple_offsets,
-            batch.triples,
-            batch.graphs,
-            batch.term_offsets,
-            batch.term_start[:terms],
-            batch.term_length[:terms],
-            batch.term_hash[:terms],
-            batch.term_class[:terms],
-            batch.term_number[:terms],
-            batch.term_tie[:terms],
-        ),
-        fault,
+    terms = bases[publications]
+    batch = ScannedBatch(
+        text[: len(text) - PADDING],
+        offsets,
+        triples,
+        graphs,
+        bases,
+        np.empty(terms, np.int64),
+        np.empty(terms, np.int32),
+        np.empty(terms, np.uint64),
+        np.empty(terms, np.uint8),
+        np.empty(terms, np.float64),
+        np.empty(terms, np.int8),
     )
+    _split_columns(rows, batch)
+    return batch, fault
 
 
 @njit
@@ -179,8 +205,10 @@ def _count_lines(text: Text, starts: NDArray[np.int64]) -> tuple[NDArray[np.int6
     longest = 0
     for publication in range(len(starts) - 1):
         lines = 0
-        for i in range(starts[publication], starts[publication + 1]):
-            lines += text[i] == _NEWLINE
+        here, stop = starts[publication], starts[publication + 1]
+        while here < stop:
+            lines += count_equal(keep_low(load_word(text, here), min(stop - here, 8)), _NEWLINES)
+            here += 8
         offsets[publication + 1] = offsets[publication] + lines
         longest = max(longest, lines)
     width = 16
@@ -190,52 +218,80 @@ def _count_lines(text: Text, starts: NDArray[np.int64]) -> tuple[NDArray[np.int6
 
 
 @njit
-def _scan_publication(source: _Source, batch: ScannedBatch, publication: int) -> int:
-    """Fills the rows of one publication; the offset of its first fault, or -1."""
-    text = source.text
-    base = batch.term_offsets[publication]
-    here, stop = source.starts[publication], source.starts[publication + 1]
-    terms = base
-    subject, predicate, graph = -1, -1, -1
-    for triple in range(batch.triple_offsets[publication], batch.triple_offsets[publication + 1]):
-        subject, terms, here = _scan_term(source, batch, here, base, terms, subject, _NAMES)
-        if here < 0:
-            return ~here
-        predicate, terms, here = _scan_term(source, batch, here, base, terms, predicate, _IRIS)
-        if here < 0:
-            return ~here
-        value, terms, here = _scan_term(source, batch, here, base, terms, -1, _TERMS)
-        if here < 0:
-            return ~here
-        batch.graphs[triple] = -1
-        if text[here] != _DOT and source.quads[publication]:
-            graph, terms, here = _scan_term(source, batch, here, base, terms, graph, _NAMES)
-            if here < 0:
-                return ~here
-            batch.graphs[triple] = graph - base
-        if text[here] != _DOT or text[here + 1] != _NEWLINE:
-            return here
-        here += 2
-        batch.triples[triple, 0] = subject - base
-        batch.triples[triple, 1] = predicate - base
-        batch.triples[triple, 2] = value - base
-    batch.term_offsets[publication + 1] = terms
-    return -1 if here == stop else here
+def _split_columns(rows: NDArray[np.void], batch: ScannedBatch) -> None:
+    start, length, hashes = batch.term_start, batch.term_length, batch.term_hash
+    kinds, numbers, ties = batch.term_class, batch.term_number, batch.term_tie
+    for i in range(len(start)):
+        row = rows[i]
+        start[i] = row.start
+        length[i] = row.length
+        hashes[i] = row.hash
+        kinds[i] = row.kind
+        numbers[i] = row.number
+        ties[i] = row.tie
 
 
 @njit
+def _scan_publication(
+    text: Text,
+    slots: NDArray[np.int32],
+    rows: NDArray[np.void],
+    triples: NDArray[np.int32],
+    graphs: NDArray[np.int32],
+    frame: _Frame,
+) -> tuple[int, int]:
+    """Fills the rows of one publication; (one past its last row of terms, offset of its first fault or -1).
+
+    `slots` is an open-addressing table of term rows; rows of earlier publications, and -1, count as empty.
+    """
+    base = frame.base
+    here = frame.start
+    terms = base
+    subject, predicate, graph = -1, -1, -1
+    for triple in range(frame.first, frame.last):
+        subject, terms, here = _scan_term(text, slots, rows, frame, here, terms, subject, _NAMES)
+        if here < 0:
+            return base, ~here
+        predicate, terms, here = _scan_term(text, slots, rows, frame, here, terms, predicate, _IRIS)
+        if here < 0:
+            return base, ~here
+        value, terms, here = _scan_term(text, slots, rows, frame, here, terms, -1, _TERMS)
+        if here < 0:
+            return base, ~here
+        graphs[triple] = -1
+        if frame.quads and text[here] != _DOT:
+            graph, terms, here = _scan_term(text, slots, rows, frame, here, terms, graph, _NAMES)
+            if here < 0:
+                return base, ~here
+            graphs[triple] = graph - base
+        if text[here] != _DOT or text[here + 1] != _NEWLINE:
+            return base, here
+        here += 2
+        triples[triple, 0] = subject - base
+        triples[triple, 1] = predicate - base
+        triples[triple, 2] = value - base
+    return terms, (-1 if here == frame.stop else here)
+
+
+@inlined
 def _scan_term(
-    source: _Source, batch: ScannedBatch, start: int, base: int, terms: int, above: int, allowed: int
+    text: Text,
+    slots: NDArray[np.int32],
+    rows: NDArray[np.void],
+    frame: _Frame,
+    start: int,
+    terms: int,
+    above: int,
+    allowed: int,
 ) -> tuple[int, int, int]:
     """(row, rows so far, where the next term begins) of the term at `start` and the space behind it.
 
     `above` is the row of the term in the same place on the line before, or -1. A fault gives its offset, inverted, as
     place.
     """
-    text = source.text
     if above >= 0:
-        end = start + batch.term_length[above]
-        if same_bytes(text, start, batch.term_start[above], batch.term_length[above]) and text[end] == _SPACE:
+        end = start + rows[above].length
+        if same_bytes(text, start, rows[above].start, rows[above].length) and text[end] == _SPACE:
             return above, terms, end + 1
     quote, escaped = start, False
     if text[start] == _OPEN:
@@ -250,39 +306,36 @@ def _scan_term(
         return -1, terms, end
     if text[end] != _SPACE:
         return -1, terms, ~end
-    row = _find_or_add(source, batch, start, end - start, base, terms)
+    row = _find_or_add(text, slots, rows, frame, start, end - start, terms)
     if row == terms:
         terms += 1
         if text[start] == _QUOTE:
             kind, number, tie = classify_literal(text, start, quote, end, escaped)
         else:
             kind, number, tie = (_IRI if text[start] == _OPEN else _BLANK), 0.0, 0
-        batch.term_class[row] = kind
-        batch.term_number[row] = number
-        batch.term_tie[row] = tie
+        rows[row].kind = kind
+        rows[row].number = number
+        rows[row].tie = tie
     return row, terms, end + 1
 
 
 @inlined
-def _find_or_add(source: _Source, batch: ScannedBatch, start: int, length: int, base: int, terms: int) -> int:
+def _find_or_add(
+    text: Text, slots: NDArray[np.int32], rows: NDArray[np.void], frame: _Frame, start: int, length: int, terms: int
+) -> int:
     """The row of a term; row `terms`, filled but for the value, when it is new."""
-    text, slots = source.text, source.slots
-    hashed = hash_slice(text, start, length) & source.mask
+    hashed = hash_slice(text, start, length) & frame.mask
     last = len(slots) - 1
     slot = int(np.int64(hashed & np.uint64(last)))
-    while slots[slot] >= base:
+    while slots[slot] >= frame.base:
         row = int(slots[slot])
-        if (
-            batch.term_hash[row] == hashed
-            and batch.term_length[row] == length
-            and same_bytes(text, start, batch.term_start[row], length)
-        ):
+        if rows[row].hash == hashed and rows[row].length == length and same_bytes(text, start, rows[row].start, length):
             return row
         slot = (slot + 1) & last
     slots[slot] = terms
-    batch.term_start[terms] = start
-    batch.term_length[terms] = length
-    batch.term_hash[terms] = hashed
+    rows[terms].start = start
+    rows[terms].length = length
+    rows[terms].hash = hashed
     return terms
 
 

@@ -25,6 +25,7 @@ PADDING = 16
 """Zero bytes after a text."""
 
 _ONES = np.uint64(0x0101010101010101)
+_LOWS = np.uint64(0x7F7F7F7F7F7F7F7F)
 _HIGHS = np.uint64(0x8080808080808080)
 
 
@@ -54,6 +55,13 @@ def _count_low_zeros(typing_context: Any, word: Any) -> Any:
     return types.int64(types.uint64), generate
 
 
+def _count_ones(typing_context: Any, word: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.ctpop(arguments[0])
+
+    return types.int64(types.uint64), generate
+
+
 load_word = cast(Callable[[Text, int], np.uint64], intrinsic(_load_word))
 """``load_word(text, index)``: the eight bytes from `index`, unaligned, unchecked."""
 
@@ -62,6 +70,16 @@ multiply_fold = cast(Callable[[np.uint64, np.uint64], np.uint64], intrinsic(_mul
 
 count_low_zeros = cast(Callable[[np.uint64], int], intrinsic(_count_low_zeros))
 """``count_low_zeros(word)``: zero bits below the lowest set bit; 64 for zero."""
+
+count_ones = cast(Callable[[np.uint64], int], intrinsic(_count_ones))
+"""``count_ones(word)``: set bits."""
+
+
+@inlined
+def count_equal(word: np.uint64, repeated: np.uint64) -> int:
+    """How many bytes of `word` equal `repeated`'s, exactly."""
+    difference = word ^ repeated
+    return 8 - count_ones((((difference & _LOWS) + _LOWS) | difference) & _HIGHS)
 
 
 @inlined
