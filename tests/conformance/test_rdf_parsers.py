@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from pyoxigraph import CanonicalizationAlgorithm, Dataset, NamedNode, Quad, RdfFormat, parse, serialize
+from pyoxigraph import CanonicalizationAlgorithm, Dataset, RdfFormat, parse, serialize
 
 from triplecast.ingest import Document
 from triplecast.ingest.parse import parse_document
