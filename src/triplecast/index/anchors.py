@@ -1,0 +1,71 @@
+"""Anchor strategies: under which of its keys a structure is filed.
+
+Law, held by one test suite for all of them: candidates ⊇ matches. Keys are ranked once per segment; a structure's anchor is
+its first key in that order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from triplecast.kernels.layout import I32, I64
+
+
+class KeyFacts:
+    """What is known of the distinct keys of a segment."""
+
+    def __init__(self, terms: I32, uses: I64, hits: I64 | None) -> None:
+        self.terms = terms
+        """[K, 3] dictionary ids, -1 for variables, -2 for the key that every publication has."""
+        self.uses = uses
+        """[K] patterns of subscriptions with this key."""
+        self.hits = np.zeros(len(uses), np.int64) if hits is None else hits
+        """[K] publications of a sample that have it."""
+
+
+class Anchor(Protocol):
+    """A strategy."""
+
+    @property
+    def unfiltered(self) -> bool:
+        """Whether every structure is tried against every publication."""
+
+    def rank(self, facts: KeyFacts) -> NDArray[np.int64]:
+        """The keys in order of preference as anchors, best first."""
+
+
+@dataclass(frozen=True, slots=True)
+class RarestKey:
+    """Fewest publications of the sample, then most constants (subject or object before predicate), then fewest subscriptions."""
+
+    unfiltered: bool = False
+
+    def rank(self, facts: KeyFacts) -> NDArray[np.int64]:
+        constant = facts.terms >= 0
+        weight = 2 * constant[:, 0] + constant[:, 1] + 2 * constant[:, 2]
+        return np.lexsort((facts.uses, -weight, facts.hits))
+
+
+@dataclass(frozen=True, slots=True)
+class FirstWritten:
+    """The key that occurs first in the subscriptions: no statistics at all."""
+
+    unfiltered: bool = False
+
+    def rank(self, facts: KeyFacts) -> NDArray[np.int64]:
+        return np.arange(len(facts.uses))
+
+
+@dataclass(frozen=True, slots=True)
+class NoFilter:
+    """Every structure is a candidate of every publication: the oracle of the others."""
+
+    unfiltered: bool = True
+
+    def rank(self, facts: KeyFacts) -> NDArray[np.int64]:
+        always = facts.terms[:, 0] == -2
+        return np.lexsort((facts.uses, ~always))

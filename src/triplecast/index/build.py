@@ -1,0 +1,303 @@
+"""Flat subscriptions to the arrays of a segment."""
+
+from __future__ import annotations
+
+import json
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from triplecast.index.anchors import Anchor, KeyFacts
+from triplecast.index.flat import Flat
+from triplecast.kernels.build import (
+    ALWAYS,
+    Entries,
+    Items,
+    canonicalise,
+    fill_key_table,
+    fill_term_table,
+    group_equal_rows,
+    make_entries,
+    make_programs,
+)
+from triplecast.kernels.hashing import hash_terms
+from triplecast.kernels.layout import (
+    FACT_ALWAYS,
+    FACT_COUNT,
+    FACT_STEPS,
+    FACT_UNFILTERED,
+    FACT_VARIABLES,
+    I32,
+    I64,
+    Answers,
+    Dictionary,
+    Index,
+)
+from triplecast.kernels.words import pad
+from triplecast.model.conditions import Lane
+from triplecast.model.terms import from_ntriples
+
+
+class Tables(NamedTuple):
+    """A segment's arrays."""
+
+    index: Index
+    dictionary: Dictionary
+    answers: Answers
+    registrations: I64
+    """[N] ascending."""
+
+
+def build_tables(flat: Flat, anchor: Anchor) -> Tables:
+    """Builds an index; equal flats give equal bytes."""
+    bounds, items = _rank_bounds(flat)
+    if anchor.unfiltered:
+        items = _with_always(items)
+    key_terms, keys = _find_keys(items, anchor)
+    name_offsets = _offsets(items.variables)
+    canonical = canonicalise(items, keys, name_offsets)
+    shapes = _find_shapes(items, canonical.topology)
+    structures = _find_structures(items, canonical.keys, shapes.of_item)
+    answers, answer_of = _find_answers(flat, items, canonical.names, name_offsets)
+    entries, atom_code, atom_value = make_entries(items, canonical.names, name_offsets)
+    plain_offsets, plain = _file_plain(items, structures, answer_of)
+    conditional = _file_entries(entries, items, structures)
+    facts = np.zeros(FACT_COUNT, np.int64)
+    always = np.flatnonzero(key_terms[:, 0] == -2)
+    facts[FACT_ALWAYS] = always[0] if len(always) else -1
+    facts[FACT_UNFILTERED] = anchor.unfiltered
+    facts[FACT_VARIABLES] = shapes.variables.max(initial=0)
+    facts[FACT_STEPS] = np.diff(shapes.full.offsets).max(initial=0)
+    constant = (key_terms >= 0).astype(np.uint8)
+    masks = constant[:, 0] | constant[:, 1] << 1 | constant[:, 2] << 2
+    index = Index(
+        facts=facts,
+        key_table=fill_key_table(key_terms, _table_size(len(key_terms))),
+        key_terms=key_terms,
+        key_masks=np.unique(masks[key_terms[:, 0] != -2]),
+        anchor_offsets=_count_offsets(structures.first_key, len(key_terms)),
+        structure_second=structures.second_key,
+        structure_offsets=structures.offsets,
+        structure_keys=structures.keys,
+        structure_shape=structures.shape,
+        plain_offsets=plain_offsets,
+        plain=plain,
+        group_offsets=conditional.group_offsets,
+        group_code=conditional.group_code,
+        group_start=conditional.group_start,
+        group_width=conditional.group_width,
+        entry_value=conditional.value,
+        entry_subscription=conditional.subscription,
+        entry_atoms=conditional.atoms,
+        atom_code=atom_code,
+        atom_value=atom_value,
+        shape_verified=shapes.verified,
+        shape_variables=shapes.variables,
+        join_offsets=shapes.join.offsets,
+        join_pattern=shapes.join.pattern,
+        join_variables=shapes.join.variables,
+        full_offsets=shapes.full.offsets,
+        full_pattern=shapes.full.pattern,
+        full_variables=shapes.full.variables,
+        answer_of=answer_of,
+    )
+    return Tables(index, _make_dictionary(flat.constants, bounds), answers, flat.registrations)
+
+
+def _rank_bounds(flat: Flat) -> tuple[I32, Items]:
+    """The strings that are ordered against, sorted, and the items with ranks (``2 i + 1``) in the place of their ids."""
+    items = flat.items
+    ordered = items.atom_code[:, 2] == Lane.STRING_ORDER
+    ids = np.unique(items.atom_value[ordered].astype(np.int32))
+    texts = [string_value(flat.constants[i]) for i in ids.tolist()]
+    bounds = ids[sorted(range(len(ids)), key=texts.__getitem__)]
+    rank = np.zeros(len(flat.constants), np.float64)
+    rank[bounds] = 2.0 * np.arange(len(bounds)) + 1.0
+    value = items.atom_value.copy()
+    value[ordered] = rank[items.atom_value[ordered].astype(np.int64)]
+    return bounds.astype(np.int32), items._replace(atom_value=value)
+
+
+def string_value(constant: bytes) -> bytes:
+    """The UTF-8 text of a string literal, which orders by code point."""
+    literal = from_ntriples(constant.decode())
+    return literal.value.encode()
+
+
+def _with_always(items: Items) -> Items:
+    """Every item with the pattern that every publication has before its own."""
+    sizes = np.diff(items.offsets)
+    offsets = items.offsets + np.arange(len(items.offsets))
+    patterns = np.full((offsets[-1], 3), ALWAYS, np.int32)
+    own = np.ones(offsets[-1], bool)
+    own[offsets[:-1]] = False
+    patterns[own] = items.patterns
+    assert own.sum() == sizes.sum()
+    return items._replace(offsets=offsets, patterns=patterns)
+
+
+def _find_keys(items: Items, anchor: Anchor) -> tuple[I32, I32]:
+    """(terms of each key, key of each pattern), keys numbered in the anchor's order."""
+    masked = np.where(items.patterns >= 0, items.patterns, -1).astype(np.int32)
+    masked[items.patterns[:, 0] == ALWAYS] = -2
+    number, first = group_equal_rows(np.arange(len(masked) + 1, dtype=np.int64) * 3, masked.reshape(-1))
+    terms = masked[first]
+    uses = np.bincount(number, minlength=len(first)).astype(np.int64)
+    order = anchor.rank(KeyFacts(terms, uses, None))
+    rank = np.empty(len(order), np.int32)
+    rank[order] = np.arange(len(order), dtype=np.int32)
+    return np.ascontiguousarray(terms[order]), rank[number]
+
+
+class _Shapes(NamedTuple):
+    of_item: I32
+    verified: NDArray[np.uint8]
+    variables: I32
+    join: NamedTuple
+    full: NamedTuple
+
+
+def _find_shapes(items: Items, topology: I32) -> _Shapes:
+    offsets = 3 * items.offsets + np.arange(len(items.offsets))
+    number, first = group_equal_rows(offsets, topology)
+    join, _ = make_programs(offsets, topology, first, False)
+    full, variables = make_programs(offsets, topology, first, True)
+    return _Shapes(number, items.verified[first], variables, join, full)
+
+
+class _Structures(NamedTuple):
+    of_item: I32
+    offsets: I32
+    keys: I32
+    shape: I32
+    first_key: I32
+    second_key: I32
+
+
+def _find_structures(items: Items, keys: I32, shape_of_item: I32) -> _Structures:
+    """Items with equal keys and shape share a structure; structures are sorted by their first three keys."""
+    count = len(items.subscription)
+    offsets = items.offsets + np.arange(count + 1)
+    cells = np.empty(int(offsets[-1]), np.int32)
+    heads = np.zeros(len(cells), bool)
+    heads[offsets[:-1]] = True
+    cells[heads] = shape_of_item
+    cells[~heads] = keys
+    number, first = group_equal_rows(offsets, cells)
+    sizes = np.diff(items.offsets)[first]
+    starts = items.offsets[:-1][first]
+    leading = [_key_at(keys, starts, sizes, place) for place in range(3)]
+    order = np.lexsort((first, leading[2], leading[1], leading[0]))
+    rank = np.empty(len(order), np.int32)
+    rank[order] = np.arange(len(order), dtype=np.int32)
+    structure_offsets = _offsets(sizes[order]).astype(np.int32)
+    rows = np.repeat(starts[order] - structure_offsets[:-1], sizes[order]) + np.arange(structure_offsets[-1])
+    return _Structures(
+        rank[number],
+        structure_offsets,
+        keys[rows],
+        shape_of_item[first][order],
+        leading[0][order],
+        leading[1][order],
+    )
+
+
+def _key_at(keys: I32, starts: I64, sizes: I64, place: int) -> I32:
+    """The key at a place of each item, -1 beyond its end."""
+    if not len(keys):
+        return np.zeros(0, np.int32)
+    at = np.minimum(starts + place, len(keys) - 1)
+    return np.where(sizes > place, keys[at], -1).astype(np.int32)
+
+
+def _find_answers(flat: Flat, items: Items, names: I32, name_offsets: I64) -> tuple[Answers, I32]:
+    """Projections with the new numbers of their variables; equal ones are one answer."""
+    answer_of = np.full(len(flat.registrations), -1, np.int32)
+    decided = np.flatnonzero(items.verified == 0)
+    found: dict[tuple[int, tuple[int, ...]], int] = {}
+    projection_of = flat.projection_of[items.subscription[decided]]
+    for number, projection in enumerate(flat.projections):
+        members = decided[projection_of == number]
+        variables = np.array(projection.variables, np.int64)
+        columns = names[name_offsets[members][:, None] + variables[None, :]]
+        distinct, which = np.unique(columns, axis=0, return_inverse=True)
+        numbers = [found.setdefault((number, tuple(row)), len(found)) for row in distinct.tolist()]
+        answer_of[items.subscription[members]] = np.array(numbers, np.int32)[which.reshape(-1)]
+    columns_of = [variables for _, variables in found]
+    pieces = [
+        f"{json.dumps(name, ensure_ascii=False)}:".encode() + b'"'
+        for number, _ in found
+        for name in flat.projections[number].names
+    ]
+    return Answers(
+        _offsets(np.array([len(columns) for columns in columns_of], np.int64)).astype(np.int32),
+        np.array([variable for columns in columns_of for variable in columns], np.int32),
+        _offsets(np.array([len(piece) for piece in pieces], np.int64)).astype(np.int32),
+        np.frombuffer(bytearray(b"".join(pieces)), np.uint8),
+        np.array([flat.projections[number].flags for number, _ in found], np.uint8),
+    ), answer_of
+
+
+def _file_plain(items: Items, structures: _Structures, answer_of: I32) -> tuple[I32, I32]:
+    """Subscriptions without conditions by structure; those with one answer stand together."""
+    plain = np.flatnonzero(np.diff(items.atom_offsets) == 0)
+    subscription = items.subscription[plain]
+    structure = structures.of_item[plain]
+    order = np.lexsort((subscription, answer_of[subscription], structure))
+    return _count_offsets(structure, len(structures.shape)), subscription[order]
+
+
+class _Conditional(NamedTuple):
+    group_offsets: I32
+    group_code: NDArray[np.uint8]
+    group_start: I32
+    group_width: NDArray[np.float64]
+    value: NDArray[np.float64]
+    subscription: I32
+    atoms: I32
+
+
+def _file_entries(entries: Entries, items: Items, structures: _Structures) -> _Conditional:
+    """Entries in groups of one structure, variable, operator, lane and (for windows) power of two of the width, sorted by constant."""
+    structure = structures.of_item[entries.item]
+    width_class = np.frexp(entries.width)[1]
+    code = entries.code.astype(np.int64)
+    kind = (code[:, 0] << 16) | (code[:, 1] << 8) | code[:, 2]
+    subscription = items.subscription[entries.item]
+    order = np.lexsort((subscription, entries.value, width_class, kind, structure))
+    ranks = np.stack([structure[order].astype(np.int64), kind[order], width_class[order].astype(np.int64)], axis=1)
+    first = np.ones(len(order), bool)
+    first[1:] = (ranks[1:] != ranks[:-1]).any(axis=1)
+    starts = np.flatnonzero(first)
+    width = entries.width[order]
+    return _Conditional(
+        _count_offsets(structure[order][starts], len(structures.shape)),
+        np.ascontiguousarray(entries.code[order][starts]),
+        np.append(starts, len(order)).astype(np.int32),
+        np.maximum.reduceat(width, starts) if len(starts) else np.zeros(0),
+        entries.value[order],
+        subscription[order],
+        entries.atoms[order],
+    )
+
+
+def _make_dictionary(constants: tuple[bytes, ...], bounds: I32) -> Dictionary:
+    hashes = hash_terms(constants)
+    offsets = _offsets(np.fromiter(map(len, constants), np.int64, len(constants)))
+    return Dictionary(
+        pad(list(constants)), offsets, hashes, fill_term_table(hashes, _table_size(len(constants))), bounds
+    )
+
+
+def _table_size(entries: int) -> int:
+    return 1 << max(3, int(2 * entries - 1).bit_length())
+
+
+def _offsets(sizes: NDArray[np.integer]) -> I64:
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)])
+
+
+def _count_offsets(numbers: NDArray[np.integer], groups: int) -> I32:
+    """[groups + 1] offsets of runs of equal numbers once sorted."""
+    return _offsets(np.bincount(numbers, minlength=groups)).astype(np.int32)

@@ -1,0 +1,237 @@
+"""Subscriptions laid out flat: what an index is built from, and what a segment unfolds to when it is merged."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from triplecast.compile.admission import refuse_unbuilt
+from triplecast.compile.conditions import place_of
+from triplecast.compile.plan import Branch, Plan
+from triplecast.compile.plans import plan_of
+from triplecast.errors import QueryRefused, QuerySyntaxError
+from triplecast.kernels.build import ALWAYS, Items
+from triplecast.kernels.layout import ASK_FLAG, CONTINUES, DISTINCT_FLAG, I32, I64
+from triplecast.languages import Template, parse_template
+from triplecast.model.conditions import TERM_LANES, Lane
+from triplecast.model.subscription import Registration
+
+
+class Projection(NamedTuple):
+    """How the bindings of a decided subscription are written: columns by name, and flags as in `Answers.flags`."""
+
+    names: tuple[str, ...]
+    variables: tuple[int, ...]
+    flags: int
+
+
+class Refused(NamedTuple):
+    """A registration that cannot be asked; it never matches."""
+
+    registration: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Flat:
+    """N subscriptions, ascending by registration id, as M items (one per branch)."""
+
+    registrations: I64
+    items: Items
+    constants: tuple[bytes, ...]
+    """By dictionary id."""
+    projection_of: I32
+    """[N], -1 where the evaluator decides."""
+    projections: tuple[Projection, ...]
+    texts: dict[int, tuple[str, str]]
+    """Subscription number to (text, language), where the evaluator decides."""
+    refused: tuple[Refused, ...]
+
+
+class _Member(NamedTuple):
+    subscription: int
+    constants: tuple[str, ...]
+
+
+def flatten_registrations(registrations: Iterable[Registration]) -> Flat:
+    """Parses, compiles and lays out; a registration that is refused is recorded and takes part in nothing."""
+    ordered = sorted(registrations, key=lambda registration: registration.id)
+    layout = _Layout()
+    groups: dict[str, tuple[Template, list[_Member]]] = {}
+    for number, registration in enumerate(ordered):
+        subscription = registration.subscription
+        try:
+            refuse_unbuilt(subscription)
+            template, constants = parse_template(subscription.text, subscription.language)
+        except (QuerySyntaxError, QueryRefused) as fault:
+            layout.refuse(registration, fault)
+            continue
+        group = groups.get(template.key)
+        if group is None:
+            group = groups[template.key] = (template, [])
+        group[1].append(_Member(number, constants))
+    for template, members in groups.values():
+        by_plan: dict[int, tuple[Plan, list[_Member]]] = {}
+        for member in members:
+            try:
+                plan = plan_of(template, member.constants)
+            except QueryRefused as fault:
+                layout.refuse(ordered[member.subscription], fault)
+                continue
+            by_plan.setdefault(id(plan), (plan, []))[1].append(member)
+        for plan, planned in by_plan.values():
+            layout.add(plan, planned)
+            if not plan.decided:
+                for member in planned:
+                    subscription = ordered[member.subscription].subscription
+                    layout.texts[member.subscription] = (subscription.text, subscription.language)
+    return layout.finish(np.array([registration.id for registration in ordered], np.int64))
+
+
+class _Layout:
+    """Collects arrays, a template at a time."""
+
+    def __init__(self) -> None:
+        self.ids: defaultdict[str, int] = defaultdict(count().__next__)
+        self.parts: list[_Part] = []
+        self.projections: dict[Projection, int] = {}
+        self.projected: list[tuple[NDArray[np.int64], int]] = []
+        self.texts: dict[int, tuple[str, str]] = {}
+        self.refused: list[Refused] = []
+
+    def refuse(self, registration: Registration, fault: QuerySyntaxError | QueryRefused) -> None:
+        self.refused.append(Refused(int(registration.id), str(fault)))
+
+    def add(self, plan: Plan, members: list[_Member]) -> None:
+        subscriptions = np.array([member.subscription for member in members], np.int64)
+        columns = _Columns(plan, [member.constants for member in members], self.ids)
+        for branch in plan.branches:
+            self.parts.append(_lay_out(branch, plan.decided, subscriptions, columns))
+        if plan.decided:
+            flags = DISTINCT_FLAG * plan.distinct + ASK_FLAG * plan.ask
+            names = tuple(name for name, _ in plan.projection)
+            projection = Projection(names, tuple(variable for _, variable in plan.projection), flags)
+            number = self.projections.setdefault(projection, len(self.projections))
+            self.projected.append((subscriptions, number))
+
+    def finish(self, registrations: I64) -> Flat:
+        projection_of = np.full(len(registrations), -1, np.int32)
+        for subscriptions, number in self.projected:
+            projection_of[subscriptions] = number
+        return Flat(
+            registrations,
+            join_items([part.items() for part in self.parts]),
+            tuple(constant.encode() for constant in self.ids),
+            projection_of,
+            tuple(self.projections),
+            self.texts,
+            tuple(self.refused),
+        )
+
+
+class _Columns:
+    """The constants of the members of one plan, by reference, as dictionary ids or numbers."""
+
+    def __init__(self, plan: Plan, constants: Sequence[tuple[str, ...]], ids: defaultdict[str, int]) -> None:
+        self.plan = plan
+        self.constants = constants
+        self.ids = ids
+
+    def _texts(self, reference: int) -> list[str]:
+        if reference < self.plan.slots:
+            return [constants[reference] for constants in self.constants]
+        return [self.plan.fixed[reference - self.plan.slots]] * len(self.constants)
+
+    def terms(self, reference: int) -> list[int]:
+        return list(map(self.ids.__getitem__, self._texts(reference)))
+
+    def numbers(self, reference: int) -> list[float]:
+        return [place_of(text)[1] for text in self._texts(reference)]
+
+
+class _Part(NamedTuple):
+    """One branch of n subscriptions with the same plan."""
+
+    subscriptions: NDArray[np.int64]
+    patterns: I32
+    """[n, k, 3]"""
+    code: NDArray[np.uint8]
+    """[a, 4]"""
+    value: NDArray[np.float64]
+    """[n, a]"""
+    verified: bool
+    variables: int
+
+    def items(self) -> Items:
+        members, size = self.patterns.shape[:2]
+        return Items(
+            self.subscriptions.astype(np.int32),
+            np.arange(members + 1, dtype=np.int64) * size,
+            self.patterns.reshape(-1, 3),
+            np.arange(members + 1, dtype=np.int64) * len(self.code),
+            np.tile(self.code, (members, 1)),
+            self.value.reshape(-1),
+            np.full(members, self.verified, np.uint8),
+            np.full(members, self.variables, np.int32),
+        )
+
+
+def _lay_out(branch: Branch, decided: bool, subscriptions: NDArray[np.int64], columns: _Columns) -> _Part:
+    members = len(subscriptions)
+    size = max(1, len(branch.patterns))
+    patterns = np.full((members, size, 3), ALWAYS, np.int32)
+    for row, pattern in enumerate(branch.patterns):
+        for place, node in enumerate(pattern):
+            patterns[:, row, place] = node if node < 0 else columns.terms(node)
+    atoms = [
+        (atom, CONTINUES if at + 1 < len(clause) else 0) for clause in branch.clauses for at, atom in enumerate(clause)
+    ]
+    code = np.zeros((len(atoms), 4), np.uint8)
+    value = np.zeros((members, len(atoms)), np.float64)
+    for column, (atom, continues) in enumerate(atoms):
+        code[column] = (atom.variable, atom.operator, atom.lane, continues)
+        if atom.lane in TERM_LANES:
+            value[:, column] = columns.terms(atom.reference)
+        elif atom.lane not in (Lane.NEVER, Lane.UNLIKE):
+            value[:, column] = columns.numbers(atom.reference)
+    return _Part(subscriptions, patterns, code, value, not decided, branch.variables)
+
+
+def join_items(parts: Sequence[Items]) -> Items:
+    """All items, one part after the other."""
+    if not parts:
+        parts = [_no_items()]
+    return Items(
+        np.concatenate([part.subscription for part in parts]),
+        _join_offsets([part.offsets for part in parts]),
+        np.concatenate([part.patterns for part in parts]),
+        _join_offsets([part.atom_offsets for part in parts]),
+        np.concatenate([part.atom_code for part in parts]),
+        np.concatenate([part.atom_value for part in parts]),
+        np.concatenate([part.verified for part in parts]),
+        np.concatenate([part.variables for part in parts]),
+    )
+
+
+def _no_items() -> Items:
+    return Items(
+        np.zeros(0, np.int32),
+        np.zeros(1, np.int64),
+        np.zeros((0, 3), np.int32),
+        np.zeros(1, np.int64),
+        np.zeros((0, 4), np.uint8),
+        np.zeros(0, np.float64),
+        np.zeros(0, np.uint8),
+        np.zeros(0, np.int32),
+    )
+
+
+def _join_offsets(parts: Sequence[I64]) -> I64:
+    sizes = np.concatenate([np.diff(part) for part in parts])
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)])

@@ -1,0 +1,346 @@
+"""Building an index: canonical structures, join programs, entries, tables. All results are functions of the input's order."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from triplecast.kernels import inlined, njit
+from triplecast.kernels.conditions import AT_LEAST, AT_MOST, EQUAL, GREATER, LESS, UNEQUAL, WINDOW
+from triplecast.kernels.layout import CONTINUES, ENDS, F64, I32, I64, U8, U64, hash_key
+
+ALWAYS = -(2**31)
+"""Stands at all three places of the pattern that every publication fulfils."""
+
+
+class Items(NamedTuple):
+    """Conjunctions before they are indexed; item = one branch of one subscription."""
+
+    subscription: I32
+    offsets: I64
+    """[M + 1] into `patterns`."""
+    patterns: I32
+    """[P, 3] dictionary id, or ``-(variable + 1)``, or `ALWAYS`."""
+    atom_offsets: I64
+    atom_code: U8
+    """[A, 4] as in `Index.atom_code`, variables numbered as in `patterns`."""
+    atom_value: F64
+    verified: U8
+    variables: I32
+    """How many an item has."""
+
+
+class Canonical(NamedTuple):
+    """Items with their patterns in order of keys and their variables in order of appearance."""
+
+    keys: I32
+    """[P]"""
+    topology: I32
+    """For each item ``verified`` and, per pattern and place, -1 for a constant, else twice the variable, plus 1 if it is compared."""
+    names: I32
+    """The new number of each variable of each item, -1 for one that no pattern has."""
+
+
+@njit
+def group_equal_rows(offsets: I64, cells: I32) -> tuple[I32, I32]:
+    """Numbers the distinct rows ``cells[offsets[i]:offsets[i + 1]]`` in order of appearance: (number of each, first of each)."""
+    rows = len(offsets) - 1
+    size = 8
+    while size < 2 * rows:
+        size *= 2
+    table = np.full(size, np.int32(-1), np.int32)
+    number = np.empty(rows, np.int32)
+    first = np.empty(rows, np.int32)
+    hashes = np.empty(rows, np.uint64)
+    groups = 0
+    for row in range(rows):
+        hashed = np.uint64(0x9E3779B97F4A7C15)
+        for at in range(offsets[row], offsets[row + 1]):
+            hashed = (hashed ^ np.uint64(np.uint32(cells[at]))) * np.uint64(0xBF58476D1CE4E5B9)
+            hashed ^= hashed >> np.uint64(29)
+        slot = np.int64(hashed >> np.uint64(20)) & (size - 1)
+        while True:
+            group = table[slot]
+            if group < 0:
+                table[slot] = groups
+                first[groups] = row
+                hashes[groups] = hashed
+                number[row] = groups
+                groups += 1
+                break
+            if hashes[group] == hashed and _rows_equal(offsets, cells, first[group], row):
+                number[row] = group
+                break
+            slot = (slot + 1) & (size - 1)
+    return number, first[:groups].copy()
+
+
+@inlined
+def _rows_equal(offsets: I64, cells: I32, left: int, right: int) -> bool:
+    length = offsets[left + 1] - offsets[left]
+    if offsets[right + 1] - offsets[right] != length:
+        return False
+    for at in range(length):
+        if cells[offsets[left] + at] != cells[offsets[right] + at]:
+            return False
+    return True
+
+
+@njit
+def canonicalise(items: Items, keys: I32, name_offsets: I64) -> Canonical:
+    """Sorts each item's patterns by key (stable) and renames its variables."""
+    count = len(items.offsets) - 1
+    patterns = len(keys)
+    canonical = Canonical(
+        np.empty(patterns, np.int32),
+        np.empty(3 * patterns + count, np.int32),
+        np.full(name_offsets[count], np.int32(-1), np.int32),
+    )
+    order = np.empty(64, np.int64)
+    compared = np.zeros(256, np.uint8)
+    for item in range(count):
+        start, end = items.offsets[item], items.offsets[item + 1]
+        if end - start > len(order):
+            order = np.empty(2 * (end - start), np.int64)
+        for row in range(start, end):
+            at = row - start
+            while at > 0 and keys[order[at - 1]] > keys[row]:
+                order[at] = order[at - 1]
+                at -= 1
+            order[at] = row
+        for atom in range(items.atom_offsets[item], items.atom_offsets[item + 1]):
+            compared[items.atom_code[atom, 0]] = 1
+        names = name_offsets[item]
+        cell = 3 * start + item
+        canonical.topology[cell] = items.verified[item]
+        used = 0
+        for at in range(end - start):
+            canonical.keys[start + at] = keys[order[at]]
+            for place in range(3):
+                node = items.patterns[order[at], place]
+                cell += 1
+                if node >= 0 or node == ALWAYS:
+                    canonical.topology[cell] = -1
+                    continue
+                variable = -node - 1
+                if canonical.names[names + variable] < 0:
+                    canonical.names[names + variable] = used
+                    used += 1
+                canonical.topology[cell] = 2 * canonical.names[names + variable] + compared[variable]
+        for atom in range(items.atom_offsets[item], items.atom_offsets[item + 1]):
+            compared[items.atom_code[atom, 0]] = 0
+    return canonical
+
+
+class Programs(NamedTuple):
+    """Join steps of shapes, see `Index`."""
+
+    offsets: I32
+    pattern: I32
+    variables: I32
+
+
+@njit
+def make_programs(offsets: I64, topology: I32, shapes: I32, full: bool) -> tuple[Programs, I32]:
+    """The steps of each shape's join, and how many variables each has.
+
+    `full`: all patterns with variables; otherwise only those whose variables are shared, repeated or compared, and of
+    these variables only. Steps begin with the rarest key and stay connected where they can.
+    """
+    rows = 0
+    for shape in range(len(shapes)):
+        rows += (offsets[shapes[shape] + 1] - offsets[shapes[shape]]) // 3
+    programs = Programs(np.zeros(len(shapes) + 1, np.int32), np.empty(rows, np.int32), np.empty((rows, 3), np.int32))
+    counts = np.zeros(len(shapes), np.int32)
+    seen = np.zeros(256, np.int32)
+    bound = np.zeros(256, np.uint8)
+    filled = 0
+    for shape in range(len(shapes)):
+        start = offsets[shapes[shape]] + 1
+        patterns = (offsets[shapes[shape] + 1] - start) // 3
+        seen[:] = 0
+        bound[:] = 0
+        for cell in range(start, start + 3 * patterns):
+            if topology[cell] >= 0:
+                seen[topology[cell] >> 1] += 1 + (topology[cell] & 1)
+                counts[shape] = max(counts[shape], (topology[cell] >> 1) + 1)
+        done = np.zeros(patterns, np.uint8)
+        while True:
+            chosen = _next_pattern(topology, start, patterns, done, seen, bound, full)
+            if chosen < 0:
+                break
+            done[chosen] = 1
+            programs.pattern[filled] = chosen
+            for place in range(3):
+                code = topology[start + 3 * chosen + place]
+                keep = code >= 0 and (full or seen[code >> 1] > 1)
+                programs.variables[filled, place] = code >> 1 if keep else -1
+                if keep:
+                    bound[code >> 1] = 1
+            filled += 1
+        programs.offsets[shape + 1] = filled
+    return Programs(programs.offsets, programs.pattern[:filled].copy(), programs.variables[:filled].copy()), counts
+
+
+@njit
+def _next_pattern(topology: I32, start: int, patterns: int, done: U8, seen: I32, bound: U8, full: bool) -> int:
+    """The first pattern that shares a bound variable, else the first that has one to bind; -1 at the end."""
+    first = -1
+    for pattern in range(patterns):
+        if done[pattern] == 1:
+            continue
+        for place in range(3):
+            code = topology[start + 3 * pattern + place]
+            if code >= 0 and (full or seen[code >> 1] > 1):
+                if bound[code >> 1] == 1:
+                    return pattern
+                if first < 0:
+                    first = pattern
+    return first
+
+
+class Entries(NamedTuple):
+    """Entries before they are sorted."""
+
+    item: I32
+    code: U8
+    """[E, 3] variable, operator, lane."""
+    value: F64
+    width: F64
+    atoms: I32
+
+
+@njit
+def make_entries(items: Items, names: I32, name_offsets: I64) -> tuple[Entries, U8, F64]:
+    """Chooses each conditional item's access clause and makes one entry per atom of it; returns them with all atoms kept."""
+    atoms = len(items.atom_value)
+    entries = Entries(
+        np.empty(atoms, np.int32),
+        np.empty((atoms, 3), np.uint8),
+        np.empty(atoms, np.float64),
+        np.zeros(atoms, np.float64),
+        np.empty(atoms, np.int32),
+    )
+    kept_code = np.empty((atoms, 4), np.uint8)
+    kept_value = np.empty(atoms, np.float64)
+    filled = 0
+    kept = 0
+    for item in range(len(items.offsets) - 1):
+        start, end = items.atom_offsets[item], items.atom_offsets[item + 1]
+        if start == end:
+            continue
+        base = name_offsets[item]
+        stored = -1
+        if end - start > 1:
+            stored = kept
+            for atom in range(start, end):
+                kept_code[kept] = items.atom_code[atom]
+                kept_code[kept, 0] = names[base + items.atom_code[atom, 0]]
+                kept_value[kept] = items.atom_value[atom]
+                kept += 1
+            kept_code[kept - 1, 3] = ENDS
+        access, upper = _choose_access(items, start, end)
+        while True:
+            entries.item[filled] = item
+            entries.code[filled, 0] = names[base + items.atom_code[access, 0]]
+            entries.code[filled, 1] = items.atom_code[access, 1] if upper < 0 else WINDOW
+            entries.code[filled, 2] = items.atom_code[access, 2]
+            entries.value[filled] = items.atom_value[access]
+            if upper >= 0:
+                entries.width[filled] = items.atom_value[upper] - items.atom_value[access]
+            entries.atoms[filled] = stored
+            filled += 1
+            if upper >= 0 or items.atom_code[access, 3] != CONTINUES:
+                break
+            access += 1
+    return (
+        Entries(
+            entries.item[:filled].copy(),
+            entries.code[:filled].copy(),
+            entries.value[:filled].copy(),
+            entries.width[:filled].copy(),
+            entries.atoms[:filled].copy(),
+        ),
+        kept_code[:kept].copy(),
+        kept_value[:kept].copy(),
+    )
+
+
+@njit
+def _choose_access(items: Items, start: int, end: int) -> tuple[int, int]:
+    """(first atom of the most selective clause, upper bound of its window or -1): an equality, then a few equalities, then the narrowest
+    window, then a one-sided range, then any clause."""
+    best = start
+    best_upper = -1
+    best_cost = 1e300
+    clause = start
+    while clause < end:
+        last = clause
+        equalities = items.atom_code[last, 1] == EQUAL
+        while items.atom_code[last, 3] == CONTINUES:
+            last += 1
+            equalities = equalities and items.atom_code[last, 1] == EQUAL
+        operator = items.atom_code[clause, 1]
+        upper = -1
+        if equalities:
+            cost = float(last - clause)
+        elif last > clause:
+            cost = 5e3
+        elif operator == UNEQUAL:
+            cost = 4e3
+        else:
+            cost = 2e3
+            if operator == GREATER or operator == AT_LEAST:
+                upper = _find_upper(items, start, end, clause)
+                if upper >= 0:
+                    width = items.atom_value[upper] - items.atom_value[clause]
+                    cost = 1e3 + width / (1.0 + width)
+        if cost < best_cost:
+            best, best_upper, best_cost = clause, upper, cost
+        clause = last + 1
+    return best, best_upper
+
+
+@njit
+def _find_upper(items: Items, start: int, end: int, lower: int) -> int:
+    """The single-atom clause that bounds the same variable from above, -1 without."""
+    for atom in range(start, end):
+        operator = items.atom_code[atom, 1]
+        if (operator != LESS and operator != AT_MOST) or items.atom_code[atom, 3] == CONTINUES:
+            continue
+        if atom > start and items.atom_code[atom - 1, 3] == CONTINUES:
+            continue
+        if (
+            items.atom_code[atom, 0] == items.atom_code[lower, 0]
+            and items.atom_code[atom, 2] == items.atom_code[lower, 2]
+        ):
+            width = items.atom_value[atom] - items.atom_value[lower]
+            if width >= 0.0 and width < 1e300:
+                return atom
+    return -1
+
+
+@njit
+def fill_key_table(key_terms: I32, size: int) -> U64:
+    """The open-addressing table of `Index.key_table`; `size` is a power of two."""
+    table = np.zeros(size, np.uint64)
+    for key in range(len(key_terms)):
+        hashed = hash_key(key_terms[key, 0], key_terms[key, 1], key_terms[key, 2])
+        slot = np.int64(hashed >> np.uint64(32)) & (size - 1)
+        while table[slot] != np.uint64(0):
+            slot = (slot + 1) & (size - 1)
+        table[slot] = ((hashed & np.uint64(0xFFFFFFFF)) << np.uint64(32)) | np.uint64(key + 1)
+    return table
+
+
+@njit
+def fill_term_table(hashes: U64, size: int) -> I32:
+    """The open-addressing table of `Dictionary.table`; `size` is a power of two."""
+    table = np.full(size, np.int32(-1), np.int32)
+    for term in range(len(hashes)):
+        slot = np.int64(hashes[term] >> np.uint64(20)) & (size - 1)
+        while table[slot] >= 0:
+            slot = (slot + 1) & (size - 1)
+        table[slot] = term
+    return table
