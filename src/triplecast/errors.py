@@ -99,3 +99,14 @@ class InputError(TriplecastError):
 
     def __str__(self) -> str:
         return f"{self.what}; {self.mend}"
+
+
+@dataclass
+class PipelineFailed(TriplecastError):
+    """Spark, its JVM or one of its workers ended; what was accepted is in the journal and is matched by the next start."""
+
+    reason: str
+    mend: str
+
+    def __str__(self) -> str:
+        return f"{self.reason}; {self.mend}"

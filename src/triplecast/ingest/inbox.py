@@ -9,7 +9,6 @@ relative to the inbox, so that no path of this machine reaches the journal.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import stat
 from collections.abc import Iterator, Mapping
@@ -67,16 +66,7 @@ class Scan:
     waiting: int
     """How many of those are not ready yet."""
     ignored: tuple[str, ...]
-    """Regular files that will never be taken, for their extension; sorted."""
-
-
-class InboxLine(NamedTuple):
-    """A line of a ``.jsonl`` file of publications (`document_files.document_of_line` reads it)."""
-
-    number: int
-    end: int
-    """Where the next line begins, in bytes from the start of the file."""
-    text: bytes
+    """What will never be taken: files with another extension, links, pipes; sorted."""
 
 
 def scan_inbox(
@@ -91,7 +81,7 @@ def scan_inbox(
     seen: dict[str, Look] = {}
     for path, entry in _walk(folder, ()):
         source = "/".join(path).encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-        if os.path.splitext(entry.name)[1].lower() not in EXTENSIONS:
+        if os.path.splitext(entry.name)[1].lower() not in EXTENSIONS or not entry.is_file(follow_symlinks=False):
             ignored.append(source)
             continue
         try:
@@ -158,24 +148,6 @@ def read_inbox_file(folder: Path, file: InboxFile) -> bytes | None:
         return bytes(content)
 
 
-def split_lines(content: bytes, start: int = 0, first: int = 1) -> Iterator[InboxLine]:
-    """The lines of a ``.jsonl`` file from byte `start`, where line `first` begins; blank ones are left out."""
-    number = first
-    while start < len(content):
-        end = content.find(b"\n", start)
-        end = len(content) if end < 0 else end
-        line = content[start:end]
-        start = end + 1
-        if line and not line.isspace():
-            yield InboxLine(number, min(start, len(content)), line)
-        number += 1
-
-
-def digest_of(content: bytes) -> bytes:
-    """32 bytes by which a file is known to have the same content, or to have only grown at its end."""
-    return hashlib.sha256(content).digest()
-
-
 def _walk(folder: Path, above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], os.DirEntry[str]]]:
     pending = [(folder, above)]
     while pending:
@@ -187,7 +159,7 @@ def _walk(folder: Path, above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...
                         continue
                     if entry.is_dir(follow_symlinks=False):
                         pending.append((here / entry.name, (*above, entry.name)))
-                    elif entry.is_file(follow_symlinks=False):
+                    else:
                         yield (*above, entry.name), entry
         except FileNotFoundError as error:
             if not above:

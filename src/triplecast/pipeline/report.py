@@ -2,18 +2,41 @@
 
 from __future__ import annotations
 
+import time
+from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
+from enum import StrEnum
+from queue import Empty, SimpleQueue
+from typing import Protocol
 
+from triplecast.delivery import Outbox
 from triplecast.ingest.subscription_files import SubscriptionFault
+from triplecast.journal import Journal
 from triplecast.model.publication import Reject
+from triplecast.pipeline.acceptor import Taken
+from triplecast.pipeline.sink import Matched
+
+Notice = Reject | SubscriptionFault | str
+
+REPORTED = 1000
+"""How many rejects a `Summary` lists; all are in the journal."""
+
+_TELL_SECONDS = 0.25
+_RATE_SECONDS = 5.0
+
+
+class Phase(StrEnum):
+    STARTING = "starting"
+    RUNNING = "running"
+    ENDING = "ending"
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
     """Counts since the run began, and where it stands now."""
 
-    phase: str
-    """``starting``, ``running`` or ``ending``."""
+    phase: Phase
     subscriptions: int
     """Live registrations."""
     accepted: int
@@ -48,12 +71,96 @@ class Summary:
     faults: tuple[SubscriptionFault, ...]
     """Subscriptions that stand in the files but are not registered, as the run ended."""
     ignored: tuple[str, ...]
-    """Inbox files with an extension that is not known."""
+    """What stands in the inbox and is never taken: files with another extension, links, pipes."""
     seconds: float
     """From the start of the run to its end."""
     matching_seconds: float
     """From the first batch's start to the last one's end."""
 
 
-REPORTED = 1000
-"""How many rejects a `Summary` lists; all are in the journal."""
+class Registry(Protocol):
+    @property
+    def live(self) -> int: ...
+
+
+class Teller:
+    """Reads the threads' counts and their notices, on the caller's thread."""
+
+    def __init__(
+        self,
+        notices: SimpleQueue[Notice],
+        on_progress: Callable[[Progress], None],
+        on_notice: Callable[[Notice], None],
+        journal: Journal,
+        outbox: Outbox,
+        registry: Registry,
+        taken: Taken,
+        matched: Matched,
+    ) -> None:
+        self._notices = notices
+        self._on_progress = on_progress
+        self._on_notice = on_notice
+        self._journal = journal
+        self._outbox = outbox
+        self._registry = registry
+        self._taken = taken
+        self._matched = matched
+        self._told = 0.0
+        self._past: deque[tuple[float, int]] = deque()
+        self._rejects: list[Reject] = []
+
+    def note(self, notice: Notice) -> None:
+        """From any thread: to be told at the next `tell`."""
+        self._notices.put(notice)
+
+    def tell(self, phase: Phase) -> None:
+        """Hands on all notices, and the progress unless that was told a moment ago in the same phase."""
+        while True:
+            try:
+                notice = self._notices.get_nowait()
+            except Empty:
+                break
+            if isinstance(notice, Reject) and len(self._rejects) < REPORTED:
+                self._rejects.append(notice)
+            self._on_notice(notice)
+        now = time.monotonic()
+        if now - self._told >= _TELL_SECONDS or phase is Phase.ENDING:
+            self._told = now
+            self._on_progress(self._progress(phase, now))
+
+    def summary(self, ignored: tuple[str, ...], faults: tuple[SubscriptionFault, ...], seconds: float) -> Summary:
+        """At the end, when no thread counts any more."""
+        self.tell(Phase.ENDING)
+        taken, matched = self._taken, self._matched
+        return Summary(
+            subscriptions=self._registry.live,
+            accepted=taken.accepted,
+            unchanged=taken.unchanged,
+            publications=matched.publications,
+            matches=matched.matches,
+            undecided=matched.undecided,
+            rejects=tuple(self._rejects),
+            reject_count=taken.rejects,
+            faults=faults,
+            ignored=ignored,
+            seconds=seconds,
+            matching_seconds=matched.last - matched.first if matched.first is not None else 0.0,
+        )
+
+    def _progress(self, phase: Phase, now: float) -> Progress:
+        taken, matched = self._taken, self._matched
+        self._past.append((now, matched.publications))
+        while now - self._past[0][0] > _RATE_SECONDS:
+            self._past.popleft()
+        (then, before), span = self._past[0], now - self._past[0][0]
+        return Progress(
+            phase=phase,
+            subscriptions=self._registry.live,
+            accepted=taken.accepted,
+            publications=matched.publications,
+            matches=matched.matches,
+            rejects=taken.rejects,
+            undecided=matched.undecided,
+            rate=(matched.publications - before) / span if now > then else 0.0,
+            lag=max(0, self._journal.head() - self._outbox.progress),
+        )

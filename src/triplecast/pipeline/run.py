@@ -1,17 +1,54 @@
-"""The run: an inbox and subscription files in, an outbox out, Spark between."""
+"""The run: an inbox and subscription files in, an outbox out, Spark between.
+
+Four threads of one process: the *registrar* keeps journal and index in line with the subscription files, the
+*acceptor* takes documents into the journal, *Spark's* thread follows the journal into the outbox, and the caller's
+thread watches them, tells how it goes and ends them in order. They share the journal (one writer, one lock), the
+outbox and the horizon; all else goes by position.
+"""
 
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import ExitStack
 from pathlib import Path
+from queue import SimpleQueue
+from typing import NamedTuple
 
+from triplecast.delivery import Outbox
 from triplecast.errors import InputError
-from triplecast.ingest.subscription_files import SubscriptionFault
-from triplecast.model.publication import Reject
-from triplecast.pipeline.report import Progress, Summary
+from triplecast.index import IndexFolder
+from triplecast.ingest import Parser
+from triplecast.ingest.inbox import scan_inbox
+from triplecast.ingest.subscription_files import find_subscription_files
+from triplecast.journal import Journal
+from triplecast.pipeline.acceptor import Acceptor
+from triplecast.pipeline.horizon import HorizonFile
+from triplecast.pipeline.query import SparkSide
+from triplecast.pipeline.registrar import Registrar
+from triplecast.pipeline.report import Notice, Phase, Progress, Summary, Teller
+from triplecast.pipeline.sink import Sink
+from triplecast.pipeline.stages import INDEX
 
-Notice = Reject | SubscriptionFault | str
+LOOK_SECONDS = 0.2
+"""Between two looks at inbox or subscriptions; at least three times as long as a look itself takes."""
+
+RESTLESS_SECONDS = 5.0
+"""How long ``once`` waits for files that do not stand still before it leaves them."""
+
+
+class Parts(NamedTuple):
+    """What a run consists of."""
+
+    journal: Journal
+    outbox: Outbox
+    registrar: Registrar
+    acceptor: Acceptor
+    sink: Sink
+    spark: SparkSide
+    teller: Teller
 
 
 def run(
@@ -25,10 +62,120 @@ def run(
     dataset: bool = False,
     cores: int = 2,
 ) -> Summary:
-    """Matches what arrives in `inbox` against `subscriptions` until `stop` is set, or, with `once`, until all is done.
+    """Matches what arrives in `inbox` against `subscriptions` until `stop` is set, or, with `once`, until what the
+    inbox held at the start is matched.
 
-    `output` holds journal, index, outbox and Spark's log. `on_progress` is called a few times a second and `on_notice` for
-    each reject and each subscription that is refused, both on the calling thread. Raises InputError, FolderLocked,
-    StorageFault or PipelineFailed.
+    `output` holds journal, index, outbox and Spark's log. `on_progress` is called a few times a second and
+    `on_notice` for each reject and each subscription that is refused, both on the calling thread. Raises InputError,
+    FolderLocked, StorageFault or PipelineFailed; what was acknowledged before is kept, and the same call goes on from
+    there.
     """
-    raise InputError("the pipeline is being built", "wait")
+    find_subscription_files(subscriptions)
+    scan_inbox(inbox, {}, {}, 0.0)
+    if output.exists() and not output.is_dir():
+        raise InputError(f"the output {output} is no folder", "name a folder with --output")
+    output = output.absolute()
+    with ExitStack() as closing:
+        journal = closing.enter_context(Journal.open(output))
+        outbox = closing.enter_context(Outbox.open(output))
+        parser = closing.enter_context(Parser(cores))
+        notices: SimpleQueue[Notice] = SimpleQueue()
+        accepting = threading.Lock()
+        horizon = HorizonFile(output)
+        sink = Sink(outbox, journal.registrations_of, horizon.learn)
+        index = IndexFolder(output / INDEX)
+        registrar = Registrar(subscriptions, journal, index, horizon, accepting, lambda: outbox.progress, notices.put)
+        acceptor = Acceptor(inbox, journal, parser, accepting, dataset, notices.put)
+        spark = SparkSide(output, sink, cores)
+        teller = Teller(notices, on_progress, on_notice, journal, outbox, registrar, acceptor.taken, sink.matched)
+        return _Run(Parts(journal, outbox, registrar, acceptor, sink, spark, teller), once).follow(
+            stop or threading.Event()
+        )
+
+
+class _Run:
+    """The threads of one run, from start to end."""
+
+    def __init__(self, parts: Parts, once: bool) -> None:
+        self._parts = parts
+        self._once = once
+        self._registered = threading.Event()
+        self._drained = threading.Event()
+        self._ending = threading.Event()
+
+    def follow(self, stop: threading.Event) -> Summary:
+        """Runs until `stop`, or with `once` until done; raises what the first failing thread raised."""
+        began = time.monotonic()
+        spark, teller = self._parts.spark, self._parts.teller
+        with ThreadPoolExecutor(3, "triplecast") as threads:
+            tasks = [threads.submit(self._register), threads.submit(self._accept)]
+            if not self._once or self._pending() or self._parts.acceptor.has_work():
+                tasks.append(threads.submit(spark.work))
+            try:
+                while not stop.wait(0.05) and not self._done():
+                    raise_failure(tasks)
+                    teller.tell(Phase.RUNNING if spark.running else Phase.STARTING)
+            finally:
+                teller.tell(Phase.ENDING)
+                self._ending.set()
+                spark.end()
+                wait(tasks)
+            raise_failure(tasks)
+        return teller.summary(self._parts.acceptor.ignored, self._parts.registrar.faults, time.monotonic() - began)
+
+    def _register(self) -> None:
+        self._parts.registrar.start(time.monotonic())
+        self._registered.set()
+        self._parts.spark.go()
+        self._repeat(lambda: self._parts.registrar.look(time.monotonic()))
+
+    def _accept(self) -> None:
+        """Documents are taken once the registry is what the files say; with `once`, those that are there at the first
+        look.
+        """
+        while not self._registered.wait(0.05):
+            if self._ending.is_set():
+                return
+        look = self._parts.acceptor.look
+        if self._once:
+            self._drain()
+        else:
+            self._repeat(lambda: look(time.monotonic(), self._ending))
+
+    def _drain(self) -> None:
+        acceptor = self._parts.acceptor
+        present = acceptor.look(time.monotonic(), self._ending)
+        left, moved = present, time.monotonic()
+        while left:
+            if self._ending.wait(LOOK_SECONDS):
+                return
+            still = present & acceptor.look(time.monotonic(), self._ending)
+            if len(still) < len(left):
+                moved = time.monotonic()
+            left = still
+            if time.monotonic() - moved > RESTLESS_SECONDS:
+                self._parts.teller.note(f"left for a later run, since they still change: {', '.join(sorted(left)[:9])}")
+                break
+        self._drained.set()
+
+    def _repeat(self, look: Callable[[], object]) -> None:
+        rest = LOOK_SECONDS
+        while not self._ending.wait(rest):
+            began = time.monotonic()
+            look()
+            rest = max(LOOK_SECONDS, 3 * (time.monotonic() - began))
+
+    def _done(self) -> bool:
+        return self._once and self._drained.is_set() and not self._pending()
+
+    def _pending(self) -> bool:
+        """Whether the journal holds a publication that the outbox has not come to."""
+        journal = self._parts.journal
+        return bool(journal.publications(self._parts.outbox.progress, journal.head(), 1))
+
+
+def raise_failure(tasks: Sequence[Future[None]]) -> None:
+    """Raises what the first failed task raised."""
+    for task in tasks:
+        if task.done():
+            task.result()

@@ -1,0 +1,106 @@
+"""The acceptor: what becomes ready in the inbox goes through the parsers into the journal, each file once."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from triplecast.faults import reach
+from triplecast.ingest import Parsed, Parser
+from triplecast.ingest.inbox import Look, scan_inbox
+from triplecast.ingest.inbox_groups import Group, read_groups
+from triplecast.ingest.inbox_lines import is_whole
+from triplecast.journal import Journal, SourceState
+from triplecast.model.publication import Reject
+
+
+@dataclass(slots=True)
+class Taken:
+    """Counts since the run began."""
+
+    accepted: int = 0
+    unchanged: int = 0
+    rejects: int = 0
+
+
+class Acceptor:
+    """One inbox and its journal. `accepting` is held over each commit, so that another thread can keep documents out
+    for as long as the registry is between two states.
+    """
+
+    def __init__(
+        self,
+        inbox: Path,
+        journal: Journal,
+        parser: Parser,
+        accepting: threading.Lock,
+        dataset: bool,
+        tell: Callable[[Reject], None],
+    ) -> None:
+        self._inbox = inbox
+        self._journal = journal
+        self._parser = parser
+        self._accepting = accepting
+        self._dataset = dataset
+        self._tell = tell
+        self._known = dict(journal.sources())
+        self._looks: dict[str, Look] = {}
+        self.taken = Taken()
+        self.ignored: tuple[str, ...] = ()
+
+    def has_work(self) -> bool:
+        """Whether anything stands in the inbox that was not taken as it is."""
+        return bool(scan_inbox(self._inbox, self._whole(), {}, 0.0).looks)
+
+    def look(self, now: float, stop: threading.Event) -> frozenset[str]:
+        """Takes every file that is ready; gives the sources that are new or changed but not taken yet. Ends early,
+        between two commits, when `stop` is set.
+
+        Raises InputError when the inbox cannot be listed, StorageFault when the journal cannot be written.
+        """
+        scan = scan_inbox(self._inbox, self._whole(), self._looks, now)
+        self._looks = dict(scan.looks)
+        self.ignored = scan.ignored
+        with ThreadPoolExecutor(1, "triplecast-parsing") as parsing:
+            pending: tuple[Group, Future[list[Parsed]]] | None = None
+            for group in read_groups(self._inbox, scan.ready, self._known, self._dataset):
+                following = (group, parsing.submit(self._parser.parse, group.documents))
+                if pending is not None:
+                    self._commit(*pending)
+                pending = None if stop.is_set() else following
+                if pending is None:
+                    break
+            if pending is not None:
+                self._commit(*pending)
+        return frozenset(self._looks)
+
+    def _whole(self) -> dict[str, SourceState]:
+        return {source: state for source, state in self._known.items() if is_whole(state)}
+
+    def _commit(self, group: Group, parsing: Future[list[Parsed]]) -> None:
+        parsed = parsing.result()
+        rejects = [*group.rejects, *(reject for result in parsed for reject in result.rejects)]
+        drafts = [draft for result in parsed for draft in result.drafts]
+        failed = {
+            document.source for document, result in zip(group.documents, parsed, strict=True) if not result.drafts
+        }
+        sources = {
+            source: SourceState(*(state._replace(outcome="rejected") if source in failed else state))
+            for source, state in group.sources.items()
+        }
+        reach("inbox.taken")
+        with self._accepting:
+            acceptance = self._journal.commit_documents(drafts, rejects, sources)
+        new = sum(accepted.outcome == "accepted" for accepted in acceptance.accepted)
+        self.taken.accepted += new
+        self.taken.unchanged += len(drafts) - new
+        self.taken.rejects += len(rejects)
+        self._known.update(sources)
+        for source, state in sources.items():
+            if is_whole(state):
+                self._looks.pop(source, None)
+        for reject in rejects:
+            self._tell(reject)

@@ -1,0 +1,96 @@
+"""How far the next batch may go: what the driver tells the source's process, in one small file that is replaced whole.
+
+The journal says which publications there are; the horizon says which index answers for them. It is no state of
+record: a run writes it anew before its first batch.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from pathlib import Path
+from typing import NamedTuple
+
+from triplecast.database import storage_faults
+
+FILE = "horizon.json"
+
+SMALLEST, FIRST, LARGEST = 64, 512, 32_768
+"""Journal positions a batch may span: at least, before anything is known, at most."""
+
+BATCH_SECONDS = 1.5
+"""How long a batch of a backlog should take: far above Spark's 0.2 to 0.4 s a batch, and short enough to watch."""
+
+
+class Horizon(NamedTuple):
+    manifest: str
+    """The newest index, by the name of its manifest."""
+    covers: int
+    """It holds every registry record up to this position."""
+    batch: int
+    """Journal positions that the next batch may span."""
+
+
+def read_horizon(folder: Path) -> Horizon | None:
+    """The driver's last word; None before its first."""
+    try:
+        return Horizon(**json.loads((folder / FILE).read_bytes()))
+    except FileNotFoundError:
+        return None
+
+
+def next_end(start: int, head: int, change: int | None, batch: int) -> int:
+    """Where a batch after position `start` may end: all that is there, but at most `batch` positions, and never at or
+    past `change`, the first registry record that the index does not hold; `start` itself when nothing may be matched
+    yet.
+    """
+    end = min(head, start + batch)
+    if change is not None:
+        end = min(end, change - 1)
+    return max(end, start)
+
+
+def next_batch(batch: int, spanned: int, seconds: float) -> int:
+    """The span to try after a batch of `spanned` positions took `seconds`; a batch that was not full teaches little."""
+    if seconds > BATCH_SECONDS:
+        wanted = spanned * BATCH_SECONDS / seconds
+    elif spanned >= batch:
+        wanted = batch * min(2.0, BATCH_SECONDS / max(seconds, 0.001))
+    else:
+        return batch
+    return round(min(LARGEST, max(SMALLEST, wanted)))
+
+
+class HorizonFile:
+    """The driver's side: two threads move it, the registrar the index and the sink the span."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / FILE
+        self._lock = threading.Lock()
+        self._now: Horizon | None = None
+        self._path.unlink(missing_ok=True)
+
+    @property
+    def now(self) -> Horizon | None:
+        return self._now
+
+    def cover(self, manifest: str, covers: int) -> None:
+        """A new index, which must be on disk before this is called."""
+        with self._lock:
+            self._write(Horizon(manifest, covers, self._now.batch if self._now else FIRST))
+
+    def learn(self, spanned: int, seconds: float) -> None:
+        """What a batch took."""
+        with self._lock:
+            if self._now is not None:
+                batch = next_batch(self._now.batch, spanned, seconds)
+                if batch != self._now.batch:
+                    self._write(self._now._replace(batch=batch))
+
+    def _write(self, horizon: Horizon) -> None:
+        temporary = self._path.with_suffix(".tmp")
+        with storage_faults(self._path):
+            temporary.write_text(json.dumps(horizon._asdict()))
+            os.replace(temporary, self._path)
+        self._now = horizon

@@ -1,0 +1,122 @@
+"""The streaming query: ``readStream → mapInArrow → foreachBatch`` around the stages, started and watched."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from triplecast.errors import PipelineFailed
+from triplecast.pipeline.session import last_line, session
+from triplecast.pipeline.sink import Sink
+from triplecast.pipeline.stages import MatchSlices
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming import StreamingQuery
+
+CHECKPOINT = "checkpoint"
+"""Spark's notes on its batches. Made new by every start and removed at its end: the outbox says how far matching
+came.
+"""
+
+LOG = "spark.log"
+
+MATCHES = (
+    "after long, upto long, publications long, positions binary, versions binary, names binary, publication binary,"
+    " registration binary, offsets binary, bindings binary, undecided binary"
+)
+"""`stages.MATCHES` in Spark's words."""
+
+
+def start_query(spark: SparkSession, folder: Path, sink: Sink, slices: int) -> StreamingQuery:
+    """Begins to match what the journal in `folder` holds beyond the outbox's progress, and follows it."""
+    from triplecast.pipeline.source import NAME, JournalSource
+
+    def take(frame: DataFrame, batch: int) -> None:
+        sink.take(frame.toArrow)
+
+    checkpoint = folder / CHECKPOINT
+    shutil.rmtree(checkpoint, ignore_errors=True)
+    spark.dataSource.register(JournalSource)
+    source = spark.readStream.format(NAME).option("folder", str(folder)).option("slices", str(slices)).load()
+    matches = source.mapInArrow(MatchSlices(str(folder)), MATCHES)
+    writer = matches.writeStream.foreachBatch(take).option("checkpointLocation", checkpoint.as_uri())
+    return writer.trigger(processingTime="0 seconds").start()
+
+
+class SparkSide:
+    """Spark's part of a run: session, query and end, all in the one thread that calls `work`."""
+
+    def __init__(self, folder: Path, sink: Sink, cores: int) -> None:
+        self._folder = folder
+        self._sink = sink
+        self._cores = cores
+        self._stop = threading.Event()
+        self._ready = threading.Event()
+        self.running = False
+
+    def go(self) -> None:
+        """The horizon is set: batches may begin."""
+        self._ready.set()
+
+    def end(self) -> None:
+        """Makes `work` return: a batch that is being matched is abandoned, one that is being committed is finished."""
+        self._stop.set()
+        self._ready.set()
+
+    def work(self) -> None:
+        """Starts the JVM, matches from `go` to `end`, ends the JVM. Raises what failed in the words of whoever knows
+        best.
+        """
+        try:
+            with session(self._cores, self._folder / LOG) as spark:
+                self._ready.wait()
+                if not self._stop.is_set():
+                    self._follow(spark)
+        finally:
+            shutil.rmtree(self._folder / CHECKPOINT, ignore_errors=True)
+
+    def _follow(self, spark: SparkSession) -> None:
+        from py4j.protocol import Py4JError
+        from pyspark.errors import PySparkException
+
+        try:
+            query = start_query(spark, self._folder, self._sink, 2 * self._cores)
+            self.running = True
+            try:
+                self._watch(query)
+            finally:
+                self.running = False
+                self._stop_query(query)
+        except (Py4JError, PySparkException, OSError) as error:
+            if self._sink.failure is not None:
+                raise self._sink.failure from error
+            raise PipelineFailed(f"Spark failed: {last_words(error)}", self._mend()) from None
+
+    def _watch(self, query: StreamingQuery) -> None:
+        while not self._stop.wait(0.1):
+            if not query.isActive:
+                query.awaitTermination()  # raises what ended it
+                raise PipelineFailed("the streaming query ended by itself", self._mend())
+
+    def _stop_query(self, query: StreamingQuery) -> None:
+        from py4j.protocol import Py4JError
+
+        with self._sink.committing, contextlib.suppress(Py4JError, OSError):
+            query.stop()  # the JVM may be gone, and the query with it
+
+    def _mend(self) -> str:
+        log = self._folder / LOG
+        return f"see {log} (its last line: {last_line(log)}); start again: nothing is lost and nothing is told twice"
+
+
+def last_words(error: Exception) -> str:
+    """What an error of Spark says in the end: the exception of a worker stands last, below Spark's own."""
+    from py4j.protocol import Py4JNetworkError
+
+    if isinstance(error, Py4JNetworkError | OSError):
+        return "its JVM ended unexpectedly"
+    return next((line.strip() for line in reversed(str(error).splitlines()) if line.strip()), "it did not say why")

@@ -1,0 +1,193 @@
+"""The registrar: what stands in the subscription files is what is registered, in the journal and then in the index."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from triplecast.compile.admission import admit
+from triplecast.errors import InputError, QueryRefused, QuerySyntaxError, StorageFault
+from triplecast.index import IndexFolder, Snapshot
+from triplecast.ingest.subscription_files import (
+    LoadedSubscriptions,
+    SubscriptionFault,
+    SubscriptionFile,
+    find_subscription_files,
+    join_contents,
+    read_subscription_file,
+)
+from triplecast.journal import Journal
+from triplecast.model.subscription import Subscription
+from triplecast.pipeline.horizon import HorizonFile
+
+QUIET = 0.3
+"""Seconds that subscription files must stand still before they are read: a change is to take effect within two."""
+
+
+class _Read(NamedTuple):
+    file: SubscriptionFile
+    content: LoadedSubscriptions
+
+
+class Registrar:
+    """The subscription files of a run. The only writer of registry records and of the index, in one thread."""
+
+    def __init__(
+        self,
+        paths: Sequence[Path],
+        journal: Journal,
+        index: IndexFolder,
+        horizon: HorizonFile,
+        accepting: threading.Lock,
+        progress: Callable[[], int],
+        tell: Callable[[SubscriptionFault], None],
+    ) -> None:
+        self._paths = paths
+        self._journal = journal
+        self._index = index
+        self._horizon = horizon
+        self._accepting = accepting
+        self._progress = progress
+        self._tell = tell
+        self._live = {found.subscription.name: found for found in journal.registrations()}
+        self._read: dict[Path, _Read] = {}
+        self._seen: list[SubscriptionFile] = []
+        self._since = 0.0
+        self._refused: dict[str, tuple[Subscription, SubscriptionFault]] = {}
+        self._missing: SubscriptionFault | None = None
+        self.faults: tuple[SubscriptionFault, ...] = ()
+
+    @property
+    def live(self) -> int:
+        """How many subscriptions are registered."""
+        return len(self._live)
+
+    def start(self, now: float) -> None:
+        """Brings journal, index and horizon in line with the files as they stand. Raises InputError where there are
+        none.
+        """
+        self._seen, self._since = find_subscription_files(self._paths), now
+        self._cover(open_index(self._index, self._journal, self._progress()))
+        self._register(self._seen)
+
+    def look(self, now: float) -> bool:
+        """Takes up what changed in the files, once they stand still; whether anything was read.
+
+        A path that went missing leaves its subscriptions as they are, and is told of once.
+        """
+        try:
+            files = find_subscription_files(self._paths)
+        except InputError as error:
+            self._tell_missing(error)
+            return False
+        self._missing = None
+        if files != self._seen:
+            self._seen, self._since = files, now
+        if now - self._since < QUIET or files == [read.file for read in self._read.values()]:
+            return False
+        return self._register(files)
+
+    def _register(self, files: list[SubscriptionFile]) -> bool:
+        """False when a file changed while it was read: the next look finds it again."""
+        read = {}
+        for file in files:
+            before = self._read.get(file.path)
+            content = before.content if before is not None and before.file == file else read_subscription_file(file)
+            read[file.path] = _Read(file, content)
+        if find_subscription_files(self._paths) != files:
+            return False
+        self._read = read
+        loaded = join_contents([entry.content for entry in read.values()])
+        refused = self._admit(loaded)
+        self._change({found.name: found for found in loaded.subscriptions if found.name not in refused})
+        self._refused = refused
+        self._tell_faults((*loaded.faults, *(fault for _, fault in refused.values())))
+        return True
+
+    def _admit(self, loaded: LoadedSubscriptions) -> dict[str, tuple[Subscription, SubscriptionFault]]:
+        """Those that cannot be registered, each with its fault; what is live or was refused already is not asked
+        again.
+        """
+        refused = {}
+        for subscription, place in zip(loaded.subscriptions, loaded.places, strict=True):
+            live, before = self._live.get(subscription.name), self._refused.get(subscription.name)
+            if live is not None and live.subscription == subscription:
+                continue
+            if before is not None and before[0] == subscription:
+                refused[subscription.name] = before
+                continue
+            try:
+                admit(subscription)
+            except QuerySyntaxError as error:
+                refused[subscription.name] = (subscription, fault_of_syntax(error, place))
+            except QueryRefused as error:
+                reason = f"{error.construct} is refused: {error.reason}"
+                refused[subscription.name] = (subscription, SubscriptionFault(place, reason, error.mend))
+            except InputError as error:
+                refused[subscription.name] = (subscription, SubscriptionFault(place, error.what, error.mend))
+        return refused
+
+    def _change(self, wanted: dict[str, Subscription]) -> None:
+        """Cancels what is no longer wanted as it is and registers what is new; an edited text is both, and no document
+        gets a position between the two."""
+        leaving = [found for name, found in self._live.items() if wanted.get(name) != found.subscription]
+        staying = self._live.keys() - {found.subscription.name for found in leaving}
+        coming = [subscription for name, subscription in wanted.items() if name not in staying]
+        if not leaving and not coming:
+            return
+        with self._accepting:
+            positions = self._journal.cancel([found.id for found in leaving]) if leaving else []
+            added = self._journal.subscribe(coming) if coming else []
+            covers = self._journal.head()
+        for found in leaving:
+            del self._live[found.subscription.name]
+        self._live.update((found.subscription.name, found) for found in added)
+        removed = [(int(found.id), position) for found, position in zip(leaving, positions, strict=True)]
+        self._cover(self._index.apply(added, removed, covers))
+
+    def _cover(self, snapshot: Snapshot) -> None:
+        self._horizon.cover(snapshot.name, snapshot.covers)
+
+    def _tell_faults(self, faults: tuple[SubscriptionFault, ...]) -> None:
+        told = set(self.faults)
+        self.faults = faults
+        for fault in faults:
+            if fault not in told:
+                self._tell(fault)
+
+    def _tell_missing(self, error: InputError) -> None:
+        fault = SubscriptionFault("subscriptions", f"{error.what}; what is registered stays", error.mend)
+        if fault != self._missing:
+            self._missing = fault
+            self._tell(fault)
+
+
+def open_index(index: IndexFolder, journal: Journal, needed_from: int) -> Snapshot:
+    """The index brought up to the journal's head. The index is a cache: one that is missing, damaged or ahead of the
+    journal is made again from the journal's records, with all that a publication after `needed_from` may be asked of.
+    """
+    head = journal.head()
+    try:
+        snapshot = index.open()
+    except StorageFault:
+        snapshot = None
+    if snapshot is not None and snapshot.covers <= head:
+        changes = journal.registry_changes(snapshot.covers, head)
+        if not changes.added and not changes.removed:
+            return snapshot
+        return index.apply(changes.added, changes.removed, head)
+    changes = journal.registry_changes(0, head)
+    needed = [found for found in changes.added if found.removed is None or found.removed > needed_from]
+    removed = [(int(id), position) for id, position in changes.removed if position > needed_from]
+    index.clear()
+    return index.apply(needed, removed, head)
+
+
+def fault_of_syntax(error: QuerySyntaxError, place: str) -> SubscriptionFault:
+    """The fault of a query that is not in its language, with the line and a caret under the place."""
+    caret = " " * (error.column - 1) + "^"
+    wanted = f"expected {', '.join(error.expected)}" if error.expected else "correct the query"
+    shown = f"{error.message} in line {error.line}, column {error.column}\n  {error.source_line}\n  {caret}\n"
+    return SubscriptionFault(place, shown.rstrip("\n"), wanted)

@@ -1,0 +1,99 @@
+"""The sink: what the workers matched goes into the outbox, rows and progress in one transaction."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from triplecast.delivery import Outbox, OutboxBatch
+from triplecast.errors import StorageFault, TriplecastError
+from triplecast.faults import reach
+from triplecast.model.subscription import Registration
+from triplecast.pipeline.stages import from_arrow
+
+
+@dataclass(slots=True)
+class Matched:
+    """Counts since the run began, and when its first batch began and its last ended (seconds of a monotonic clock)."""
+
+    publications: int = 0
+    matches: int = 0
+    undecided: int = 0
+    batches: int = 0
+    first: float | None = None
+    last: float = 0.0
+
+
+class Sink:
+    """Commits batches to one outbox. `committing` is held during a commit: who holds it may end Spark safely."""
+
+    def __init__(
+        self,
+        outbox: Outbox,
+        registrations: Callable[[Sequence[int]], Iterable[Registration]],
+        learn: Callable[[int, float], None],
+    ) -> None:
+        self._outbox = outbox
+        self._registrations = registrations
+        self._learn = learn
+        self._began = time.monotonic()
+        self.committing = threading.Lock()
+        self.failure: TriplecastError | None = None
+        self.matched = Matched()
+
+    def take(self, collect: Callable[[], pa.Table]) -> None:
+        """One micro-batch: `collect` runs it and gives `MATCHES` rows. What fails is kept in
+        `failure` and raised, since Spark tells it only as text."""
+        try:
+            began = time.monotonic()
+            table = collect()
+            reach("pipeline.batch-returned")
+            with self.committing:
+                self._commit(table)
+            ended = time.monotonic()
+            if self.matched.first is None:
+                self.matched.first = began
+            self.matched.last = ended
+            self.matched.batches += 1
+        except TriplecastError as error:
+            self.failure = error
+            raise
+
+    def _commit(self, table: pa.Table) -> None:
+        if table.num_rows == 0:
+            return
+        rows = table.to_pylist()
+        after, upto = check_cover(rows, self._outbox.progress)
+        batch = OutboxBatch.joined([from_arrow(row) for row in rows])
+        committed = self._outbox.commit(batch, upto, self._registrations)
+        if committed.differing:
+            raise StorageFault(
+                "outbox",
+                f"a replay gave other bindings than were committed for positions {committed.differing[:5]}",
+                "report it to the authors of Triplecast; the rows committed first stay",
+            )
+        now = time.monotonic()
+        self._learn(upto - after, now - self._began)
+        self._began = now
+        self.matched.publications += sum(row["publications"] for row in rows)
+        self.matched.matches += len(batch.publication) - committed.dropped
+        self.matched.undecided += len(batch.undecided)
+
+
+def check_cover(rows: Iterable[dict[str, int]], progress: int) -> tuple[int, int]:
+    """The range that a batch's slices cover together. Raises ValueError where they leave out a position after
+    `progress`.
+    """
+    ranges = sorted({(row["after"], row["upto"]) for row in rows})
+    after = upto = ranges[0][0]
+    for start, end in ranges:
+        if start > upto:
+            raise ValueError(f"no slice of the batch covers positions {upto + 1} to {start}")
+        upto = max(upto, end)
+    if after > progress:
+        raise ValueError(f"the batch begins after position {after}, but the outbox has come only to {progress}")
+    return after, upto

@@ -1,0 +1,87 @@
+"""The journal as a source of Structured Streaming: a Python data source whose rows are slices of positions, not
+documents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.types import StructType
+
+from triplecast.delivery import Outbox
+from triplecast.faults import reach
+from triplecast.pipeline.followed import followed_journal
+from triplecast.pipeline.horizon import next_end, read_horizon
+
+NAME = "triplecast-journal"
+SCHEMA = "after long, upto long, manifest string"
+
+SMALLEST_SLICE = 32
+"""Journal positions; a task costs more than matching fewer publications does."""
+
+
+class JournalSource(DataSource):
+    """Options: ``folder`` (the run's output folder) and ``slices`` (how many tasks a batch is cut into, at most)."""
+
+    @classmethod
+    def name(cls) -> str:
+        return NAME
+
+    def schema(self) -> str:
+        return SCHEMA
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:
+        return JournalStream(self.options)
+
+
+class Slice(InputPartition):  # type: ignore[misc]
+    """Publications at positions in (after, upto], and the manifest of the index that answers for them."""
+
+    def __init__(self, after: int, upto: int, manifest: str) -> None:
+        super().__init__((after, upto, manifest))
+
+
+class JournalStream(DataSourceStreamReader):  # type: ignore[misc]
+    """An offset is ``{"position", "manifest"}``: matched up to there, with that index.
+
+    The first batch of every start begins where the outbox has come to, whatever a checkpoint says. Spark pickles the
+    reader into its tasks, so it holds nothing that is open.
+    """
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        self._folder = Path(options["folder"])
+        self._slices = int(options["slices"])
+
+    def initialOffset(self) -> dict[str, Any]:
+        with Outbox.read_only(self._folder) as outbox:
+            return {"position": outbox.progress, "manifest": ""}
+
+    def latestOffset(self, start: dict[str, Any] | None = None, limit: object = None) -> dict[str, Any]:
+        """As far as journal, index and batch size allow (`next_end`). Spark before 4.2 gives no `start`."""
+        begin = start or self.initialOffset()
+        horizon = read_horizon(self._folder)
+        if horizon is None:
+            return begin
+        journal = followed_journal(self._folder)
+        head = journal.head()
+        change = journal.next_registry_change(horizon.covers)
+        end = next_end(begin["position"], head, change, horizon.batch)
+        if end == begin["position"]:
+            return begin
+        reach("source.planned")
+        return {"position": end, "manifest": horizon.manifest}
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
+        return [Slice(*bounds, end["manifest"]) for bounds in cut(start["position"], end["position"], self._slices)]
+
+    def read(self, partition: InputPartition) -> Iterator[tuple[int, int, str]]:
+        yield partition.value
+
+
+def cut(after: int, upto: int, most: int) -> list[tuple[int, int]]:
+    """(`after`, `upto`] in at most `most` ranges of nearly equal length, none shorter than `SMALLEST_SLICE` but one."""
+    count = min(most, max(1, (upto - after) // SMALLEST_SLICE)) if upto > after else 0
+    return [(after + (upto - after) * i // count, after + (upto - after) * (i + 1) // count) for i in range(count)]
