@@ -120,7 +120,7 @@ def describe(item: FeedItem, graph: str, feed: Feed) -> Iterator[Triple]:
 
 
 def common_vocabulary(
-    subject: NamedNode,
+    subject: NamedNode | BlankNode,
     *,
     titles: tuple[str, ...],
     links: tuple[str, ...],
@@ -147,7 +147,7 @@ def common_vocabulary(
         yield Triple(subject, DATE, dated(text, typed))
 
 
-def part_of(subject: NamedNode, feed: Feed) -> Iterator[Triple]:
+def part_of(subject: NamedNode | BlankNode, feed: Feed) -> Iterator[Triple]:
     whole = NamedNode(feed.iri)
     yield Triple(subject, PART_OF, whole)
     yield Triple(whole, RDF_TYPE, CHANNEL)

@@ -2,7 +2,8 @@
 
 It gets bytes in memory only (given text, it would open files and addresses) and with sanitising and the rewriting of
 relative addresses inside markup switched off, so that titles and contents stay as published. Links are resolved against
-xml:base and the feed's IRI. It mends one thing unasked: UTF-8 that was encoded twice.
+xml:base by it and against the feed's IRI here, so that ids and absolute links stay as written. It mends one thing
+unasked: UTF-8 that was encoded twice.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import re
 from collections.abc import Iterable
 from io import BytesIO
 from typing import Any
+from urllib.parse import urljoin
 
 import feedparser
 
@@ -18,6 +20,8 @@ from triplecast.ingest.dates import date_time
 from triplecast.ingest.feed_item import Category, Feed, FeedItem, Link, Person
 
 _DATES = (("issued", "published"), ("modified", "updated"), ("created", "created"))
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_HIERARCHICAL = re.compile(r"(?:https?|ftp|file)://")
 _NAMED_ADDRESS = re.compile(r"\s*<?([^\s<>()]+@[^\s<>()]+)>?\s*\((.*)\)\s*\Z", re.DOTALL)
 _ADDRESSED_NAME = re.compile(r"\s*(.*?)\s*[<(]([^\s<>()]+@[^\s<>()]+)[>)]\s*\Z", re.DOTALL)
 _ADDRESS = re.compile(r"\s*([^\s<>()]+@[^\s<>()]+)\s*\Z")
@@ -27,26 +31,26 @@ def read_feed(data: bytes, base: str) -> tuple[Feed, list[FeedItem], bool]:
     """The feed, its items in document order, whether it was one at all. `data` is UTF-8 that passed the XML gate."""
     found: Any = feedparser.parse(
         BytesIO(data),
-        response_headers={"content-type": "application/xml; charset=utf-8", "content-location": base},
+        response_headers={"content-type": "application/xml; charset=utf-8"},
         resolve_relative_uris=False,
         sanitize_html=False,
     )
     channel = found["feed"]
-    feed = Feed(base, _text(channel, "title"), _link_of(channel))
+    feed = Feed(base, _text(channel, "title"), _link_of(channel, base))
     is_atom = str(found.get("version", "")).startswith("atom")
     inherited = _people(channel.get("authors", ())) if is_atom else ()
-    items = [_item(entry, inherited, _text(channel, "language")) for entry in found["entries"]]
+    items = [_item(entry, inherited, _text(channel, "language"), base) for entry in found["entries"]]
     return feed, items, bool(found.get("version") or items)
 
 
-def _item(entry: Any, feed_authors: tuple[Person, ...], feed_language: str) -> FeedItem:
+def _item(entry: Any, feed_authors: tuple[Person, ...], feed_language: str, base: str) -> FeedItem:
     contents = entry.get("content", ())
     detail = entry.get("title_detail") or entry.get("summary_detail") or (contents[0] if contents else {})
     source = entry.get("source") or {}
     return FeedItem(
         id=_text(entry, "id"),
         title=_text(entry, "title"),
-        link=_link_of(entry),
+        link=_link_of(entry, base),
         description=_text(entry, "summary") if "summary_detail" in entry else "",
         content=_unique(_text(content, "value") for content in contents),
         language=_text(detail, "language") or feed_language,
@@ -59,8 +63,10 @@ def _item(entry: Any, feed_authors: tuple[Person, ...], feed_language: str) -> F
                 Category(_text(tag, "term"), _text(tag, "scheme"), _text(tag, "label")) for tag in entry.get("tags", ())
             )
         ),
-        links=_other_links(entry),
-        source=Feed(_text(source, "href") or _link_of(source), _text(source, "title")) if source else None,
+        links=_other_links(entry, base),
+        source=Feed(_absolute(_text(source, "href"), base) or _link_of(source, base), _text(source, "title"))
+        if source
+        else None,
         dates=tuple(
             (name, _text(entry, key), date_time(_text(entry, key), _stored(entry, f"{key}_parsed")))
             for name, key in _DATES
@@ -83,24 +89,34 @@ def _unique(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(text for text in texts if text))
 
 
-def _link_of(holder: Any) -> str:
+def _link_of(holder: Any, base: str) -> str:
     """The page: the link that feedparser chose, else the first alternate one of any type."""
     chosen = _text(holder, "link")
     if chosen:
-        return chosen
+        return _absolute(chosen, base)
     links = (_text(link, "href") for link in holder.get("links", ()) if link.get("rel") == "alternate")
-    return next((link for link in links if link), "")
+    return _absolute(next((link for link in links if link), ""), base)
 
 
-def _other_links(entry: Any) -> tuple[Link, ...]:
-    page = _link_of(entry)
+def _absolute(link: str, base: str) -> str:
+    """A relative link against the feed's IRI, when that has a path to be relative to."""
+    if not link or _SCHEME.match(link) or not _HIERARCHICAL.match(base):
+        return link
+    try:
+        return urljoin(base, link)
+    except ValueError:
+        return link
+
+
+def _other_links(entry: Any, base: str) -> tuple[Link, ...]:
+    page = _link_of(entry, base)
     links = [
-        Link(_text(link, "rel"), _text(link, "href"), _text(link, "type"), _text(link, "length"))
+        Link(_text(link, "rel"), target, _text(link, "type"), _text(link, "length"))
         for link in entry.get("links", ())
-        if not (link.get("rel") == "alternate" and link.get("href") == page)
+        if (target := _absolute(_text(link, "href"), base)) != page or link.get("rel") != "alternate"
     ]
     if comments := _text(entry, "comments"):
-        links.append(Link("replies", comments))
+        links.append(Link("replies", _absolute(comments, base)))
     return tuple(dict.fromkeys(links))
 
 

@@ -33,9 +33,8 @@ Described = dict[NamedNode | BlankNode, list[Triple]]
 
 
 def describes_feed(triples: Sequence[Triple]) -> bool:
-    """Whether RDF/XML is an RSS 1.0 feed: it has a channel and items."""
-    types = {triple.object for triple in triples if triple.predicate == RDF_TYPE}
-    return CHANNEL in types and ITEM in types
+    """Whether RDF/XML is an RSS 1.0 feed: it has a channel, if without items."""
+    return any(triple.object == CHANNEL for triple in triples if triple.predicate == RDF_TYPE)
 
 
 def item_triples(triples: Sequence[Triple], base: str) -> Iterator[tuple[NamedNode | BlankNode, list[Triple]]]:
@@ -53,8 +52,7 @@ def item_triples(triples: Sequence[Triple], base: str) -> Iterator[tuple[NamedNo
     for subject in dict.fromkeys(t.subject for t in triples if t.predicate == RDF_TYPE and t.object == ITEM):
         if isinstance(subject, NamedNode | BlankNode):
             own = _closure(subject, described, stops)
-            if isinstance(subject, NamedNode):
-                own += [*_common(subject, described[subject]), *part_of(subject, feed)]
+            own += [*_common(subject, described[subject]), *part_of(subject, feed)]
             yield subject, own
 
 
@@ -72,12 +70,12 @@ def _closure(item: NamedNode | BlankNode, described: Described, stops: Container
     return found
 
 
-def _common(subject: NamedNode, own: list[Triple]) -> Iterator[Triple]:
+def _common(subject: NamedNode | BlankNode, own: list[Triple]) -> Iterator[Triple]:
     dates = [text for name in _DATES for text in _texts(own, name)][:1]
     return common_vocabulary(
         subject,
         titles=_texts(own, TITLE) or _texts(own, NamedNode(DC + "title")),
-        links=_texts(own, LINK) or (subject.value,),
+        links=_texts(own, LINK) or ((subject.value,) if isinstance(subject, NamedNode) else ()),
         descriptions=_texts(own, DESCRIPTION) or _texts(own, NamedNode(DC + "description")),
         contents=_texts(own, CONTENT_ENCODED),
         creators=_texts(own, CREATOR),

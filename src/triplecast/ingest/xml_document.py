@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from pyoxigraph import NamedNode, Triple
 
@@ -18,6 +20,8 @@ from triplecast.ingest.rss1 import describes_feed, item_triples
 from triplecast.ingest.xml_gate import RDF_NAMESPACE, XmlDocument, pass_xml
 from triplecast.model.publication import Draft, Reject
 
+_RSS_090 = re.compile(rb"""=["']http://(?:my|channel)\.netscape\.com/rdf/simple/0\.9/["']""")
+"""RSS 0.90 is RDF whose items have no IRI: read as a feed."""
 _FEED_ROOTS = frozenset(("rss", "feed", "channel", "RDF"))
 
 
@@ -25,19 +29,29 @@ def parse_xml(document: Document, media_type: str, charset: str | None, base: st
     """Raises DocumentRejected."""
     xml = pass_xml(document.data, charset, limits)
     is_rdf = media_type == media_types.RDF_XML or (xml.root == "RDF" and xml.namespace == RDF_NAMESPACE)
+    is_rdf = is_rdf and not (xml.root == "RDF" and _RSS_090.search(xml.data))
     if is_rdf and not xml.fault:
-        if RSS.encode() not in xml.data or document.dataset:
-            return Parsed(parse_rdf(xml.data, media_types.RDF_XML, base, document.dataset, limits))
-        triples = parse_triples(xml.data, media_types.RDF_XML, base, limits)
-        if describes_feed(triples):
-            return _publish_items(document.source, _rss1_drafts(triples, xml.data, base, limits), limits)
-        lines = write_lines(triples, len(xml.data) + len(base), limits, dataset=False)
-        return Parsed((make_draft(base, lines, xml.data, limits),))
+        try:
+            return _parse_rdf_xml(document, xml, base, limits)
+        except DocumentRejected as error:
+            if error.stage != "parse" or RSS.encode() not in xml.data:
+                raise
+            xml = replace(xml, fault=error)  # XML, but no RDF: the feed parser may still find items
     if media_type == media_types.RDF_XML and xml.fault and RSS.encode() not in xml.data:
         raise xml.fault
     if media_type == media_types.XML and xml.root not in _FEED_ROOTS:
         raise xml.fault or _no_feed(xml)
     return _parse_feed(document, xml, base, limits)
+
+
+def _parse_rdf_xml(document: Document, xml: XmlDocument, base: str, limits: GateLimits) -> Parsed:
+    if RSS.encode() not in xml.data or document.dataset:
+        return Parsed(parse_rdf(xml.data, media_types.RDF_XML, base, document.dataset, limits))
+    triples = parse_triples(xml.data, media_types.RDF_XML, base, limits)
+    if describes_feed(triples):
+        return _publish_items(document.source, _rss1_drafts(triples, xml.data, base, limits), limits)
+    lines = write_lines(triples, len(xml.data) + len(base), limits, dataset=False)
+    return Parsed((make_draft(base, lines, xml.data, limits),))
 
 
 def _parse_feed(document: Document, xml: XmlDocument, base: str, limits: GateLimits) -> Parsed:
