@@ -2,6 +2,7 @@
 
 from triplecast.journal.journal import Acceptance, Accepted, Clock, Journal, system_clock
 from triplecast.journal.reader import JournalReader, RegistryChanges, Rejected, SourceState
+from triplecast.journal.record import time_text
 
 __all__ = [
     "Acceptance",
@@ -13,4 +14,5 @@ __all__ = [
     "Rejected",
     "SourceState",
     "system_clock",
+    "time_text",
 ]

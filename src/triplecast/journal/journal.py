@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -76,16 +77,23 @@ class Journal(JournalReader):
     `Database.write` for other faults.
     """
 
-    def __init__(self, database: Database, clock: Clock, lock: WriterLock | None) -> None:
+    def __init__(
+        self, database: Database, clock: Clock, randomness: Callable[[int], bytes], lock: WriterLock | None
+    ) -> None:
         super().__init__(database)
         self._clock = clock
         self._writer_lock = lock
         with database.write():
             database.run("UPDATE writer SET epoch = epoch + 1")
-            ((self._epoch,),) = database.ask("SELECT epoch FROM writer")
+            database.run("UPDATE writer SET secret = ? WHERE secret = x''", [(randomness(32),)])
+            ((self._epoch, secret),) = database.ask("SELECT epoch, secret FROM writer")
+        self.secret: bytes = secret
+        """32 random bytes, the same for the life of the journal: tickets of subscriptions are made with them."""
 
     @classmethod
-    def open(cls, folder: Path | str, clock: Clock = system_clock) -> Journal:
+    def open(
+        cls, folder: Path | str, clock: Clock = system_clock, randomness: Callable[[int], bytes] = os.urandom
+    ) -> Journal:
         """The journal in `folder`, both made where there is none.
 
         Raises `FolderLocked` while another writer has it, `StorageFault` where it cannot be read or made.
@@ -100,16 +108,16 @@ class Journal(JournalReader):
             lock.close()
             raise
         try:
-            return cls(database, clock, lock)
+            return cls(database, clock, randomness, lock)
         except BaseException:
             database.close()
             lock.close()
             raise
 
     @classmethod
-    def in_memory(cls, clock: Clock = system_clock) -> Journal:
+    def in_memory(cls, clock: Clock = system_clock, randomness: Callable[[int], bytes] = os.urandom) -> Journal:
         """A journal that ends with the process."""
-        return cls(Database.writer(None, JOURNAL), clock, None)
+        return cls(Database.writer(None, JOURNAL), clock, randomness, None)
 
     @staticmethod
     def read_only(folder: Path | str) -> JournalReader:

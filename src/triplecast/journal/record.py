@@ -47,8 +47,9 @@ CREATE TABLE cancelled(registration INTEGER PRIMARY KEY, position INTEGER NOT NU
 CREATE TABLE source(
     path TEXT PRIMARY KEY, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, digest BLOB NOT NULL,
     outcome TEXT NOT NULL, crc INTEGER NOT NULL) WITHOUT ROWID;
-CREATE TABLE writer(one INTEGER PRIMARY KEY CHECK (one = 1), epoch INTEGER NOT NULL, written_at INTEGER NOT NULL);
-INSERT INTO writer VALUES (1, 0, 0)""",
+CREATE TABLE writer(
+    one INTEGER PRIMARY KEY CHECK (one = 1), epoch INTEGER NOT NULL, written_at INTEGER NOT NULL, secret BLOB NOT NULL);
+INSERT INTO writer VALUES (1, 0, 0, x'')""",
 )
 """``document`` (latest version of each graph; no digest once removed), ``live`` and ``cancelled`` repeat what the
 records say, in the same transaction, so that the writer need not read back; ``source`` is the inbox watcher's own."""

@@ -1,0 +1,153 @@
+"""What the engine gives back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+
+from triplecast.ingest import Parsed
+from triplecast.journal import Acceptance, Accepted
+from triplecast.model.algebra import Term
+from triplecast.model.match import MatchedBatch, notification_id
+from triplecast.model.publication import Publication, Reject
+from triplecast.model.terms import from_ntriples
+
+
+@dataclass(frozen=True, slots=True)
+class Subscribed:
+    """A subscription that is live from the next publication on."""
+
+    id: str
+    """The subscriber's name for it."""
+    registration: int
+    """Its number for ever: the journal position that added it."""
+    ticket: str
+    """The secret that cancels it."""
+    cost: str
+    """``narrow``, ``predicate`` or ``broad`` (`compile.admission.Admission`)."""
+    warnings: tuple[str, ...]
+    expires: str | None = None
+    """Always None: it lives until it is cancelled."""
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A subscription that matches a publication."""
+
+    subscription: str
+    """The subscriber's name for it."""
+    registration: int
+    publication: str
+    """The graph IRI."""
+    version: int
+    change: str
+    notification: str
+    """The notification's id, the same for ever."""
+    json: str = field(repr=False)
+    """The solutions as written in the outbox."""
+
+    @property
+    def bindings(self) -> list[dict[str, Term]]:
+        """The solutions in canonical order; an unbound variable is absent. Decoded at each call."""
+        solutions = json.loads(self.json)
+        return [{name: from_ntriples(term) for name, term in solution.items()} for solution in solutions]
+
+
+@dataclass(frozen=True, slots=True)
+class UndecidedMatch:
+    """A pair that could not be decided, and why."""
+
+    subscription: str
+    registration: int
+    publication: str
+    version: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What became of one document: durable and matched when it is given."""
+
+    publications: tuple[Accepted, ...]
+    """A feed or a dataset gives several; an unchanged one is here too, and was not matched again."""
+    matches: tuple[Match, ...]
+    """By publication in order of acceptance, then by registration."""
+    rejects: tuple[Reject, ...]
+    undecided: tuple[UndecidedMatch, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What a subscription would have matched."""
+
+    publications: int
+    """How many were looked at, the newest ones."""
+    matches: tuple[Match, ...]
+    """Its registration is 0 and its notification ids are nobody's."""
+    undecided: tuple[UndecidedMatch, ...]
+    cost: str
+    warnings: tuple[str, ...]
+    seconds: float
+    """Between the acceptance of the first and the last publication looked at."""
+
+    @property
+    def share(self) -> float:
+        """Matches per publication; 0 when there was none to look at."""
+        return len(self.matches) / self.publications if self.publications else 0.0
+
+    @property
+    def per_day(self) -> float | None:
+        """Matches to expect a day, if publications keep coming as they did; None when their times do not tell."""
+        return len(self.matches) * 86_400 / self.seconds if self.seconds > 0 else None
+
+
+def matches_of(
+    publications: Sequence[Publication], matched: MatchedBatch, names: dict[int, str]
+) -> Iterator[tuple[int, Match]]:
+    for row, (index, registration) in enumerate(
+        zip(matched.publication.tolist(), matched.registration.tolist(), strict=True)
+    ):
+        of = publications[index]
+        id = notification_id(of.graph, of.version, registration)
+        bindings = matched.bindings_of(row).decode()
+        yield of.position, Match(names[registration], registration, of.graph, of.version, "added", id, bindings)
+
+
+def undecided_of(
+    publications: Sequence[Publication], matched: MatchedBatch, names: dict[int, str]
+) -> Iterator[tuple[int, UndecidedMatch]]:
+    for pair in matched.undecided:
+        of = publications[pair.publication]
+        name = names[pair.registration]
+        yield of.position, UndecidedMatch(name, pair.registration, of.graph, of.version, pair.reason)
+
+
+def share_out(
+    parsed: Sequence[Parsed],
+    acceptance: Acceptance,
+    matches: Sequence[tuple[int, Match]],
+    undecided: Sequence[tuple[int, UndecidedMatch]],
+) -> list[Receipt]:
+    """Shares out what a group gave among its documents; what was unchanged belongs to who brought it first."""
+    matches_at: dict[int, list[Match]] = {}
+    for position, match in matches:
+        matches_at.setdefault(position, []).append(match)
+    undecided_at: dict[int, list[UndecidedMatch]] = {}
+    for position, pair in undecided:
+        undecided_at.setdefault(position, []).append(pair)
+    accepted = iter(acceptance.accepted)
+    receipts = []
+    for result in parsed:
+        publications = tuple(islice(accepted, len(result.drafts)))
+        new = [publication.position for publication in publications if publication.outcome == "accepted"]
+        receipts.append(
+            Receipt(
+                publications,
+                tuple(match for position in new for match in matches_at.get(position, ())),
+                result.rejects,
+                tuple(pair for position in new for pair in undecided_at.get(position, ())),
+            )
+        )
+    return receipts

@@ -1,0 +1,34 @@
+"""The index as the journal's registry has it: a cache that is brought up to date, or made again."""
+
+from __future__ import annotations
+
+from triplecast.errors import StorageFault
+from triplecast.index import IndexFolder, Snapshot
+from triplecast.journal import JournalReader
+
+
+def open_index(index: IndexFolder, journal: JournalReader, matched: int) -> Snapshot:
+    """The index brought up to the journal's head.
+
+    One that is missing, damaged, of another format or ahead of the journal is made again from the journal's records,
+    with all that a publication after position `matched` may be asked of.
+    """
+    head = journal.head()
+    try:
+        snapshot = index.open()
+    except StorageFault:
+        return _rebuild(index, journal, matched, head)
+    if snapshot.covers > head:
+        return _rebuild(index, journal, matched, head)
+    changes = journal.registry_changes(snapshot.covers, head)
+    if not changes.added and not changes.removed:
+        return snapshot
+    return index.apply(changes.added, changes.removed, head)
+
+
+def _rebuild(index: IndexFolder, journal: JournalReader, matched: int, head: int) -> Snapshot:
+    changes = journal.registry_changes(0, head)
+    needed = [found for found in changes.added if found.removed is None or found.removed > matched]
+    removed = [(id, position) for id, position in changes.removed if position > matched]
+    index.clear()
+    return index.apply(needed, removed, head)
