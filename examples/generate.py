@@ -177,7 +177,12 @@ THEMES = {
     "economy": ("Market stalls", "Building permits", "Business register", "Harbour dues"),
     "health": ("Clinic waiting times", "Pollen counts", "Drinking water tests", "Defibrillators"),
 }
-FORMATS = (("CSV", "text/csv"), ("GeoJSON", "application/geo+json"), ("Turtle", "text/turtle"), ("PDF", "application/pdf"))
+FORMATS = (
+    ("CSV", "text/csv"),
+    ("GeoJSON", "application/geo+json"),
+    ("Turtle", "text/turtle"),
+    ("PDF", "application/pdf"),
+)
 LICENCES = ("https://creativecommons.org/publicdomain/zero/1.0/", "https://creativecommons.org/licenses/by/4.0/")
 PREFIXES = """@prefix dcat: <http://www.w3.org/ns/dcat#> .
 @prefix dcterms: <http://purl.org/dc/terms/> .

@@ -33,7 +33,9 @@ def test_the_command_line_starts_without_numba_and_pyspark() -> None:
 
 @pytest.mark.parametrize("document", ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"])
 def test_every_path_that_a_document_names_exists(document: str) -> None:
-    named = re.findall(r"`((?:src|docs|tests|examples|benchmarks|scripts)/[\w./-]+)`", (ROOT / document).read_text("utf-8"))
+    named = re.findall(
+        r"`((?:src|docs|tests|examples|benchmarks|scripts)/[\w./-]+)`", (ROOT / document).read_text("utf-8")
+    )
     assert [name for name in named if not (ROOT / name).exists()] == []
 
 
@@ -45,7 +47,17 @@ def test_every_make_target_has_a_comment() -> None:
 
 
 def test_no_registry_address_and_no_path_of_a_machine_stands_in_a_tracked_file() -> None:
-    forbidden = re.compile("|".join(["pypi" + r"\.org", "files.python" + "hosted", "--(extra-)?index" + "-url", "/work" + "/main", "/root" + "/"]))
+    forbidden = re.compile(
+        "|".join(
+            [
+                "pypi" + r"\.org",
+                "files.python" + "hosted",
+                "--(extra-)?index" + "-url",
+                "/work" + "/main",
+                "/root" + "/",
+            ]
+        )
+    )
     offenders = []
     for path in tracked_files():
         if path.suffix in {".png", ".ico"}:
@@ -57,7 +69,9 @@ def test_no_registry_address_and_no_path_of_a_machine_stands_in_a_tracked_file()
 
 
 def test_every_error_class_is_documented() -> None:
-    classes = re.findall(r"^class (\w+)\(TriplecastError\)", (ROOT / "src/triplecast/errors.py").read_text("utf-8"), re.M)
+    classes = re.findall(
+        r"^class (\w+)\(TriplecastError\)", (ROOT / "src/triplecast/errors.py").read_text("utf-8"), re.M
+    )
     documents = "".join(path.read_text("utf-8") for path in sorted((ROOT / "docs").rglob("*.md")))
     assert classes
     assert [name for name in classes if name not in documents] == []

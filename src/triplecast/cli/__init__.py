@@ -1,7 +1,7 @@
 """The command line. Data on stdout, progress on stderr and only at a terminal.
 
-Exit codes: 0 done; 1 done, but something was rejected or undecided; 2 usage, or nothing could be done; 3 done, nothing rejected,
-nothing matched.
+Exit codes: 0 done; 1 done, but something was rejected or undecided; 2 usage, or nothing could be done; 3 done, nothing
+rejected, nothing matched.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ def build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="triplecast",
         description="Publish/subscribe for RDF: leave standing queries, be told what matches.",
-        epilog="Exit codes: 0 done; 1 done, but something was rejected or undecided; 2 usage, or nothing could be done; "
-        "3 done, nothing rejected, nothing matched.",
+        epilog="Exit codes: 0 done; 1 done, but something was rejected or undecided; 2 usage, or nothing could be "
+        "done; 3 done, nothing rejected, nothing matched.",
     )
     parser.add_argument("--version", action="version", version=f"triplecast {version('triplecast')}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)

@@ -22,10 +22,12 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser = commands.add_parser(
         "demo",
         help="the whole pipeline on sample data, on Spark, with a summary",
-        description="Copies the sample documents (three news feeds, a data catalogue, essays) to a fresh inbox, runs the "
-        "pipeline once against the sample subscriptions, and shows what matched.",
+        description="Copies the sample documents (three news feeds, a data catalogue, essays) to a fresh inbox, runs "
+        "the pipeline once against the sample subscriptions, and shows what matched.",
     )
-    parser.add_argument("--output", metavar="DIR", type=Path, help="keep inbox, journal and outbox here (else they are removed)")
+    parser.add_argument(
+        "--output", metavar="DIR", type=Path, help="keep inbox, journal and outbox here (else they are removed)"
+    )
     parser.set_defaults(run=run)
 
 

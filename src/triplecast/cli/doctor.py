@@ -8,7 +8,6 @@ import os
 import platform
 import shutil
 import sqlite3
-import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
@@ -52,11 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _python() -> Iterator[Finding]:
-    found = platform.python_version()
-    if sys.version_info >= (3, 11):
-        yield Finding("Python", "ok", found)
-    else:
-        yield Finding("Python", "missing", found, "install Python 3.11 or later")
+    yield Finding("Python", "ok", platform.python_version())
 
 
 def _packages() -> Iterator[Finding]:
@@ -90,7 +85,11 @@ def _kernels() -> Iterator[Finding]:
     from triplecast.kernels import CACHE_FOLDER
 
     compiled = sum(1 for _ in CACHE_FOLDER.rglob("*.nbc"))
-    mend = "" if compiled else "python -m triplecast.kernels.warm compiles them now; else the first use takes half a minute"
+    mend = (
+        ""
+        if compiled
+        else "python -m triplecast.kernels.warm compiles them now; else the first use takes half a minute"
+    )
     yield Finding("kernels", "ok" if compiled else "limited", f"{compiled} compiled", mend)
 
 
@@ -102,7 +101,9 @@ def _sqlite() -> Iterator[Finding]:
     if mode == "wal":
         yield Finding("SQLite", "ok", sqlite3.sqlite_version)
     else:
-        yield Finding("SQLite", "missing", f"journal_mode is {mode!r}, not WAL", "keep folders on a local disk, not on a share")
+        yield Finding(
+            "SQLite", "missing", f"journal_mode is {mode!r}, not WAL", "keep folders on a local disk, not on a share"
+        )
 
 
 def _disk() -> Iterator[Finding]:

@@ -21,7 +21,9 @@ LOOK_EVERY = 0.5
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser("notifications", help="the outbox of a run")
     parser.add_argument("folder", metavar="DIR", type=Path, help="the run's output folder")
-    parser.add_argument("--since", metavar="SEQUENCE", type=int, default=0, help="only those after this sequence number")
+    parser.add_argument(
+        "--since", metavar="SEQUENCE", type=int, default=0, help="only those after this sequence number"
+    )
     parser.add_argument("--follow", action="store_true", help="wait for more until interrupted")
     parser.add_argument("--json", action="store_true", help="one JSON object a notification")
     parser.set_defaults(run=run)

@@ -29,8 +29,12 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "document is a new version; a changed subscription is registered anew.",
     )
     parser.add_argument("--subscriptions", metavar="PATH", nargs="+", type=Path, required=True, help="files or folders")
-    parser.add_argument("--inbox", metavar="DIR", type=Path, required=True, help="the folder that documents are put into")
-    parser.add_argument("--output", metavar="DIR", type=Path, required=True, help="journal, index and outbox; made if missing")
+    parser.add_argument(
+        "--inbox", metavar="DIR", type=Path, required=True, help="the folder that documents are put into"
+    )
+    parser.add_argument(
+        "--output", metavar="DIR", type=Path, required=True, help="journal, index and outbox; made if missing"
+    )
     parser.add_argument("--once", action="store_true", help="end when everything in the inbox is matched")
     parser.add_argument("--dataset", action="store_true", help="a dataset is one publication that keeps its graphs")
     parser.add_argument("--json", action="store_true", help="the summary as one JSON object")
@@ -38,7 +42,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def run(arguments: argparse.Namespace) -> int:
-    summary = run_pipeline(arguments.subscriptions, arguments.inbox, arguments.output, arguments.once, arguments.dataset)
+    summary = run_pipeline(
+        arguments.subscriptions, arguments.inbox, arguments.output, arguments.once, arguments.dataset
+    )
     if arguments.json:
         print_json(summary_row(summary))
     else:
@@ -49,7 +55,9 @@ def run(arguments: argparse.Namespace) -> int:
 def run_pipeline(subscriptions: list[Path], inbox: Path, output: Path, once: bool, dataset: bool = False) -> Summary:
     """Runs until done or interrupted; SIGINT and SIGTERM end it cleanly."""
     if importlib.util.find_spec("pyspark") is None:
-        raise InputError("the pipeline needs PySpark", "pip install 'triplecast[spark]'; `triplecast match` works without it")
+        raise InputError(
+            "the pipeline needs PySpark", "pip install 'triplecast[spark]'; `triplecast match` works without it"
+        )
     from triplecast.pipeline.run import run as run_on_spark
 
     stop = threading.Event()

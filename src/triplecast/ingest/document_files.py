@@ -14,9 +14,8 @@ from triplecast.model.publication import Reject
 def read_documents(paths: Sequence[Path]) -> Iterator[Document | Reject]:
     """Every document at `paths`, folders recursively, in the order of the paths and then of the names.
 
-    A file gives one document named by its path relative to the path given (its own name when that is the file itself); a
-    ``.jsonl`` file gives one a line. Files with another extension are passed over when found in a folder and an error when
-    named. Raises InputError for a missing path and when nothing at all is found.
+    A file gives one document named by its path relative to the path given (its own name when that is the file itself);
+    a ``.jsonl`` file gives one a line. Files with another extension are passed over in a folder. Raises InputError for a missing path and when nothing at all is found.
     """
     found = False
     for path in paths:
@@ -67,5 +66,7 @@ def document_of_line(line: bytes, name: str, number: int) -> Document | Reject:
         return Reject(source, "gate", f"is not JSON: {error}", "write one object a line", number)
     wanted = ("id", "media_type", "data")
     if not isinstance(row, dict) or not all(isinstance(row.get(key), str) for key in wanted):
-        return Reject(source, "gate", 'lacks "id", "media_type" or "data" as text', "give all three in each line", number)
+        return Reject(
+            source, "gate", 'lacks "id", "media_type" or "data" as text', "give all three in each line", number
+        )
     return Document(source, row["data"].encode(), row["media_type"], row["id"])

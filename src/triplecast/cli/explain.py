@@ -1,0 +1,81 @@
+"""`triplecast explain`: why a publication matches a subscription, or where it fails."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from triplecast.cli.match import load_admitted, read_publications
+from triplecast.cli.terminal import describe_reject, print_json, say
+from triplecast.errors import InputError
+
+if TYPE_CHECKING:
+    from triplecast.evaluate import Explanation
+    from triplecast.model.subscription import Subscription
+
+SHOWN = 3
+"""Explanations printed for a file of many publications."""
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "explain",
+        help="why a publication matches a subscription, or where it fails",
+        description=f"A file of many publications (a feed, a dataset): the first {SHOWN} that match are explained, or, "
+        "when none does, the first that do not; --graph names one.",
+    )
+    parser.add_argument("publication", metavar="PUBLICATION", type=Path, help="a document")
+    parser.add_argument("subscription", metavar="SUBSCRIPTION", type=Path, help="a subscription file")
+    parser.add_argument("--id", help="which subscription of a .jsonl file")
+    parser.add_argument("--graph", metavar="IRI", help="which publication of the document")
+    parser.add_argument("--dataset", action="store_true", help="a dataset is one publication that keeps its graphs")
+    parser.add_argument("--json", action="store_true", help="one JSON object an explanation")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from triplecast.ingest import Parser
+    from triplecast.offline import Versions, explain_pair, parse_batch
+
+    subscription = choose_subscription(arguments.subscription, arguments.id)
+    with Parser() as parser:
+        drafts, rejects = parse_batch(parser, list(read_publications([arguments.publication], arguments.dataset)))
+    for reject in rejects:
+        say(describe_reject(reject))
+    publications = Versions().accept(drafts)
+    if arguments.graph:
+        publications = [publication for publication in publications if publication.graph == arguments.graph]
+    if not publications:
+        raise InputError(
+            f"no publication {arguments.graph or ''} in {arguments.publication}",
+            "see its graphs with `triplecast match`" if drafts else "mend the document",
+        )
+    explanations = [explain_pair(subscription, publication) for publication in publications]
+    _print(explanations, arguments.json)
+    if rejects or any(explanation.undecided for explanation in explanations):
+        return 1
+    return 0 if any(explanation.matched for explanation in explanations) else 3
+
+
+def choose_subscription(path: Path, name: str | None) -> Subscription:
+    admitted, _ = load_admitted([path])
+    chosen = [s for s in admitted.subscriptions if name is None or s.name == name]
+    if len(chosen) != 1:
+        wanted = f"no subscription {name}" if name else f"{len(chosen)} subscriptions"
+        known = ", ".join(s.name for s in admitted.subscriptions[:5])
+        raise InputError(f"{wanted} in {path}", f"name one with --id, e.g. {known}")
+    return chosen[0]
+
+
+def _print(explanations: list[Explanation], as_json: bool) -> None:
+    matched = [explanation for explanation in explanations if explanation.matched]
+    shown = (matched or explanations)[:SHOWN]
+    for explanation in shown:
+        if as_json:
+            print_json(asdict(explanation))
+        else:
+            print(explanation)
+    if len(explanations) > 1 and not as_json:
+        print(f"{len(matched)} of {len(explanations)} publications match; --graph IRI explains one")

@@ -1,0 +1,113 @@
+"""`triplecast match`: subscriptions and publications from files, offline, without a JVM."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from triplecast.cli.terminal import Progress, clip, describe_reject, describe_solution, print_json, say
+from triplecast.errors import InputError
+
+if TYPE_CHECKING:
+    from triplecast.ingest import Document
+    from triplecast.model.publication import Reject
+    from triplecast.model.subscription import Subscription
+    from triplecast.offline import Admitted, Outcome
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "match",
+        help="match files offline, without a JVM",
+        description="Asks every subscription of every publication and prints a line a match. Rejected documents, "
+        "refused subscriptions and undecided pairs are told on stderr.",
+    )
+    parser.add_argument("--subscriptions", metavar="PATH", nargs="+", type=Path, required=True, help="files or folders")
+    parser.add_argument("--publications", metavar="PATH", nargs="+", type=Path, required=True, help="files or folders")
+    parser.add_argument("--dataset", action="store_true", help="a dataset is one publication that keeps its graphs")
+    parser.add_argument("--json", action="store_true", help="one JSON object a match, in canonical order")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from triplecast.offline import match_documents
+
+    admitted, faults = load_admitted(arguments.subscriptions)
+    told = Tally(faults, arguments.json)
+    for outcome in match_documents(admitted, read_publications(arguments.publications, arguments.dataset)):
+        told.add(outcome, admitted.subscriptions)
+    told.end(len(admitted.subscriptions))
+    if not told.publications and (told.rejects or told.faults):
+        return 2
+    if told.rejects or told.undecided or told.faults:
+        return 1
+    return 0 if told.matches else 3
+
+
+def load_admitted(paths: list[Path]) -> tuple[Admitted, int]:
+    """The subscriptions that can be asked, and how many could not; each of those is told on stderr."""
+    from triplecast.ingest.subscription_files import load_subscriptions
+    from triplecast.offline import admit_all
+
+    loaded = load_subscriptions(paths)
+    admitted = admit_all(loaded.subscriptions)
+    for fault in (*loaded.faults, *admitted.refused):
+        say(str(fault))
+    if not admitted.subscriptions:
+        raise InputError("not one subscription can be asked", "mend those named above")
+    return admitted, len(loaded.faults) + len(admitted.refused)
+
+
+def read_publications(paths: list[Path], dataset: bool) -> Iterator[Document | Reject]:
+    from triplecast.ingest import Document
+    from triplecast.ingest.document_files import read_documents
+
+    for entry in read_documents(paths):
+        yield replace(entry, dataset=True) if dataset and isinstance(entry, Document) else entry
+
+
+class Tally:
+    """Prints outcomes as they come and counts them."""
+
+    def __init__(self, faults: int, as_json: bool) -> None:
+        self.faults = faults
+        self.publications = self.matches = self.rejects = self.undecided = 0
+        self._json = as_json
+        self._progress = Progress()
+
+    def add(self, outcome: Outcome, subscriptions: tuple[Subscription, ...]) -> None:
+        self._progress.clear()
+        matched = outcome.matched
+        for row in range(len(matched)):
+            graph = outcome.publications[int(matched.publication[row])].graph
+            name = subscriptions[int(matched.registration[row]) - 1].name
+            self._tell(graph, name, json.loads(matched.bindings_of(row)))
+        for reject in outcome.rejects:
+            say(describe_reject(reject))
+        for pair in matched.undecided:
+            graph = outcome.publications[pair.publication].graph
+            say(f"undecided {graph} {subscriptions[pair.registration - 1].name}: {pair.reason}")
+        self.publications += len(outcome.publications)
+        self.matches += len(matched)
+        self.rejects += len(outcome.rejects)
+        self.undecided += len(matched.undecided)
+        self._progress.show(f"{self.publications} publications, {self.matches} matches")
+
+    def end(self, subscriptions: int) -> None:
+        self._progress.clear()
+        if not self._json:
+            print(
+                f"{self.publications} publications, {subscriptions} subscriptions: {self.matches} matches, "
+                f"{self.rejects} rejected, {self.undecided} undecided, {self.faults} subscriptions refused"
+            )
+
+    def _tell(self, graph: str, name: str, solutions: list[dict[str, str]]) -> None:
+        if self._json:
+            print_json({"publication": graph, "subscription": name, "bindings": solutions})
+            return
+        more = f" (+{len(solutions) - 1} more)" if len(solutions) > 1 else ""
+        print(f"{graph}  {name}  {clip(describe_solution(solutions[0]))}{more}")

@@ -1,0 +1,77 @@
+"""`triplecast preview`: what a subscription would have matched."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from triplecast.cli.explain import choose_subscription
+from triplecast.cli.match import read_publications
+from triplecast.cli.terminal import clip, describe_reject, describe_solution, print_json, say
+
+SHOWN = 5
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "preview",
+        help="what a subscription would have matched",
+        description="Asks one subscription of the publications and tells how many match, which, and what it costs "
+        "the index.",
+    )
+    parser.add_argument("subscription", metavar="SUBSCRIPTION", type=Path, help="a subscription file")
+    parser.add_argument("--publications", metavar="PATH", nargs="+", type=Path, required=True, help="files or folders")
+    parser.add_argument("--id", help="which subscription of a .jsonl file")
+    parser.add_argument("--dataset", action="store_true", help="a dataset is one publication that keeps its graphs")
+    parser.add_argument("--json", action="store_true", help="one JSON object")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from triplecast.compile.admission import admit
+    from triplecast.offline import Admitted, match_documents
+
+    subscription = choose_subscription(arguments.subscription, arguments.id)
+    admission = admit(subscription)
+    asked = matches = undecided = rejected = 0
+    examples: list[tuple[str, list[dict[str, str]]]] = []
+    documents = read_publications(arguments.publications, arguments.dataset)
+    for outcome in match_documents(Admitted((subscription,), ()), documents):
+        asked += len(outcome.publications)
+        matches += len(outcome.matched)
+        undecided += len(outcome.matched.undecided)
+        rejected += len(outcome.rejects)
+        for reject in outcome.rejects:
+            say(describe_reject(reject))
+        for row in range(min(len(outcome.matched), SHOWN - len(examples))):
+            graph = outcome.publications[int(outcome.matched.publication[row])].graph
+            examples.append((graph, json.loads(outcome.matched.bindings_of(row))))
+    summary: dict[str, object] = {
+        "subscription": subscription.name,
+        "publications": asked,
+        "matches": matches,
+        "matches_per_1000": round(1000 * matches / asked, 1) if asked else 0.0,
+        "undecided": undecided,
+        "cost": admission.cost,
+        "decided_by": "index" if admission.decided else "evaluator",
+        "warnings": list(admission.warnings),
+    }
+    if arguments.json:
+        print_json({**summary, "examples": [{"publication": g, "bindings": b} for g, b in examples]})
+    else:
+        _print(summary, examples)
+    if undecided or rejected:
+        return 1
+    return 0 if matches else 3
+
+
+def _print(summary: dict[str, object], examples: list[tuple[str, list[dict[str, str]]]]) -> None:
+    print(
+        f"{summary['subscription']}: {summary['matches']} of {summary['publications']} publications match, "
+        f"{summary['matches_per_1000']} per 1,000; cost: {summary['cost']}, decided by the {summary['decided_by']}"
+    )
+    for warning in summary["warnings"] if isinstance(summary["warnings"], list) else ():
+        print(f"note: {warning}")
+    for graph, solutions in examples:
+        print(f"  {graph}  {clip(describe_solution(solutions[0]))}")

@@ -1,0 +1,109 @@
+"""Matching files without a journal: what `triplecast match`, `explain` and `preview` do, with the engine's stages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import islice
+
+from triplecast.compile.admission import admit
+from triplecast.errors import QueryRefused, QuerySyntaxError
+from triplecast.evaluate import Evaluator, Explanation, explain
+from triplecast.index import MemoryIndex
+from triplecast.ingest import Document, Parser
+from triplecast.languages import parse_query
+from triplecast.match import Matcher
+from triplecast.model.match import MatchedBatch
+from triplecast.model.publication import Draft, Publication, Reject
+from triplecast.model.subscription import Registration, RegistrationId, Subscription
+
+BATCH = 256
+"""Documents parsed and matched at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """Subscriptions that can be asked, and why the others cannot; registration i + 1 is subscription i."""
+
+    subscriptions: tuple[Subscription, ...]
+    refused: tuple[QuerySyntaxError | QueryRefused, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one batch of documents."""
+
+    publications: tuple[Publication, ...]
+    matched: MatchedBatch
+    rejects: tuple[Reject, ...]
+
+
+def admit_all(subscriptions: Iterable[Subscription]) -> Admitted:
+    taken: list[Subscription] = []
+    refused: list[QuerySyntaxError | QueryRefused] = []
+    for subscription in subscriptions:
+        try:
+            admit(subscription)
+        except (QuerySyntaxError, QueryRefused) as fault:
+            refused.append(fault)
+        else:
+            taken.append(subscription)
+    return Admitted(tuple(taken), tuple(refused))
+
+
+def match_documents(admitted: Admitted, documents: Iterable[Document | Reject]) -> Iterator[Outcome]:
+    """Asks every subscription of every publication, in the order of the documents, as if all were registered before the
+    first. Content equal to the same graph's latest version is asked once."""
+    registrations = [Registration(RegistrationId(i), s) for i, s in enumerate(admitted.subscriptions, 1)]
+    snapshot = MemoryIndex().apply(registrations, (), len(registrations))
+    versions = Versions(len(registrations))
+    with Evaluator() as evaluator, Parser() as parser:
+        matcher = Matcher(evaluator)
+        stream = iter(documents)
+        while batch := list(islice(stream, BATCH)):
+            drafts, rejects = parse_batch(parser, batch)
+            publications = versions.accept(drafts)
+            yield Outcome(tuple(publications), matcher.match(snapshot, publications), tuple(rejects))
+
+
+def parse_batch(parser: Parser, batch: Sequence[Document | Reject]) -> tuple[list[Draft], list[Reject]]:
+    """Drafts and rejects, both in the order of the batch."""
+    parsed = iter(parser.parse([document for document in batch if isinstance(document, Document)]))
+    drafts: list[Draft] = []
+    rejects: list[Reject] = []
+    for entry in batch:
+        if isinstance(entry, Reject):
+            rejects.append(entry)
+        else:
+            found = next(parsed)
+            drafts += found.drafts
+            rejects += found.rejects
+    return drafts, rejects
+
+
+class Versions:
+    """Numbers versions per graph and passes over unchanged content, as the journal does (semantics 2.2)."""
+
+    def __init__(self, position: int = 0) -> None:
+        self._position = position
+        self._latest: dict[str, tuple[int, bytes]] = {}
+
+    def accept(self, drafts: Iterable[Draft]) -> list[Publication]:
+        now = datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+        publications = []
+        for draft in drafts:
+            version, digest = self._latest.get(draft.graph, (0, b""))
+            if draft.digest == digest:
+                continue
+            self._position += 1
+            self._latest[draft.graph] = (version + 1, draft.digest)
+            publications.append(Publication(self._position, draft.graph, version + 1, now, draft.quads, draft.dataset))
+        return publications
+
+
+def explain_pair(subscription: Subscription, publication: Publication) -> Explanation:
+    """Why the pair matches, or where it fails; raises QuerySyntaxError or QueryRefused."""
+    return explain(
+        parse_query(subscription.text, subscription.language, subscription.name), publication, subscription.name
+    )
