@@ -94,7 +94,7 @@ def test_kernels_are_cached_in_the_folder_and_other_code_keeps_its_setting() -> 
     kernel = njit(add_one)
     assert kernel(1) == 2
     assert str(CACHE_FOLDER) in kernel.stats.cache_path
-    assert numba.config.CACHE_DIR == before
+    assert before == numba.config.CACHE_DIR
     assert CACHE_FOLDER.name.startswith("kernels-")
 
 

@@ -12,16 +12,21 @@ from triplecast.kernels.literals import PENDING
 from triplecast.kernels.scan import scan
 from triplecast.terms.values import ValueClass, order_key
 
+
+def words(text: str) -> list[str]:
+    return text.split()
+
+
 XSD = "http://www.w3.org/2001/XMLSchema#"
-INTEGERS = (
+INTEGERS = words(
     "integer long int short byte nonNegativeInteger positiveInteger nonPositiveInteger negativeInteger "
     "unsignedLong unsignedInt unsignedShort unsignedByte"
-).split()
+)
 NUMBERS = [*INTEGERS, "decimal", "float", "double"]
 TIMES = ["dateTime", "date", "time", "gYear", "gYearMonth"]
 OTHERS = ["boolean", "string", "duration", "yearMonthDuration", "dayTimeDuration", "anyURI", "integers", "in", "dat"]
 
-NUMBER_FORMS = (
+NUMBER_FORMS = words(
     "0 -0 +0 00 01 -01 +1 1. .5 -.5 . +. - + 1.0 +1.0 01.50 1.50 0.1 -0.1 1e0 1E0 1e+0 1e-0 1e 1e+ e1 1e22 1e23 1e-22 "
     "1e-23 1e400 -1e400 1e-400 1e0000 1e00001 1e2147483648 INF -INF +INF NaN inf nan -NaN 127 128 -128 -129 255 256 "
     "32767 32768 -32768 -32769 65535 65536 2147483647 2147483648 -2147483648 -2147483649 4294967295 4294967296 "
@@ -31,27 +36,31 @@ NUMBER_FORMS = (
     "0.0000000000000000000001 100000000000000000000000 1000000000000000000 0.1234567890123456 3.14159265358979 "
     "16777216 16777217 16777219 16777217.5 0.1000000014901161 1.17549435e-38 1.17549428e-38 3.4028235e38 3.4028236e38 "
     "1e-45 1e-46 7.006492321624085e-46 8388608.5 8388609.5 4.4501477170144023e-308 1_0 0x1 1,5 ١ ½ 1\u00a0 1f"
-).split() + ["", " 1", "1 ", "1\n", "1 2"]
+)
+NUMBER_FORMS += ["", " 1", "1 ", "1\n", "1 2"]
 TIME_FORMS = [
     f"{date}{time}{zone}"
     for date, time, zone in product(
-        "2026-11-21 0000-01-01 0001-01-01 1900-02-29 2000-02-29 2024-02-30 2026-00-10 2026-13-01 2026-04-31 9999-12-31 "
-        "-0001-01-01 12026-01-01 026-01-01 2026-1-01 2026-01-1 2026/01/01".split(),
-        ["", *"T00:00:00 T23:59:59.999 T24:00:00 T24:00:01 T12:60:00 T12:00:60 T1:00:00 T12:00:00. t12:00:00".split()],
-        ["", *"Z z +00:00 -14:00 +14:00 +14:01 +13:59 +13:60 -15:00 +1:00 0100 +0100 Z ".split(" ")],
+        words(
+            "2026-11-21 0000-01-01 0001-01-01 1900-02-29 2000-02-29 2024-02-30 2026-00-10 2026-13-01 2026-04-31 9999-12-31 "
+            "-0001-01-01 12026-01-01 026-01-01 2026-1-01 2026-01-1 2026/01/01"
+        ),
+        ["", *words("T00:00:00 T23:59:59.999 T24:00:00 T24:00:01 T12:60:00 T12:00:60 T1:00:00 T12:00:00. t12:00:00")],
+        ["", *words("Z z +00:00 -14:00 +14:00 +14:01 +13:59 +13:60 -15:00 +1:00 0100 +0100")],
     )
 ]
 TIME_FORMS += [
     f"2026-11-21T12:00:00.{digits}{zone}"
-    for digits in "0 1 12 123 1234 1230 123000 1230001 000000001 0000000000000000000000000001".split()
+    for digits in words("0 1 12 123 1234 1230 123000 1230001 000000001 0000000000000000000000000001")
     for zone in ("", "Z", "-05:30")
 ]
 CLOCK_FORMS = [text.partition("T")[2] for text in TIME_FORMS]
 PARTS = [text.partition("T")[0] + zone for text in TIME_FORMS[::13] for zone in ("", "Z", "+02:00", "x")]
-YEARS = (
-    "2026 0000 9999 202 20266 -2026 +2026 2026Z 2026+01:00 2026-01 2026-13 2026-01Z 2026-12-05:00 2026-00 2026-".split()
+YEARS = words(
+    "2026 0000 9999 202 20266 -2026 +2026 2026Z 2026+01:00 2026-01 2026-13 2026-01Z 2026-12-05:00 2026-00 2026-"
 )
-BOOLEANS = "true false 1 0 TRUE True 2 00 01 tru truee falsey fals".split() + ["", " true"]
+BOOLEANS = words("true false 1 0 TRUE True 2 00 01 tru truee falsey fals")
+BOOLEANS += ["", " true"]
 
 
 def bits(number: float) -> bytes:
