@@ -21,8 +21,11 @@ NIL = NamedNode(RDF + "nil")
 
 @dataclass(slots=True)
 class Translation:
-    """One query in the making. A constant of the text stands as ``Slot(n)``, n its number among the matches of `tokens.TOKEN`,
-    unless a plan depends on it: then the term itself stands there, and n is in `pinned`."""
+    """One query in the making.
+
+    A constant of the text stands as ``Slot(n)``, n its number among the matches of `tokens.TOKEN`, unless a plan
+    depends on it: then the term itself stands there, and n is in `pinned`.
+    """
 
     source: Source
     namespace: Namespace

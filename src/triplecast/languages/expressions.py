@@ -78,7 +78,7 @@ def _expressions(translation: Translation, children: list[Any]) -> tuple[Express
 
 
 def _sum(translation: Translation, children: list[Any]) -> Expression:
-    result = translation.node(children[0])
+    result: Expression = translation.node(children[0])
     at = 1
     while at < len(children):
         child = children[at]
@@ -92,7 +92,7 @@ def _sum(translation: Translation, children: list[Any]) -> Expression:
 
 
 def _product(translation: Translation, children: list[Any]) -> Expression:
-    result = translation.node(children[0])
+    result: Expression = translation.node(children[0])
     for at in range(1, len(children), 2):
         result = Operation(str(children[at]), (result, translation.node(children[at + 1])))
     return result

@@ -1,4 +1,4 @@
-"""Triples, paths and groups (SPARQL 1.1 Query, sections 18.2.2.1 to 18.2.2.8): one function for each rule of the grammar."""
+"""Triples, paths and groups (SPARQL 1.1 Query, sections 18.2.2.1 to 18.2.2.8): one function a rule of the grammar."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class Group:
         return self.pattern if self.condition is None else Filter(self.condition, self.pattern)
 
 
-# ---- paths -------------------------------------------------------------------------------------------------------------
+# ---- paths -------------------------------------------------------------------------------------------------
 
 
 def _path_alternative(translation: Translation, children: list[Any]) -> Alternative:
@@ -137,7 +137,7 @@ def _edge(subject: Node, verb: Variable | PathExpression, target: Node) -> Edge:
     return PathPattern(subject, verb, target)
 
 
-# ---- triples -----------------------------------------------------------------------------------------------------------
+# ---- triples -----------------------------------------------------------------------------------------------
 
 
 def _as_node(translation: Translation, child: Any) -> _Node:
@@ -170,8 +170,9 @@ def _property_list(translation: Translation, children: list[Any]) -> _Node:
 def _collection(translation: Translation, children: list[Any]) -> _Node:
     members = _objects(translation, children)
     cells = [translation.fresh("b") for _ in members]
+    following_cells: list[Node] = [*cells[1:], NIL]
     edges: list[Edge] = []
-    for cell, following, member in zip(cells, [*cells[1:], NIL], members, strict=True):
+    for cell, following, member in zip(cells, following_cells, members, strict=True):
         edges.append(TriplePattern(cell, FIRST, member.node))
         edges.extend(member.edges)
         edges.append(TriplePattern(cell, REST, following))
@@ -187,7 +188,7 @@ def _triples(translation: Translation, children: list[Any]) -> Triples:
     return Triples([edge for edges in children for edge in edges], labels)
 
 
-# ---- groups ------------------------------------------------------------------------------------------------------------
+# ---- groups ------------------------------------------------------------------------------------------------
 
 
 def balance(operation: Callable[[Pattern, Pattern], Pattern], parts: list[Pattern]) -> Pattern:
@@ -314,7 +315,7 @@ def _not_exists(translation: Translation, children: list[Any]) -> Exists:
     return Exists(children[0].filtered, negated=True)
 
 
-# ---- inline data -------------------------------------------------------------------------------------------------------
+# ---- inline data -------------------------------------------------------------------------------------------
 
 
 def _value(translation: Translation, child: Token) -> Any:

@@ -42,8 +42,10 @@ _LOCAL_ESCAPE = re.compile(r"\\(.)")
 
 
 class Namespace:
-    """What names mean in one query: its prefixes and base. All methods raise ValueError, with a reason to show, for a text that
-    is no term."""
+    """What names mean in one query: its prefixes and base.
+
+    All methods raise ValueError, with a reason to show, for a text that is no term.
+    """
 
     __slots__ = ("base", "prefixes")
 
@@ -111,7 +113,7 @@ def _number_type(token: str) -> str:
 
 
 def read_prologue(source: Source, tokens: list[Token]) -> tuple[Namespace, int]:
-    """The namespace that the ``PREFIX`` and ``BASE`` declarations at the head of `tokens` make, and how many tokens they take."""
+    """The namespace that the declarations at the head of `tokens` make, and how many tokens they take."""
     prefixes = dict(DECLARED)
     base: str | None = None
     at = 0
@@ -121,7 +123,7 @@ def read_prologue(source: Source, tokens: list[Token]) -> tuple[Namespace, int]:
         if keyword.type == "PREFIX":
             at += 1
             name = _expect(source, tokens, at, "a prefix that ends with a colon, like dc:", keyword)
-            if not (name.type == "IRI" and name.endswith(":")) or "<" in name:
+            if name.type != "IRI" or name.find(":") != len(name) - 1:
                 raise source.fault(_offset(name), f"unexpected {name}", ("a prefix that ends with a colon, like dc:",))
             prefix = str(name)[:-1]
         at += 1

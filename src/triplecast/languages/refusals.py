@@ -11,8 +11,10 @@ MAX_TOKENS = 100_000
 MAX_NESTING = 100
 """Brackets of all kinds, open at once."""
 MAX_DEPTH = 100
-"""Nodes on any way from a query's root to a leaf of its algebra: readers may recurse at Python's default recursion limit
-as long as they use at most five frames a node."""
+"""Nodes on any way from a query's root to a leaf of its algebra.
+
+Readers may recurse at Python's default recursion limit as long as they use at most five frames a node.
+"""
 
 _UPDATE = (
     "an update changes a store, and a subscription only reads publications",
@@ -31,6 +33,10 @@ _CHANCE = (
     "leave it out, or derive a value from the data",
 )
 
+_FULL_TEXT = ("full text is not built yet in this version", "use CONTAINS, STRSTARTS or REGEX until it is")
+
+_UPDATES = ("LOAD", "CLEAR", "DROP", "CREATE", "ADD", "MOVE", "COPY", "INSERT", "DELETE", "WITH", "USING")
+_STATEMENTS = ("<<", ">>", "{|", "|}", "~", "TRIPLE", "SUBJECT", "PREDICATE", "OBJECT", "ISTRIPLE", "VERSION")
 _WORDS = MappingProxyType(
     {
         "DESCRIBE": (
@@ -38,27 +44,29 @@ _WORDS = MappingProxyType(
             "say which triples you want with CONSTRUCT",
         ),
         "SERVICE": (
-            "it reaches outside the publication, whose matches may depend on nothing else",
+            "it reaches outside the publication, and what matches may depend on nothing else",
             "query the other endpoint after a notification",
         ),
-        "FROM": _DATASET,
-        "NAMED": _DATASET,
-        "RAND": _CHANCE,
-        "UUID": _CHANCE,
-        "STRUUID": _CHANCE,
-        **dict.fromkeys(("LOAD", "CLEAR", "DROP", "CREATE", "ADD", "MOVE", "COPY", "INSERT", "DELETE", "WITH", "USING"), _UPDATE),
-        **dict.fromkeys(("<<", ">>", "{|", "|}", "~", "TRIPLE", "SUBJECT", "PREDICATE", "OBJECT", "ISTRIPLE", "LANGDIR", "HASLANG", "HASLANGDIR", "STRLANGDIR", "VERSION"), _TRIPLE_TERM),
-        **dict.fromkeys(("FTCONTAINS", "FTAND", "FTOR", "FTNOT", "FTNEAR"), ("full text is not built yet in this version", "use CONTAINS, STRSTARTS or REGEX until it is")),
+        **dict.fromkeys(["FROM", "NAMED"], _DATASET),
+        **dict.fromkeys(["RAND", "UUID", "STRUUID"], _CHANCE),
+        **dict.fromkeys(_UPDATES, _UPDATE),
+        **dict.fromkeys(_STATEMENTS, _TRIPLE_TERM),
+        **dict.fromkeys(["LANGDIR", "HASLANG", "HASLANGDIR", "STRLANGDIR"], _TRIPLE_TERM),
+        **dict.fromkeys(["FTCONTAINS", "FTAND", "FTOR", "FTNOT", "FTNEAR"], _FULL_TEXT),
     }
-)  # fmt: skip
+)
 
 _CASTS = ("string", "boolean", "integer", "decimal", "float", "double", "dateTime")
 CASTS = frozenset(f"http://www.w3.org/2001/XMLSchema#{name}" for name in _CASTS)
 
 _STAGES = (
-    ("urn:triplecast:ft:", "full text is", "use CONTAINS, STRSTARTS or REGEX until it is"),
-    ("urn:triplecast:taxonomy:", "the taxonomy is", "write the classes out with VALUES or a property path until it is"),
-    ("urn:triplecast:op:", "operators are", "leave it out until they are"),
+    ("urn:triplecast:ft:", *_FULL_TEXT),
+    (
+        "urn:triplecast:taxonomy:",
+        "the taxonomy is not built yet in this version",
+        "write the classes out with VALUES or a property path until it is",
+    ),
+    ("urn:triplecast:op:", "operators are not built yet in this version", "leave it out until they are"),
 )
 
 
@@ -75,9 +83,9 @@ def refuse_function(iri: str) -> tuple[str, str, str] | None:
     """Construct, reason and mend for a function named by an IRI that is not one of SPARQL's casts."""
     if iri in CASTS:
         return None
-    for namespace, subject, mend in _STAGES:
+    for namespace, reason, mend in _STAGES:
         if iri.startswith(namespace):
-            return f"function <{iri}>", f"{subject} not built yet in this version", mend
+            return f"function <{iri}>", reason, mend
     known = ", ".join(f"xsd:{name}" for name in _CASTS)
     return (
         f"function <{iri}>",
@@ -87,4 +95,6 @@ def refuse_function(iri: str) -> tuple[str, str, str] | None:
 
 
 def refuse_size(construct: str, reason: str, name: str | None) -> QueryRefused:
-    return QueryRefused(construct, reason, "split it into several subscriptions", name=name)
+    return QueryRefused(
+        construct, reason, "make it flatter or shorter, or split it into several subscriptions", name=name
+    )

@@ -1,10 +1,11 @@
-"""Passes over the algebra that hold for every node: depth, and replacing constants."""
+"""Passes over the algebra that hold for every node: depth, and replacing constants.
+
+The fields of a node are its ``__slots__``, in the order of its constructor.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields
-from functools import cache
 from typing import Any, TypeVar
 
 from pyoxigraph import Literal, NamedNode
@@ -14,11 +15,6 @@ from triplecast.model.algebra import Expression, Query, Slot, Variable
 
 T = TypeVar("T")
 _LEAVES = (Variable, NamedNode, Literal, Slot, str, int, bool, type(None))
-
-
-@cache
-def _fields(kind: type) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(kind))
 
 
 def measure_depth(query: Query | Expression) -> int:
@@ -32,7 +28,7 @@ def measure_depth(query: Query | Expression) -> int:
         elif not isinstance(node, _LEAVES):
             depth += 1
             deepest = max(deepest, depth)
-            todo.extend((getattr(node, name), depth) for name in _fields(type(node)))
+            todo.extend((getattr(node, name), depth) for name in type(node).__slots__)
     return deepest
 
 
@@ -48,4 +44,4 @@ def replace_constants(node: T, replace: Callable[[NamedNode | Literal | Slot], A
         return tuple([replace_constants(part, replace) for part in node])  # type: ignore[attr-defined, return-value]
     if kind.__module__ != algebra.__name__ or kind is Variable:
         return node
-    return kind(*[replace_constants(getattr(node, name), replace) for name in _fields(kind)])
+    return kind(*[replace_constants(getattr(node, name), replace) for name in kind.__slots__])  # type: ignore[attr-defined]

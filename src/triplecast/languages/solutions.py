@@ -1,4 +1,4 @@
-"""From a group to a query: grouping, aggregates and solution modifiers in the order of SPARQL 1.1 Query, section 18.2.4."""
+"""From a group to a query: grouping, aggregates and modifiers in the order of SPARQL 1.1 Query, section 18.2.4."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Selection(NamedTuple):
     variables: tuple[Variable, ...]
 
 
-# ---- clauses -----------------------------------------------------------------------------------------------------------
+# ---- clauses -----------------------------------------------------------------------------------------------
 
 
 def _select_clause(translation: Translation, children: list[Any]) -> _Clause:
@@ -137,7 +137,7 @@ def _values_clause(translation: Translation, children: list[Any]) -> Values | No
     return found
 
 
-# ---- grouping ----------------------------------------------------------------------------------------------------------
+# ---- grouping ----------------------------------------------------------------------------------------------
 
 
 def _substitute(expression: Expression, replace: Callable[[Variable], Expression]) -> Expression:
@@ -189,6 +189,7 @@ def _solve(
             raise refuse_size(
                 "an expression nested this deep", f"its algebra may have {MAX_DEPTH} levels", translation.source.name
             )
+    _refuse_late(translation, having, items, where.visible)
     conditions = [sampled(condition, frozenset()) for condition in having]
     for expression in order:
         sampled(expression, names)
@@ -200,6 +201,21 @@ def _solve(
         pattern = Join(pattern, values)
         visible = visible | dict.fromkeys(values.variables)
     return _Solutions(pattern, visible, grouped, sampled)
+
+
+def _refuse_late(
+    translation: Translation,
+    having: tuple[Expression, ...],
+    items: tuple[_Item, ...],
+    visible: dict[Variable, None],
+) -> None:
+    """HAVING comes before SELECT (section 18.2.4), so it never sees what SELECT binds: nothing would match."""
+    late = {item.variable: item.token for item in items if item.expression is not None}
+    for variable in [variable for condition in having for variable in variables_in(condition)]:
+        if variable in late and variable not in visible:
+            name = str(late[variable])
+            reason = "HAVING is decided before SELECT binds it, so it has no value there and nothing could match"
+            raise translation.refusal(late[variable], f"{name} in HAVING", reason, "repeat its expression in HAVING")
 
 
 def _bind_keys(
@@ -220,7 +236,7 @@ def _bind_keys(
     return pattern, tuple(dict.fromkeys(names))
 
 
-# ---- forms -------------------------------------------------------------------------------------------------------------
+# ---- forms -------------------------------------------------------------------------------------------------
 
 
 def _project(

@@ -1,4 +1,4 @@
-"""Parses SPARQL 1.1 text to the algebra: tokens, prologue, LALR(1) grammar, then one function a rule from the leaves up."""
+"""Parses SPARQL 1.1 text to the algebra: tokens, prologue, LALR(1) grammar, then one function a rule, leaves first."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from triplecast.languages.expected import describe
 from triplecast.languages.prefixes import Namespace, read_prologue
 from triplecast.languages.refusals import MAX_DEPTH, refuse_size
 from triplecast.languages.rewriting import measure_depth
-from triplecast.languages.tokens import Source, open_source, tokenise
+from triplecast.languages.tokens import Source, clip, open_source, tokenise
 from triplecast.model.algebra import Query
 
 
@@ -72,17 +72,18 @@ def parse(text: str, name: str | None = None) -> Parsed:
 
 def _tree(source: Source, tokens: list[Token]) -> Tree[Token]:
     try:
-        return _parser().parse(tokens)  # type: ignore[arg-type]
+        return _parser().parse(tokens)
     except UnexpectedToken as error:
         raise _explain(source, error) from None
 
 
 def _explain(source: Source, error: UnexpectedToken) -> QuerySyntaxError:
     token = error.token
-    accepted = error.interactive_parser.accepts() if error.interactive_parser is not None else error.expected
+    parser = error.interactive_parser
+    accepted = parser.accepts() if parser is not None else error.expected  # type: ignore[no-untyped-call]
     if token.type == "$END":
         return source.fault(len(source.text.rstrip()), "the query ends too early", describe(accepted))
-    return source.fault(token.start_pos or 0, f"unexpected {token}", describe(accepted))
+    return source.fault(token.start_pos or 0, f"unexpected {clip(str(token))}", describe(accepted))
 
 
 def _translate(translation: Translation, tree: Tree[Token]) -> Any:

@@ -1,7 +1,8 @@
 """Templates: query texts with their constants lifted out, each parsed once.
 
-The fast path is one pass of `tokens.TOKEN` over the text, one dictionary look-up a token and one for the whole: the token texts, with
-constants replaced by their kinds, name an entry that says which tokens are constants and where in the algebra they stand.
+The fast path is one pass of `tokens.TOKEN` over the text, one look-up a token and one for the whole: the token texts,
+with constants replaced by their kinds, name an entry that says which tokens are constants and where in the algebra they
+stand.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from pyoxigraph import Literal, NamedNode
 
 from triplecast.errors import QuerySyntaxError
 from triplecast.languages import context, patterns, sparql
-from triplecast.languages.prefixes import Namespace, read_prologue
+from triplecast.languages.prefixes import XSD, Namespace, read_prologue
+from triplecast.languages.refusals import MAX_CHARACTERS
 from triplecast.languages.rewriting import replace_constants
 from triplecast.languages.tokens import PROLOGUE, TOKEN, Source, open_source, terminal, tokenise
 from triplecast.model.algebra import Query, Slot
@@ -38,7 +40,7 @@ class SlotKind:
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A query with ``Slot(i)`` where constants were. Equal keys: equal query and kinds, whatever the texts looked like."""
+    """A query with ``Slot(i)`` where constants were. Equal keys mean equal query and kinds, however the texts look."""
 
     key: str
     query: Query
@@ -67,7 +69,7 @@ def slot_kind(constant: str) -> SlotKind:
     return SlotKind(datatype, value_class, tie == 0)
 
 
-_STRING = "http://www.w3.org/2001/XMLSchema#string"
+_STRING = XSD + "string"
 
 
 def parse_whole(text: str, name: str | None = None) -> Query:
@@ -94,13 +96,22 @@ def _lower(term: NamedNode | Literal) -> NamedNode | Literal:
     return Literal(term.value.lower()) if plain else term
 
 
-# ---- the fast path -----------------------------------------------------------------------------------------------------
+# ---- the fast path -----------------------------------------------------------------------------------------
 
 _ENTRIES = 20_000
 """Bound of each table; a full one is emptied, which costs one parse a template."""
 _WORDS = 50_000
+_PROLOGUES = 1_000
 _FIXED = frozenset({context.TYPE, context.NIL, patterns.FIRST, patterns.REST})
 _MARK = "\x01"
+
+
+def _literal_piece(terminal: str, kind: SlotKind) -> str:
+    return f"{_MARK}{terminal}|{kind.datatype}|{kind.value_class:d}|{kind.exact:d}"
+
+
+_IRI = _MARK + "i"
+_INTEGER = _literal_piece("INTEGER", SlotKind(XSD + "integer", ValueClass.EXACT, exact=True))
 
 
 class _Terms(dict[str, str]):
@@ -113,7 +124,11 @@ class _Terms(dict[str, str]):
     def __missing__(self, token: str) -> str:
         if len(self) > _WORDS:
             self.clear()
-        written = self[token] = to_ntriples(self.namespace.term(token))
+        if token.isdigit() and token.isascii():
+            written = f'"{token}"^^<{XSD}integer>'
+        else:
+            written = to_ntriples(self.namespace.term(token))
+        self[token] = written
         return written
 
 
@@ -130,18 +145,23 @@ class _Pieces(dict[str, str]):
     def __missing__(self, token: str) -> str:
         if len(self) > _WORDS:
             self.clear()
-        piece = self[token] = self._piece(token)
+        if token[0] == "<" and token[-1] == ">":
+            piece = _IRI
+        elif token.isdigit() and token.isascii() and len(token) <= 15:
+            piece = _INTEGER
+        else:
+            piece = self._piece(token)
+        self[token] = piece
         return piece
 
     def _piece(self, token: str) -> str:
         match terminal(token):
             case "IRI":
-                return _MARK
+                return _IRI
             case "STRING":
                 return _MARK + "s"
             case "LITERAL" | "INTEGER" | "NUMBER" | "SIGNED" as kind:
-                found = slot_kind(self.terms[token])
-                return f"{_MARK}{kind}|{found.datatype}|{found.value_class:d}|{found.exact:d}"
+                return _literal_piece(kind, slot_kind(self.terms[token]))
             case "NIL":
                 return "()"
             case "ANON":
@@ -179,12 +199,14 @@ class TemplateCache:
 
     def __init__(self) -> None:
         self._readers: dict[str, _Reader] = {}
+        self._meanings: dict[tuple[str | None, tuple[tuple[str, str], ...]], _Reader] = {}
+        """Readers by base and prefixes, so that prologues that differ in comments or layout share one."""
         self._entries: dict[str, _Entry] = {}
         self._templates: dict[str, Template] = {}
 
     def read(self, text: str, name: str | None = None) -> tuple[Template, tuple[str, ...]]:
         """Raises what `sparql.parse` raises."""
-        resolved = open_source(text, name).text
+        resolved = open_source(text, name).text if len(text) > MAX_CHARACTERS or "\\" in text else text
         end = PROLOGUE.match(resolved).end()  # type: ignore[union-attr]
         try:
             reader = self._readers.get(resolved[:end]) or self._open(resolved[:end])
@@ -205,10 +227,16 @@ class TemplateCache:
     def _open(self, prologue: str) -> _Reader:
         source = Source(prologue, prologue, None)
         namespace, _ = read_prologue(source, tokenise(source))
-        terms = _Terms(namespace)
-        if len(self._readers) >= 64:
+        meaning = (namespace.base, tuple(namespace.prefixes.items()))
+        if len(self._readers) >= _PROLOGUES:
             self._readers.clear()
-        reader = self._readers[prologue] = _Reader(terms, _Pieces(terms))
+        if len(self._meanings) >= _PROLOGUES // 10:
+            self._meanings.clear()
+        reader = self._meanings.get(meaning)
+        if reader is None:
+            terms = _Terms(namespace)
+            reader = self._meanings[meaning] = _Reader(terms, _Pieces(terms))
+        self._readers[prologue] = reader
         return reader
 
     def _learn(

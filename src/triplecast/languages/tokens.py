@@ -1,7 +1,7 @@
-"""The tokens of SPARQL: one regular expression, shared by the grammar's parser and by the fast pass over known templates.
+"""The tokens of SPARQL: one regular expression, shared by the parser and by the fast pass over known templates.
 
-Tokens are those of SPARQL 1.1 Query, section 19.8 (longest match), with two exceptions that save work and change no query's
-meaning: a literal with its language tag or datatype is one token, and every text that is no token is one of a single character.
+Tokens are those of SPARQL 1.1 Query, section 19.8 (longest match), with two exceptions that save work and change no
+query's meaning: a literal with its language tag or datatype is one token, and a character that begins no token is one.
 Every quantifier that could be tried twice over the same text is possessive, so the pass is linear in the text's length.
 """
 
@@ -48,7 +48,7 @@ PROLOGUE = re.compile(
     rf"|(?i:PREFIX)(?=[ \t\r\n#]){_SPACE}{_PREFIX}(?=[ \t\r\n#<]){_SPACE}{IRI_REFERENCE}"
     rf"|(?i:BASE){_SPACE}{IRI_REFERENCE})*+"
 )
-"""Leading space, comments and well-formed declarations; anything else is left to the grammar, which says what is wrong."""
+"""Leading space, comments and well-formed declarations; the grammar says what is wrong with anything else."""
 
 LITERAL_PARTS = re.compile(
     rf"({_STRING})(?:{_SPACE}(?:@([A-Za-z0-9-]+)|\^\^{_SPACE}({IRI_REFERENCE}|{_PREFIX}{_LOCAL})))?"
@@ -77,14 +77,14 @@ KEYWORDS = {
 
 FUNCTIONS = {
     "STR": (1, 1), "LANG": (1, 1), "LANGMATCHES": (2, 2), "DATATYPE": (1, 1), "BOUND": (1, 1), "IRI": (1, 1),
-    "URI": (1, 1), "BNODE": (0, 1), "ABS": (1, 1), "CEIL": (1, 1), "FLOOR": (1, 1), "ROUND": (1, 1), "CONCAT": (0, None),
-    "STRLEN": (1, 1), "UCASE": (1, 1), "LCASE": (1, 1), "ENCODE_FOR_URI": (1, 1), "CONTAINS": (2, 2),
-    "STRSTARTS": (2, 2), "STRENDS": (2, 2), "STRBEFORE": (2, 2), "STRAFTER": (2, 2), "YEAR": (1, 1), "MONTH": (1, 1),
-    "DAY": (1, 1), "HOURS": (1, 1), "MINUTES": (1, 1), "SECONDS": (1, 1), "TIMEZONE": (1, 1), "TZ": (1, 1),
-    "NOW": (0, 0), "MD5": (1, 1), "SHA1": (1, 1), "SHA256": (1, 1), "SHA384": (1, 1), "SHA512": (1, 1),
-    "COALESCE": (0, None), "IF": (3, 3), "STRLANG": (2, 2), "STRDT": (2, 2), "SAMETERM": (2, 2), "ISIRI": (1, 1),
-    "ISURI": (1, 1), "ISBLANK": (1, 1), "ISLITERAL": (1, 1), "ISNUMERIC": (1, 1), "REGEX": (2, 3), "SUBSTR": (2, 3),
-    "REPLACE": (3, 4),
+    "URI": (1, 1), "BNODE": (0, 1), "ABS": (1, 1), "CEIL": (1, 1), "FLOOR": (1, 1), "ROUND": (1, 1),
+    "CONCAT": (0, None), "STRLEN": (1, 1), "UCASE": (1, 1), "LCASE": (1, 1), "ENCODE_FOR_URI": (1, 1),
+    "CONTAINS": (2, 2), "STRSTARTS": (2, 2), "STRENDS": (2, 2), "STRBEFORE": (2, 2), "STRAFTER": (2, 2),
+    "YEAR": (1, 1), "MONTH": (1, 1), "DAY": (1, 1), "HOURS": (1, 1), "MINUTES": (1, 1), "SECONDS": (1, 1),
+    "TIMEZONE": (1, 1), "TZ": (1, 1), "NOW": (0, 0), "MD5": (1, 1), "SHA1": (1, 1), "SHA256": (1, 1),
+    "SHA384": (1, 1), "SHA512": (1, 1), "COALESCE": (0, None), "IF": (3, 3), "STRLANG": (2, 2), "STRDT": (2, 2),
+    "SAMETERM": (2, 2), "ISIRI": (1, 1), "ISURI": (1, 1), "ISBLANK": (1, 1), "ISLITERAL": (1, 1),
+    "ISNUMERIC": (1, 1), "REGEX": (2, 3), "SUBSTR": (2, 3), "REPLACE": (3, 4),
 }  # fmt: skip
 """Built-in functions by upper-case keyword: fewest and most arguments (None: any number)."""
 
@@ -94,7 +94,7 @@ _CLOSING = frozenset({"_RBRACE", "_RPAR", "_RSQB"})
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A query's text as written and as the grammar reads it (code point escapes resolved), with the caller's name for it."""
+    """A query's text as written and as the grammar reads it (escapes resolved), and the caller's name for it."""
 
     written: str
     text: str
@@ -121,8 +121,8 @@ class Source:
 def open_source(text: str, name: str | None) -> Source:
     """Resolves ``\\u`` and ``\\U`` escapes, which may stand anywhere in a query (section 19.2).
 
-    A backslash that is itself escaped begins none. Raises `QueryRefused` over the size limit and `QuerySyntaxError` for an escape
-    that names no character.
+    A backslash that is itself escaped begins none. Raises `QueryRefused` over the size limit and `QuerySyntaxError` for
+    an escape that names no character.
     """
     if len(text) > MAX_CHARACTERS:
         raise refuse_size(f"a query of {len(text)} characters", f"the limit is {MAX_CHARACTERS}", name)
@@ -188,9 +188,10 @@ def _string_terminal(text: str) -> str:
 
 
 def tokenise(source: Source) -> list[Token]:
-    """All tokens but comments; `start_pos` is the offset into `source.text`, `end_pos` the token's number in the list of
-    all matches of `TOKEN`, comments included.
+    """All tokens but comments.
 
+    `start_pos` is the offset into `source.text`, `end_pos` the token's number among all matches of `TOKEN`, comments
+    included.
     Raises `QuerySyntaxError` for text that is no token, `QueryRefused` for refused words and over the limits.
     """
     tokens: list[Token] = []
@@ -226,9 +227,16 @@ def _no_token(source: Source, offset: int, text: str) -> QuerySyntaxError | Quer
         )
     if text[0] == "<":
         return source.fault(offset, f"unexpected {text}", ("an IRI in angle brackets, without spaces",))
-    if text.isalpha() or len(text) > 1:
-        return source.fault(offset, f"unknown word {text}", ("a keyword, a variable like ?x or a name like dc:title",))
-    return source.fault(offset, f"unexpected character {text!r}")
+    if text[0].isalpha():
+        return source.fault(
+            offset, f"unknown word {clip(text)}", ("a keyword, a variable like ?x or a name like dc:title",)
+        )
+    return source.fault(offset, f"unexpected {text}" if text.isprintable() else f"unexpected character {text!r}")
+
+
+def clip(text: str) -> str:
+    """A token short enough for a message."""
+    return text if len(text) <= 60 else f"{text[:57]}…"
 
 
 def unescape_string(token: str) -> str:
