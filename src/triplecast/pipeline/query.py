@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -50,10 +51,11 @@ def start_query(spark: SparkSession, folder: Path, sink: Sink, slices: int) -> S
 class SparkSide:
     """Spark's part of a run: session, query and end, all in the one thread that calls `work`."""
 
-    def __init__(self, folder: Path, sink: Sink, cores: int) -> None:
+    def __init__(self, folder: Path, sink: Sink, cores: int, tell: Callable[[str], None]) -> None:
         self._folder = folder
         self._sink = sink
         self._cores = cores
+        self._tell = tell
         self._stop = threading.Event()
         self._ready = threading.Event()
         self.running = False
@@ -80,6 +82,23 @@ class SparkSide:
             shutil.rmtree(self._folder / CHECKPOINT, ignore_errors=True)
 
     def _follow(self, spark: SparkSession) -> None:
+        """One query after another: one that fails is started again where the outbox stands, if it had moved that at
+        all.
+        """
+        while not self._stop.is_set():
+            before = self._sink.matched.batches
+            error = self._query(spark)
+            if error is None:
+                return
+            if self._sink.failure is not None:
+                raise self._sink.failure from error
+            told = f"Spark failed: {last_words(error)}"
+            if lost_jvm(error) or self._sink.matched.batches == before:
+                raise PipelineFailed(told, self._mend())
+            self._tell(f"{told}; matching goes on where it stood")
+
+    def _query(self, spark: SparkSession) -> Exception | None:
+        """Runs one query until `end`; gives what ended it before."""
         from py4j.protocol import Py4JError
         from pyspark.errors import PySparkException
 
@@ -92,9 +111,8 @@ class SparkSide:
                 self.running = False
                 self._stop_query(query)
         except (Py4JError, PySparkException, OSError) as error:
-            if self._sink.failure is not None:
-                raise self._sink.failure from error
-            raise PipelineFailed(f"Spark failed: {last_words(error)}", self._mend()) from None
+            return error
+        return None
 
     def _watch(self, query: StreamingQuery) -> None:
         while not self._stop.wait(0.1):
@@ -113,10 +131,16 @@ class SparkSide:
         return f"see {log} (its last line: {last_line(log)}); start again: nothing is lost and nothing is told twice"
 
 
-def last_words(error: Exception) -> str:
-    """What an error of Spark says in the end: the exception of a worker stands last, below Spark's own."""
+def lost_jvm(error: Exception) -> bool:
+    """Whether an error says that nobody answers at the other end any more."""
     from py4j.protocol import Py4JNetworkError
 
-    if isinstance(error, Py4JNetworkError | OSError):
+    return isinstance(error, Py4JNetworkError | OSError)
+
+
+def last_words(error: Exception) -> str:
+    """What an error of Spark says in the end: a worker's own exception stands last, before the query's plan."""
+    if lost_jvm(error):
         return "its JVM ended unexpectedly"
-    return next((line.strip() for line in reversed(str(error).splitlines()) if line.strip()), "it did not say why")
+    told = str(error).partition("=== Streaming Query ===")[0].partition("SQLSTATE:")[0]
+    return next((line.strip() for line in reversed(told.splitlines()) if line.strip()), "it did not say why")

@@ -86,7 +86,7 @@ def run(
         index = IndexFolder(output / INDEX)
         registrar = Registrar(subscriptions, journal, index, horizon, accepting, lambda: outbox.progress, notices.put)
         acceptor = Acceptor(inbox, journal, parser, accepting, dataset, notices.put)
-        spark = SparkSide(output, sink, cores)
+        spark = SparkSide(output, sink, cores, notices.put)
         teller = Teller(notices, on_progress, on_notice, journal, outbox, registrar, acceptor.taken, sink.matched)
         return _Run(Parts(journal, outbox, registrar, acceptor, sink, spark, teller), once).follow(
             stop or threading.Event()

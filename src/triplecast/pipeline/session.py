@@ -96,6 +96,8 @@ def session(
                 ) from error
         try:
             context = SparkContext(conf=configuration, gateway=gateway)
+            # a JVM that is killed is told of by whoever asks it next, not by a stack on stderr as well
+            context._accumulatorServer.handle_error = lambda request, address: None
             yield SparkSession(context)
         finally:
             end_session(gateway)
