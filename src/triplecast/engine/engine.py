@@ -304,7 +304,7 @@ class Engine:
 
     def _cover(self, added: Sequence[Registration], removed: Sequence[tuple[int, int]], head: int) -> None:
         """The index up to `head`. Where this fails the index is behind the journal, and the next call tries again."""
-        self._snapshot = self._index.apply(added, removed, head)
+        self._snapshot = self._index.apply(added, removed, head, needed_from=self._matched)
         self._covered = True
 
     def _names_of(self, matched: MatchedBatch) -> dict[int, str]:

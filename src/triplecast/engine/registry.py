@@ -23,7 +23,7 @@ def open_index(index: IndexFolder, journal: JournalReader, matched: int) -> Snap
     changes = journal.registry_changes(snapshot.covers, head)
     if not changes.added and not changes.removed:
         return snapshot
-    return index.apply(changes.added, changes.removed, head)
+    return index.apply(changes.added, changes.removed, head, needed_from=matched)
 
 
 def _rebuild(index: IndexFolder, journal: JournalReader, matched: int, head: int) -> Snapshot:
@@ -31,4 +31,4 @@ def _rebuild(index: IndexFolder, journal: JournalReader, matched: int, head: int
     needed = [found for found in changes.added if found.removed is None or found.removed > matched]
     removed = [(id, position) for id, position in changes.removed if position > matched]
     index.clear()
-    return index.apply(needed, removed, head)
+    return index.apply(needed, removed, head, needed_from=matched)

@@ -90,18 +90,24 @@ def publication_row(position: int, draft: Draft, version: int, at: int) -> Row:
 
 
 def subscription_row(position: int, subscription: Subscription, at: int) -> Row:
-    fields = [
-        subscription.text,
-        subscription.language,
-        subscription.scope,
-        subscription.entailment,
-        subscription.owner,
-    ]
+    fields = {
+        "text": subscription.text,
+        "language": subscription.language,
+        "scope": subscription.scope,
+        "entailment": subscription.entailment,
+        "owner": subscription.owner,
+    }
     return row_of(Kind.SUBSCRIPTION, position, subscription.name, at, body=json.dumps(fields).encode())
 
 
 def reject_row(position: int, reject: Reject, at: int) -> Row:
-    fields = [reject.stage, reject.reason, reject.mend, reject.line, reject.column]
+    fields = {
+        "stage": reject.stage,
+        "reason": reject.reason,
+        "mend": reject.mend,
+        "line": reject.line,
+        "column": reject.column,
+    }
     return row_of(Kind.REJECT, position, reject.source, at, body=json.dumps(fields).encode())
 
 
@@ -110,14 +116,11 @@ def read_publication(row: Row, at: str) -> Publication:
 
 
 def read_registration(row: Row, removed: int | None = None) -> Registration:
-    text, language, scope, entailment, owner = json.loads(row.body)
-    subscription = Subscription(row.name, text, language, scope, entailment, owner)
-    return Registration(RegistrationId(row.position), subscription, removed)
+    return Registration(RegistrationId(row.position), Subscription(row.name, **json.loads(row.body)), removed)
 
 
 def read_reject(row: Row) -> Reject:
-    stage, reason, mend, line, column = json.loads(row.body)
-    return Reject(row.name, stage, reason, mend, line, column)
+    return Reject(row.name, **json.loads(row.body))
 
 
 def verify_row(fields: tuple[Any, ...], where: str) -> Row:
