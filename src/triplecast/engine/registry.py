@@ -30,5 +30,5 @@ def _rebuild(index: IndexFolder, journal: JournalReader, matched: int, head: int
     changes = journal.registry_changes(0, head)
     needed = [found for found in changes.added if found.removed is None or found.removed > matched]
     removed = [(id, position) for id, position in changes.removed if position > matched]
-    index.clear()
+    index.reset()
     return index.apply(needed, removed, head, needed_from=matched)
