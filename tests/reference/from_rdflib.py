@@ -1,4 +1,4 @@
-"""rdflib's algebra of a query, as the reference's own tree. Only the W3C cases come this way: the generator writes trees."""
+"""rdflib's algebra of a query, as the reference's own tree. Only the W3C cases come this way."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The reference's own query tree: SPARQL's algebra (section 18) with terms as tuples. The generator writes it, `solve` reads it.
+"""The reference's own query tree: SPARQL's algebra (section 18), terms as tuples.
 
 A blank node of a query is a variable whose name starts with ``_:``; it joins like one and is never answered.
 """
@@ -113,7 +113,7 @@ class Repeat:
 
 @dataclass(frozen=True, slots=True)
 class NoneOf:
-    """``!(a|^b)``: one step forward by none of `forward` (if there are any), one step back by none of `inverse` (likewise)."""
+    """``!(a|^b)``: one step ahead by none of `forward` (if any), one step back by none of `inverse` (if any)."""
 
     forward: tuple[Term, ...]
     inverse: tuple[Term, ...] = ()
@@ -192,7 +192,7 @@ class Graph:
 
 @dataclass(frozen=True, slots=True)
 class Select:
-    """The modifiers of a query or a sub-select; `variables` None is ``*``. Order conditions carry True for descending."""
+    """The modifiers of a (sub-)select; `variables` None is ``*``; an order condition has True for descending."""
 
     pattern: Pattern
     variables: tuple[Var, ...] | None = None

@@ -11,9 +11,9 @@ from functools import cmp_to_key
 from typing import TypeAlias
 
 from tests.reference import queries as q
-from tests.reference.expressions import evaluate, holds
+from tests.reference.expressions import TRUE, evaluate, holds
 from tests.reference.paths import path_pairs
-from tests.reference.terms import Term, Triple, write
+from tests.reference.terms import Term, Triple, write, write_triples
 from tests.reference.values import TypeFault, compare
 
 Solution: TypeAlias = dict[str, Term]
@@ -156,7 +156,7 @@ def _in_graphs(name: q.Node, inner: q.Pattern, dataset: Dataset) -> list[Solutio
 
 
 def _exists(dataset: Dataset, graph: tuple[Triple, ...]):
-    """``EXISTS`` as a function of (pattern, row): the row's terms replace its variables in the pattern (SPARQL 18.6)."""
+    """``EXISTS`` of (pattern, row): the row's terms replace its variables in the pattern (SPARQL 18.6)."""
     return lambda pattern, row: bool(solve(substitute(pattern, row), dataset, graph))
 
 
@@ -209,7 +209,7 @@ def _value(expression: q.Expression, row: Solution) -> Term | None:
 
 
 def _order_of_values(one: Term | None, two: Term | None) -> int:
-    """SPARQL 15.1: unbound, blank nodes, IRIs by text, literals by ``<``. Raises `NotDetermined` where it has no order."""
+    """SPARQL 15.1: unbound, blank nodes, IRIs by text, literals by ``<``. Raises `NotDetermined` without an order."""
     if one == two:
         return 0
     ranks = [0 if term is None else _KINDS[term[0]] for term in (one, two)]
@@ -254,7 +254,7 @@ def substitute(pattern: q.Pattern, row: Solution) -> q.Pattern:
             return q.Filter(_in_expression(condition, row), substitute(inner, row))
         case q.Graph(name, inner):
             return q.Graph(node(name), substitute(inner, row))
-        case q.Values(variables, rows):
+        case q.Values(variables, _):
             kept = {v.name: row[v.name] for v in variables if v.name in row}
             fixed = q.Values(tuple(q.Var(name) for name in kept), (tuple(kept.values()),))
             return q.Join(pattern, fixed) if kept else pattern
@@ -276,6 +276,8 @@ def _in_expression(expression: q.Expression, row: Solution) -> q.Expression:
         case q.Member(argument, choices, negated):
             inner = tuple(_in_expression(choice, row) for choice in choices)
             return q.Member(_in_expression(argument, row), inner, negated)
+        case q.Call("BOUND", (q.Var(name),)) if name in row:
+            return q.Constant(TRUE)
         case q.Call(function, arguments):
             return q.Call(function, tuple(_in_expression(argument, row) for argument in arguments))
         case q.Exists(pattern, negated):

@@ -1,7 +1,7 @@
 """RDF terms as plain tuples, and an N-Triples reader and canonical writer of their own.
 
-``("iri", text)``, ``("blank", label)``, ``("literal", lexical, datatype, language)``; the language of an untagged literal is
-empty, a tag is lower case (semantics 3.1). Two terms are the same iff their tuples are equal.
+``("iri", text)``, ``("blank", label)``, ``("literal", lexical, datatype, language)``: the language of an untagged one
+is empty, a tag is lower case (semantics 3.1). Two terms are the same iff their tuples are equal.
 """
 
 from __future__ import annotations

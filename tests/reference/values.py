@@ -250,7 +250,7 @@ def _same_family(one: Value, two: Value) -> bool:
 
 
 def _order(left: Term, right: Term) -> int | None:
-    """The sign of left - right, None where NaN has no order. Raises `TypeFault` outside a family or where indeterminate."""
+    """The sign of left - right, None for NaN. Raises `TypeFault` outside a family or where indeterminate."""
     if left[0] != "literal" or right[0] != "literal":
         raise TypeFault("only literals have an order")
     one, two = value_of(left), value_of(right)
@@ -276,7 +276,7 @@ def _order_across_zones(one: Value, two: Value) -> int:
 
 
 def promote(one: Value, two: Value) -> tuple[Fraction | float, Fraction | float]:
-    """Both numbers in the wider of the two types (semantics 3.4). A decimal becomes a float by way of the nearest double."""
+    """Both numbers in the wider of the two types (semantics 3.4); decimal to float goes through the nearest double."""
     families = (one.family, two.family)
     if DOUBLE in families:
         return float(one.number), float(two.number)

@@ -1,0 +1,1 @@
+"""Generated publications and subscriptions, and the product against its oracles on them."""

@@ -1,0 +1,175 @@
+"""What a generated query is made of: the rows of the census table, its constants and the keys it can share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+
+from tests.reference import queries as q
+from tests.reference.terms import Term
+
+_COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")
+_FUNCTIONS = (
+    "SAMETERM BOUND LANG LANGMATCHES DATATYPE ISIRI ISBLANK ISLITERAL ISNUMERIC STR CONTAINS STRSTARTS STRENDS IF COALESCE"
+).split()
+
+CONSTRUCTS: tuple[str, ...] = (
+    *("1 pattern", "2 patterns", "3 patterns or more", "shared variable", "repeated variable", "cycle"),
+    *("predicate variable", "blank node", "constant subject", "constant object"),
+    *(f"variable {sign} constant" for sign in _COMPARISONS),
+    *(f"constant {sign} variable" for sign in _COMPARISONS),
+    *("variable with variable", "window", "IN", "NOT IN", "&&", "||", "!", "boolean value"),
+    *_FUNCTIONS,
+    *("OPTIONAL", "OPTIONAL with FILTER", "UNION", "MINUS", "EXISTS", "NOT EXISTS", "VALUES", "UNDEF", "BIND", "GRAPH"),
+    *("path ^", "path /", "path |", "path +", "path *", "path ?", "path !"),
+    *("SELECT *", "projection", "unbound projection", "DISTINCT", "ASK", "sub-select", "ORDER BY", "LIMIT", "OFFSET"),
+)
+"""Every one of them occurs on the matching and on the failing side of a run, or the run fails."""
+
+
+def constructs_of(query: q.Query) -> frozenset[str]:
+    found = {name for part in parts(query) for name in _names(part)}
+    found |= _form(query)
+    if found & {"SELECT *", "projection"} == set() and query.form != "ask":
+        raise AssertionError("a SELECT either has * or a projection")
+    return frozenset(found)
+
+
+def parts(node: object) -> Iterator[object]:
+    """Every dataclass of the tree, from the root."""
+    if is_dataclass(node):
+        yield node
+        for field in fields(node):
+            yield from parts(getattr(node, field.name))
+    elif isinstance(node, tuple) and not _is_term(node):
+        for part in node:
+            yield from parts(part)
+
+
+def _is_term(node: object) -> bool:
+    return isinstance(node, tuple) and len(node) in (2, 4) and isinstance(node[0], str)
+
+
+def constants_of(query: q.Query) -> frozenset[Term]:
+    """Every term written in the query."""
+    return frozenset(_terms(query))
+
+
+def keys_of(query: q.Query) -> frozenset[Term]:
+    """The terms in the query's triple and path patterns and its graph names: what it can share with a publication."""
+    held = (part for part in parts(query) if isinstance(part, q.Step | q.Graph | q.Link))
+    return frozenset(term for part in held for term in _terms(part))
+
+
+def _terms(node: object) -> Iterator[Term]:
+    if _is_term(node):
+        yield node
+    elif isinstance(node, tuple):
+        for part in node:
+            yield from _terms(part)
+    elif is_dataclass(node):
+        for field in fields(node):
+            yield from _terms(getattr(node, field.name))
+
+
+def _form(query: q.Query) -> set[str]:
+    select = query.select
+    found = {"ASK"} if query.form == "ask" else {"SELECT *" if select.variables is None else "projection"}
+    if select.variables is not None and not set(select.variables) <= set(q.variables_of(select.pattern)):
+        found.add("unbound projection")
+    if any(isinstance(part, q.Select) for part in parts(select.pattern)):
+        found.add("sub-select")
+    steps = [step for part in parts(query) if isinstance(part, q.Basic) for step in part.steps]
+    found.add("1 pattern" if len(steps) == 1 else "2 patterns" if len(steps) == 2 else "3 patterns or more")
+    return found
+
+
+def _names(part: object) -> Iterator[str]:
+    match part:
+        case q.Basic(steps):
+            yield from _names_of_steps(steps)
+        case q.Compare() | q.Member() | q.Logic() | q.Not() | q.Call() | q.Exists():
+            yield from _names_of_expression(part)
+        case q.Filter(q.Var(), _) | q.Not(q.Var()):
+            yield "boolean value"
+        case q.Optional(_, _, condition):
+            yield "OPTIONAL" if condition is None else "OPTIONAL with FILTER"
+        case q.Union() | q.Minus() | q.Bind() | q.Graph():
+            yield type(part).__name__.upper()
+        case q.Values(_, rows):
+            yield "VALUES"
+            if any(None in row for row in rows):
+                yield "UNDEF"
+        case q.Select(_, _, distinct, order, offset, limit):
+            yield from [name for name, used in (("DISTINCT", distinct), ("ORDER BY", order), ("OFFSET", offset)) if used]
+            if limit is not None:
+                yield "LIMIT"
+        case q.Repeat(_, at_least, many):
+            yield "path +" if at_least else "path *" if many else "path ?"
+        case q.Inverse() | q.Chain() | q.Choice() | q.NoneOf():
+            yield "path " + {q.Inverse: "^", q.Chain: "/", q.Choice: "|", q.NoneOf: "!"}[type(part)]
+
+
+def _names_of_expression(part: q.Expression) -> Iterator[str]:
+    match part:
+        case q.Compare(operator, left, right):
+            kinds = (isinstance(left, q.Var), isinstance(right, q.Var))
+            if kinds == (True, True):
+                yield "variable with variable"
+            elif True in kinds and (isinstance(left, q.Constant) or isinstance(right, q.Constant)):
+                yield f"variable {operator} constant" if kinds[0] else f"constant {operator} variable"
+        case q.Member(_, _, negated):
+            yield "NOT IN" if negated else "IN"
+        case q.Logic(operator, arguments):
+            yield operator
+            if operator == "&&" and all(isinstance(argument, q.Compare) for argument in arguments):
+                yield "window"
+        case q.Not(argument):
+            yield "!"
+            if isinstance(argument, q.Var):
+                yield "boolean value"
+        case q.Call(function, _):
+            yield function
+        case q.Exists(_, negated):
+            yield "NOT EXISTS" if negated else "EXISTS"
+
+
+def _names_of_steps(steps: tuple[q.Step, ...]) -> Iterator[str]:
+    seen: dict[q.Var, int] = {}
+    edges: list[set[q.Var]] = []
+    for step in steps:
+        nodes = [node for node in (step.subject, step.predicate, step.object) if isinstance(node, q.Var)]
+        for node in set(nodes):
+            seen[node] = seen.get(node, 0) + 1
+        edges.append(set(nodes))
+        if len(set(nodes)) < len(nodes):
+            yield "repeated variable"
+        if isinstance(step.predicate, q.Var):
+            yield "predicate variable"
+        if any(node.hidden for node in nodes):
+            yield "blank node"
+        if not isinstance(step.subject, q.Var):
+            yield "constant subject"
+        if not isinstance(step.object, q.Var):
+            yield "constant object"
+    if any(count > 1 for count in seen.values()):
+        yield "shared variable"
+    if _cyclic(edges):
+        yield "cycle"
+
+
+def _cyclic(edges: list[set[q.Var]]) -> bool:
+    """Whether the patterns, as edges between their variables, close a circle of two or more patterns."""
+    group: dict[q.Var, int] = {}
+    for number, edge in enumerate(edges):
+        if len(edge) < 2:
+            continue
+        first, *others = edge
+        group.setdefault(first, -number - 1)
+        for other in others:
+            if group.get(other) == group[first]:
+                return True
+            joined = group.get(other)
+            group[other] = group[first]
+            group.update({variable: group[first] for variable, name in group.items() if name == joined is not None})
+    return False

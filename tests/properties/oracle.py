@@ -1,0 +1,63 @@
+"""The expected answer of a pair: pyoxigraph's where nothing stands against it, the slow reader's otherwise; both where both may."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tests.properties.constructs import constants_of
+from tests.properties.generate import Asked, Published
+from tests.properties.oxigraph import Row, Store, families, objection_to_query, objection_to_terms, objection_to_values
+from tests.reference.solve import Dataset, NotDetermined, answer
+from tests.reference.terms import Term, write
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    rows: list[Row] | None
+    """A sorted multiset; None where the specification leaves the answer open."""
+    voices: tuple[str, ...]
+    """Who said so."""
+    quarrel: list[Row] | None = None
+    """pyoxigraph's rows where it was to be believed and says otherwise than the slow reader."""
+
+
+class Question:
+    """A subscription with all that is the same for every publication."""
+
+    def __init__(self, asked: Asked) -> None:
+        self.asked, self.text = asked, asked.text
+        self.constants = constants_of(asked.query)
+        self.objection = objection_to_query(asked.query)
+
+
+class Oracle:
+    """All that one publication is asked."""
+
+    def __init__(self, published: Published) -> None:
+        self.published = published
+        self.terms = frozenset(term for triple in published.triples for term in triple)
+        self._dataset = Dataset.of_publication(published.graph, published.triples)
+        self._objection = objection_to_terms(published)
+        self._store: Store | None = None
+
+    def expect(self, question: Question) -> Expected:
+        try:
+            slow = rows_of(answer(question.asked.query, self._dataset))
+        except NotDetermined:
+            return Expected(None, ())
+        if self.objection(question) is not None:
+            return Expected(slow, ("slow reader",))
+        if self._store is None:
+            self._store = Store(self.published)
+        fast = self._store.answer(question.asked, question.text)
+        return Expected(slow, ("slow reader", "pyoxigraph"), None if fast == slow else fast)
+
+    def objection(self, question: Question) -> str | None:
+        """Why pyoxigraph's answer does not count for this pair."""
+        if self._objection or question.objection:
+            return self._objection or question.objection
+        return objection_to_values(question.asked.query, families(self.terms | question.constants))
+
+
+def rows_of(solutions: list[dict[str, Term]]) -> list[Row]:
+    return sorted(tuple(sorted((name, write(term)) for name, term in row.items())) for row in solutions)
