@@ -9,6 +9,7 @@ relative to the inbox, so that no path of this machine reaches the journal.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import stat
 from collections.abc import Iterator, Mapping
@@ -117,7 +118,9 @@ def open_inbox_file(folder: Path, file: InboxFile) -> Iterator[int | None]:
                 descriptors.append(os.open(name, flags, dir_fd=descriptors[-1]))
             flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
             descriptors.append(os.open(file.path[-1], flags, dir_fd=descriptors[-1]))
-        except (FileNotFoundError, NotADirectoryError):
+        except OSError as error:
+            if error.errno not in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENXIO):
+                raise
             yield None
             return
         yield descriptors[-1] if is_unchanged(descriptors[-1], file) else None

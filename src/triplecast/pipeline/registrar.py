@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from triplecast.compile.admission import admit
-from triplecast.errors import InputError, QueryRefused, QuerySyntaxError, StorageFault
+from triplecast.engine.registry import open_index
+from triplecast.errors import InputError, QueryRefused, QuerySyntaxError
 from triplecast.index import IndexFolder, Snapshot
 from triplecast.ingest.subscription_files import (
     LoadedSubscriptions,
@@ -69,7 +70,10 @@ class Registrar:
         none.
         """
         self._seen, self._since = find_subscription_files(self._paths), now
-        self._cover(open_index(self._index, self._journal, self._progress()))
+        snapshot = open_index(self._index, self._journal, self._progress())
+        if snapshot.covers == 0:  # an empty one has no file yet that a worker could open
+            snapshot = self._index.apply([], [], self._journal.head())
+        self._cover(snapshot)
         self._register(self._seen)
 
     def look(self, now: float) -> bool:
@@ -145,10 +149,11 @@ class Registrar:
             del self._live[found.subscription.name]
         self._live.update((found.subscription.name, found) for found in added)
         removed = [(int(found.id), position) for found, position in zip(leaving, positions, strict=True)]
-        self._cover(self._index.apply(added, removed, covers))
+        self._cover(self._index.apply(added, removed, covers, self._progress()))
 
     def _cover(self, snapshot: Snapshot) -> None:
-        self._horizon.cover(snapshot.name, snapshot.covers)
+        assert snapshot.manifest is not None
+        self._horizon.cover(snapshot.manifest, snapshot.covers)
 
     def _tell_faults(self, faults: tuple[SubscriptionFault, ...]) -> None:
         told = set(self.faults)
@@ -162,27 +167,6 @@ class Registrar:
         if fault != self._missing:
             self._missing = fault
             self._tell(fault)
-
-
-def open_index(index: IndexFolder, journal: Journal, needed_from: int) -> Snapshot:
-    """The index brought up to the journal's head. The index is a cache: one that is missing, damaged or ahead of the
-    journal is made again from the journal's records, with all that a publication after `needed_from` may be asked of.
-    """
-    head = journal.head()
-    try:
-        snapshot = index.open()
-    except StorageFault:
-        snapshot = None
-    if snapshot is not None and snapshot.covers <= head:
-        changes = journal.registry_changes(snapshot.covers, head)
-        if not changes.added and not changes.removed:
-            return snapshot
-        return index.apply(changes.added, changes.removed, head)
-    changes = journal.registry_changes(0, head)
-    needed = [found for found in changes.added if found.removed is None or found.removed > needed_from]
-    removed = [(int(id), position) for id, position in changes.removed if position > needed_from]
-    index.clear()
-    return index.apply(needed, removed, head)
 
 
 def fault_of_syntax(error: QuerySyntaxError, place: str) -> SubscriptionFault:

@@ -19,7 +19,7 @@ import pyarrow as pa
 from triplecast.delivery import OutboxBatch
 from triplecast.evaluate import Evaluator
 from triplecast.faults import reach
-from triplecast.index import Snapshot
+from triplecast.index import open_snapshot
 from triplecast.match import Matcher
 from triplecast.model.match import Undecided
 from triplecast.pipeline.followed import followed_journal
@@ -74,7 +74,7 @@ def match_slices(folder: Path, batches: Iterator[pa.RecordBatch]) -> Iterator[pa
 def match_slice(folder: Path, manifest: str, after: int, upto: int) -> Iterator[pa.RecordBatch]:
     """The matches of the publications at positions in (`after`, `upto`]; at least one row, also when there are none."""
     journal, matcher = followed_journal(folder), _matcher()
-    snapshot = _snapshot(folder / INDEX, manifest)
+    snapshot = open_snapshot(folder / INDEX, manifest)
     told = False
     start = after
     while True:
@@ -184,11 +184,6 @@ def from_arrow(row: dict[str, bytes]) -> OutboxBatch:
         np.frombuffer(row["bindings"], np.uint8),
         tuple(Undecided(*pair) for pair in json.loads(row["undecided"])),
     )
-
-
-@lru_cache(maxsize=2)
-def _snapshot(folder: Path, manifest: str) -> Snapshot:
-    return Snapshot.open(folder, manifest)
 
 
 @lru_cache(maxsize=1)

@@ -1,0 +1,119 @@
+"""Subscription files: ids, languages, faults with their place."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from triplecast.errors import InputError
+from triplecast.ingest.subscription_files import load_subscriptions
+from triplecast.model.subscription import Subscription
+
+ASK = "ASK { ?s ?p ?o }"
+
+
+def test_a_folder_gives_relative_ids_and_a_file_its_name(tmp_path: Path) -> None:
+    (tmp_path / "news" / "de").mkdir(parents=True)
+    (tmp_path / "news" / "a.rq").write_text(ASK)
+    (tmp_path / "news" / "de" / "b.rdql").write_text("SELECT ?x")
+    (tmp_path / "c.rule").write_text("search")
+    (tmp_path / "README.md").write_text("not a query")
+    (tmp_path / ".d.rq").write_text(ASK)
+    (tmp_path / "e.rq.tmp").write_text(ASK)
+    folder = load_subscriptions([tmp_path])
+    assert folder.subscriptions == (
+        Subscription("c.rule", "search", "rule"),
+        Subscription("news/a.rq", ASK),
+        Subscription("news/de/b.rdql", "SELECT ?x", "rdql"),
+    )
+    assert folder.faults == ()
+    assert load_subscriptions([tmp_path / "news" / "a.rq"]).subscriptions == (Subscription("a.rq", ASK),)
+
+
+def test_lines_have_their_own_ids_and_fields(tmp_path: Path) -> None:
+    rows = [
+        {"id": "one", "language": "sparql", "text": ASK},
+        {"id": "two", "language": "rule", "text": "x", "owner": "me", "entailment": "rdfs", "scope": "repository"},
+        {"id": "drei é", "text": "# triplecast: entailment=taxonomy\n" + ASK},
+    ]
+    (tmp_path / "s.jsonl").write_text("\n".join(json.dumps(row) for row in rows) + "\n\n")
+    assert load_subscriptions([tmp_path]).subscriptions == (
+        Subscription("one", ASK),
+        Subscription("two", "x", "rule", "repository", "rdfs", "me"),
+        Subscription("drei é", rows[2]["text"], entailment="taxonomy"),
+    )
+
+
+def test_the_first_line_may_ask_for_entailment(tmp_path: Path) -> None:
+    (tmp_path / "a.rq").write_text("# triplecast: entailment=rdfs\r\n" + ASK)
+    (tmp_path / "b.rq").write_text(ASK + "\n# triplecast: entailment=rdfs\n")
+    assert [found.entailment for found in load_subscriptions([tmp_path]).subscriptions] == ["rdfs", None]
+
+
+BAD_LINES = {
+    "not json": "is not JSON",
+    "[1]": "no JSON object",
+    '{"id": "x"}': "no field 'text'",
+    '{"text": "x"}': "no field 'id'",
+    '{"id": "", "text": "x"}': "empty id",
+    '{"id": 1, "text": "x"}': "'id' is no string",
+    '{"id": "x", "text": null}': "'text' is no string",
+    '{"id": "x", "text": "x", "entailement": "rdfs"}': "unknown field 'entailement'",
+    '{"id": "x", "text": "\\ud800"}': "surrogate",
+    "[" * 100_000: "is not JSON",
+}
+
+
+@pytest.mark.parametrize(("bad", "said"), BAD_LINES.items(), ids=range(len(BAD_LINES)))
+def test_a_bad_line_is_a_fault_with_its_place_and_its_neighbours_load(tmp_path: Path, bad: str, said: str) -> None:
+    good = json.dumps({"id": "good", "text": ASK})
+    better = json.dumps({"id": "better", "text": ASK})
+    (tmp_path / "s.jsonl").write_text(f"{good}\n{bad}\n{better}\n")
+    found = load_subscriptions([tmp_path])
+    assert [subscription.name for subscription in found.subscriptions] == ["good", "better"]
+    (fault,) = found.faults
+    assert fault.place == f"{tmp_path}/s.jsonl:2"
+    assert said in fault.reason
+    assert fault.mend
+
+
+def test_text_that_is_no_utf8_is_a_fault(tmp_path: Path) -> None:
+    (tmp_path / "a.rq").write_bytes(b"ASK { ?s ?p 'caf\xe9' }")
+    (tmp_path / "b.jsonl").write_bytes(b'{"id": "x", "text": "caf\xe9"}\n')
+    (tmp_path / "c.rq").write_text("\ufeff" + ASK)
+    found = load_subscriptions([tmp_path])
+    assert [fault.place for fault in found.faults] == [f"{tmp_path}/a.rq", f"{tmp_path}/b.jsonl:1"]
+    assert all("is not UTF-8" in fault.reason for fault in found.faults)
+    assert found.subscriptions == (Subscription("c.rq", ASK),)
+
+
+def test_an_id_given_twice_names_both_places_and_the_first_stands(tmp_path: Path) -> None:
+    (tmp_path / "one.jsonl").write_text(json.dumps({"id": "x", "text": "first"}) + "\n")
+    (tmp_path / "two.jsonl").write_text("\n" + json.dumps({"id": "x", "text": "second"}) + "\n")
+    found = load_subscriptions([tmp_path])
+    assert [subscription.text for subscription in found.subscriptions] == ["first"]
+    (fault,) = found.faults
+    assert fault.place == f"{tmp_path}/two.jsonl:2"
+    assert f"{tmp_path}/one.jsonl:1" in fault.reason
+
+
+def test_what_is_missing_or_empty_says_so(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="holds no subscription"):
+        load_subscriptions([tmp_path])
+    with pytest.raises(InputError, match="there is no file or folder"):
+        load_subscriptions([tmp_path / "nowhere"])
+    (tmp_path / "q.sparql").write_text(ASK)
+    with pytest.raises(InputError, match=r"its extension is \.sparql.*\.rq"):
+        load_subscriptions([tmp_path / "q.sparql"])
+
+
+def test_a_hundred_thousand_lines_load_in_about_a_second(tmp_path: Path) -> None:
+    rows = (f'{{"id": "s{number}", "text": "SELECT ?a {{ ?a <http://e/p> {number} }}"}}\n' for number in range(100_000))
+    (tmp_path / "s.jsonl").write_text("".join(rows))
+    began = time.process_time()
+    found = load_subscriptions([tmp_path])
+    assert len(found.subscriptions) == 100_000
+    assert time.process_time() - began < 3  # 0.5 s on an idle machine
