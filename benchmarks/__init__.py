@@ -1,0 +1,1 @@
+"""Benchmarks: ``make bench``. Workloads are generated, seeded and defined in `benchmarks.workloads`."""
