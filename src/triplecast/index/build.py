@@ -25,6 +25,7 @@ from triplecast.kernels.hashing import hash_terms
 from triplecast.kernels.layout import (
     FACT_ALWAYS,
     FACT_COUNT,
+    FACT_LANGUAGES,
     FACT_STEPS,
     FACT_UNFILTERED,
     FACT_VARIABLES,
@@ -69,6 +70,7 @@ def build_tables(flat: Flat, anchor: Anchor) -> Tables:
     facts[FACT_UNFILTERED] = anchor.unfiltered
     facts[FACT_VARIABLES] = shapes.variables.max(initial=0)
     facts[FACT_STEPS] = np.diff(shapes.full.offsets).max(initial=0)
+    facts[FACT_LANGUAGES] = (items.atom_code[:, 2] == Lane.LANGUAGE).any()
     constant = (key_terms >= 0).astype(np.uint8)
     masks = constant[:, 0] | constant[:, 1] << 1 | constant[:, 2] << 2
     index = Index(

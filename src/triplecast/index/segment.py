@@ -2,26 +2,101 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from triplecast.index.anchors import Anchor, RarestKey
 from triplecast.index.build import Tables, build_tables
+from triplecast.index.file import ArrayFile, read_arrays, write_arrays
 from triplecast.index.flat import Flat, Refused, flatten_registrations
+from triplecast.kernels.layout import FACT_LANGUAGES, I32, I64, U8, Answers, Dictionary, Index
 from triplecast.model.subscription import Registration
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+class Texts(NamedTuple):
+    """The queries of the subscriptions that the evaluator decides."""
+
+    subscription: I32
+    """Ascending."""
+    offsets: I64
+    text: U8
+    """UTF-8."""
+    language: U8
+    languages: tuple[str, ...]
+
+    def of(self, subscription: int) -> tuple[str, str]:
+        """(text, language) of a subscription that has one."""
+        row = int(np.searchsorted(self.subscription, subscription))
+        assert self.subscription[row] == subscription
+        text = self.text[self.offsets[row] : self.offsets[row + 1]].tobytes().decode()
+        return text, self.languages[self.language[row]]
+
+    def all(self) -> dict[int, tuple[str, str]]:
+        return {number: self.of(number) for number in self.subscription.tolist()}
+
+
+def make_texts(texts: Mapping[int, tuple[str, str]]) -> Texts:
+    ordered = sorted(texts.items())
+    encoded = [text.encode() for _, (text, _) in ordered]
+    languages = tuple(sorted({language for _, (_, language) in ordered}))
+    return Texts(
+        np.array([number for number, _ in ordered], np.int32),
+        np.concatenate([np.zeros(1, np.int64), np.cumsum([len(text) for text in encoded], dtype=np.int64)]),
+        np.frombuffer(bytearray(b"".join(encoded)), np.uint8),
+        np.array([languages.index(language) for _, (_, language) in ordered], np.uint8),
+        languages,
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Segment:
     """An index of N subscriptions, numbered by ascending registration id."""
 
     tables: Tables
-    texts: dict[int, tuple[str, str]]
-    """Subscription number to (text, language), where the evaluator decides."""
+    texts: Texts
     refused: tuple[Refused, ...]
+
+    @property
+    def uses_languages(self) -> bool:
+        """Whether any condition looks at language tags."""
+        return bool(self.tables.index.facts[FACT_LANGUAGES])
 
     def __len__(self) -> int:
         return len(self.tables.registrations)
+
+    def write(self, path: Path) -> None:
+        """Writes the file durably, or not at all. Raises `StorageFault`."""
+        arrays: dict[str, NDArray[np.generic]] = {"registrations": self.tables.registrations}
+        groups = (("index", self.tables.index), ("dictionary", self.tables.dictionary), ("answers", self.tables.answers))
+        for name, group in groups:
+            arrays.update({f"{name}.{field}": array for field, array in group._asdict().items()})
+        texts = self.texts._asdict()
+        languages = texts.pop("languages")
+        arrays.update({f"texts.{field}": array for field, array in texts.items()})
+        notes = {"languages": list(languages), "refused": [list(each) for each in self.refused]}
+        write_arrays(path, ArrayFile(arrays, notes))
+
+    @classmethod
+    def open(cls, path: Path) -> Segment:
+        """Maps a file that `write` wrote. Raises `StorageFault` for anything else."""
+        file = read_arrays(path)
+
+        def group(name: str) -> dict[str, NDArray[np.generic]]:
+            return {key.removeprefix(name): array for key, array in file.arrays.items() if key.startswith(name)}
+
+        tables = Tables(
+            Index(**group("index.")),
+            Dictionary(**group("dictionary.")),
+            Answers(**group("answers.")),
+            file.arrays["registrations"],
+        )
+        texts = Texts(**group("texts."), languages=tuple(file.notes["languages"]))
+        return cls(tables, texts, tuple(Refused(*each) for each in file.notes["refused"]))
 
 
 def build_segment(registrations: Sequence[Registration], anchor: Anchor | None = None) -> Segment:
@@ -30,4 +105,4 @@ def build_segment(registrations: Sequence[Registration], anchor: Anchor | None =
 
 
 def index_flat(flat: Flat, anchor: Anchor) -> Segment:
-    return Segment(build_tables(flat, anchor), flat.texts, flat.refused)
+    return Segment(build_tables(flat, anchor), make_texts(flat.texts), flat.refused)

@@ -8,7 +8,7 @@ import numpy as np
 
 from triplecast.kernels import inlined, njit
 from triplecast.kernels.conditions import AT_LEAST, AT_MOST, EQUAL, GREATER, LESS, UNEQUAL, WINDOW
-from triplecast.kernels.layout import CONTINUES, ENDS, F64, I32, I64, U8, U64, hash_key
+from triplecast.kernels.layout import CONTINUES, ENDS, F64, I32, I64, U8, U64, Index, hash_key
 
 ALWAYS = -(2**31)
 """Stands at all three places of the pattern that every publication fulfils."""
@@ -344,3 +344,128 @@ def fill_term_table(hashes: U64, size: int) -> I32:
             slot = (slot + 1) & (size - 1)
         table[slot] = term
     return table
+
+
+@njit
+def unfold(index: Index) -> Items:
+    """The items that an index was built from, with canonical variables, by structure; equal in meaning, not in order."""
+    structures = len(index.structure_shape)
+    subscriptions = len(index.answer_of)
+    last = np.full(subscriptions, np.int32(-1), np.int32)
+    items = 0
+    patterns = 0
+    atoms = 0
+    for structure in range(structures):
+        members = index.plain_offsets[structure + 1] - index.plain_offsets[structure]
+        first, end = _entry_range(index, structure)
+        for entry in range(first, end):
+            if last[index.entry_subscription[entry]] != structure:
+                last[index.entry_subscription[entry]] = structure
+                members += 1
+                atoms += _condition_size(index, entry)
+        items += members
+        patterns += members * (index.structure_offsets[structure + 1] - index.structure_offsets[structure])
+    made = Items(
+        np.empty(items, np.int32),
+        np.zeros(items + 1, np.int64),
+        np.empty((patterns, 3), np.int32),
+        np.zeros(items + 1, np.int64),
+        np.empty((atoms, 4), np.uint8),
+        np.empty(atoms, np.float64),
+        np.empty(items, np.uint8),
+        np.empty(items, np.int32),
+    )
+    last[:] = -1
+    item = 0
+    for structure in range(structures):
+        for at in range(index.plain_offsets[structure], index.plain_offsets[structure + 1]):
+            made.subscription[item] = index.plain[at]
+            made.atom_offsets[item + 1] = made.atom_offsets[item]
+            _unfold_patterns(index, structure, made, item)
+            item += 1
+        first, end = _entry_range(index, structure)
+        group = index.group_offsets[structure]
+        for entry in range(first, end):
+            while index.group_start[group + 1] <= entry:
+                group += 1
+            if last[index.entry_subscription[entry]] == structure:
+                continue
+            last[index.entry_subscription[entry]] = structure
+            made.subscription[item] = index.entry_subscription[entry]
+            _unfold_condition(index, entry, group, made, item)
+            _unfold_patterns(index, structure, made, item)
+            item += 1
+    filled = made.offsets[items]
+    return Items(
+        made.subscription,
+        made.offsets,
+        made.patterns[:filled].copy(),
+        made.atom_offsets,
+        made.atom_code,
+        made.atom_value,
+        made.verified,
+        made.variables,
+    )
+
+
+@inlined
+def _entry_range(index: Index, structure: int) -> tuple[int, int]:
+    return (
+        index.group_start[index.group_offsets[structure]],
+        index.group_start[index.group_offsets[structure + 1]],
+    )
+
+
+@njit
+def _condition_size(index: Index, entry: int) -> int:
+    atom = index.entry_atoms[entry]
+    if atom < 0:
+        return 1
+    size = 1
+    while index.atom_code[atom, 3] != ENDS:
+        atom += 1
+        size += 1
+    return size
+
+
+@njit
+def _unfold_condition(index: Index, entry: int, group: int, made: Items, item: int) -> None:
+    start = made.atom_offsets[item]
+    size = _condition_size(index, entry)
+    atom = index.entry_atoms[entry]
+    if atom < 0:
+        for column in range(3):
+            made.atom_code[start, column] = index.group_code[group, column]
+        made.atom_code[start, 3] = 0
+        made.atom_value[start] = index.entry_value[entry]
+    else:
+        for at in range(size):
+            made.atom_code[start + at] = index.atom_code[atom + at]
+            made.atom_code[start + at, 3] &= CONTINUES
+            made.atom_value[start + at] = index.atom_value[atom + at]
+    made.atom_offsets[item + 1] = start + size
+
+
+@njit
+def _unfold_patterns(index: Index, structure: int, made: Items, item: int) -> None:
+    shape = index.structure_shape[structure]
+    made.verified[item] = index.shape_verified[shape]
+    made.variables[item] = index.shape_variables[shape]
+    first, end = index.structure_offsets[structure], index.structure_offsets[structure + 1]
+    start = made.offsets[item]
+    row = start
+    for at in range(first, end):
+        key = index.structure_keys[at]
+        if index.key_terms[key, 0] == -2:
+            if end - first == 1:
+                made.patterns[row] = ALWAYS
+                row += 1
+            continue
+        made.patterns[row] = index.key_terms[key]
+        for step in range(index.full_offsets[shape], index.full_offsets[shape + 1]):
+            if index.full_pattern[step] == at - first:
+                for place in range(3):
+                    if index.full_variables[step, place] >= 0:
+                        made.patterns[row, place] = -index.full_variables[step, place] - 1
+        row += 1
+    made.offsets[item + 1] = row

@@ -94,6 +94,8 @@ FACT_VARIABLES = 2
 """The most variables of a shape."""
 FACT_STEPS = 3
 """The most steps of a shape."""
+FACT_LANGUAGES = 4
+"""1 when a condition looks at language tags."""
 FACT_COUNT = 8
 
 

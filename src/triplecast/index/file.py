@@ -1,0 +1,130 @@
+"""Files of arrays: immutable, aligned for mapping, checked as a whole when opened.
+
+Layout (little-endian): 8 bytes of magic, u32 format, u32 length of the JSON head, u64 length of the file, u64 checksum of
+everything but itself; the head (``arrays``: name, dtype, shape, offset; ``notes``: anything); arrays at multiples of 64 bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from triplecast.errors import StorageFault
+from triplecast.kernels.checksum import checksum
+
+MAGIC = b"TCARRAYS"
+FORMAT = 1
+"""Of the file and of what segments keep in it; raised whenever either changes."""
+_HEAD = struct.Struct("<8sIIQQ")
+_ALIGNMENT = 64
+_MEND = "delete the index folder; it is rebuilt from the journal"
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayFile:
+    arrays: dict[str, NDArray[Any]]
+    notes: dict[str, Any]
+
+
+def write_arrays(path: Path, file: ArrayFile) -> None:
+    """Writes `path` through a temporary file beside it, synced with its folder. Raises `StorageFault`."""
+    head, offsets, size = _lay_out(file)
+    content = np.zeros(size, np.uint8)
+    content[_HEAD.size : _HEAD.size + len(head)] = np.frombuffer(head, np.uint8)
+    for name, array in file.arrays.items():
+        raw = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        content[offsets[name] : offsets[name] + len(raw)] = raw
+    for mark in (0, _checksum(content, len(head), size)):
+        content[: _HEAD.size] = np.frombuffer(_HEAD.pack(MAGIC, FORMAT, len(head), size, mark), np.uint8)
+    write_durably(path, content.data)
+
+
+def write_durably(path: Path, content: bytes | memoryview) -> None:
+    """Replaces `path` in one step; the content is on disk before its name is."""
+    temporary = path.with_name(path.name + ".tmp")
+    try:
+        with open(temporary, "wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(temporary, path)
+        _sync_folder(path.parent)
+    except OSError as error:
+        raise StorageFault(path.name, f"cannot be written: {error.strerror}", "free space or mend the folder") from error
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def read_arrays(path: Path) -> ArrayFile:
+    """Maps a file, copy on write, after checking every byte of it. Raises `StorageFault`."""
+    try:
+        with open(path, "rb") as stream:
+            content = _map(stream)
+    except (OSError, ValueError) as error:
+        raise StorageFault(path.name, f"cannot be read: {error}", _MEND) from error
+    if len(content) < _HEAD.size:
+        raise StorageFault(path.name, f"{len(content)} bytes are too few for a segment", _MEND)
+    magic, version, head_size, size, mark = _HEAD.unpack(content[: _HEAD.size].tobytes())
+    if magic != MAGIC:
+        raise StorageFault(path.name, "not a segment", _MEND)
+    if version != FORMAT:
+        raise StorageFault(path.name, f"format {version}, this version reads {FORMAT}", _MEND)
+    if size != len(content) or _HEAD.size + head_size > size:
+        raise StorageFault(path.name, f"{len(content)} bytes long, should have {size}", _MEND)
+    if mark != _checksum(content, head_size, size):
+        raise StorageFault(path.name, "its checksum is wrong", _MEND)
+    head = json.loads(content[_HEAD.size : _HEAD.size + head_size].tobytes())
+    arrays = {}
+    for name, (kind, shape, offset) in head["arrays"].items():
+        dtype = np.dtype(kind)
+        raw = content[offset : offset + dtype.itemsize * int(np.prod(shape))]
+        arrays[name] = raw.view(dtype).reshape(shape)
+    return ArrayFile(arrays, head["notes"])
+
+
+def _map(stream: BinaryIO) -> NDArray[np.uint8]:
+    return np.asarray(np.memmap(stream, np.uint8, "c"))
+
+
+def _checksum(content: NDArray[np.uint8], head_size: int, size: int) -> int:
+    """Over the fields before the checksum and everything after it."""
+    return int(checksum(content[_HEAD.size :])) ^ (hash_fields(head_size, size))
+
+
+def hash_fields(head_size: int, size: int) -> int:
+    """The fields of the head as 64 bits."""
+    fields = np.frombuffer(struct.pack("<8sIIQ", MAGIC, FORMAT, head_size, size), np.uint8)
+    return int(checksum(np.array(fields)))
+
+
+def _lay_out(file: ArrayFile) -> tuple[bytes, dict[str, int], int]:
+    """(JSON head, offset of each array, length of the file). The head's own length decides where arrays begin."""
+    room = 0
+    while True:
+        at = _aligned(_HEAD.size + room)
+        offsets = {}
+        for name, array in file.arrays.items():
+            offsets[name] = at
+            at = _aligned(at + array.nbytes)
+        table = {name: [array.dtype.str, list(array.shape), offsets[name]] for name, array in file.arrays.items()}
+        head = json.dumps({"arrays": table, "notes": file.notes}, ensure_ascii=False).encode()
+        if len(head) <= room:
+            return head.ljust(room), offsets, at
+        room = len(head) + 64
+
+
+def _aligned(at: int) -> int:
+    return (at + _ALIGNMENT - 1) // _ALIGNMENT * _ALIGNMENT

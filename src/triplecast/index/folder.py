@@ -1,0 +1,121 @@
+"""The index on disk: segment files under numbered manifests. It is a cache of the journal's registry.
+
+A manifest is immutable and names its segments; the one with the highest number holds. So a worker that was given a manifest's
+name sees the same snapshot for as long as the files stay: manifests older than the last `MANIFESTS_KEPT`, and segments that none of the kept ones
+names, are deleted. (A file that is mapped stays readable after its deletion.)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from triplecast.errors import StorageFault
+from triplecast.faults import reach
+from triplecast.index.manifest import Manifest, open_segment, read_manifest, write_manifest
+from triplecast.index.merge import append_segment
+from triplecast.index.segment import Segment, build_segment
+from triplecast.index.snapshot import Snapshot, make_removals
+from triplecast.model.subscription import Registration
+
+MANIFESTS_KEPT = 16
+_NAME = re.compile(r"(manifest|segment)-([0-9]{10})\.(json|tcx)")
+
+
+class IndexFolder:
+    """The one writer of an index folder. Its caller holds the journal's lock."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._segments: dict[str, Segment] = {}
+        self._manifest = Manifest(0, 0, (), ())
+
+    @property
+    def covers(self) -> int:
+        """The last registry position applied, of the snapshot opened or applied last."""
+        return self._manifest.covers
+
+    def open(self) -> Snapshot:
+        """The latest snapshot; an empty one that covers position 0 in a folder without manifests.
+
+        Raises `StorageFault` where a file is missing, damaged or of another format: call `reset`, then `apply` the registry.
+        """
+        numbers = self._numbers("manifest")
+        if not numbers:
+            return self.reset()
+        self._manifest = read_manifest(self._path, f"manifest-{numbers[-1]:010}.json")
+        self._segments = {name: open_segment(self._path / name) for name in self._manifest.segments}
+        return self._snapshot()
+
+    def reset(self) -> Snapshot:
+        """Forgets what the folder holds and starts with an empty snapshot, which is not written."""
+        self._segments = {}
+        self._manifest = Manifest(max(self._numbers("manifest"), default=0), 0, (), ())
+        return self._snapshot()
+
+    def apply(
+        self, added: Sequence[Registration], removed: Sequence[tuple[int, int]], covers: int, needed_from: int = 0
+    ) -> Snapshot:
+        """Writes the snapshot after these changes of the registry: (registration, position of its removal) for each removed.
+
+        `needed_from`: no publication at or before this position will be asked again. Raises `StorageFault`, and then nothing
+        has changed.
+        """
+        still = dict(self._manifest.removed)
+        still.update(removed)
+        still.update({int(each.id): each.removed for each in added if each.removed is not None})
+        fresh = [build_segment(added)] if added else []
+        grown = append_segment(tuple(self._segments.values()), fresh, still, needed_from)
+        names = {id(segment): name for name, segment in self._segments.items()}
+        segments: dict[str, Segment] = {}
+        try:
+            self._path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StorageFault(self._path.name, f"cannot be made: {error.strerror}", "mend the folder above") from error
+        for segment in grown.segments:
+            name = names.get(id(segment))
+            if name is None:
+                name = f"segment-{max([*self._numbers('segment'), 0]) + 1:010}.tcx"
+                segment.write(self._path / name)
+                reach("index.segment-written")
+                segment = open_segment(self._path / name)
+            segments[name] = segment
+        manifest = Manifest(
+            max([*self._numbers("manifest"), self._manifest.number]) + 1,
+            covers,
+            tuple(segments),
+            tuple(sorted(grown.removed.items())),
+        )
+        write_manifest(self._path, manifest)
+        self._segments, self._manifest = segments, manifest
+        self._sweep()
+        return self._snapshot()
+
+    def _snapshot(self) -> Snapshot:
+        manifest = self._manifest
+        return Snapshot(
+            manifest.covers, tuple(self._segments.values()), make_removals(dict(manifest.removed)), manifest.name
+        )
+
+    def _numbers(self, kind: str) -> list[int]:
+        """The numbers of the folder's manifests or segments, ascending."""
+        names = [entry.name for entry in self._path.iterdir()] if self._path.is_dir() else []
+        matches = [match for match in map(_NAME.fullmatch, names) if match and match[1] == kind]
+        return sorted(int(match[2]) for match in matches)
+
+    def _sweep(self) -> None:
+        """Deletes what no kept manifest needs. A manifest that cannot be read keeps nothing alive."""
+        numbers = self._numbers("manifest")
+        needed = set(self._manifest.segments)
+        for number in numbers[-MANIFESTS_KEPT:]:
+            try:
+                needed.update(read_manifest(self._path, f"manifest-{number:010}.json").segments)
+            except StorageFault:
+                continue
+        for number in numbers[:-MANIFESTS_KEPT]:
+            (self._path / f"manifest-{number:010}.json").unlink(missing_ok=True)
+        for number in self._numbers("segment"):
+            name = f"segment-{number:010}.tcx"
+            if name not in needed:
+                (self._path / name).unlink(missing_ok=True)

@@ -1,0 +1,79 @@
+"""Manifests: the files that name a snapshot's segments and removals."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from triplecast.errors import StorageFault
+from triplecast.faults import reach
+from triplecast.index.file import FORMAT, write_durably
+from triplecast.index.segment import Segment
+
+_MEND = "delete the index folder; it is rebuilt from the journal"
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """A snapshot by name: `segments` are file names, `removed` pairs of registration and position."""
+
+    number: int
+    covers: int
+    segments: tuple[str, ...]
+    removed: tuple[tuple[int, int], ...]
+
+    @property
+    def name(self) -> str:
+        return f"manifest-{self.number:010}.json"
+
+
+def open_segment(path: Path) -> Segment:
+    """A segment, opened once per process while its file is the same."""
+    try:
+        state = path.stat()
+    except OSError as error:
+        raise StorageFault(path.name, f"cannot be read: {error.strerror}", _MEND) from error
+    return _open_once(path, (state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns))
+
+
+@lru_cache(maxsize=128)
+def _open_once(path: Path, state: tuple[int, ...]) -> Segment:
+    return Segment.open(path)
+
+
+def read_manifest(folder: Path, name: str) -> Manifest:
+    """Raises `StorageFault`."""
+    try:
+        content = json.loads((folder / name).read_bytes())
+    except (OSError, ValueError) as error:
+        raise StorageFault(name, f"cannot be read: {error}", _MEND) from error
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        found = content.get("format") if isinstance(content, dict) else None
+        raise StorageFault(name, f"format {found}, this version reads {FORMAT}", _MEND)
+    mark = content.pop("checksum", None)
+    if mark != _manifest_checksum(content):
+        raise StorageFault(name, "its checksum is wrong", _MEND)
+    removed = tuple((int(registration), int(position)) for registration, position in content["removed"])
+    return Manifest(content["number"], content["covers"], tuple(content["segments"]), removed)
+
+
+def write_manifest(folder: Path, manifest: Manifest) -> None:
+    content: dict[str, Any] = {
+        "format": FORMAT,
+        "number": manifest.number,
+        "covers": manifest.covers,
+        "segments": list(manifest.segments),
+        "removed": [list(pair) for pair in manifest.removed],
+    }
+    content["checksum"] = _manifest_checksum(content)
+    reach("index.manifest-temporary")
+    write_durably(folder / manifest.name, json.dumps(content).encode())
+    reach("index.manifest-replaced")
+
+
+def _manifest_checksum(content: dict[str, Any]) -> str:
+    return hashlib.blake2b(json.dumps(content, sort_keys=True).encode(), digest_size=16).hexdigest()

@@ -1,0 +1,170 @@
+"""Merging segments: several small ones become one, without what nobody will ask for again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from triplecast.index.anchors import Anchor, RarestKey
+from triplecast.index.flat import Flat, Projection, join_items
+from triplecast.index.segment import Segment, index_flat
+from triplecast.kernels.build import ALWAYS, Items, unfold
+from triplecast.kernels.layout import I32, I64, Answers
+from triplecast.model.conditions import TERM_LANES, Lane
+
+GROWTH = 4
+"""Segments whose sizes lie within this factor are merged when there are as many of them."""
+MERGE_LIMIT = 250_000
+"""Subscriptions that one `apply` rebuilds at most, so that its time stays bounded."""
+
+
+class Grown(NamedTuple):
+    segments: tuple[Segment, ...]
+    removed: dict[int, int]
+    """Removals that still have to be known."""
+
+
+def append_segment(
+    segments: tuple[Segment, ...], fresh: Sequence[Segment], removed: dict[int, int], needed_from: int
+) -> Grown:
+    """The segments after `fresh` joined them: the last ones are merged while they are of one tier."""
+    gone = {registration for registration, position in removed.items() if position <= needed_from}
+    kept = [*segments, *fresh]
+    while (start := _merge_start([len(segment) for segment in kept])) < len(kept) - 1:
+        kept[start:] = [merge_segments(kept[start:], gone)]
+    present = {int(each) for segment in kept for each in _intersect(segment, removed)}
+    return Grown(tuple(kept), {each: position for each, position in removed.items() if each in present})
+
+
+def _intersect(segment: Segment, removed: dict[int, int]) -> I64:
+    wanted = np.fromiter(removed, np.int64, len(removed))
+    return np.intersect1d(segment.tables.registrations, wanted, assume_unique=True)
+
+
+def _merge_start(sizes: list[int]) -> int:
+    """Where the run of segments begins that are merged next: the longest tail of at least `GROWTH` segments of the last one's tier."""
+    if not sizes:
+        return 0
+    start = len(sizes) - 1
+    total = sizes[start]
+    while start > 0 and sizes[start - 1] <= GROWTH * max(1, total) and total + sizes[start - 1] <= MERGE_LIMIT:
+        start -= 1
+        total += sizes[start]
+    return start if len(sizes) - start >= GROWTH else len(sizes) - 1
+
+
+def merge_segments(segments: Sequence[Segment], gone: set[int], anchor: Anchor | None = None) -> Segment:
+    """One segment of all subscriptions but those `gone`, rebuilt from the arrays; the texts are not parsed again."""
+    ids: dict[bytes, int] = {}
+    projections: dict[Projection, int] = {}
+    parts = [_unfold_segment(segment, gone, ids, projections) for segment in segments]
+    registrations = np.concatenate([part.registrations for part in parts])
+    order = np.argsort(registrations, kind="stable")
+    rank = np.empty(len(order), np.int32)
+    rank[order] = np.arange(len(order), dtype=np.int32)
+    items, texts, offset = [], {}, 0
+    for part in parts:
+        items.append(part.items._replace(subscription=rank[part.items.subscription + offset]))
+        texts.update({int(rank[number + offset]): text for number, text in part.texts.items()})
+        offset += len(part.registrations)
+    flat = Flat(
+        registrations[order],
+        join_items(items),
+        tuple(ids),
+        np.concatenate([part.projection_of for part in parts])[order],
+        tuple(projections),
+        texts,
+        tuple(refused for segment in segments for refused in segment.refused if refused.registration not in gone),
+    )
+    return index_flat(flat, anchor or RarestKey())
+
+
+class _Unfolded(NamedTuple):
+    registrations: I64
+    items: Items
+    projection_of: I32
+    texts: dict[int, tuple[str, str]]
+
+
+def _unfold_segment(
+    segment: Segment, gone: set[int], ids: dict[bytes, int], projections: dict[Projection, int]
+) -> _Unfolded:
+    """What lives of a segment, in the dictionary and projections of the merged one."""
+    registrations = segment.tables.registrations
+    lives = ~np.isin(registrations, np.fromiter(gone, np.int64, len(gone)))
+    number = np.cumsum(lives) - 1
+    items = _keep_items(unfold(segment.tables.index), lives)
+    items = items._replace(
+        subscription=number[items.subscription].astype(np.int32),
+        **_translate(segment, items, ids),
+    )
+    return _Unfolded(
+        registrations[lives],
+        items,
+        _translate_answers(segment, projections)[segment.tables.index.answer_of[lives]],
+        {int(number[old]): text for old, text in segment.texts.all().items() if lives[old]},
+    )
+
+
+def _keep_items(items: Items, lives: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Items:
+    kept = lives[items.subscription]
+    if kept.all():
+        return items
+    pattern_kept = np.repeat(kept, np.diff(items.offsets))
+    atom_kept = np.repeat(kept, np.diff(items.atom_offsets))
+    return Items(
+        items.subscription[kept],
+        _offsets(np.diff(items.offsets)[kept]),
+        items.patterns[pattern_kept],
+        _offsets(np.diff(items.atom_offsets)[kept]),
+        items.atom_code[atom_kept],
+        items.atom_value[atom_kept],
+        items.verified[kept],
+        items.variables[kept],
+    )
+
+
+def _offsets(sizes: I64) -> I64:
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)])
+
+
+def _translate(segment: Segment, items: Items, ids: dict[bytes, int]) -> dict[str, np.ndarray]:
+    """Patterns and atoms with the ids of the merged dictionary, to which the segment's used constants are added."""
+    dictionary = segment.tables.dictionary
+    values = items.atom_value.copy()
+    ordered = items.atom_code[:, 2] == Lane.STRING_ORDER
+    values[ordered] = dictionary.bounds[((values[ordered] - 1.0) / 2.0).astype(np.int64)]
+    by_term = np.isin(items.atom_code[:, 2], np.array(TERM_LANES, np.uint8))
+    used = np.unique(np.concatenate([items.patterns[items.patterns >= 0], values[by_term].astype(np.int32)]))
+    text = dictionary.text.tobytes()
+    starts, ends = dictionary.offsets[used].tolist(), dictionary.offsets[used + 1].tolist()
+    new = np.full(len(dictionary.hashes) + 1, -1, np.int32)
+    new[used] = [ids.setdefault(text[start:end], len(ids)) for start, end in zip(starts, ends, strict=True)]
+    values[by_term] = new[values[by_term].astype(np.int64)]
+    patterns = np.where(items.patterns >= 0, new[np.maximum(items.patterns, 0)], items.patterns).astype(np.int32)
+    patterns[items.patterns[:, 0] == ALWAYS] = ALWAYS
+    return {"patterns": patterns, "atom_value": values}
+
+
+def _translate_answers(segment: Segment, projections: dict[Projection, int]) -> I32:
+    """The merged number of each answer as a projection; the last place (index -1) is for what the evaluator decides."""
+    answers = segment.tables.answers
+    numbers = []
+    for answer in range(len(answers.flags)):
+        first, last = int(answers.offsets[answer]), int(answers.offsets[answer + 1])
+        projection = Projection(
+            tuple(_column_name(answers, column) for column in range(first, last)),
+            tuple(answers.variable[first:last].tolist()),
+            int(answers.flags[answer]),
+        )
+        numbers.append(projections.setdefault(projection, len(projections)))
+    return np.array([*numbers, -1], np.int32)
+
+
+def _column_name(answers: Answers, column: int) -> str:
+    piece = answers.names[answers.name_offsets[column] : answers.name_offsets[column + 1]].tobytes()
+    name: str = json.loads(piece[:-2])
+    return name

@@ -1,0 +1,120 @@
+"""Sheets to JSON, and JSON to the order of the batch (`MatchedBatch.bindings`)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from triplecast.kernels import inlined, njit
+from triplecast.kernels.layout import ASK_FLAG, I32, I64, U8, Answers
+from triplecast.kernels.resolve import Terms
+from triplecast.kernels.rows import Sheets
+
+_QUOTE, _BACKSLASH = ord('"'), ord("\\")
+
+
+@njit
+def render_sheets(sheets: Sheets, answers: Answers, terms: Terms) -> tuple[U8, I64]:
+    """(JSON of all sheets, [sheets + 1] where each begins)."""
+    offsets = np.zeros(len(sheets.answer) + 1, np.int64)
+    json = np.empty(4096, np.uint8)
+    filled = 0
+    for sheet in range(len(sheets.answer)):
+        answer = sheets.answer[sheet]
+        first, last = answers.offsets[answer], answers.offsets[answer + 1]
+        if filled + 4 > len(json):
+            json = _grow(json, filled, 4)
+        json[filled] = ord("[")
+        filled += 1
+        for row in range(sheets.offsets[sheet], sheets.offsets[sheet + 1]):
+            cell = sheets.rows[row]
+            if filled + 4 > len(json):
+                json = _grow(json, filled, 4)
+            if row > sheets.offsets[sheet]:
+                json[filled] = ord(",")
+                filled += 1
+            json[filled] = ord("{")
+            filled += 1
+            for column in range(first, last):
+                term = sheets.cells[cell + answers.variable[column]]
+                name, name_end = answers.name_offsets[column], answers.name_offsets[column + 1]
+                most = name_end - name + 6 * np.int64(terms.length[term]) + 8
+                if filled + most > len(json):
+                    json = _grow(json, filled, most)
+                if column > first:
+                    json[filled] = ord(",")
+                    filled += 1
+                for at in range(name, name_end):
+                    json[filled] = answers.names[at]
+                    filled += 1
+                filled = _write_escaped(json, filled, terms, term)
+                json[filled] = _QUOTE
+                filled += 1
+            json[filled] = ord("}")
+            filled += 1
+        if filled + 4 > len(json):
+            json = _grow(json, filled, 4)
+        json[filled] = ord("]")
+        filled += 1
+        offsets[sheet + 1] = filled
+    return json[:filled], offsets
+
+
+@njit
+def _grow(json: U8, filled: int, more: int) -> U8:
+    larger = np.empty(2 * (filled + more), np.uint8)
+    larger[:filled] = json[:filled]
+    return larger
+
+
+@inlined
+def _write_escaped(json: U8, filled: int, terms: Terms, term: int) -> int:
+    """A term's text inside a JSON string: quotes, backslashes and control characters escaped as `json.dumps` does."""
+    start = terms.start[term]
+    for at in range(start, start + terms.length[term]):
+        byte = terms.text[at]
+        if byte == _QUOTE or byte == _BACKSLASH:
+            json[filled] = _BACKSLASH
+            filled += 1
+        elif byte < 0x20:
+            filled = _write_control(json, filled, byte)
+            continue
+        json[filled] = byte
+        filled += 1
+    return filled
+
+
+@njit
+def _write_control(json: U8, filled: int, byte: int) -> int:
+    json[filled] = _BACKSLASH
+    short = ord("u")
+    if byte == 8:
+        short = ord("b")
+    elif byte == 9:
+        short = ord("t")
+    elif byte == 10:
+        short = ord("n")
+    elif byte == 12:
+        short = ord("f")
+    elif byte == 13:
+        short = ord("r")
+    json[filled + 1] = short
+    if short != ord("u"):
+        return filled + 2
+    json[filled + 2] = ord("0")
+    json[filled + 3] = ord("0")
+    json[filled + 4] = ord("0") + (byte >> 4)
+    low = byte & 15
+    json[filled + 5] = ord("0") + low if low < 10 else ord("a") + low - 10
+    return filled + 6
+
+
+@njit
+def gather(source: U8, starts: I64, lengths: I64) -> tuple[U8, I64]:
+    """The slices one after the other, and [n + 1] where each begins."""
+    offsets = np.zeros(len(starts) + 1, np.int64)
+    for i in range(len(starts)):
+        offsets[i + 1] = offsets[i] + lengths[i]
+    gathered = np.empty(offsets[-1], np.uint8)
+    for i in range(len(starts)):
+        gathered[offsets[i] : offsets[i + 1]] = source[starts[i] : starts[i] + lengths[i]]
+    return gathered, offsets

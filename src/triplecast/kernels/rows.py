@@ -1,0 +1,340 @@
+"""Bindings of what matched: all solutions of each structure, per subscription filtered, projected and in canonical order.
+
+Solutions of a structure in a view are found once; subscriptions without conditions that are written alike share one *sheet*.
+Work is bounded: a structure with more than `SOLUTIONS_LIMIT` solutions, or whose join spends `STEPS_LIMIT`, has no sheets.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from triplecast.kernels import inlined, njit
+from triplecast.kernels.join import (
+    STEPS_LIMIT,
+    Matched,
+    Search,
+    advance,
+    all_hold,
+    enter,
+    find_heads,
+    make_search_kernel,
+    release,
+)
+from triplecast.kernels.conditions import holds
+from triplecast.kernels.layout import (
+    ASK_FLAG,
+    DISTINCT_FLAG,
+    I32,
+    I64,
+    U8,
+    Answers,
+    Encoded,
+    Index,
+    TermValues,
+)
+from triplecast.kernels.probe import Hits, clear_bits, probe
+from triplecast.kernels.resolve import Terms
+
+SOLUTIONS_LIMIT = 10_000
+"""Solutions of one structure in one view."""
+
+
+class Sheets(NamedTuple):
+    """Distinct lists of rows; most matched pairs share theirs with others."""
+
+    of_pair: I32
+    """Sheet of each matched subscription; -1: its evaluator decides; -2: too many solutions or steps."""
+    answer: I32
+    """[sheets] how a sheet is written."""
+    offsets: I64
+    """[sheets + 1] into `rows`."""
+    rows: I64
+    """First cell of each row, in canonical order."""
+    cells: I32
+    """Batch-global terms, by variable, row after row."""
+
+
+class _Growing(NamedTuple):
+    answer: I32
+    offsets: I64
+    rows: I64
+    cells: I32
+    sizes: I64
+    """sheets, rows, cells."""
+
+
+@njit
+def collect_sheets(index: Index, answers: Answers, encoded: Encoded, matched: Matched, hits: Hits, terms: Terms) -> Sheets:
+    """The sheets of all decided runs of `matched`."""
+    of_pair = np.full(len(matched.subscription), np.int32(-1), np.int32)
+    ranks = np.empty(len(terms.start), np.int32)
+    ranked = np.int64(-1)
+    growing = _Growing(
+        np.empty(256, np.int32),
+        np.zeros(257, np.int64),
+        np.empty(1024, np.int64),
+        np.empty(4096, np.int32),
+        np.zeros(3, np.int64),
+    )
+    search = make_search_kernel(index)
+    selected = np.empty(SOLUTIONS_LIMIT, np.int64)
+    spare = np.empty(SOLUTIONS_LIMIT, np.int64)
+    view = -1
+    keys = 0
+    for run in range(len(matched.run_view)):
+        structure = matched.run_structure[run]
+        shape = index.structure_shape[structure]
+        if index.shape_verified[shape] == 1:
+            continue
+        if matched.run_view[run] != view:
+            clear_bits(hits, keys)
+            view = matched.run_view[run]
+            keys = probe(index, encoded, view, hits)
+        start, end = matched.run_start[run], matched.run_start[run + 1]
+        width = index.shape_variables[shape]
+        first_cell = growing.sizes[2]
+        solutions = 1
+        if _needs_rows(index, answers, matched.subscription[start:end]):
+            growing, solutions = _solve(index, encoded, view, structure, hits, search, growing)
+        previous = np.int32(-1)
+        for pair in range(start, end):
+            answer = index.answer_of[matched.subscription[pair]]
+            flags = answers.flags[answer]
+            if solutions < 0 and flags & ASK_FLAG == 0:
+                of_pair[pair] = -2
+                continue
+            entry = matched.entry[pair]
+            shared = entry < 0 or solutions <= 1 or flags & ASK_FLAG != 0
+            if shared and previous >= 0 and growing.answer[previous] == answer:
+                of_pair[pair] = previous
+                continue
+            count = 1
+            if flags & ASK_FLAG != 0:
+                selected[0] = 0
+            else:
+                count = _select(index, encoded.values, structure, entry, growing.cells, first_cell, solutions, selected)
+                if count > 1:
+                    base = encoded.view_terms[view, 0]
+                    if ranked != base:
+                        _rank_terms(terms, base, encoded.view_terms[view, 1], ranks)
+                        ranked = base
+                    columns = answers.variable[answers.offsets[answer] : answers.offsets[answer + 1]]
+                    _sort_rows(selected[:count], spare, growing.cells, columns, ranks)
+                    if flags & DISTINCT_FLAG:
+                        count = _drop_repeated(selected[:count], growing.cells, columns)
+            growing = _make_sheet(growing, answer, selected[:count])
+            sheet = np.int32(growing.sizes[0] - 1)
+            of_pair[pair] = sheet
+            if shared:
+                previous = sheet
+    clear_bits(hits, keys)
+    sheets, rows, cells = growing.sizes
+    return Sheets(
+        of_pair,
+        growing.answer[:sheets],
+        growing.offsets[: sheets + 1],
+        growing.rows[:rows],
+        growing.cells[:cells],
+    )
+
+
+@njit
+def _needs_rows(index: Index, answers: Answers, subscriptions: I32) -> bool:
+    for subscription in subscriptions:
+        if answers.flags[index.answer_of[subscription]] & ASK_FLAG == 0:
+            return True
+    return False
+
+
+@njit
+def _solve(
+    index: Index, encoded: Encoded, view: int, structure: int, hits: Hits, search: Search, growing: _Growing
+) -> tuple[_Growing, int]:
+    """Appends all solutions of a structure to the cells; returns how many, or -1 beyond the limits."""
+    shape = index.structure_shape[structure]
+    width = index.shape_variables[shape]
+    start, end = index.full_offsets[shape], index.full_offsets[shape + 1]
+    if start == end:
+        return growing, 1
+    find_heads(index, hits, search, index.structure_offsets[structure], index.full_pattern[start:end])
+    variables = index.full_variables[start:end]
+    first = growing.sizes[2]
+    filled = first
+    solutions = 0
+    enter(0, variables, search, hits, encoded, view)
+    step, budget = advance(0, STEPS_LIMIT, variables, search, hits, index, encoded, view)
+    while step >= 0:
+        if solutions == SOLUTIONS_LIMIT:
+            while step >= 0:
+                release(step, search)
+                step -= 1
+            step = -2
+            break
+        if filled + width > len(growing.cells):
+            larger = np.empty(2 * (filled + width), np.int32)
+            larger[:filled] = growing.cells[:filled]
+            growing = _Growing(growing.answer, growing.offsets, growing.rows, larger, growing.sizes)
+        for variable in range(width):
+            growing.cells[filled + variable] = search.bound[variable]
+        filled += width
+        solutions += 1
+        step, budget = advance(step, budget, variables, search, hits, index, encoded, view)
+    if step == -2:
+        return growing, -1
+    growing.sizes[2] = filled
+    return growing, solutions
+
+
+@njit
+def _select(
+    index: Index,
+    values: TermValues,
+    structure: int,
+    entry: int,
+    cells: I32,
+    first: int,
+    solutions: int,
+    selected: I64,
+) -> int:
+    """The rows (first cells) that fulfil the condition of `entry`; all without one, and a single row, which made the match."""
+    width = index.shape_variables[index.structure_shape[structure]]
+    if entry < 0 or solutions == 1:
+        for row in range(solutions):
+            selected[row] = first + row * width
+        return solutions
+    atom = index.entry_atoms[entry]
+    group = index.group_offsets[structure]
+    while index.group_start[group + 1] <= entry:
+        group += 1
+    code = index.group_code[group]
+    count = 0
+    for row in range(solutions):
+        at = first + row * width
+        if atom >= 0:
+            fits = all_hold(index, values, atom, cells[at : at + width])
+        else:
+            fits = holds(values, cells[at + code[0]], code[1], code[2], index.entry_value[entry])
+        if fits:
+            selected[count] = at
+            count += 1
+    return count
+
+
+@njit
+def _make_sheet(growing: _Growing, answer: int, selected: I64) -> _Growing:
+    sheets, rows, _ = growing.sizes
+    answer_of, offsets, row_of = growing.answer, growing.offsets, growing.rows
+    if sheets == len(answer_of):
+        answer_of = np.empty(2 * sheets, np.int32)
+        answer_of[:sheets] = growing.answer
+        offsets = np.empty(2 * sheets + 1, np.int64)
+        offsets[: sheets + 1] = growing.offsets
+    if rows + len(selected) > len(row_of):
+        row_of = np.empty(2 * (rows + len(selected)), np.int64)
+        row_of[:rows] = growing.rows[:rows]
+    answer_of[sheets] = answer
+    row_of[rows : rows + len(selected)] = selected
+    offsets[sheets + 1] = rows + len(selected)
+    growing.sizes[0] = sheets + 1
+    growing.sizes[1] = rows + len(selected)
+    return _Growing(answer_of, offsets, row_of, growing.cells, growing.sizes)
+
+
+@njit
+def _rank_terms(terms: Terms, base: int, count: int, ranks: I32) -> None:
+    """Ranks a publication's terms by the bytes of their N-Triples text, equal to the order of its code points."""
+    order = np.empty(count, np.int64)
+    spare = np.empty(count, np.int64)
+    for term in range(count):
+        order[term] = base + term
+    size = 1
+    while size < count:
+        for low in range(0, count, 2 * size):
+            middle = min(low + size, count)
+            high = min(low + 2 * size, count)
+            left, right = low, middle
+            for at in range(low, high):
+                if right >= high or (left < middle and not _text_less(terms, order[right], order[left])):
+                    spare[at] = order[left]
+                    left += 1
+                else:
+                    spare[at] = order[right]
+                    right += 1
+        order, spare = spare, order
+        size *= 2
+    for rank in range(count):
+        ranks[order[rank]] = rank
+
+
+@inlined
+def _text_less(terms: Terms, left: int, right: int) -> bool:
+    shorter = min(terms.length[left], terms.length[right])
+    left_at, right_at = terms.start[left], terms.start[right]
+    for i in range(shorter):
+        a, b = terms.text[left_at + i], terms.text[right_at + i]
+        if a != b:
+            return a < b
+    return terms.length[left] < terms.length[right]
+
+
+@njit
+def _sort_rows(selected: I64, spare: I64, cells: I32, columns: I32, ranks: I32) -> None:
+    """Sorts rows by the ranks of their columns, in place; stable."""
+    count = len(selected)
+    if count <= 12:
+        for row in range(1, count):
+            moved = selected[row]
+            at = row
+            while at > 0 and _row_less(moved, selected[at - 1], cells, columns, ranks):
+                selected[at] = selected[at - 1]
+                at -= 1
+            selected[at] = moved
+        return
+    size = 1
+    source, target = selected, spare[:count]
+    while size < count:
+        for low in range(0, count, 2 * size):
+            middle = min(low + size, count)
+            high = min(low + 2 * size, count)
+            left, right = low, middle
+            for at in range(low, high):
+                if right >= high or (
+                    left < middle and not _row_less(source[right], source[left], cells, columns, ranks)
+                ):
+                    target[at] = source[left]
+                    left += 1
+                else:
+                    target[at] = source[right]
+                    right += 1
+        source, target = target, source
+        size *= 2
+    for row in range(count):
+        spare[row] = source[row]
+    for row in range(count):
+        selected[row] = spare[row]
+
+
+@inlined
+def _row_less(left: int, right: int, cells: I32, columns: I32, ranks: I32) -> bool:
+    for column in columns:
+        a, b = ranks[cells[left + column]], ranks[cells[right + column]]
+        if a != b:
+            return a < b
+    return False
+
+
+@njit
+def _drop_repeated(selected: I64, cells: I32, columns: I32) -> int:
+    kept = 1
+    for row in range(1, len(selected)):
+        same = True
+        for column in columns:
+            if cells[selected[row] + column] != cells[selected[kept - 1] + column]:
+                same = False
+                break
+        if not same:
+            selected[kept] = selected[row]
+            kept += 1
+    return kept

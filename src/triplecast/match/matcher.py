@@ -1,0 +1,169 @@
+"""A snapshot and publications to a `MatchedBatch`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import TracebackType
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from triplecast.evaluate import Candidate, Evaluator
+from triplecast.index import Segment, Snapshot
+from triplecast.kernels.join import STEPS_LIMIT
+from triplecast.kernels.layout import I64
+from triplecast.kernels.render import gather
+from triplecast.kernels.rows import SOLUTIONS_LIMIT
+from triplecast.match.pairs import Decided, Pairs, Scratch, match_segment
+from triplecast.match.views import encode, scan_views
+from triplecast.model.match import MatchedBatch, MatchStats, Undecided
+from triplecast.model.publication import Publication
+
+EXHAUSTED = (
+    f"more than {SOLUTIONS_LIMIT:,} solutions of its patterns, or {STEPS_LIMIT:,} join steps, in this publication"
+)
+
+
+class Matcher:
+    """Matches batches; keeps scratch for each segment. For one thread at a time.
+
+    The `evaluator` is asked about what the index cannot decide; without one, a `Matcher` has its own, which `close` ends.
+    """
+
+    def __init__(self, evaluator: Evaluator | None = None) -> None:
+        self._evaluator = evaluator or Evaluator()
+        self._owned = evaluator is None
+        self._scratch: WeakKeyDictionary[Segment, Scratch] = WeakKeyDictionary()
+
+    def __enter__(self) -> Matcher:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        if self._owned:
+            self._evaluator.close()
+
+    def match(self, snapshot: Snapshot, publications: Sequence[Publication]) -> MatchedBatch:
+        """What matches each publication, as of its own position: added < position < removed."""
+        views = scan_views(publications)
+        validity = _Validity(snapshot, publications)
+        answers: list[Decided] = []
+        asked: list[Candidate] = []
+        of_asked: list[tuple[int, int]] = []
+        undecided: list[Undecided] = []
+        stats = MatchStats(publications=len(publications))
+        for segment in snapshot.segments:
+            found = match_segment(segment, views, encode(segment, views), self._scratch_of(segment))
+            answers.append(validity.keep_decided(found.decided))
+            for publication, number, registration in validity.keep(segment, found.candidates):
+                text, language = segment.texts.of(number)
+                asked.append(Candidate(publications[publication], registration, text, language))
+                of_asked.append((publication, registration))
+            for publication, _, registration in validity.keep(segment, found.exhausted):
+                undecided.append(Undecided(publication, registration, EXHAUSTED))
+            stats += MatchStats(keys=found.counts[0], touched=found.counts[1], joins=found.counts[2])
+        verified, doubts = self._decide(asked, of_asked)
+        answers.append(verified)
+        undecided.extend(doubts)
+        undecided.sort(key=lambda doubt: (doubt.publication, doubt.registration))
+        stats += MatchStats(
+            candidates=len(asked),
+            verified=len(verified.publication),
+            matches=sum(len(part.publication) for part in answers),
+            undecided=len(undecided),
+        )
+        return _order(answers, tuple(undecided), stats)
+
+    def _scratch_of(self, segment: Segment) -> Scratch:
+        scratch = self._scratch.get(segment)
+        if scratch is None:
+            scratch = self._scratch[segment] = Scratch(segment)
+        return scratch
+
+    def _decide(self, asked: Sequence[Candidate], pairs: Sequence[tuple[int, int]]) -> tuple[Decided, list[Undecided]]:
+        """What the evaluator says of the candidates."""
+        decisions = self._evaluator.decide(asked) if asked else []
+        doubts = [
+            Undecided(publication, registration, decision.undecided)
+            for (publication, registration), decision in zip(pairs, decisions, strict=True)
+            if decision.undecided is not None
+        ]
+        kept = [
+            (*pair, decision.bindings)
+            for pair, decision in zip(pairs, decisions, strict=True)
+            if decision.undecided is None and decision.matched
+        ]
+        lengths = np.array([len(bindings) for _, _, bindings in kept], np.int64)
+        return Decided(
+            np.array([publication for publication, _, _ in kept], np.int32),
+            np.array([registration for _, registration, _ in kept], np.int64),
+            np.frombuffer(bytearray(b"".join(bindings for _, _, bindings in kept)), np.uint8),
+            np.cumsum(lengths) - lengths,
+            lengths,
+        ), doubts
+
+
+class _Known(NamedTuple):
+    publication: int
+    subscription: int
+    registration: int
+
+
+class _Validity:
+    """Which registrations each publication is asked of."""
+
+    def __init__(self, snapshot: Snapshot, publications: Sequence[Publication]) -> None:
+        self._removals = snapshot.removals
+        self._positions = np.array([publication.position for publication in publications], np.int64)
+
+    def _holds(self, publication: NDArray[np.int32], registration: I64) -> NDArray[np.bool_]:
+        position = self._positions[publication]
+        valid = registration < position
+        removals = self._removals
+        if len(removals.registration):
+            at = np.minimum(np.searchsorted(removals.registration, registration), len(removals.registration) - 1)
+            valid &= (removals.registration[at] != registration) | (position < removals.position[at])
+        return np.asarray(valid)
+
+    def keep_decided(self, decided: Decided) -> Decided:
+        valid = self._holds(decided.publication, decided.registration)
+        if valid.all():
+            return decided
+        return Decided(
+            decided.publication[valid],
+            decided.registration[valid],
+            decided.text,
+            decided.start[valid],
+            decided.length[valid],
+        )
+
+    def keep(self, segment: Segment, pairs: Pairs) -> list[_Known]:
+        registration = segment.tables.registrations[pairs.subscription]
+        valid = self._holds(pairs.publication, registration)
+        return [
+            _Known(*row)
+            for row in zip(
+                pairs.publication[valid].tolist(),
+                pairs.subscription[valid].tolist(),
+                registration[valid].tolist(),
+                strict=True,
+            )
+        ]
+
+
+def _order(parts: Sequence[Decided], undecided: tuple[Undecided, ...], stats: MatchStats) -> MatchedBatch:
+    """All rows by (publication, registration)."""
+    shifts = np.cumsum([0, *(len(part.text) for part in parts)])[:-1]
+    publication = np.concatenate([part.publication for part in parts])
+    registration = np.concatenate([part.registration for part in parts])
+    start = np.concatenate([part.start + shift for part, shift in zip(parts, shifts, strict=True)])
+    length = np.concatenate([part.length for part in parts])
+    order = np.lexsort((registration, publication))
+    bindings, offsets = gather(np.concatenate([part.text for part in parts]), start[order], length[order])
+    return MatchedBatch(publication[order], registration[order], offsets, bindings, undecided, stats)

@@ -1,0 +1,125 @@
+"""One segment against one batch: which subscriptions match, and with which bindings."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from triplecast.index import Segment
+from triplecast.kernels.join import Matched, Work, match_views
+from triplecast.kernels.layout import I32, Encoded
+from triplecast.kernels.probe import make_hits
+from triplecast.kernels.render import render_sheets
+from triplecast.kernels.rows import Sheets, collect_sheets
+from triplecast.match.views import Views
+
+
+class Scratch:
+    """Kept for each segment from batch to batch; used by one thread at a time."""
+
+    def __init__(self, segment: Segment) -> None:
+        self.work = Work(np.zeros(len(segment), np.uint32), np.zeros(1, np.int64))
+
+    def reserve(self, views: int) -> Work:
+        """The scratch for so many views; stamps start again before their epochs would."""
+        if self.work.epoch[0] + views >= 2**32 - 1:
+            self.work.stamp[:] = 0
+            self.work.epoch[0] = 0
+        return self.work
+
+
+def match_runs(segment: Segment, encoded: Encoded, scratch: Scratch) -> Matched:
+    """The matched subscriptions of every view, in runs of one structure. Those of verified structures are candidates."""
+    index = segment.tables.index
+    return match_views(index, encoded, scratch.reserve(len(encoded.view_mode)), make_hits(index, encoded))
+
+
+def match_ids(segment: Segment, views: Views, encoded: Encoded, scratch: Scratch) -> tuple[I32, I32]:
+    """(publication, subscription number) of every decided match and every candidate, grouped by publication."""
+    matched = match_runs(segment, encoded, scratch)
+    return publications_of(views, matched), matched.subscription
+
+
+def match_rows(segment: Segment, views: Views, encoded: Encoded, scratch: Scratch) -> tuple[Matched, Sheets]:
+    """Matches with bindings as arrays of term numbers."""
+    matched = match_runs(segment, encoded, scratch)
+    hits = make_hits(segment.tables.index, encoded)
+    return matched, collect_sheets(segment.tables.index, segment.tables.answers, encoded, matched, hits, views.terms)
+
+
+def publications_of(views: Views, matched: Matched) -> I32:
+    return np.repeat(views.publication[matched.run_view], np.diff(matched.run_start))
+
+
+class Decided(NamedTuple):
+    """Decided matches of one segment; row i has the JSON ``text[start[i]:start[i] + length[i]]``."""
+
+    publication: I32
+    registration: NDArray[np.int64]
+    text: NDArray[np.uint8]
+    start: NDArray[np.int64]
+    length: NDArray[np.int64]
+
+
+class Pairs(NamedTuple):
+    """Pairs by (publication, subscription number)."""
+
+    publication: I32
+    subscription: I32
+
+
+class SegmentMatches(NamedTuple):
+    decided: Decided
+    candidates: Pairs
+    """For the evaluator, sorted, each once."""
+    exhausted: Pairs
+    """Neither matched nor unmatched: too many solutions or too many steps."""
+    counts: tuple[int, int, int]
+
+
+def match_segment(segment: Segment, views: Views, encoded: Encoded, scratch: Scratch) -> SegmentMatches:
+    """Everything the index knows of a batch, before positions are looked at."""
+    matched, sheets = match_rows(segment, views, encoded, scratch)
+    publication = publications_of(views, matched)
+    json, offsets = render_sheets(sheets, segment.tables.answers, views.terms)
+    found = sheets.of_pair >= 0
+    sheet = sheets.of_pair[found]
+    decided = Decided(
+        publication[found],
+        segment.tables.registrations[matched.subscription[found]],
+        json,
+        offsets[sheet],
+        offsets[sheet + 1] - offsets[sheet],
+    )
+    verified = sheets.of_pair == -1
+    endless = sheets.of_pair == -2
+    spent_decided, spent_verified = _subscriptions_of_exhausted(segment, views, matched)
+    return SegmentMatches(
+        decided,
+        _distinct(Pairs(publication[verified], matched.subscription[verified]), spent_verified),
+        _distinct(Pairs(publication[endless], matched.subscription[endless]), spent_decided),
+        (int(matched.counts[0]), int(matched.counts[1]), int(matched.counts[2])),
+    )
+
+
+def _distinct(*parts: Pairs) -> Pairs:
+    pairs = np.concatenate([np.stack([part.publication, part.subscription], axis=1) for part in parts])
+    unique = np.unique(pairs, axis=0)
+    return Pairs(unique[:, 0], unique[:, 1])
+
+
+def _subscriptions_of_exhausted(segment: Segment, views: Views, matched: Matched) -> tuple[Pairs, Pairs]:
+    """(decided, verified) subscriptions of the structures whose join spent its steps."""
+    index = segment.tables.index
+    parts: tuple[list[I32], list[I32]] = ([np.zeros((0, 2), np.int32)], [np.zeros((0, 2), np.int32)])
+    for view, structure in matched.exhausted.tolist():
+        plain = index.plain[index.plain_offsets[structure] : index.plain_offsets[structure + 1]]
+        first, last = index.group_offsets[structure], index.group_offsets[structure + 1]
+        entries = index.entry_subscription[index.group_start[first] : index.group_start[last]]
+        subscriptions = np.concatenate([plain, entries])
+        rows = np.stack([np.full(len(subscriptions), views.publication[view], np.int32), subscriptions], axis=1)
+        parts[int(index.shape_verified[index.structure_shape[structure]])].append(rows)
+    decided, verified = (np.concatenate(part) for part in parts)
+    return Pairs(decided[:, 0], decided[:, 1]), Pairs(verified[:, 0], verified[:, 1])

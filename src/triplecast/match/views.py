@@ -1,0 +1,97 @@
+"""Publications as the kernels see them, against one segment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from triplecast.index import Segment
+from triplecast.kernels.layout import F64, I32, I64, U8, Encoded, TermValues
+from triplecast.kernels.resolve import Terms, current_hash_mask, find_languages, rank_strings, resolve
+from triplecast.kernels.scan import ScannedBatch, scan
+from triplecast.model.publication import Publication
+
+WHOLE, DECIDED_ONLY, VERIFIED_ONLY = 0, 1, 2
+"""Modes of a view: a dataset publication has two, its default graph for what the index decides and all its graphs for the rest."""
+
+
+class Views(NamedTuple):
+    """A scanned batch cut into views."""
+
+    publication: I32
+    """[V] index into the batch."""
+    mode: U8
+    offsets: I64
+    """[V + 1] into `triples`."""
+    spans: I64
+    """[V, 2] first term, number of terms."""
+    triples: I32
+    """[T, 3] batch-global terms."""
+    terms: Terms
+    number: F64
+    tie: np.ndarray[tuple[int], np.dtype[np.int8]]
+
+
+def scan_views(publications: Sequence[Publication]) -> Views:
+    dataset = [publication.dataset for publication in publications]
+    return cut_views(scan([publication.quads for publication in publications], dataset), dataset)
+
+
+def cut_views(scanned: ScannedBatch, dataset: Sequence[bool]) -> Views:
+    starts = np.repeat(scanned.term_offsets[:-1], np.diff(scanned.triple_offsets))
+    triples = (scanned.triples + starts[:, None]).astype(np.int32)
+    spans = np.stack([scanned.term_offsets[:-1], np.diff(scanned.term_offsets)], axis=1)
+    terms = Terms(scanned.text, scanned.term_start, scanned.term_length, scanned.term_hash, scanned.term_class)
+    count = len(spans)
+    views = Views(
+        np.arange(count, dtype=np.int32),
+        np.zeros(count, np.uint8),
+        scanned.triple_offsets,
+        spans,
+        triples,
+        terms,
+        scanned.term_number,
+        scanned.term_tie,
+    )
+    return _split_datasets(views, scanned, dataset) if any(dataset) else views
+
+
+def _split_datasets(views: Views, scanned: ScannedBatch, dataset: Sequence[bool]) -> Views:
+    """A dataset publication's default graph and its whole become views of their own."""
+    publication, mode, rows = [], [], []
+    for number, split in enumerate(dataset):
+        whole = np.arange(scanned.triple_offsets[number], scanned.triple_offsets[number + 1])
+        parts = ((DECIDED_ONLY, whole[scanned.graphs[whole] < 0]), (VERIFIED_ONLY, whole)) if split else ((WHOLE, whole),)
+        for part_mode, part in parts:
+            publication.append(number)
+            mode.append(part_mode)
+            rows.append(part)
+    sizes = np.array([len(part) for part in rows], np.int64)
+    return views._replace(
+        publication=np.array(publication, np.int32),
+        mode=np.array(mode, np.uint8),
+        offsets=np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)]),
+        spans=views.spans[publication],
+        triples=views.triples[np.concatenate(rows)],
+    )
+
+
+_NO_RANKS = np.zeros(0, np.float64)
+_NO_LANGUAGES = np.zeros(0, np.int32)
+
+
+def encode(segment: Segment, views: Views) -> Encoded:
+    """A batch in the numbers of one segment."""
+    index, dictionary = segment.tables.index, segment.tables.dictionary
+    identity = resolve(dictionary, views.terms)
+    values = TermValues(
+        identity,
+        views.terms.value_class,
+        views.number,
+        views.tie,
+        rank_strings(dictionary, views.terms) if len(dictionary.bounds) else _NO_RANKS,
+        find_languages(dictionary, views.terms, current_hash_mask()) if segment.uses_languages else _NO_LANGUAGES,
+    )
+    return Encoded(views.offsets, views.spans, views.mode, views.triples, identity[views.triples], values)
