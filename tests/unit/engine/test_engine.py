@@ -1,0 +1,251 @@
+"""The Python surface, in memory: subscribe, publish, cancel, explain, preview."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from engine_samples import ANY_TITLE, PREFIX, TITLES, UNTITLED, StepClock, turtle
+from pyoxigraph import Literal, NamedNode
+
+import triplecast
+from triplecast import Document, Engine, InputError, QueryRefused, QuerySyntaxError, Subscription
+
+GRAPH = "https://example.org/doc/1"
+
+
+def test_a_publication_is_matched_when_its_receipt_is_given() -> None:
+    with Engine(StepClock()) as engine:
+        rail = engine.subscribe(TITLES, id="rail", owner="ada")
+        everything = engine.subscribe(ANY_TITLE)
+        engine.subscribe(UNTITLED, id="untitled")
+        assert (rail.id, rail.registration, rail.expires, rail.cost) == ("rail", 1, None, "narrow")
+        assert everything.id == "subscription-2"
+        receipt = engine.publish(turtle("Bonjour"), media_type="text/turtle", graph=GRAPH)
+        (publication,) = receipt.publications
+        assert (publication.graph, publication.version, publication.outcome) == (GRAPH, 1, "accepted")
+        assert publication.accepted_at.startswith("2027-01-15T08:00:")
+        assert [(match.subscription, match.change, match.version) for match in receipt.matches] == [
+            ("rail", "added", 1),
+            ("subscription-2", "added", 1),
+        ]
+        assert receipt.matches[0].bindings == [{"title": Literal("Bonjour")}]
+        assert receipt.matches[1].bindings == [
+            {"item": NamedNode("https://example.org/item"), "title": Literal("Bonjour")}
+        ]
+        assert (receipt.rejects, receipt.undecided) == ((), ())
+        sent = list(engine.notifications())
+        assert [(n.id, n.name, n.owner, n.bindings) for n in sent] == [
+            (receipt.matches[0].notification, "rail", "ada", receipt.matches[0].json),
+            (receipt.matches[1].notification, "subscription-2", None, receipt.matches[1].json),
+        ]
+        assert [n.sequence for n in engine.notifications(since=1)] == [2]
+
+
+def test_what_the_index_cannot_decide_is_decided_too() -> None:
+    with Engine() as engine:
+        engine.subscribe(UNTITLED, id="untitled")
+        (match,) = engine.publish(turtle(None), "text/turtle", GRAPH).matches
+        assert (match.subscription, match.bindings) == ("untitled", [{}])
+        assert engine.publish(turtle("now titled"), "text/turtle", GRAPH).matches == ()
+
+
+def test_unchanged_content_is_not_matched_again_and_a_b_a_is_three_versions() -> None:
+    with Engine() as engine:
+        engine.subscribe(TITLES, id="rail")
+        seen = []
+        for title in ("A", "A", "B", "A"):
+            receipt = engine.publish(turtle(title), "text/turtle", GRAPH)
+            seen.append((receipt.publications[0].version, receipt.publications[0].outcome, len(receipt.matches)))
+        assert seen == [(1, "accepted", 1), (1, "unchanged", 0), (2, "accepted", 1), (3, "accepted", 1)]
+        assert [n.version for n in engine.notifications()] == [1, 2, 3]
+
+
+def test_a_removed_document_tells_nobody_and_comes_back_as_the_next_version() -> None:
+    with Engine() as engine:
+        engine.subscribe(TITLES, id="rail")
+        engine.publish(turtle("A"), "text/turtle", GRAPH)
+        assert engine.remove(GRAPH) == 3
+        assert engine.remove(GRAPH) is None
+        assert len(list(engine.notifications())) == 1
+        assert engine.publish(turtle("A"), "text/turtle", GRAPH).publications[0].version == 2
+
+
+def test_a_document_without_a_name_is_named_by_its_content() -> None:
+    with Engine() as engine:
+        first, again, other = (engine.publish(turtle(title), "text/turtle").publications[0] for title in "AAB")
+        assert first.graph.startswith("urn:triplecast:document:sha256/")
+        assert (again.graph, again.outcome) == (first.graph, "unchanged")
+        assert (other.graph == first.graph, other.version) == (False, 1)
+
+
+def test_one_bad_document_does_not_harm_its_neighbours() -> None:
+    with Engine() as engine:
+        engine.subscribe(ANY_TITLE, id="any")
+        documents = [
+            Document("a", turtle("A").encode(), "text/turtle"),
+            Document("bad", b"<a> <b> .", "text/turtle"),
+            Document("c", turtle("A").encode(), "text/turtle"),
+            Document("a", turtle("B").encode(), "text/turtle"),
+        ]
+        receipts = engine.publish_many(iter(documents))
+        assert [len(receipt.matches) for receipt in receipts] == [1, 0, 1, 1]
+        assert [publication.version for receipt in receipts for publication in receipt.publications] == [1, 1, 2]
+        (reject,) = receipts[1].rejects
+        assert (reject.source, reject.stage, reject.line) == ("bad", "parse", 1)
+
+
+def test_a_feed_gives_a_publication_per_item() -> None:
+    feed = """<?xml version="1.0"?><feed xmlns="http://www.w3.org/2005/Atom"><title>News</title>
+    <id>https://example.org/feed</id><updated>2026-11-21T08:00:00Z</updated>
+    <entry><title>One</title><id>https://example.org/1</id><updated>2026-11-21T08:00:00Z</updated></entry>
+    <entry><title>Two</title><id>https://example.org/2</id><updated>2026-11-21T08:00:00Z</updated></entry></feed>"""
+    with Engine() as engine:
+        engine.subscribe("SELECT ?title WHERE { ?item a rss:item ; rss:title ?title }", id="titles")
+        receipt = engine.publish(feed, "application/atom+xml")
+        assert [p.graph for p in receipt.publications] == ["https://example.org/1", "https://example.org/2"]
+        assert [match.bindings for match in receipt.matches] == [
+            [{"title": Literal("One")}],
+            [{"title": Literal("Two")}],
+        ]
+
+
+def test_what_cannot_be_decided_is_told() -> None:
+    triples = "".join(f"<urn:s{i}> <urn:p{i}> <urn:o{i}> .\n" for i in range(200))
+    with Engine() as engine:
+        engine.subscribe("SELECT * { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l }", id="product")
+        engine.subscribe("SELECT ?s { ?s <urn:p7> ?o }", id="seven")
+        receipt = engine.publish(triples, "application/n-triples", GRAPH)
+        assert [match.subscription for match in receipt.matches] == ["seven"]
+        (pair,) = receipt.undecided
+        assert (pair.subscription, pair.publication, pair.version) == ("product", GRAPH, 1)
+        assert pair.reason
+        assert [n.name for n in engine.notifications()] == ["seven"]
+
+
+def test_after_a_cancel_nothing_new() -> None:
+    with Engine() as engine:
+        rail = engine.subscribe(TITLES, id="rail")
+        other = engine.subscribe(TITLES, id="other")
+        engine.publish(turtle("A"), "text/turtle", GRAPH)
+        with pytest.raises(InputError, match="not that of 'rail'"):
+            engine.unsubscribe("rail", ticket=other.ticket)
+        assert engine.unsubscribe("rail", ticket=rail.ticket) == 4
+        with pytest.raises(InputError, match="no subscription is live as 'rail'"):
+            engine.unsubscribe("rail")
+        assert [m.subscription for m in engine.publish(turtle("B"), "text/turtle", GRAPH).matches] == ["other"]
+        again = engine.subscribe(ANY_TITLE, id="rail")
+        assert again.registration > rail.registration
+        assert again.ticket != rail.ticket
+        assert {m.registration for m in engine.publish(turtle("C"), "text/turtle", GRAPH).matches} == {
+            other.registration,
+            again.registration,
+        }
+
+
+def test_what_is_not_built_is_refused_by_name() -> None:
+    with Engine() as engine:
+        for refused, named in (
+            ({"scope": "repository"}, "repository"),
+            ({"entailment": "rdfs"}, "rdfs"),
+            ({"language": "rdql"}, "rdql"),
+            ({"language": "rule"}, "rule"),
+        ):
+            with pytest.raises(QueryRefused, match=named):
+                engine.subscribe(TITLES, **refused)
+        with pytest.raises(InputError, match="leases"):
+            engine.subscribe(TITLES, lease=3600)
+        with pytest.raises(InputError, match="attachments"):
+            engine.publish(turtle("A"), attachments={"a": b""})
+        with pytest.raises(QuerySyntaxError):
+            engine.subscribe("SELECT ?x WHERE {")
+        engine.subscribe(TITLES, id="rail")
+        with pytest.raises(InputError, match="'rail' is registered already"):
+            engine.subscribe(TITLES, id="rail")
+
+
+def test_many_subscriptions_are_registered_beside_those_that_cannot_be() -> None:
+    with Engine() as engine:
+        engine.subscribe(TITLES, id="taken")
+        answers = engine.subscribe_many(
+            [
+                Subscription("one", TITLES),
+                Subscription("taken", TITLES),
+                Subscription("bad", "SELECT"),
+                Subscription("one", ANY_TITLE),
+                Subscription("service", "SELECT * { SERVICE <urn:x> { ?s ?p ?o } }"),
+                Subscription("two", ANY_TITLE),
+            ]
+        )
+        assert [type(answer).__name__ for answer in answers] == [
+            "Subscribed",
+            "InputError",
+            "QuerySyntaxError",
+            "InputError",
+            "QueryRefused",
+            "Subscribed",
+        ]
+        receipt = engine.publish(turtle("A"), "text/turtle", GRAPH)
+        assert [match.subscription for match in receipt.matches] == ["taken", "one", "two"]
+
+
+def test_a_broad_subscription_works_and_says_so() -> None:
+    with Engine() as engine:
+        broad = engine.subscribe("SELECT ?s WHERE { ?s ?p ?o }", id="all")
+        assert broad.cost == "broad"
+        assert broad.warnings
+        assert len(engine.publish(turtle("A"), "text/turtle", GRAPH).matches) == 1
+
+
+def test_explain_says_why_and_why_not() -> None:
+    with Engine() as engine:
+        engine.subscribe(TITLES, id="rail")
+        (why,) = engine.explain(turtle("A"), "rail", "text/turtle", GRAPH)
+        assert why.matched
+        assert "title" in str(why)
+        (why_not,) = engine.explain(turtle("A", topic="sea"), "rail", "text/turtle", GRAPH)
+        assert not why_not.matched
+        assert "topic" in str(why_not)
+        assert list(engine.notifications()) == []
+        with pytest.raises(triplecast.DocumentRejected, match="line 1"):
+            engine.explain("<a> <b> .", "rail", "text/turtle", GRAPH)
+        with pytest.raises(InputError, match="no subscription is live as 'nobody'"):
+            engine.explain(turtle("A"), "nobody", "text/turtle", GRAPH)
+
+
+def test_a_preview_tells_what_would_have_matched() -> None:
+    with Engine(StepClock()) as engine:
+        assert engine.preview(TITLES).share == 0.0
+        for number in range(6):
+            engine.publish(
+                turtle(str(number), topic="rail" if number % 2 else "sea"), "text/turtle", f"urn:doc:{number}"
+            )
+        preview = engine.preview(TITLES, last=4)
+        assert [match.publication for match in preview.matches] == ["urn:doc:3", "urn:doc:5"]
+        assert (preview.publications, preview.share, preview.seconds) == (4, 0.5, 3.0)
+        assert preview.per_day == pytest.approx(2 * 86_400 / 3)
+        assert engine.preview(PREFIX + "ASK { ?s ex:never ?o }").matches == ()
+        with pytest.raises(QuerySyntaxError):
+            engine.preview("SELECT")
+        assert list(engine.notifications()) == []
+
+
+def test_threads_may_publish_and_subscribe_at_once() -> None:
+    with Engine() as engine:
+        engine.subscribe(ANY_TITLE, id="any")
+
+        def work(number: int) -> None:
+            for version in range(10):
+                engine.publish(turtle(f"{number}-{version}"), "text/turtle", f"urn:doc:{number}")
+                engine.subscribe(TITLES, id=f"{number}-{version}")
+
+        threads = [threading.Thread(target=work, args=(number,)) for number in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        mine = [n for n in engine.notifications() if n.name == "any"]
+        for number in range(3):
+            assert [n.version for n in mine if n.graph == f"urn:doc:{number}"] == list(range(1, 11))
+        later = engine.publish(turtle("last"), "text/turtle", "urn:doc:0")
+        assert len(later.matches) == 31

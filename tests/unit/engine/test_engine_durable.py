@@ -1,0 +1,178 @@
+"""The engine in a folder: restarts, crashes, a damaged index, a full disk, a second engine."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from engine_samples import ANY_TITLE, TITLES, turtle
+
+from tests.unit.journal.journal_samples import run_and_crash
+from triplecast import Engine, FolderLocked, InputError, StorageFault, StorageFull
+from triplecast.journal import Journal
+from triplecast.model.publication import Draft
+from triplecast.model.subscription import Subscription
+
+GRAPH = "https://example.org/doc/1"
+
+
+def test_a_restart_remembers_everything_and_tells_nothing_twice(tmp_path: Path) -> None:
+    with Engine.open(tmp_path / "new" / "folder") as engine:
+        rail = engine.subscribe(TITLES, id="rail")
+        gone = engine.subscribe(TITLES, id="gone")
+        engine.publish(turtle("A"), "text/turtle", GRAPH)
+        engine.unsubscribe("gone")
+        sent = list(engine.notifications())
+    with Engine.open(tmp_path / "new" / "folder") as engine:
+        assert list(engine.notifications()) == sent
+        receipt = engine.publish(turtle("A"), "text/turtle", GRAPH)
+        assert (receipt.publications[0].outcome, receipt.matches) == ("unchanged", ())
+        (match,) = engine.publish(turtle("B"), "text/turtle", GRAPH).matches
+        assert (match.subscription, match.version) == ("rail", 2)
+        with pytest.raises(InputError):
+            engine.unsubscribe("rail", ticket=gone.ticket)
+        engine.unsubscribe("rail", ticket=rail.ticket)
+        assert engine.publish(turtle("C"), "text/turtle", GRAPH).matches == ()
+        assert [n.sequence for n in engine.notifications()] == [1, 2, 3]
+
+
+def test_a_second_engine_on_one_folder_is_refused(tmp_path: Path) -> None:
+    with Engine.open(tmp_path), pytest.raises(FolderLocked, match=f"process {os.getpid()}"):
+        Engine.open(tmp_path)
+    Engine.open(tmp_path).close()
+
+
+def test_the_registry_of_each_position_holds_for_what_was_not_matched(tmp_path: Path) -> None:
+    """Accepted, and not matched before the registry changed: asked is who was registered then."""
+    title = '<https://example.org/{0}> <https://example.org/title> "{0}" .\n'
+    with Journal.open(tmp_path) as journal:
+        (early,) = journal.subscribe([Subscription("early", ANY_TITLE)])
+        changes = (
+            lambda: journal.cancel([early.id]),
+            lambda: journal.subscribe([Subscription("late", ANY_TITLE)]),
+            list,
+        )
+        for number, change in enumerate(changes):
+            quads = title.format(number).encode()
+            journal.accept([Draft(f"urn:{number}", quads, quads[-32:], "none")])
+            change()
+    with Engine.open(tmp_path) as engine:
+        assert [(n.name, n.graph) for n in engine.notifications()] == [("early", "urn:0"), ("late", "urn:2")]
+
+
+@pytest.mark.parametrize("harm", ["removed", "emptied", "flipped"])
+def test_a_damaged_index_is_made_again(tmp_path: Path, harm: str) -> None:
+    with Engine.open(tmp_path) as engine:
+        engine.subscribe(TITLES, id="rail")
+        engine.subscribe(ANY_TITLE, id="any")
+        engine.unsubscribe("any")
+        engine.publish(turtle("A"), "text/turtle", GRAPH)
+    files = sorted(path for path in (tmp_path / "index").rglob("*") if path.is_file())
+    assert files
+    for path in files:
+        content = path.read_bytes()
+        if harm == "removed":
+            path.unlink()
+        elif harm == "emptied":
+            path.write_bytes(b"")
+        else:
+            middle = len(content) // 2
+            path.write_bytes(content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :])
+    with Engine.open(tmp_path) as engine:
+        (match,) = engine.publish(turtle("B"), "text/turtle", GRAPH).matches
+        assert match.subscription == "rail"
+        assert len(list(engine.notifications())) == 2
+
+
+def test_what_a_full_disk_left_unmatched_is_matched_by_the_next_call(tmp_path: Path) -> None:
+    with Engine.open(tmp_path) as engine:
+        engine.subscribe(TITLES, id="rail")
+        outbox = engine._outbox._database
+        ((pages,),) = outbox.ask("PRAGMA page_count")
+        outbox.ask(f"PRAGMA max_page_count={pages}")
+        with pytest.raises(StorageFull):
+            engine.publish(turtle("A" * 30_000), "text/turtle", GRAPH)
+        with pytest.raises(StorageFull):
+            engine.subscribe(ANY_TITLE, id="any")
+        outbox.ask("PRAGMA max_page_count=1073741823")
+        engine.subscribe(ANY_TITLE, id="any")
+        (match,) = (n for n in engine.notifications())
+        assert (match.name, match.version) == ("rail", 1)
+        assert len(engine.publish(turtle("B"), "text/turtle", GRAPH).matches) == 2
+
+
+def test_a_journal_that_lost_its_end_is_told(tmp_path: Path) -> None:
+    with Engine.open(tmp_path) as engine:
+        engine.subscribe(TITLES, id="rail")
+        engine.publish(turtle("A"), "text/turtle", GRAPH)
+    with Journal.open(tmp_path) as journal, journal._database.write():
+        journal._database.run("DELETE FROM record WHERE position = 2")
+    with pytest.raises(StorageFault, match="ends at position 1, but 2 has been matched"):
+        Engine.open(tmp_path)
+    Journal.open(tmp_path).close()
+
+
+WORK = f"""
+import sys
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+from engine_samples import ANY_TITLE, TITLES, turtle
+from triplecast import Engine, InputError
+with Engine.open(sys.argv[1]) as engine:
+    for name, text in (("rail", TITLES), ("any", ANY_TITLE)):
+        try:
+            engine.subscribe(text, id=name)
+        except InputError:
+            pass
+    for number in range(6):
+        engine.publish(turtle(str(number)), "text/turtle", f"urn:doc:{{number}}")
+"""
+
+
+@pytest.mark.parametrize(
+    "points",
+    [
+        (
+            ("index.manifest-temporary", 1),
+            ("journal.committed", 3),
+            ("outbox.rows-written", 1),
+            ("outbox.committed", 2),
+        ),
+        (
+            ("index.segment-written", 2),
+            ("index.manifest-replaced", 1),
+            ("journal.appended", 3),
+            ("outbox.position-written", 2),
+        ),
+    ],
+)
+def test_kill_9_anywhere_loses_nothing_and_doubles_nothing(tmp_path: Path, points: tuple[tuple[str, int], ...]) -> None:
+    folder = tmp_path / "engine"
+    for point, hit in points:
+        assert run_and_crash(WORK, folder, point, hit, tmp_path / "log"), point
+    assert not run_and_crash(WORK, folder, "outbox.pruned", 1, tmp_path / "log")
+    with Engine.open(folder) as engine:
+        seen = [(n.sequence, n.graph, n.version, n.name) for n in engine.notifications()]
+    pairs = [(f"urn:doc:{number}", 1, name) for number in range(6) for name in ("rail", "any")]
+    assert sorted(pair for _, *pair in seen) == sorted(map(list, pairs))
+    assert [sequence for sequence, *_ in seen] == list(range(1, 13))
+
+
+def test_importing_triplecast_loads_neither_numba_nor_spark() -> None:
+    script = (
+        "import sys, triplecast; assert 'Engine' in dir(triplecast); triplecast.StorageFault;"
+        "print([name for name in ('numba', 'numpy', 'pyspark', 'pyoxigraph') if name in sys.modules])"
+    )
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert ended.stdout == "[]\n", ended.stderr
+
+
+def test_everything_that_triplecast_offers_can_be_had() -> None:
+    import triplecast
+
+    for name in triplecast.__all__:
+        assert getattr(triplecast, name).__name__ == name
+    with pytest.raises(AttributeError, match="Nothing"):
+        triplecast.Nothing  # noqa: B018
