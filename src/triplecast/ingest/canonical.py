@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 _DEPTH = 200
 """Blank nodes followed from one another; deeper counts as out of steps."""
-_OBJECT = rb"(?:<[^>]*>|_:[^ ]+|\"(?:[^\"\\]|\\.)*\"(?:@[^ ]+|\^\^<[^>]*>)?)"
+_OBJECT = rb"(?:<[^<>]*>|_:[^ ]+|\"(?:[^\"\\]++|\\.)*+\"(?:@[^ ]+|\^\^<[^>]*>)?)"
 _LINE = re.compile(rb"(<[^>]*>|_:[^ ]+) (<[^>]*>) (" + _OBJECT + rb")(?: (<[^>]*>|_:[^ ]+))? \.\n", re.DOTALL)
 
 
@@ -85,11 +85,17 @@ _INVENTED = re.compile(rb"_:[a-f][0-9a-f]{23,31}")
 """How the parser writes the 128 random bits of a blank node without a label."""
 
 
-def _quad(line: bytes) -> _Quad:
+def split_line(line: bytes) -> _Quad | None:
+    """The terms of a canonical line; None for one with a triple term."""
     match = _LINE.fullmatch(line)
-    if match is None:
+    return None if match is None else _Quad(match[1], match[2], match[3], match[4] or b"")
+
+
+def _quad(line: bytes) -> _Quad:
+    quad = split_line(line)
+    if quad is None:
         raise ValueError(f"not a canonical line: {line[:200]!r}")
-    return _Quad(match[1], match[2], match[3], match[4] or b"")
+    return quad
 
 
 class _Canonicalisation:

@@ -11,6 +11,9 @@ _W3C = re.compile(
     r"(\d{4})(?:-(\d\d)(?:-(\d\d)(?:[Tt ](\d\d):(\d\d)(?::(\d\d)(\.\d+)?)?\s*(Z|z|[+-]\d\d:?\d\d)?)?)?)?\Z", re.ASCII
 )
 
+_LONGEST = 100
+"""Characters of a date."""
+
 
 def date_time(text: str, parsed: time.struct_time | None = None) -> str | None:
     """The lexical form of an xsd:dateTime, or None for what is no date.
@@ -20,6 +23,8 @@ def date_time(text: str, parsed: time.struct_time | None = None) -> str | None:
     is `parsed`, in UTC: what the feed parser made of it.
     """
     text = text.strip()
+    if len(text) > _LONGEST:
+        return None
     return _from_w3c(text) or _from_rfc(text) or _from_parsed(parsed)
 
 

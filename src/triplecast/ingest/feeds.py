@@ -15,15 +15,23 @@ from typing import Any
 from urllib.parse import urljoin
 
 import feedparser
+import feedparser.api
 
 from triplecast.ingest.dates import date_time
 from triplecast.ingest.feed_item import Category, Feed, FeedItem, Link, Person
 
+feedparser.api.PREFERRED_XML_PARSERS = ()
+"""It would look for libxml2's driver at each feed, which a sandboxed child cannot: expat reads all feeds."""
+
 _DATES = (("issued", "published"), ("modified", "updated"), ("created", "created"))
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _HIERARCHICAL = re.compile(r"(?:https?|ftp|file)://")
-_NAMED_ADDRESS = re.compile(r"\s*<?([^\s<>()]+@[^\s<>()]+)>?\s*\((.*)\)\s*\Z", re.DOTALL)
+_NAMED_LONGEST_NAME = 1000
+"""Characters up to which a name is searched for an address."""
+_ADDRESS = re.compile(r"\s*<?([^\s<>()]+@[^\s<>()]+)>?\s*\((.*)\)\s*\Z", re.DOTALL)
 _ADDRESSED_NAME = re.compile(r"\s*(.*?)\s*[<(]([^\s<>()]+@[^\s<>()]+)[>)]\s*\Z", re.DOTALL)
+_LONGEST_NAME = 1000
+"""Characters up to which a name is searched for an address."""
 _ADDRESS = re.compile(r"\s*([^\s<>()]+@[^\s<>()]+)\s*\Z")
 
 
@@ -127,7 +135,7 @@ def _people(entries: Iterable[Any]) -> tuple[Person, ...]:
 
 def _person(name: str, email: str, page: str) -> Person:
     """RSS writes ``address (name)`` or ``name <address>`` in one text."""
-    if not email:
+    if not email and len(name) <= _LONGEST_NAME:
         if match := _NAMED_ADDRESS.match(name):
             email, name = match[1], match[2].strip()
         elif match := _ADDRESSED_NAME.match(name):

@@ -12,14 +12,14 @@ from triplecast.errors import DocumentRejected
 from triplecast.ingest.limits import GateLimits
 
 _TEXT_TOKEN = re.compile(
-    rb"\"\"\"(?:[^\"\\]|\\.|\"(?!\"\"))*(?:\"\"\"|\Z)"
-    rb"|'''(?:[^'\\]|\\.|'(?!''))*(?:'''|\Z)"
-    rb"|\"(?:[^\"\\\n]|\\.)*\"?|'(?:[^'\\\n]|\\.)*'?"
-    rb"|<[^<>\"{}|^`\\\s]*>|#[^\n]*|<<|>>|[\[\](){}]",
+    rb"\"\"\"(?:[^\"\\]++|\\.|\"(?!\"\"))*+(?:\"\"\"|\Z)"
+    rb"|'''(?:[^'\\]++|\\.|'(?!''))*+(?:'''|\Z)"
+    rb"|\"(?:[^\"\\\n]++|\\.)*+\"?|'(?:[^'\\\n]++|\\.)*+'?"
+    rb"|<[^<>\"{}|^`\\\s]*+>|#[^\n]*+|<<|>>|[\[\](){}]",
     re.DOTALL,
 )
-"""The tokens of Turtle and its relatives that brackets can hide in, and the brackets."""
-_JSON_TOKEN = re.compile(rb"\"(?:[^\"\\]|\\.)*(?:\"|\Z)|[\[\]{}]", re.DOTALL)
+"""The tokens of Turtle and its relatives that brackets can hide in, and the brackets; without backtracking."""
+_JSON_TOKEN = re.compile(rb"\"(?:[^\"\\]++|\\.)*+(?:\"|\Z)|[\[\]{}]", re.DOTALL)
 _OPEN = frozenset((b"[", b"(", b"{", b"<<"))
 _CLOSE = frozenset((b"]", b")", b"}", b">>"))
 

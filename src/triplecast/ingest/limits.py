@@ -19,6 +19,8 @@ class GateLimits:
     """Of its canonical lines, once prefixes, bases and repeated terms are written out."""
     nesting: int = 512
     """Open brackets, XML elements or JSON values within one another."""
+    attributes: int = 1_000
+    """Of one XML element, namespace declarations included."""
     triples: int = 1_000_000
     term_bytes: int = MEGABYTE
     """Of one term in canonical form."""

@@ -10,14 +10,13 @@ from itertools import islice
 from pyoxigraph import Quad, RdfFormat, Triple, serialize
 
 from triplecast.errors import DocumentRejected
-from triplecast.ingest.canonical import OutOfSteps, canonical_names, names_by_appearance, rename
+from triplecast.ingest.canonical import OutOfSteps, canonical_names, names_by_appearance, rename, split_line
 from triplecast.ingest.limits import GateLimits
 from triplecast.model.publication import Draft
 
 _BLANK_LINE = re.compile(rb"^_:| _:[^ \"]+ (?:<[^>]*> )?\.$", re.MULTILINE)
 """A blank node as subject, object or graph: no literal and no IRI can look like it."""
-_TRIPLE_TERM = re.compile(rb"^[^\"]*<<\(", re.MULTILINE)
-_DIRECTION = re.compile(rb"\"@[A-Za-z0-9-]+--(?:ltr|rtl) ")
+_NEW_SYNTAX = (b"<<(", b"--ltr", b"--rtl")
 
 
 def write_lines(
@@ -70,10 +69,17 @@ def _name_blank_nodes(lines: list[bytes], limits: GateLimits) -> tuple[list[byte
 
 def _refuse_new_syntax(part: bytes) -> None:
     """RDF 1.2 is not part of what queries are asked of (semantics 1.5)."""
-    if b"<<(" in part and _TRIPLE_TERM.search(part):
-        raise _rdf_12("a triple term (RDF 1.2)", "describe the statement with rdf:Statement, or in a named graph")
-    if b"--" in part and _DIRECTION.search(part):
-        raise _rdf_12("a language tag with a base direction (RDF 1.2)", "leave the direction out of the tag")
+    if not any(mark in part for mark in _NEW_SYNTAX):
+        return
+    for line in part.split(b"\n")[:-1]:
+        if any(mark in line for mark in _NEW_SYNTAX):  # a literal may contain them
+            terms = split_line(line + b"\n")
+            if terms is None:
+                raise _rdf_12(
+                    "a triple term (RDF 1.2)", "describe the statement with rdf:Statement, or in a named graph"
+                )
+            if terms[2].endswith((b"--ltr", b"--rtl")):
+                raise _rdf_12("a language tag with a base direction (RDF 1.2)", "leave the direction out of the tag")
 
 
 def _rdf_12(what: str, mend: str) -> DocumentRejected:

@@ -1,10 +1,25 @@
-"""The function of a parser's child. Its imports bring all that a parser may need: the child opens no file later."""
+"""The function of a parser's child.
+
+The child can open no file once this module is imported, so whatever a parser may load late is loaded here: codecs with
+`xml_gate`, and the rest by parsing one small document of each kind.
+"""
 
 from __future__ import annotations
 
+from triplecast.ingest.document import Document
 from triplecast.ingest.frames import pack_parsed, unpack_document
 from triplecast.ingest.parse import parse_document
+
+_SAMPLES = (
+    ("application/rss+xml", b"<rss version='2.0'><channel><item><title>a<pubDate>x &nbsp; 1 Jan 2026 1:00</pubDate>"),
+    ("application/atom+xml", b"<feed xmlns='http://www.w3.org/2005/Atom'><entry><id>a:b</id></entry></feed>"),
+    ("application/ld+json", b'{"@context": "urn:none", "@id": "a:b"}'),
+)
 
 
 def answer(request: bytes) -> bytes:
     return pack_parsed(parse_document(unpack_document(request)))
+
+
+for _media_type, _data in _SAMPLES:
+    parse_document(Document("sample", _data, _media_type))

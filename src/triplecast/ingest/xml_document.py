@@ -60,8 +60,10 @@ def _parse_feed(document: Document, xml: XmlDocument, base: str, limits: GateLim
         raise xml.fault
     if not is_feed:
         raise _no_feed(xml)
-    faults = (_partly_saved(document.source, xml.fault, len(items)),) if xml.fault else ()
-    return _publish_items(document.source, _feed_drafts(feed, items, xml.data, limits), limits, faults)
+    parsed = _publish_items(document.source, _feed_drafts(feed, items, xml.data, limits), limits)
+    if xml.fault:
+        return Parsed(parsed.drafts, (_partly_saved(document.source, xml.fault, len(parsed.drafts)), *parsed.rejects))
+    return parsed
 
 
 def _feed_drafts(feed: Feed, items: Sequence[FeedItem], data: bytes, limits: GateLimits) -> Iterable[Draft]:
@@ -80,10 +82,10 @@ def _draft(graph: str, triples: list[Triple], data: bytes, limits: GateLimits) -
     return make_draft(graph, write_lines(triples, len(data), limits, dataset=False), data, limits)
 
 
-def _publish_items(source: str, drafts: Iterable[Draft], limits: GateLimits, faults: tuple[Reject, ...] = ()) -> Parsed:
+def _publish_items(source: str, drafts: Iterable[Draft], limits: GateLimits) -> Parsed:
     """The first item of an identity counts; a second one that says something else is told as a reject."""
     kept: dict[str, Draft] = {}
-    rejects = list(faults)
+    rejects: list[Reject] = []
     room = limits.expanded_bytes
     for draft in drafts:
         known = kept.get(draft.graph)
@@ -119,7 +121,7 @@ def _too_many(source: str, limits: GateLimits) -> Reject:
 
 
 def _partly_saved(source: str, fault: DocumentRejected, saved: int) -> Reject:
-    reason = f"{fault.reason}; {saved} items could be saved"
+    reason = f"{fault.reason}; items saved: {saved}"
     return Reject(source, "feed", reason, fault.mend, fault.line, fault.column)
 
 

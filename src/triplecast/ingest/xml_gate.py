@@ -154,6 +154,14 @@ class _Shape(ContentHandler):
         self._depth += 1
         if self._depth > self._limits.nesting:
             raise too_deep(self._limits, self._locator.getLineNumber(), self._locator.getColumnNumber() + 1)
+        if len(attrs) > self._limits.attributes:
+            raise DocumentRejected(
+                stage="gate",
+                reason=f"the element <{name}> has {len(attrs)} attributes, {self._limits.attributes} are allowed",
+                mend="write properties as elements",
+                line=self._locator.getLineNumber(),
+                column=self._locator.getColumnNumber() + 1,
+            )
 
     def endElement(self, name: str) -> None:
         self._depth -= 1
