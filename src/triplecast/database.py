@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from triplecast.errors import StorageFault, StorageFull
+from triplecast.errors import InputError, StorageFault, StorageFull
 
 PAGE = 8192
 """Bytes: fastest of 4,096 to 32,768 for 4 KB rows, read and written (docs/journal.md)."""
@@ -137,7 +137,10 @@ class Database:
 
 @contextmanager
 def storage_faults(where: str | Path) -> Iterator[None]:
-    """Tells SQLite's and the operating system's errors as a `StorageFault` that says how to mend it."""
+    """Tells SQLite's and the operating system's errors as a `StorageFault` that says how to mend it.
+
+    Text that cannot be written (a lone surrogate) is the caller's `InputError`.
+    """
     try:
         yield
     except sqlite3.Error as error:
@@ -146,6 +149,10 @@ def storage_faults(where: str | Path) -> Iterator[None]:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise StorageFull(str(where), f"there is no space to write ({error.strerror})", _MAKE_SPACE) from error
         raise StorageFault(str(where), f"cannot be read or written ({error.strerror})", _CHECK_DISK) from error
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"{error.object!r} holds half a character", "give text that can be written as UTF-8"
+        ) from error
 
 
 def sync_folder(folder: Path) -> None:

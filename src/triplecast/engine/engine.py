@@ -128,6 +128,8 @@ class Engine:
             raise InputError("leases are not built yet", "subscribe without one and cancel when it is over")
         with self._lock:
             name = self._free_name() if id is None else id
+            if not (isinstance(name, str) and name and isinstance(text, str)):
+                raise InputError("a subscription has a text and an id, both str and not empty", "give such")
             subscription = Subscription(name, text, language, scope, entailment, owner)
             return self._register([subscription], [admit(subscription)])[0]
 
@@ -331,6 +333,12 @@ class Engine:
 
 def document_of(data: bytes | str, media_type: str | None, graph: str | None, dataset: bool) -> Document:
     """The document of a `publish` call: named by `graph`, or by its content, so that equal content is one document."""
-    content = data.encode() if isinstance(data, str) else bytes(data)
+    if not isinstance(data, bytes | bytearray | memoryview | str):
+        raise InputError(f"a document cannot be made of {type(data).__name__}", "give its bytes, or its text as str")
+    try:
+        content = data.encode() if isinstance(data, str) else bytes(data)
+        (graph or "").encode()
+    except UnicodeEncodeError as error:
+        raise InputError(f"{error.object[:80]!r} holds half a character", "give text that can be UTF-8") from error
     source = graph if graph is not None else f"sha256/{hashlib.sha256(content).hexdigest()}"
     return Document(source, content, media_type, graph, dataset)

@@ -235,7 +235,7 @@ class Journal(JournalReader):
         """One transaction of this epoch's writer; its rows are inserted at its end."""
         with self._database.lock:
             reach("journal.before-append")
-            with _unicode_only(), self._database.write():
+            with self._database.write():
                 writing = self._begin()
                 yield writing
                 if writing.rows:
@@ -272,16 +272,6 @@ class Journal(JournalReader):
                 for path, state in sources.items()
             ),
         )
-
-
-@contextmanager
-def _unicode_only() -> Iterator[None]:
-    try:
-        yield
-    except UnicodeEncodeError as error:
-        raise InputError(
-            f"{error.object!r} holds half a character", "give text that can be written as UTF-8"
-        ) from error
 
 
 class _Writing:

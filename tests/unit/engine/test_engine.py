@@ -164,6 +164,24 @@ def test_what_is_not_built_is_refused_by_name() -> None:
             engine.subscribe(TITLES, id="rail")
 
 
+def test_what_is_no_text_is_refused() -> None:
+    with Engine() as engine:
+        for call in (
+            lambda: engine.subscribe(TITLES, id=""),
+            lambda: engine.subscribe(TITLES, id=5),
+            lambda: engine.subscribe(TITLES, id="\udc80"),
+            lambda: engine.subscribe(TITLES.encode()),
+            lambda: engine.unsubscribe("\udc80"),
+            lambda: engine.publish(None),
+            lambda: engine.publish("<urn:a> <urn:b> '\udc80' ."),
+            lambda: engine.publish("", graph="urn:\udc80"),
+            lambda: engine.remove("\udc80"),
+        ):
+            with pytest.raises(InputError):
+                call()
+        assert engine.publish(turtle("A"), "text/turtle", GRAPH).publications[0].position == 1
+
+
 def test_many_subscriptions_are_registered_beside_those_that_cannot_be() -> None:
     with Engine() as engine:
         engine.subscribe(TITLES, id="taken")

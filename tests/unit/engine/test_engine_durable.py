@@ -140,11 +140,14 @@ with Engine.open(sys.argv[1]) as engine:
             ("outbox.rows-written", 1),
             ("outbox.committed", 2),
         ),
-        (
-            ("index.segment-written", 2),
-            ("index.manifest-replaced", 1),
-            ("journal.appended", 3),
-            ("outbox.position-written", 2),
+        pytest.param(
+            (
+                ("index.segment-written", 2),
+                ("index.manifest-replaced", 1),
+                ("journal.appended", 3),
+                ("outbox.position-written", 2),
+            ),
+            marks=pytest.mark.slow,
         ),
     ],
 )
