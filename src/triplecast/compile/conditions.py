@@ -148,9 +148,7 @@ def _either(parts: list[Conditions | None]) -> Conditions | None:
     return Conditions((tuple(atoms),), (), (), True)
 
 
-def _read_membership(
-    operator: str, arguments: tuple[Expression, ...], constants: tuple[str, ...]
-) -> Conditions | None:
+def _read_membership(operator: str, arguments: tuple[Expression, ...], constants: tuple[str, ...]) -> Conditions | None:
     """``IN`` is a disjunction of ``=``, ``NOT IN`` a conjunction of ``!=`` (SPARQL 17.4.1.9)."""
     single = "=" if operator == "in" else "!="
     atoms = [_read_comparison(single, arguments[0], choice, constants) for choice in arguments[1:]]

@@ -65,9 +65,7 @@ def decide_query(query: Query, constants: tuple[str, ...]) -> Decided:
     if query.form == "construct" and not any(_always_made(triple, conjunction) for triple in query.template):
         raise Undecidable("CONSTRUCT whose triples may be left out")
     shown = {variable for variable in query.variables if variable in bound}
-    return Decided(
-        conjunction, tuple(sorted(shown, key=lambda variable: variable.name)), distinct, query.form == "ask"
-    )
+    return Decided(conjunction, tuple(sorted(shown, key=lambda variable: variable.name)), distinct, query.form == "ask")
 
 
 def _flatten(pattern: Pattern, constants: tuple[str, ...], names: FreshNames) -> Conjunction:
@@ -114,9 +112,7 @@ def _flatten_path(start: Node, path: PathExpression, end: Node, names: FreshName
         case Sequence(steps):
             stops = [start, *(names.make() for _ in steps[1:]), end]
             return [
-                triple
-                for i, step in enumerate(steps)
-                for triple in _flatten_path(stops[i], step, stops[i + 1], names)
+                triple for i, step in enumerate(steps) for triple in _flatten_path(stops[i], step, stops[i + 1], names)
             ]
     raise Undecidable("a property path beyond single steps, ^ and /")
 

@@ -200,5 +200,3 @@ def _find_path(start: Node, path: PathExpression, end: Node, names: FreshNames) 
 
 def _renamed(node: Node, new: dict[Variable, Variable]) -> Node:
     return new.get(node, node) if isinstance(node, Variable) else node
-
-

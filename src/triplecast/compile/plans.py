@@ -53,9 +53,7 @@ class _FirstPlan(NamedTuple):
 @lru_cache(maxsize=PLANS_LIMIT)
 def _first_plan(asked: _Asked) -> _FirstPlan:
     plan = compile_template(asked.template, asked.constants)
-    return _FirstPlan(
-        plan, kinds_of(plan, asked.constants), aggregate_within(asked.template.query.pattern) is not None
-    )
+    return _FirstPlan(plan, kinds_of(plan, asked.constants), aggregate_within(asked.template.query.pattern) is not None)
 
 
 @lru_cache(maxsize=PLANS_LIMIT)

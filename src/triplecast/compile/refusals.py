@@ -33,7 +33,9 @@ def refuse_impossible(query: Query, constants: tuple[str, ...]) -> None:
     while True:
         match pattern:
             case Slice(_, _, 0):
-                raise QueryRefused("LIMIT 0", "the query can never match", "drop LIMIT, or ask for one solution or more")
+                raise QueryRefused(
+                    "LIMIT 0", "the query can never match", "drop LIMIT, or ask for one solution or more"
+                )
             case Slice(inner, _, _) | Project(inner, _) | Distinct(inner) | Reduced(inner) | OrderBy(inner, _):
                 pattern = inner
             case _:

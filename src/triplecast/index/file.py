@@ -57,7 +57,9 @@ def write_durably(path: Path, content: bytes | memoryview) -> None:
         os.replace(temporary, path)
         _sync_folder(path.parent)
     except OSError as error:
-        raise StorageFault(path.name, f"cannot be written: {error.strerror}", "free space or mend the folder") from error
+        raise StorageFault(
+            path.name, f"cannot be written: {error.strerror}", "free space or mend the folder"
+        ) from error
 
 
 def _sync_folder(folder: Path) -> None:

@@ -72,7 +72,11 @@ class Segment:
     def write(self, path: Path) -> None:
         """Writes the file durably, or not at all. Raises `StorageFault`."""
         arrays: dict[str, NDArray[np.generic]] = {"registrations": self.tables.registrations}
-        groups = (("index", self.tables.index), ("dictionary", self.tables.dictionary), ("answers", self.tables.answers))
+        groups = (
+            ("index", self.tables.index),
+            ("dictionary", self.tables.dictionary),
+            ("answers", self.tables.answers),
+        )
         for name, group in groups:
             arrays.update({f"{name}.{field}": array for field, array in group._asdict().items()})
         texts = self.texts._asdict()

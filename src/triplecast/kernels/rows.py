@@ -66,7 +66,9 @@ class _Growing(NamedTuple):
 
 
 @njit
-def collect_sheets(index: Index, answers: Answers, encoded: Encoded, matched: Matched, hits: Hits, terms: Terms) -> Sheets:
+def collect_sheets(
+    index: Index, answers: Answers, encoded: Encoded, matched: Matched, hits: Hits, terms: Terms
+) -> Sheets:
     """The sheets of all decided runs of `matched`."""
     of_pair = np.full(len(matched.subscription), np.int32(-1), np.int32)
     ranks = np.empty(len(terms.start), np.int32)

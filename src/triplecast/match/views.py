@@ -63,7 +63,9 @@ def _split_datasets(views: Views, scanned: ScannedBatch, dataset: Sequence[bool]
     publication, mode, rows = [], [], []
     for number, split in enumerate(dataset):
         whole = np.arange(scanned.triple_offsets[number], scanned.triple_offsets[number + 1])
-        parts = ((DECIDED_ONLY, whole[scanned.graphs[whole] < 0]), (VERIFIED_ONLY, whole)) if split else ((WHOLE, whole),)
+        parts = (
+            ((DECIDED_ONLY, whole[scanned.graphs[whole] < 0]), (VERIFIED_ONLY, whole)) if split else ((WHOLE, whole),)
+        )
         for part_mode, part in parts:
             publication.append(number)
             mode.append(part_mode)
