@@ -26,9 +26,8 @@ feedparser.api.PREFERRED_XML_PARSERS = ()
 _DATES = (("issued", "published"), ("modified", "updated"), ("created", "created"))
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _HIERARCHICAL = re.compile(r"(?:https?|ftp|file)://")
-_NAMED_LONGEST_NAME = 1000
-"""Characters up to which a name is searched for an address."""
-_ADDRESS = re.compile(r"\s*<?([^\s<>()]+@[^\s<>()]+)>?\s*\((.*)\)\s*\Z", re.DOTALL)
+_REFERENCE = re.compile(rb"&#([0-9]{5,}|[xX][0-9a-fA-F]{4,}|0+(?![0-9])|[xX]0+(?![0-9a-fA-F]));?")
+_NAMED_ADDRESS = re.compile(r"\s*<?([^\s<>()]+@[^\s<>()]+)>?\s*\((.*)\)\s*\Z", re.DOTALL)
 _ADDRESSED_NAME = re.compile(r"\s*(.*?)\s*[<(]([^\s<>()]+@[^\s<>()]+)[>)]\s*\Z", re.DOTALL)
 _LONGEST_NAME = 1000
 """Characters up to which a name is searched for an address."""
@@ -37,6 +36,8 @@ _ADDRESS = re.compile(r"\s*([^\s<>()]+@[^\s<>()]+)\s*\Z")
 
 def read_feed(data: bytes, base: str) -> tuple[Feed, list[FeedItem], bool]:
     """The feed, its items in document order, whether it was one at all. `data` is UTF-8 that passed the XML gate."""
+    if _REFERENCE.search(data):
+        data = _REFERENCE.sub(_valid_reference, data)
     found: Any = feedparser.parse(
         BytesIO(data),
         response_headers={"content-type": "application/xml; charset=utf-8"},
@@ -46,9 +47,17 @@ def read_feed(data: bytes, base: str) -> tuple[Feed, list[FeedItem], bool]:
     channel = found["feed"]
     feed = Feed(base, _text(channel, "title"), _link_of(channel, base))
     is_atom = str(found.get("version", "")).startswith("atom")
-    inherited = _people(channel.get("authors", ())) if is_atom else ()
+    inherited = _authors(channel) if is_atom else ()
     items = [_item(entry, inherited, _text(channel, "language"), base) for entry in found["entries"]]
     return feed, items, bool(found.get("version") or items)
+
+
+def _valid_reference(match: re.Match[bytes]) -> bytes:
+    """Numeric references to what is no character (half ones, beyond Unicode) make feedparser fall: U+FFFD for them."""
+    digits = match[1].decode() if len(match[1]) <= 12 else "1114112"
+    number = int(digits[1:], 16) if digits[0] in "xX" else int(digits)
+    valid = 0 < number < 0x110000 and not 0xD800 <= number < 0xE000
+    return match[0] if valid else b"&#65533;"
 
 
 def _item(entry: Any, feed_authors: tuple[Person, ...], feed_language: str, base: str) -> FeedItem:
@@ -64,7 +73,7 @@ def _item(entry: Any, feed_authors: tuple[Person, ...], feed_language: str, base
         language=_text(detail, "language") or feed_language,
         rights=_text(entry, "rights"),
         publisher=_text(entry, "publisher"),
-        authors=_people(entry.get("authors", ())) or feed_authors,
+        authors=_authors(entry) or feed_authors,
         contributors=_unique(_text(person, "name") for person in entry.get("contributors", ())),
         categories=tuple(
             dict.fromkeys(
@@ -128,8 +137,13 @@ def _other_links(entry: Any, base: str) -> tuple[Link, ...]:
     return tuple(dict.fromkeys(links))
 
 
-def _people(entries: Iterable[Any]) -> tuple[Person, ...]:
-    people = [_person(_text(entry, "name"), _text(entry, "email"), _text(entry, "href")) for entry in entries]
+def _authors(holder: Any) -> tuple[Person, ...]:
+    authors = holder.get("authors", ())
+    people = [_person(_text(author, "name"), _text(author, "email"), _text(author, "href")) for author in authors]
+    if people:  # feedparser cuts the address of the last one behind four letters of its top-level domain
+        whole = _person(_text(holder, "author"), "", people[-1].page)
+        if whole.email.startswith(people[-1].email) and len(whole.email) > len(people[-1].email) > 0:
+            people[-1] = whole
     return tuple(dict.fromkeys(person for person in people if person.name or person.email))
 
 

@@ -1,0 +1,288 @@
+"""The same item in every feed format, and what each format holds beside it."""
+
+from __future__ import annotations
+
+import pytest
+from pyoxigraph import RdfFormat, Store
+
+from triplecast.ingest import Document, Parser
+from triplecast.ingest.dates import date_time
+from triplecast.ingest.parse import parse_document
+from triplecast.model.publication import Draft
+
+NEWS = "http://news.example/"
+DATE = '"2026-11-21T10:00:00+01:00"^^<http://www.w3.org/2001/XMLSchema#dateTime>'
+
+RSS_2 = """<?xml version="1.0" encoding="UTF-8"?>
+<rss version="2.0" xmlns:content="http://purl.org/rss/1.0/modules/content/" xmlns:dc="http://purl.org/dc/elements/1.1/">
+<channel><title>News</title><link>http://news.example/</link><description>All of it</description>
+<item><title>Bees &amp; wasps</title><link>http://news.example/1?a=1&amp;b=2</link><guid>http://news.example/1?a=1&amp;b=2</guid>
+<description>Short &lt;b&gt;text&lt;/b&gt;</description><content:encoded><![CDATA[<p>Long é</p>]]></content:encoded>
+<dc:creator>Ann</dc:creator><pubDate>Sat, 21 Nov 2026 10:00:00 +0100</pubDate><category>insects</category></item>
+</channel></rss>"""
+ATOM = """<?xml version="1.0" encoding="UTF-8"?>
+<feed xmlns="http://www.w3.org/2005/Atom"><title>News</title><id>http://news.example/</id><link href="http://news.example/"/>
+<updated>2026-11-21T10:00:00+01:00</updated>
+<entry><title>Bees &amp; wasps</title><link href="http://news.example/1?a=1&amp;b=2"/><id>http://news.example/1?a=1&amp;b=2</id>
+<summary type="html">Short &lt;b&gt;text&lt;/b&gt;</summary><content type="html">&lt;p&gt;Long é&lt;/p&gt;</content>
+<author><name>Ann</name></author><published>2026-11-21T10:00:00+01:00</published><updated>2026-11-22T10:00:00+01:00</updated>
+<category term="insects"/></entry></feed>"""
+RSS_1 = """<?xml version="1.0" encoding="UTF-8"?>
+<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns="http://purl.org/rss/1.0/"
+  xmlns:content="http://purl.org/rss/1.0/modules/content/" xmlns:dc="http://purl.org/dc/elements/1.1/" xmlns:x="http://x.example/">
+<channel rdf:about="http://news.example/"><title>News</title><link>http://news.example/</link><dc:date>2026-11-30</dc:date>
+<items><rdf:Seq><rdf:li rdf:resource="http://news.example/1?a=1&amp;b=2"/></rdf:Seq></items></channel>
+<item rdf:about="http://news.example/1?a=1&amp;b=2"><title>Bees &amp; wasps</title><link>http://news.example/1?a=1&amp;b=2</link>
+<description>Short &lt;b&gt;text&lt;/b&gt;</description><content:encoded><![CDATA[<p>Long é</p>]]></content:encoded>
+<dc:creator>Ann</dc:creator><dc:date>2026-11-21T10:00:00+01:00</dc:date><dc:subject>insects</dc:subject>
+<x:place rdf:resource="http://x.example/p"/><x:part rdf:parseType="Resource"><x:n>1</x:n></x:part></item>
+<rdf:Description rdf:about="http://x.example/p"><x:name>Place</x:name></rdf:Description>
+<rdf:Description rdf:about="http://x.example/unrelated"><x:name>Unrelated</x:name></rdf:Description></rdf:RDF>"""
+FORMATS = {
+    "f.rss": RSS_2,
+    "f.atom": ATOM,
+    "f.rdf": RSS_1,
+    "rss2.xml": RSS_2,
+    "atom.xml": ATOM,
+    "rss1.xml": RSS_1,
+    "rss1.rss": RSS_1,
+}
+
+QUERY = """PREFIX rss: <http://purl.org/rss/1.0/> PREFIX dc: <http://purl.org/dc/elements/1.1/>
+PREFIX content: <http://purl.org/rss/1.0/modules/content/> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#>
+SELECT ?item ?link ?date {
+  ?item a rss:item ; rss:title "Bees & wasps" ; rss:link ?link ; rss:description "Short <b>text</b>" ;
+    content:encoded "<p>Long é</p>" ; dc:creator "Ann" ; dc:date ?date ; dc:subject "insects" .
+  FILTER(?date >= "2026-11-21T09:00:00Z"^^xsd:dateTime && ?date < "2026-11-22T00:00:00Z"^^xsd:dateTime) }"""
+
+
+def items(name: str, text: str | bytes, graph: str | None = None) -> tuple[Draft, ...]:
+    data = text if isinstance(text, bytes) else text.encode()
+    return parse_document(Document(name, data, None, graph)).drafts
+
+
+def rss(item: str, channel: str = "") -> str:
+    return f'<rss version="2.0"><channel>{channel}{item}</channel></rss>'
+
+
+def atom(entry: str, feed: str = "") -> str:
+    return f'<feed xmlns="http://www.w3.org/2005/Atom">{feed}{entry}</feed>'
+
+
+def says(draft: Draft, *parts: str) -> bool:
+    return any(all(part in line for part in parts) for line in draft.quads.decode().splitlines())
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_one_query_finds_the_item_in_every_format(name: str) -> None:
+    (draft,) = items(name, FORMATS[name])
+    assert draft.graph == f"{NEWS}1?a=1&b=2"
+    store = Store()
+    store.load(draft.quads, format=RdfFormat.N_TRIPLES)
+    rows = [(str(row["item"]), str(row["link"]), str(row["date"])) for row in store.query(QUERY)]
+    assert rows == [(f"<{NEWS}1?a=1&b=2>", f'"{NEWS}1?a=1&b=2"', DATE)]
+    assert says(draft, "isPartOf")
+    assert says(draft, '> <http://purl.org/rss/1.0/title> "News"')
+
+
+def test_sandboxed_feeds_are_the_same() -> None:
+    """The child cannot load anything late."""
+    documents = [Document(name, text.encode()) for name, text in FORMATS.items()]
+    with Parser() as parser:
+        assert parser.parse(documents) == [parse_document(document) for document in documents]
+
+
+def test_rss_1_keeps_its_triples() -> None:
+    (draft,) = items("f.rdf", RSS_1)
+    assert says(draft, '<http://purl.org/dc/elements/1.1/date> "2026-11-21T10:00:00+01:00" .')
+    assert says(draft, "<http://x.example/p> <http://x.example/name>")
+    assert says(draft, "_:c14n0 <http://x.example/n>")
+    assert not says(draft, "Unrelated")
+    assert not says(draft, "2026-11-30"), "what changes at each fetch is no part of an item"
+
+
+def test_a_change_elsewhere_in_the_feed_changes_no_item() -> None:
+    for text in (RSS_2, ATOM, RSS_1):
+        changed = (
+            text.replace("All of it", "Others")
+            .replace("2026-11-30", "2026-12-01")
+            .replace("/>\n<updated>2026-11-21", "/>\n<updated>2026-12-01")
+        )
+        assert changed != text
+        assert items("f.xml", text) == items("f.xml", changed)
+
+
+@pytest.mark.parametrize(
+    ("item", "graph"),
+    [
+        ("<guid>http://e/1</guid><link>http://e/2</link>", "http://e/1"),
+        ("<guid isPermaLink='false'>tag:e,2026:1</guid>", "tag:e,2026:1"),
+        ("<guid isPermaLink='false'>no 1/ä#</guid><link>http://e/2</link>", "http://f/#no%201/%C3%A4%23"),
+        ("<guid>HTTP://E/../1</guid>", "HTTP://E/../1"),
+        ("<link>http://e/2</link>", "http://e/2"),
+        ("<guid>http://e/with space</guid>", "http://f/#http://e/with%20space"),
+    ],
+)
+def test_identity_of_an_item(item: str, graph: str) -> None:
+    (draft,) = items("f.rss", rss(f"<item><title>t</title>{item}</item>"), "http://f/")
+    assert draft.graph == graph
+
+
+def test_an_item_without_id_and_link_is_known_by_its_text() -> None:
+    one, two = items("f.rss", rss("<item><title>a</title></item><item><title>b</title></item>"), "http://f/")
+    assert one.graph.startswith("http://f/#item-")
+    assert one.graph != two.graph
+    assert items("f.rss", rss("<item><title>b</title></item>"), "http://f/")[0].graph == two.graph
+
+
+def test_a_second_item_of_one_id_is_told_when_it_differs() -> None:
+    same = "<item><guid>x:1</guid><title>a</title></item>"
+    other = "<item><guid>x:1</guid><title>b</title></item>"
+    assert parse_document(Document("f.rss", rss(same + same).encode())).rejects == ()
+    parsed = parse_document(Document("f.rss", rss(same + other).encode()))
+    assert len(parsed.drafts) == 1
+    assert says(parsed.drafts[0], '"a"')
+    assert "x:1" in parsed.rejects[0].reason
+
+
+def test_links_are_resolved_and_otherwise_left_alone() -> None:
+    (draft,) = items("f.rss", rss("<item><title>t</title><link>/a?b=c</link></item>"), "http://f/x/feed.xml")
+    assert draft.graph == "http://f/a?b=c"
+    (draft,) = items("f.rss", rss("<item><title>t</title><link>/a</link></item>"))
+    assert draft.graph == "urn:triplecast:document:f.rss#/a"
+    assert says(draft, '<http://purl.org/rss/1.0/link> "/a"')
+    (draft,) = items("f.atom", atom('<entry xml:base="http://b/c/"><id>i:1</id><link href="d"/></entry>'), "http://f/")
+    assert says(draft, "<http://b/c/d> ")
+
+
+def test_markup_stays_as_published() -> None:
+    script = "<script>alert(1)</script><a href='rel' onclick='x()'>y</a>"
+    (draft,) = items("f.rss", rss(f"<item><guid>x:1</guid><description><![CDATA[{script}]]></description></item>"))
+    assert says(draft, f'"{script}"')
+
+
+def test_what_the_formats_hold_beside() -> None:
+    (draft,) = items(
+        "f.rss",
+        rss(
+            "<item><guid>x:1</guid><author>ann@e.example (Ann B)</author><category domain='http://s/'>c</category>"
+            "<enclosure url='http://e/a.mp3' length='12' type='audio/mpeg'/><comments>http://e/c</comments>"
+            "<source url='http://o/'>Other</source></item>",
+            "<language>de</language>",
+        ),
+    )
+    assert says(draft, "<http://purl.org/dc/elements/1.1/creator>", '"Ann B"')
+    assert says(draft, "foaf/0.1/mbox> <mailto:ann@e.example>")
+    assert says(draft, "core#inScheme> <http://s/>")
+    assert says(draft, "enc#enclosure> <http://e/a.mp3>")
+    assert says(draft, "<http://e/a.mp3>", "enc#type>", '"audio/mpeg"')
+    assert says(draft, "<http://e/a.mp3>", "enc#length>", '"12"')
+    assert says(draft, "relation/replies> <http://e/c>")
+    assert says(draft, "terms/source> <http://o/>")
+    assert says(draft, '1.1/language> "de"')
+    (draft,) = items(
+        "f.atom",
+        atom(
+            "<entry><id>x:1</id><link rel='via' href='http://v/'/><link rel='enclosure' href='http://e/a' type='x/y'/>"
+            "<rights>r</rights><contributor><name>C</name></contributor><updated>2026-01-02T03:04:05Z</updated></entry>",
+            "<author><name>F</name><uri>http://a/</uri></author>",
+        ),
+    )
+    assert says(draft, '1.1/creator> "F"'), "Atom entries inherit the feed's author"
+    assert says(draft, "foaf/0.1/homepage> <http://a/>")
+    assert says(draft, "relation/via> <http://v/>")
+    assert says(draft, "enc#enclosure> <http://e/a>")
+    assert says(draft, '1.1/rights> "r"')
+    assert says(draft, '1.1/contributor> "C"')
+    assert says(draft, '1.1/date> "2026-01-02T03:04:05Z"^^')
+    assert says(draft, 'terms/modified> "2026-01-02T03:04:05Z"^^')
+    assert not says(draft, "issued")
+
+
+def test_ill_formed_feeds_give_what_can_be_saved() -> None:
+    text = RSS_2.replace("Bees &amp; wasps", "Bees & wasps&nbsp;!")
+    parsed = parse_document(Document("f.rss", text.encode()))
+    (draft,) = parsed.drafts
+    assert says(draft, "Bees & wasps")
+    (reject,) = parsed.rejects
+    assert (reject.stage, reject.line) == ("feed", 4)
+    assert "items saved: 1" in reject.reason
+    broken = RSS_1.replace('xmlns:dc="http://purl.org/dc/elements/1.1/"', "")
+    assert [d.graph for d in parse_document(Document("f.xml", broken.encode())).drafts] == [f"{NEWS}1?a=1&b=2"]
+
+
+def test_wrong_bytes_are_read_as_browsers_do() -> None:
+    data = rss("<item><guid>x:1</guid><title>caf\u00e9 \u201cquoted\u201d</title></item>").encode("cp1252")
+    parsed = parse_document(Document("f.rss", data))
+    assert says(parsed.drafts[0], '"café “quoted”"')
+    assert "utf-8" in parsed.rejects[0].reason
+
+
+def test_half_characters_are_replaced() -> None:
+    for reference in ("&#55357;", "&#xD83D;", "&#0;", "&#1114112;", f"&#{'9' * 5000};"):
+        (draft,) = items("f.rss", rss(f"<item><guid>x:1</guid><title>a{reference}b&#233;</title></item>"))
+        assert says(draft, '"a\ufffdbé"'), reference
+
+
+def test_a_feed_without_items_gives_nothing() -> None:
+    empty_rss_1 = RSS_1[: RSS_1.index("<item ")] + "</rdf:RDF>"
+    for text in (rss(""), atom(""), empty_rss_1):
+        parsed = parse_document(Document("f.xml", text.encode()))
+        assert (parsed.drafts, parsed.rejects) == ((), ())
+
+
+def test_rss_0_90_is_a_feed() -> None:
+    text = (
+        '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns="http://my.netscape.com/rdf/simple/0.9/">'
+        "<channel><title>c</title></channel><item><title>t</title><link>http://e/1</link></item></rdf:RDF>"
+    )
+    (draft,) = items("f.xml", text)
+    assert draft.graph == "http://e/1"
+    assert says(draft, "rss/1.0/title>", '"t"')
+
+
+def test_rdf_that_mentions_an_item_is_no_feed() -> None:
+    text = RSS_1[: RSS_1.index("<channel")] + RSS_1[RSS_1.index("<item ") :]
+    (draft,) = items("f.rdf", text)
+    assert draft.graph == "urn:triplecast:document:f.rdf"
+    assert says(draft, "Unrelated")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("2026-11-21T10:00:00+01:00", "2026-11-21T10:00:00+01:00"),
+        ("2026-11-21T10:00:00.50Z", "2026-11-21T10:00:00.50Z"),
+        ("2026-11-21t10:00:00z", "2026-11-21T10:00:00Z"),
+        ("2026-11-21 10:00:00 +0100", "2026-11-21T10:00:00+01:00"),
+        ("2026-11-21T10:00-05:30", "2026-11-21T10:00:00-05:30"),
+        ("2026-11-21T10:00:00", "2026-11-21T10:00:00Z"),
+        ("2026-11-21", "2026-11-21T00:00:00Z"),
+        ("2026-11", "2026-11-01T00:00:00Z"),
+        ("2026", "2026-01-01T00:00:00Z"),
+        ("Sat, 21 Nov 2026 10:00:00 +0100", "2026-11-21T10:00:00+01:00"),
+        ("Sat, 21 Nov 2026 10:00:00 GMT", "2026-11-21T10:00:00Z"),
+        ("21 Nov 26 10:00 EST", "2026-11-21T10:00:00-05:00"),
+        ("Sat, 21 Nov 2026 10:00:00 -0000", "2026-11-21T10:00:00Z"),
+        ("2026-02-30", None),
+        ("2026-13-01T00:00:00Z", None),
+        ("2026-11-21T25:00:00Z", None),
+        ("2026-11-21T10:00:00+15:00", None),
+        ("Fri, 31 Feb 2026 10:00:00 GMT", None),
+        ("yesterday", None),
+        ("", None),
+        ("1" * 1_000_000, None),
+    ],
+)
+def test_dates(text: str, expected: str | None) -> None:
+    assert date_time(text) == expected
+
+
+def test_a_date_that_is_none_stays_a_string() -> None:
+    (draft,) = items("f.rss", rss("<item><guid>x:1</guid><pubDate>soon</pubDate></item>"))
+    assert says(draft, '1.1/date> "soon" .')
+
+
+def test_sloppy_dates_are_read_by_the_feed_parser() -> None:
+    (draft,) = items("f.rss", rss("<item><guid>x:1</guid><pubDate>Sat Nov 21 10:00:00 2026</pubDate></item>"))
+    assert says(draft, '1.1/date> "2026-11-21T10:00:00Z"^^')
