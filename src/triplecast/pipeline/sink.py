@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -13,7 +13,7 @@ from triplecast.delivery import Outbox, OutboxBatch
 from triplecast.errors import StorageFault, TriplecastError
 from triplecast.faults import reach
 from triplecast.model.subscription import Registration
-from triplecast.pipeline.stages import from_arrow
+from triplecast.pipeline.rows import from_arrow
 
 
 @dataclass(slots=True)
@@ -84,7 +84,7 @@ class Sink:
         self.matched.undecided += len(batch.undecided)
 
 
-def check_cover(rows: Iterable[dict[str, int]], progress: int) -> tuple[int, int]:
+def check_cover(rows: Iterable[Mapping[str, int]], progress: int) -> tuple[int, int]:
     """The range that a batch's slices cover together. Raises ValueError where they leave out a position after
     `progress`.
     """

@@ -23,7 +23,7 @@ SMALLEST_SLICE = 32
 """Journal positions; a task costs more than matching fewer publications does."""
 
 
-class JournalSource(DataSource):
+class JournalSource(DataSource):  # type: ignore[misc]
     """Options: ``folder`` (the run's output folder) and ``slices`` (how many tasks a batch is cut into, at most)."""
 
     @classmethod

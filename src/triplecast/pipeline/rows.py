@@ -1,0 +1,132 @@
+"""The rows that travel between workers and driver, as Arrow batches, and how an `OutboxBatch` is cut into them.
+
+A *slice* is a range of journal positions and the manifest of the index that answers for it; documents do not travel,
+a worker reads them from the journal. What comes back is one row for each run of publications, its columns the buffers
+of an `OutboxBatch`: so 150,000 matches cost the JVM as little as ten.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from triplecast.delivery import OutboxBatch
+from triplecast.model.match import Undecided
+
+SLICES = pa.schema([("after", pa.int64()), ("upto", pa.int64()), ("manifest", pa.string())])
+MATCHES = pa.schema(
+    [
+        ("after", pa.int64()),
+        ("upto", pa.int64()),
+        ("publications", pa.int64()),
+        ("positions", pa.binary()),
+        ("versions", pa.binary()),
+        ("names", pa.binary()),
+        ("publication", pa.binary()),
+        ("registration", pa.binary()),
+        ("offsets", pa.binary()),
+        ("bindings", pa.binary()),
+        ("undecided", pa.binary()),
+    ]
+)
+"""Positions in (`after`, `upto`] are matched by this row and its neighbours of the same range; `publications` counts
+those asked about. `names` and `undecided` are JSON, the other columns little-endian arrays with the types of
+`OutboxBatch`.
+"""
+
+
+def told_only(batch: OutboxBatch) -> OutboxBatch:
+    """The batch without the publications that nothing is told of."""
+    told = np.unique(
+        np.concatenate([batch.publication, np.array([pair.publication for pair in batch.undecided], np.int32)])
+    )
+    if len(told) == len(batch.positions):
+        return batch
+    kept = told.tolist()
+    return OutboxBatch(
+        batch.positions[told],
+        tuple(batch.graphs[index] for index in kept),
+        tuple(batch.versions[index] for index in kept),
+        tuple(batch.accepted_at[index] for index in kept),
+        np.searchsorted(told, batch.publication).astype(np.int32),
+        batch.registration,
+        batch.bindings_offsets,
+        batch.bindings,
+        tuple(
+            Undecided(int(np.searchsorted(told, pair.publication)), pair.registration, pair.reason)
+            for pair in batch.undecided
+        ),
+    )
+
+
+def cut(batch: OutboxBatch, size: int) -> Iterator[OutboxBatch]:
+    """The batch in pieces of whole publications with at most `size` bytes of bindings, or of one publication."""
+    count = len(batch.positions)
+    if batch.bindings_offsets[-1] <= size or count <= 1:
+        yield batch
+        return
+    rows = np.searchsorted(batch.publication, np.arange(count + 1))
+    ends = batch.bindings_offsets[rows]
+    first = 0
+    while first < count:
+        last = max(first + 1, int(np.searchsorted(ends, ends[first] + size, side="right")) - 1)
+        yield _publications(batch, first, last, rows[first], rows[last])
+        first = last
+
+
+def _publications(batch: OutboxBatch, first: int, last: int, start: int, end: int) -> OutboxBatch:
+    offsets = batch.bindings_offsets[start : end + 1]
+    return OutboxBatch(
+        batch.positions[first:last],
+        batch.graphs[first:last],
+        batch.versions[first:last],
+        batch.accepted_at[first:last],
+        batch.publication[start:end] - np.int32(first),
+        batch.registration[start:end],
+        offsets - offsets[0],
+        batch.bindings[offsets[0] : offsets[-1]],
+        tuple(
+            Undecided(pair.publication - first, pair.registration, pair.reason)
+            for pair in batch.undecided
+            if first <= pair.publication < last
+        ),
+    )
+
+
+def to_arrow(batch: OutboxBatch, after: int, upto: int, publications: int) -> pa.RecordBatch:
+    """One row of `MATCHES`."""
+    columns: list[NDArray[Any] | bytes] = [
+        batch.positions.astype("<i8"),
+        np.array(batch.versions, "<i8"),
+        json.dumps([batch.graphs, batch.accepted_at]).encode(),
+        batch.publication.astype("<i4"),
+        batch.registration.astype("<i8"),
+        batch.bindings_offsets.astype("<i8"),
+        batch.bindings[: batch.bindings_offsets[-1]],
+        json.dumps([(pair.publication, pair.registration, pair.reason) for pair in batch.undecided]).encode(),
+    ]
+    buffers = [column if isinstance(column, bytes) else column.tobytes() for column in columns]
+    values = [[after], [upto], [publications], *([buffer] for buffer in buffers)]
+    arrays = [pa.array(value, field.type) for value, field in zip(values, MATCHES, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=MATCHES)
+
+
+def from_arrow(row: Mapping[str, Any]) -> OutboxBatch:
+    """The batch that `to_arrow` wrote."""
+    graphs, accepted_at = json.loads(row["names"])
+    return OutboxBatch(
+        np.frombuffer(row["positions"], "<i8"),
+        tuple(graphs),
+        tuple(np.frombuffer(row["versions"], "<i8").tolist()),
+        tuple(accepted_at),
+        np.frombuffer(row["publication"], "<i4"),
+        np.frombuffer(row["registration"], "<i8"),
+        np.frombuffer(row["offsets"], "<i8"),
+        np.frombuffer(row["bindings"], np.uint8),
+        tuple(Undecided(*pair) for pair in json.loads(row["undecided"])),
+    )

@@ -1,0 +1,67 @@
+"""How far a batch may go, and the file that says so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from triplecast.pipeline.horizon import (
+    BATCH_SECONDS,
+    FIRST,
+    LARGEST,
+    SMALLEST,
+    Horizon,
+    HorizonFile,
+    next_batch,
+    next_end,
+    read_horizon,
+)
+
+
+@pytest.mark.parametrize(
+    ("start", "head", "change", "batch", "end"),
+    [
+        (0, 0, None, 10, 0),
+        (0, 5, None, 10, 5),
+        (0, 50, None, 10, 10),
+        (7, 50, None, 10, 17),
+        (7, 50, 12, 10, 11),  # the record at 12 is not in the index: what comes before it may be matched
+        (7, 50, 8, 10, 7),
+        (12, 50, 8, 10, 12),  # never backwards
+        (7, 50, 40, 10, 17),
+    ],
+)
+def test_a_batch_ends_before_the_first_registry_record_that_the_index_lacks(
+    start: int, head: int, change: int | None, batch: int, end: int
+) -> None:
+    assert next_end(start, head, change, batch) == end
+
+
+def test_the_span_follows_the_time_a_batch_takes() -> None:
+    assert next_batch(1000, 1000, BATCH_SECONDS / 2) == 2000
+    assert next_batch(1000, 1000, BATCH_SECONDS / 100) == 2000
+    assert next_batch(1000, 10, 0.3) == 1000
+    assert next_batch(1000, 1000, 2 * BATCH_SECONDS) == 500
+    assert next_batch(1000, 200, 2 * BATCH_SECONDS) == 100
+    assert next_batch(1000, 1000, 1e6) == SMALLEST
+    assert next_batch(LARGEST, LARGEST, 0.0) == LARGEST
+
+
+def test_the_file_says_what_the_driver_said_last(tmp_path: Path) -> None:
+    assert read_horizon(tmp_path) is None
+    horizon = HorizonFile(tmp_path)
+    horizon.learn(10, 1.0)
+    assert read_horizon(tmp_path) is None
+    horizon.cover("m1", 7)
+    assert read_horizon(tmp_path) == Horizon("m1", 7, FIRST)
+    horizon.learn(FIRST, BATCH_SECONDS / 2)
+    horizon.cover("m2", 9)
+    assert read_horizon(tmp_path) == Horizon("m2", 9, 2 * FIRST)
+    assert [file.name for file in tmp_path.iterdir()] == ["horizon.json"]
+
+
+def test_a_new_run_forgets_the_horizon_of_the_last(tmp_path: Path) -> None:
+    HorizonFile(tmp_path).cover("old", 7)
+    HorizonFile(tmp_path)
+    assert read_horizon(tmp_path) is None

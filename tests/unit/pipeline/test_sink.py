@@ -1,0 +1,65 @@
+"""The sink: rows and progress together, replays add nothing, gaps are refused."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from tests.unit.pipeline.batches import random_batch, rows_of
+from triplecast.delivery import Outbox, OutboxBatch
+from triplecast.errors import StorageFault
+from triplecast.model.subscription import Registration, RegistrationId, Subscription
+from triplecast.pipeline.rows import MATCHES, to_arrow
+from triplecast.pipeline.sink import Sink, check_cover
+
+
+def make_sink(outbox: Outbox) -> Sink:
+    def registrations(ids: list[int]) -> list[Registration]:
+        return [Registration(RegistrationId(id), Subscription(f"s{id}", "")) for id in ids]
+
+    return Sink(outbox, registrations, lambda spanned, seconds: None)
+
+
+def table(*pieces: tuple[OutboxBatch, int, int]) -> pa.Table:
+    batches = [to_arrow(batch, after, upto, len(batch.positions)) for batch, after, upto in pieces]
+    return pa.Table.from_batches(batches, MATCHES)
+
+
+def test_slices_in_any_order_are_committed_in_order_of_position() -> None:
+    first, second = random_batch(1, first=1), random_batch(2, first=30)
+    with Outbox.in_memory() as outbox:
+        sink = make_sink(outbox)
+        sink.take(lambda: table((second, 24, 60), (first, 0, 24)))
+        expected = rows_of(first, second)
+        assert [(row.graph, row.registration) for row in outbox.notifications()] == [
+            (row[1], row[4]) for row in expected
+        ]
+        assert outbox.progress == 60
+        assert (sink.matched.publications, sink.matched.matches) == (24, len(expected))
+
+
+def test_a_replay_adds_nothing_and_one_that_differs_is_reported() -> None:
+    batch = random_batch(1)
+    with Outbox.in_memory() as outbox:
+        sink = make_sink(outbox)
+        sink.take(lambda: table((batch, 0, 24)))
+        before = list(outbox.notifications())
+        sink.take(lambda: table((batch, 0, 24)))
+        assert list(outbox.notifications()) == before
+        assert sink.matched.matches == len(before)
+        with pytest.raises(StorageFault, match="a replay gave other bindings"):
+            sink.take(lambda: table((random_batch(2), 0, 24)))
+        assert list(outbox.notifications()) == before
+        assert isinstance(sink.failure, StorageFault)
+
+
+def test_ranges_must_leave_no_gap() -> None:
+    def rows(*ranges: tuple[int, int]) -> list[dict[str, int]]:
+        return [{"after": after, "upto": upto} for after, upto in ranges]
+
+    assert check_cover(rows((5, 9), (0, 5), (5, 9)), 0) == (0, 9)
+    assert check_cover(rows((5, 9)), 7) == (5, 9)
+    with pytest.raises(ValueError, match="positions 6 to 7"):
+        check_cover(rows((0, 5), (7, 9)), 0)
+    with pytest.raises(ValueError, match="only to 3"):
+        check_cover(rows((4, 9)), 3)

@@ -1,0 +1,81 @@
+"""A worker's stage without Spark: cutting and carrying batches changes no row, and slices give what one batch gives."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from tests.unit.pipeline.batches import random_batch, rows_of, undecided_of
+from triplecast.delivery import OutboxBatch
+from triplecast.engine.registry import open_index
+from triplecast.index import IndexFolder
+from triplecast.journal import Journal
+from triplecast.model.publication import Draft
+from triplecast.model.subscription import Subscription
+from triplecast.pipeline import stages
+from triplecast.pipeline.rows import MATCHES, SLICES, cut, from_arrow, to_arrow, told_only
+from triplecast.pipeline.stages import INDEX, match_slices
+
+
+@pytest.mark.parametrize("number", range(20))
+@pytest.mark.parametrize("size", [1, 60, 400, 1 << 20])
+def test_pieces_through_arrow_say_what_the_batch_says(number: int, size: int, seed: int) -> None:
+    batch = random_batch(seed + number)
+    pieces = list(cut(told_only(batch), size))
+    assert all(len(piece.positions) == 1 or piece.bindings_offsets[-1] <= size for piece in pieces)
+    carried = [from_arrow(to_arrow(piece, 0, 99, 12).to_pylist()[0]) for piece in pieces]
+    assert rows_of(*carried) == rows_of(batch)
+    assert undecided_of(*carried) == undecided_of(batch)
+    assert rows_of(OutboxBatch.joined(carried[::-1])) == rows_of(batch)
+
+
+def test_only_publications_that_something_is_told_of_travel() -> None:
+    batch = told_only(random_batch(3))
+    told = set(batch.publication.tolist()) | {pair.publication for pair in batch.undecided}
+    assert told == set(range(len(batch.positions)))
+
+
+def run_folder(folder: Path) -> str:
+    """A journal of two subscriptions, one cancelled half way, and 40 publications; gives the manifest's name."""
+    with Journal.open(folder) as journal:
+        _first, second = journal.subscribe(
+            [Subscription(name, f"SELECT ?a {{ ?a <http://e/{name}> ?b }}") for name in ("p", "q")]
+        )
+        documents = [f'<http://e/s> <http://e/{name}> "{n}" .\n' for n in range(10) for name in ("p", "q")]
+        drafts = [Draft(f"http://e/{n}", text.encode(), str(n).encode(), "none") for n, text in enumerate(documents)]
+        journal.commit_documents(drafts)
+        journal.cancel([second.id])
+        journal.commit_documents([Draft(d.graph + "-later", d.quads, d.digest, d.labels) for d in drafts])
+        snapshot = open_index(IndexFolder(folder / INDEX), journal, 0)
+    assert snapshot.manifest is not None
+    return snapshot.manifest
+
+
+def test_slices_give_what_one_batch_gives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    manifest = run_folder(tmp_path)
+
+    def matched(*bounds: tuple[int, int]) -> list[pa.RecordBatch]:
+        rows = [{"after": after, "upto": upto, "manifest": manifest} for after, upto in bounds]
+        return list(match_slices(tmp_path, iter([pa.RecordBatch.from_pylist(rows, SLICES)])))
+
+    whole = matched((0, 43))
+    assert all(batch.schema == MATCHES for batch in whole)
+    told = rows_of(*(from_arrow(batch.to_pylist()[0]) for batch in whole))
+    assert len(told) == 10 + 10 + 10
+    assert sum(batch.to_pylist()[0]["publications"] for batch in whole) == 40
+    monkeypatch.setattr(stages, "CHUNK", 7)
+    monkeypatch.setattr(stages, "ROW_BYTES", 50)
+    parts = matched((0, 3), (3, 30), (30, 43))
+    assert rows_of(*(from_arrow(batch.to_pylist()[0]) for batch in parts)) == told
+    assert sum(batch.to_pylist()[0]["publications"] for batch in parts) == 40
+
+
+def test_a_slice_without_publications_still_answers(tmp_path: Path) -> None:
+    manifest = run_folder(tmp_path)
+    slices = pa.RecordBatch.from_pylist([{"after": 0, "upto": 2, "manifest": manifest}], SLICES)
+    (batch,) = match_slices(tmp_path, iter([slices]))
+    row = batch.to_pylist()[0]
+    assert (row["after"], row["upto"], row["publications"]) == (0, 2, 0)
+    assert rows_of(from_arrow(row)) == []
