@@ -102,11 +102,11 @@ PYOXIGRAPH_DIFFERS = {
     "functions/iri01": "waits for the parser to hand on BASE",
     "functions/bnode01": "it makes one blank node per label for all solutions",
 }
-"""Where pyoxigraph 0.5.13 answers otherwise on data that a query was not written for, by the start of the case's name."""
+"""Where pyoxigraph 0.5.13 answers otherwise on other data than a query's own, by the start of the case's name."""
 
 
 def test_every_query_on_its_neighbours_data_agrees_with_pyoxigraph() -> None:
-    """A second voice on pairs that no result file covers: each query of a group on the data of all its group's cases."""
+    """A second voice on pairs that no result file covers: each query on the data of all its group's cases."""
     data: dict[str, set[tuple[str, ...]]] = {}
     for case in CASES:
         data.setdefault(_group(case), set()).add(case.data)

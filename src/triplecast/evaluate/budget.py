@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-DEFAULT_STEPS = 1_000_000
+DEFAULT_STEPS = 500_000
 """Steps that one (publication, query) pair may take; about a second of work."""
 BYTES_A_STEP = 64
 """Characters that a text function reads or writes for one step."""

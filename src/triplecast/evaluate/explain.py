@@ -7,19 +7,20 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from triplecast.evaluate.basic import resolve
-from triplecast.evaluate.budget import Budget, BudgetExceeded
+from triplecast.evaluate.budget import DEFAULT_STEPS, Budget, BudgetExceeded
 from triplecast.evaluate.evaluation import evaluate_opened
 from triplecast.evaluate.graphs import PublishedGraphs, Triple, open_publication
 from triplecast.evaluate.rows import Row
 from triplecast.evaluate.scope import children, condition_names
 from triplecast.evaluate.solutions import Solutions
-from triplecast.evaluate.wording import word_expression, word_node, word_pattern, word_triple
+from triplecast.evaluate.wording import word_aggregate, word_expression, word_node, word_pattern, word_triple
 from triplecast.model.algebra import (
     BasicPattern,
     Distinct,
     Expression,
     Filter,
     Graph,
+    Group,
     Join,
     LeftJoin,
     Minus,
@@ -116,18 +117,20 @@ class Trace:
             kept.append(dict(row))
 
 
-def explain(query: Query, publication: Publication, subscription_name: str) -> Explanation:
-    """Why the pair matches or where it fails, by evaluating it with the default budget."""
+def explain(query: Query, publication: Publication, subscription_name: str, steps: int = DEFAULT_STEPS) -> Explanation:
+    """Why the pair matches or where it fails, by evaluating it within `steps`."""
     graphs = open_publication(publication)
     trace = Trace()
     try:
-        solutions = evaluate_opened(query, publication, graphs, Budget(), trace)
+        solutions = evaluate_opened(query, publication, graphs, Budget(steps), trace)
     except BudgetExceeded as error:
         return _explanation(subscription_name, publication, undecided=f"budget: {error}")
     if solutions.matched:
         support = tuple(_support(_core(query.pattern), trace, graphs))
         return _explanation(subscription_name, publication, solutions, support=support)
     failure, instead = _failure(query.pattern, trace, graphs)
+    for name, words in _aggregate_words(query.pattern):
+        failure, instead = failure.replace(name, words), tuple(line.replace(name, words) for line in instead)
     if query.form == "construct" and solutions.rows:
         failure, instead = "the template of CONSTRUCT: no solution makes a valid triple of it", ()
     return _explanation(subscription_name, publication, solutions, failure=failure, instead=instead)
@@ -159,6 +162,18 @@ def _core(pattern: Pattern) -> Pattern:
     while isinstance(pattern, Slice | Distinct | Reduced | Project | OrderBy):
         pattern = pattern.pattern
     return pattern
+
+
+def _aggregate_words(pattern: Pattern) -> list[tuple[str, str]]:
+    """(hidden name, the aggregate it stands for), longest names first."""
+    found: list[tuple[str, str]] = []
+    waiting = [pattern]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, Group):
+            found.extend((variable.name, word_aggregate(what)) for variable, what in part.aggregates if variable.hidden)
+        waiting.extend(children(part))
+    return sorted(found, key=lambda pair: -len(pair[0]))
 
 
 def _support(pattern: Pattern, trace: Trace, graphs: PublishedGraphs) -> list[str]:
@@ -253,7 +268,8 @@ def _judgement(condition: Expression, trace: Trace, wanted: str | None) -> list[
     lines = []
     for row, verdict in trace.verdicts.get(id(condition), ()):
         if wanted is None or verdict == wanted:
-            seen = ", ".join(f"?{name} = {row[name]}" for name in condition_names(condition) if name in row)
+            names = [name for name in condition_names(condition) if name in row]
+            seen = ", ".join(f"{word_node(Variable(name))} = {row[name]}" for name in names)
             outcome = verdict if verdict in ("true", "false") else f"error ({verdict})"
             lines.append(f"{word_expression(condition)} is {outcome}" + (f" for {seen}" if seen else ""))
         if lines and wanted is not None:

@@ -117,7 +117,10 @@ def _typed(arguments: Sequence[Term], _: Budget) -> Literal:
         raise ValueFault("the datatype is not an IRI")
     if datatype == _LANG_STRING:
         raise ValueFault("rdf:langString needs a language tag")
-    return Literal(text, datatype=datatype)
+    try:
+        return Literal(text, datatype=datatype)
+    except ValueError as error:
+        raise ValueFault(f"no literal can be made with the datatype {datatype}") from error
 
 
 def _tagged(arguments: Sequence[Term], _: Budget) -> Literal:
@@ -182,7 +185,7 @@ def _regex(arguments: Sequence[Term], budget: Budget) -> Literal:
 
 
 def _seconds(clock: Clock) -> Literal:
-    return decimal_term(Decimal(clock.seconds[:40]))
+    return decimal_term(Decimal(clock.seconds))
 
 
 def _timezone(clock: Clock) -> Literal:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from triplecast.model.algebra import (
+    Aggregate,
     Alternative,
     BasicPattern,
     Call,
@@ -76,6 +77,12 @@ def word_expression(expression: Expression) -> str:
     if len(arguments) == 1:
         return f"{operator.removeprefix('u')}{word_expression(arguments[0])}"
     return "(" + f" {operator} ".join(map(word_expression, arguments)) + ")"
+
+
+def word_aggregate(aggregate: Aggregate) -> str:
+    distinct = "DISTINCT " if aggregate.distinct else ""
+    argument = "*" if aggregate.argument is None else word_expression(aggregate.argument)
+    return f"{aggregate.function}({distinct}{argument})"
 
 
 def word_pattern(pattern: Pattern) -> str:

@@ -18,7 +18,7 @@ from triplecast.languages import fill, parse_template
 from triplecast.model.algebra import Query
 from triplecast.model.publication import Publication
 
-STEPS_A_REQUEST = 500_000
+STEPS_A_REQUEST = 250_000
 """Work after which a request's remaining queries are left for another request."""
 LONGEST_BINDINGS = 16 << 20
 """Bytes of one pair's bindings; beyond, the pair is undecided."""

@@ -47,6 +47,7 @@ _DECIMAL = NamedNode(XSD_DECIMAL)
 _FLOAT = NamedNode(XSD_FLOAT)
 _DOUBLE = NamedNode(XSD_DOUBLE)
 _EXACT = Context(prec=2 * SIGNIFICANT_DIGITS + 1, traps=[Inexact, InvalidOperation])
+_DECIMALS = Context(prec=SIGNIFICANT_DIGITS, traps=[Inexact])
 _QUOTIENT = Context(prec=SIGNIFICANT_DIGITS, rounding=ROUND_HALF_EVEN, traps=[DivisionByZero, InvalidOperation])
 _FLOATING: Mapping[str, Callable[[float, float], float]] = MappingProxyType({"+": add, "-": sub, "*": mul})
 
@@ -114,9 +115,10 @@ def integer_term(number: int) -> Literal:
 
 def decimal_term(number: Decimal) -> Literal:
     """In XSD 1.1's canonical form (no point when whole). Raises `ValueFault` beyond 18 significant digits."""
-    normal = number.normalize(_EXACT)
-    if len(normal.as_tuple().digits) > SIGNIFICANT_DIGITS:
-        raise ValueFault("a decimal result has more than 18 significant digits")
+    try:
+        normal = number.normalize(_DECIMALS)
+    except Inexact as error:
+        raise ValueFault("a decimal result has more than 18 significant digits") from error
     return Literal(decimal_text(normal), datatype=_DECIMAL)
 
 

@@ -1,0 +1,132 @@
+"""Candidates through the sandbox."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.unit.evaluate.evaluate_samples import PREFIXES, published, solve
+from triplecast.evaluate import Budget, Candidate, Evaluator, bindings_json
+from triplecast.evaluate.evaluator import QUERIES_A_REQUEST
+from triplecast.evaluate.frames import Outcome, read_answer, read_request, write_answer, write_request
+from triplecast.evaluate.graphs import open_publication
+from triplecast.evaluate.worker import STEPS_A_REQUEST, answer, decide
+
+FIRST = published(":a :p :b ; :price 5 .", graph="urn:x:first")
+SECOND = published(":c :p :d ; :price 50 .", graph="urn:x:second", version=3)
+PRODUCT = (
+    "SELECT * { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l . ?m ?n ?o . ?q ?r ?s . ?t ?u ?v . ?w ?x ?y "
+    + "".join(f". ?a{i} ?b{i} ?c{i} " for i in range(20))
+    + "}"
+)
+
+
+@pytest.fixture(scope="module")
+def evaluator() -> Iterator[Evaluator]:
+    with Evaluator(steps=100_000) as started:
+        yield started
+
+
+def test_frames_read_what_they_wrote() -> None:
+    request = write_request(SECOND, 10, [("ASK { }\n# ü", "sparql"), ("x", "y")])
+    assert read_request(request) == (SECOND, 10, [("ASK { }\n# ü", "sparql"), ("x", "y")])
+    outcomes = [
+        Outcome("matched", b"[{}]", ""),
+        Outcome("undecided", b"", "why\nnot"),
+        Outcome("unmatched", b"", ""),
+        Outcome("later", b"", ""),
+        Outcome("matched", b'[{"a":"\n"}]', ""),
+    ]
+    assert read_answer(write_answer(outcomes)) == outcomes
+
+
+def test_candidates_are_decided_as_in_process(evaluator: Evaluator) -> None:
+    texts = [
+        "SELECT * { ?s :price ?v FILTER(?v > 10) }",
+        "SELECT * { ?s :p ?o MINUS { ?s :price 5 } }",
+        "ASK { ?s :p+ :b }",
+    ]
+    candidates = [Candidate(doc, 9, PREFIXES + text, "sparql") for doc in (SECOND, FIRST, SECOND) for text in texts]
+    decisions = evaluator.decide(candidates)
+    assert len(decisions) == 9
+    assert decisions[:3] == decisions[6:]
+    for candidate, decision in zip(candidates, decisions, strict=True):
+        expected = solve(candidate.text.removeprefix(PREFIXES), candidate.publication)
+        assert decision.undecided is None
+        assert decision.matched is expected.matched
+        assert decision.bindings == (bindings_json(expected) if expected.matched else b"")
+
+
+def test_one_costly_query_harms_no_neighbour(evaluator: Evaluator) -> None:
+    texts = [PRODUCT, "ASK { <urn:x:a> ?p ?o }", PRODUCT + "# again", "ASK { ?s ?p 7 }", "ASK { broken"]
+    decisions = evaluator.decide([Candidate(FIRST, index, text, "sparql") for index, text in enumerate(texts)])
+    assert [decision.matched for decision in decisions] == [False, True, False, False, False]
+    assert decisions[0].undecided == decisions[2].undecided == "budget: more than 100000 steps"
+    assert decisions[1].undecided is decisions[3].undecided is None
+    assert (decisions[4].undecided or "").startswith("query: ")
+
+
+def test_more_queries_than_a_request_holds(evaluator: Evaluator) -> None:
+    count = QUERIES_A_REQUEST + 10
+    texts = [f"SELECT ?o {{ <urn:x:a> <urn:x:price> ?o FILTER(?o < {limit}) }}" for limit in range(count)]
+    decisions = evaluator.decide([Candidate(FIRST, index, text, "sparql") for index, text in enumerate(texts)])
+    assert [decision.matched for decision in decisions] == [limit > 5 for limit in range(count)]
+
+
+def test_nothing_to_decide_starts_no_child() -> None:
+    with Evaluator() as idle:
+        assert idle.decide([]) == []
+
+
+def test_a_request_leaves_what_its_share_does_not_reach() -> None:
+    each = STEPS_A_REQUEST // 2 + 1
+    request = write_request(FIRST, each, [(PRODUCT, "sparql"), (PRODUCT + " ", "sparql"), ("ASK { }", "sparql")])
+    kinds = [outcome.kind for outcome in read_answer(answer(request))]
+    assert kinds == ["undecided", "undecided", "later"]
+
+
+def test_a_publication_that_is_none_is_undecided(evaluator: Evaluator) -> None:
+    torn = published("", graph="urn:x:torn")
+    torn = type(torn)(1, torn.graph, 1, torn.accepted_at, b"<urn:x:a> <urn:x")
+    (first, second) = evaluator.decide(
+        [Candidate(torn, 1, "ASK { }", "sparql"), Candidate(FIRST, 1, "ASK { }", "sparql")]
+    )
+    assert (first.undecided or "").startswith("error: ")
+    assert second.matched
+
+
+def test_deep_queries_are_decided_or_undecided_but_never_crash() -> None:
+    deep = "ASK { FILTER(" + "(" * 150 + "1" + ")" * 150 + " || " + " + ".join(["1"] * 3_000) + " > 1) }"
+    wide = "ASK { " + "{ ?s ?p ?o } UNION " * 2_000 + "{ ?s ?p ?o } }"
+    nested = "ASK " + "{ ?s ?p ?o FILTER EXISTS " * 60 + "{ ?s ?p ?o }" + "}" * 60
+    for text in (deep, wide, nested):
+        outcome = decide(text, "sparql", FIRST, open_publication(FIRST), Budget())
+        assert outcome.kind in ("matched", "undecided"), outcome
+        assert outcome.kind == "matched" or outcome.reason.startswith("query: ")
+
+
+def test_answers_are_the_same_under_any_hash_seed() -> None:
+    import subprocess
+    import sys
+
+    script = (
+        "from tests.unit.evaluate.evaluate_samples import published, solve\n"
+        "from triplecast.evaluate import bindings_json\n"
+        "doc = published(':a :p :b , :c , 1 ; :q :c . :c :p :a , \"x\"@en .')\n"
+        "text = 'SELECT ?s (SAMPLE(?o) AS ?x) (GROUP_CONCAT(?o) AS ?y) { ?s (:p|:q)+ ?o } GROUP BY ?s'\n"
+        "print(bindings_json(solve(text, doc)))\n"
+        "print(bindings_json(solve('SELECT DISTINCT ?s (BNODE() AS ?z) { ?s ?p ?o } LIMIT 3', doc)))\n"
+    )
+    outputs = {
+        subprocess.run(
+            [sys.executable, "-c", script],
+            env={"PYTHONHASHSEED": hash_seed},
+            capture_output=True,
+            check=True,
+            text=True,
+        ).stdout
+        for hash_seed in ("1", "2")
+    }
+    assert len(outputs) == 1
+    assert len(outputs.pop().splitlines()) == 2

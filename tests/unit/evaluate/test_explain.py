@@ -1,0 +1,65 @@
+"""Why, and why not."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.unit.evaluate.evaluate_samples import PREFIXES, published
+from triplecast.evaluate import Explanation, explain
+from triplecast.languages import parse_query
+
+DOC = published(':a a :Item ; :price 12 ; :title "Boats" . :b :title "Cars" .')
+
+
+def why(text: str) -> Explanation:
+    return explain(parse_query(PREFIXES + text), DOC, "mine.rq")
+
+
+def test_a_match_names_its_triples_and_conditions() -> None:
+    found = why("SELECT ?s { ?s a :Item ; :price ?p FILTER(?p < 20) }")
+    assert found.matched
+    assert found.solutions == ((("s", "<urn:x:a>"),),)
+    assert any("<urn:x:price>" in line for line in found.support)
+    assert any("is true for ?p" in line for line in found.support)
+    assert "mine.rq matches urn:x:doc (version 1)" in str(found)
+
+
+@pytest.mark.parametrize(
+    ("text", "failure", "instead"),
+    [
+        ("ASK { ?s :price ?p FILTER(?p < 10) }", "FILTER((?p < ", "is false for ?p = "),
+        ("ASK { ?s :title ?t FILTER(?t < 10) }", "FILTER((?t < ", "is error ("),
+        ("ASK { ?s :price 13 }", "?s <urn:x:price>", "<urn:x:a> <urn:x:price>"),
+        ("ASK { ?s a :Item ; :colour ?c }", "<urn:x:colour>", None),
+        ("ASK { { ?s :price ?p FILTER(?p > 20) } ?s :title ?t }", "FILTER((?p > ", "is false"),
+        ("ASK { ?s :title ?t MINUS { ?s :title ?u } }", "MINUS", None),
+        ("ASK { GRAPH :other { ?s ?p ?o } }", "GRAPH <urn:x:other>", "graph <urn:x:doc>"),
+        ("SELECT * { ?s :price ?p } OFFSET 5", "OFFSET 5", None),
+        ("ASK { ?s :price ?p { SELECT ?s { ?s :title 'Cars' } } }", "(with ?s = <urn:x:b>)", "<urn:x:b> <urn:x:title>"),
+        ("ASK { ?s :a|:b ?o }", "(<urn:x:a>|<urn:x:b>)", None),
+        (
+            "SELECT ?s (COUNT(*) AS ?n) { ?s :title ?t } GROUP BY ?s HAVING(COUNT(*) > 1)",
+            "FILTER((COUNT(*) > ",
+            "COUNT(*) = ",
+        ),
+        ("CONSTRUCT { ?p :of ?s } { ?s :price ?p }", "template", None),
+        ("ASK { OPTIONAL { ?s :colour ?c } ?s :price 13 }", "?s <urn:x:price>", None),
+    ],
+)
+def test_no_match_names_what_failed(text: str, failure: str, instead: str | None) -> None:
+    found = why(text)
+    assert not found.matched
+    assert found.failure is not None
+    assert failure in found.failure
+    if instead is not None:
+        assert any(instead in line for line in found.instead)
+    assert found.failure in str(found)
+
+
+def test_undecided_says_so() -> None:
+    many = published("".join(f":s{i} :p :o{i} . " for i in range(60)))
+    product = "SELECT * { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l }"
+    found = explain(parse_query(product), many, "big.rq", steps=2_000)
+    assert not found.matched
+    assert "budget" in (found.undecided or "")
+    assert "is undecided" in str(found)
