@@ -87,8 +87,9 @@ class Engine:
         self._names: dict[int, str] = {}
         self._matched = outbox.progress
         """No publication after this position has been matched."""
-        self._covered = True
-        """Whether `_snapshot` holds every registry record of the journal."""
+        self._added: list[Registration] = []
+        self._removed: list[tuple[int, int]] = []
+        """What the journal's registry has beyond `_snapshot`; nothing is accepted unmatched when these grow."""
         if isinstance(index, IndexFolder):
             self._snapshot = open_index(index, journal, self._matched)
         else:
@@ -164,9 +165,8 @@ class Engine:
             if ticket is not None and not hmac.compare_digest(ticket.encode(), self._ticket(found.id).encode()):
                 raise InputError(f"the ticket is not that of {id!r}", "give the ticket that subscribing gave")
             self._match_accepted()
-            self._covered = False
             (position,) = self._journal.cancel([found.id])
-            self._cover([], [(found.id, position)], position)
+            self._removed.append((found.id, position))
             return position
 
     # ---- publishing -------------------------------------------------------------------------------------------------
@@ -275,9 +275,8 @@ class Engine:
         if not subscriptions:
             return []
         self._match_accepted()
-        self._covered = False
         registrations = self._journal.subscribe(subscriptions)
-        self._cover(registrations, [], registrations[-1].id)
+        self._added += registrations
         self._names.update((found.id, found.subscription.name) for found in registrations)
         return [
             Subscribed(found.subscription.name, found.id, self._ticket(found.id), admission.cost, admission.warnings)
@@ -287,14 +286,13 @@ class Engine:
     def _match_accepted(self) -> tuple[list[tuple[int, Match]], list[tuple[int, UndecidedMatch]]]:
         """Matches what the journal has and the outbox has not; gives each outcome with its publication's position."""
         head = self._journal.head()
-        if not self._covered:
-            self._cover(*self._journal.registry_changes(self._snapshot.covers, head), head)
         matches: list[tuple[int, Match]] = []
         undecided: list[tuple[int, UndecidedMatch]] = []
         while self._matched < head:
             publications = self._journal.publications(self._matched, head, limit=MATCHED_AT_ONCE)
             upto = publications[-1].position if len(publications) == MATCHED_AT_ONCE else head
             if publications:
+                self._update_index(publications[0].position - 1)
                 matched = self._matcher.match(self._snapshot, publications)
                 batch = OutboxBatch.of(publications, matched)
                 self._outbox.commit(batch, upto, self._journal.registrations_of)
@@ -304,10 +302,12 @@ class Engine:
             self._matched = upto
         return matches, undecided
 
-    def _cover(self, added: Sequence[Registration], removed: Sequence[tuple[int, int]], head: int) -> None:
-        """The index up to `head`. Where this fails the index is behind the journal, and the next call tries again."""
-        self._snapshot = self._index.apply(added, removed, head, needed_from=self._matched)
-        self._covered = True
+    def _update_index(self, covers: int) -> None:
+        """Brings the index up to `covers`, which is after every change of the registry and before any publication that is
+        not matched yet. The index is a cache: what is not in it yet is durable in the journal."""
+        if self._added or self._removed:
+            self._snapshot = self._index.apply(self._added, self._removed, covers, needed_from=self._matched)
+            self._added, self._removed = [], []
 
     def _names_of(self, matched: MatchedBatch) -> dict[int, str]:
         met = {*matched.registration.tolist(), *(pair.registration for pair in matched.undecided)}

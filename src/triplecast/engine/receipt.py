@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+
+import numpy as np
 
 from triplecast.ingest import Parsed
 from triplecast.journal import Acceptance, Accepted
 from triplecast.model.algebra import Term
-from triplecast.model.match import MatchedBatch, notification_id
+from triplecast.model.match import MatchedBatch, publication_key
 from triplecast.model.publication import Publication, Reject
 from triplecast.model.terms import from_ntriples
 
@@ -104,19 +106,24 @@ class Preview:
 
 
 def matches_of(
-    publications: Sequence[Publication], matched: MatchedBatch, names: dict[int, str]
+    publications: Sequence[Publication], matched: MatchedBatch, names: Mapping[int, str]
 ) -> Iterator[tuple[int, Match]]:
-    for row, (index, registration) in enumerate(
-        zip(matched.publication.tolist(), matched.registration.tolist(), strict=True)
-    ):
-        of = publications[index]
-        id = notification_id(of.graph, of.version, registration)
-        bindings = matched.bindings_of(row).decode()
-        yield of.position, Match(names[registration], registration, of.graph, of.version, "added", id, bindings)
+    """Each match with the position of its publication, in the batch's order."""
+    ends = np.cumsum(np.bincount(matched.publication, minlength=len(publications))).tolist()
+    offsets = matched.bindings_offsets.tolist()
+    registrations = matched.registration.tolist()
+    bindings = matched.bindings.tobytes()
+    for of, start, end in zip(publications, [0, *ends], ends, strict=False):
+        key = publication_key(of.graph, of.version) if start < end else ""
+        for row in range(start, end):
+            registration = registrations[row]
+            text = bindings[offsets[row] : offsets[row + 1]].decode()
+            id = f"{key}-{registration}"
+            yield of.position, Match(names[registration], registration, of.graph, of.version, "added", id, text)
 
 
 def undecided_of(
-    publications: Sequence[Publication], matched: MatchedBatch, names: dict[int, str]
+    publications: Sequence[Publication], matched: MatchedBatch, names: Mapping[int, str]
 ) -> Iterator[tuple[int, UndecidedMatch]]:
     for pair in matched.undecided:
         of = publications[pair.publication]

@@ -135,14 +135,14 @@ with Engine.open(sys.argv[1]) as engine:
     "points",
     [
         (
-            ("index.manifest-temporary", 1),
+            ("index.segment-written", 1),
             ("journal.committed", 3),
             ("outbox.rows-written", 1),
             ("outbox.committed", 2),
         ),
         pytest.param(
             (
-                ("index.segment-written", 2),
+                ("index.manifest-temporary", 1),
                 ("index.manifest-replaced", 1),
                 ("journal.appended", 3),
                 ("outbox.position-written", 2),
