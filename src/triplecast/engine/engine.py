@@ -303,8 +303,10 @@ class Engine:
         return matches, undecided
 
     def _update_index(self, covers: int) -> None:
-        """Brings the index up to `covers`, which is after every change of the registry and before any publication that is
-        not matched yet. The index is a cache: what is not in it yet is durable in the journal."""
+        """Brings the index up to `covers`: after every change of the registry, before any publication not matched yet.
+
+        The index is a cache; what it does not hold yet is durable in the journal.
+        """
         if self._added or self._removed:
             self._snapshot = self._index.apply(self._added, self._removed, covers, needed_from=self._matched)
             self._added, self._removed = [], []
