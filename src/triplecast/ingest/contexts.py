@@ -1,4 +1,9 @@
-"""JSON-LD contexts named by address: none is ever fetched; bundled ones are written in, others refused."""
+"""JSON-LD contexts named by address: none is ever fetched; bundled ones are written in, others refused by name.
+
+Bundled is schema.org's, in a form of our own that says the same: the vocabulary as default, and a type for those
+properties whose stated ranges hold no text (schema.org 29.0): an IRI where they hold a URL, a schema:Date where they
+hold a Date.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +12,88 @@ from typing import Any
 
 from triplecast.errors import DocumentRejected
 
-BUNDLED: dict[str, Any] = {}
+_IRI_VALUED = """
+acquireLicensePage actionableFeedbackPolicy afterMedia archivedAt associatedDisease beforeMedia benefitsSummaryUrl
+codeRepository colleague colorSwatch constraintProperty contentUrl correctionsPolicy discussionUrl diseasePreventionInfo
+diseaseSpreadStatistics diversityPolicy diversityStaffingReport documentation downloadUrl duringMedia embedUrl
+ethicsPolicy gameLocation gettingTestedInfo hasGS1DigitalLink hasMap hasMolecularFunction healthPlanMarketingUrl image
+inCodeSet inDefinedTermSet installUrl isBasedOn isBasedOnUrl isInvolvedInBiologicalProcess
+isLocatedInSubcellularLocation isPartOf labelDetails layoutImage license logo mainEntityOfPage map maps masthead merchantReturnLink
+missionCoveragePrioritiesPolicy newsUpdatesAndGuidelines noBylinesPolicy originalMediaLink paymentUrl prescribingInfo
+publicTransportClosuresInfo publishingPrinciples quarantineGuidelines relatedLink replyToUrl sameAs schoolClosuresInfo
+screenshot sdLicense season serviceUrl significantLink significantLinks speakable target targetUrl thumbnailUrl
+tourBookingPage trackingUrl travelBans unnamedSourcesPolicy url usageInfo verificationFactCheckingPolicy webFeed
+"""
+_DATE_VALUED = """
+applicationStartDate auditDate availabilityEnds availabilityStarts birthDate commentTime dateCreated dateDeleted
+dateIssued dateModified datePosted datePublished dateRead dateVehicleFirstRegistered deathDate dissolutionDate endDate
+exceptDate expectedArrivalFrom expectedArrivalUntil expires foundingDate guidelineDate lastReviewed legislationDate
+legislationDateOfApplicability legislationDateVersion merchantReturnDays modelDate orderDate paymentDueDate
+previousStartDate priceValidUntil productionDate purchaseDate releaseDate scheduledPaymentDate scheduledTime
+sdDatePublished startDate uploadDate validFrom validThrough validUntil vehicleModelDate
+"""
+_SCHEMA_ORG: dict[str, Any] = {
+    "@vocab": "http://schema.org/",
+    "schema": "http://schema.org/",
+    "id": "@id",
+    "type": "@type",
+    "HTML": "http://www.w3.org/1999/02/22-rdf-syntax-ns#HTML",
+    "csvw": "http://www.w3.org/ns/csvw#",
+    "dc": "http://purl.org/dc/elements/1.1/",
+    "dcam": "http://purl.org/dc/dcam/",
+    "dcat": "http://www.w3.org/ns/dcat#",
+    "dcmitype": "http://purl.org/dc/dcmitype/",
+    "dct": "http://purl.org/dc/terms/",
+    "dcterms": "http://purl.org/dc/terms/",
+    "dctype": "http://purl.org/dc/dcmitype/",
+    "doap": "http://usefulinc.com/ns/doap#",
+    "foaf": "http://xmlns.com/foaf/0.1/",
+    "odrl": "http://www.w3.org/ns/odrl/2/",
+    "org": "http://www.w3.org/ns/org#",
+    "owl": "http://www.w3.org/2002/07/owl#",
+    "prof": "http://www.w3.org/ns/dx/prof/",
+    "prov": "http://www.w3.org/ns/prov#",
+    "qb": "http://purl.org/linked-data/cube#",
+    "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
+    "rdfs": "http://www.w3.org/2000/01/rdf-schema#",
+    "sh": "http://www.w3.org/ns/shacl#",
+    "skos": "http://www.w3.org/2004/02/skos/core#",
+    "sosa": "http://www.w3.org/ns/sosa/",
+    "ssn": "http://www.w3.org/ns/ssn/",
+    "time": "http://www.w3.org/2006/time#",
+    "vann": "http://purl.org/vocab/vann/",
+    "void": "http://rdfs.org/ns/void#",
+    "xsd": "http://www.w3.org/2001/XMLSchema#",
+    "xml": "http://www.w3.org/XML/1998/namespace",
+    **{name: {"@id": f"schema:{name}", "@type": "@id"} for name in _IRI_VALUED.split()},
+    **{name: {"@id": f"schema:{name}", "@type": "schema:Date"} for name in _DATE_VALUED.split()},
+}
+BUNDLED: dict[str, dict[str, Any]] = {
+    "schema.org": _SCHEMA_ORG,
+    "schema.org/docs/jsonldcontext.json": _SCHEMA_ORG,
+    "schema.org/docs/jsonldcontext.jsonld": _SCHEMA_ORG,
+}
+"""By address without scheme, ``www.`` and closing slash or hash."""
+
+_MOST_CONTEXTS = 1000
 
 
 def inline_contexts(data: bytes) -> bytes:
-    """The document with every remote context replaced by its bundled copy. Raises DocumentRejected."""
+    """The document with every remote context replaced by its bundled copy. Raises DocumentRejected.
+
+    Of a member given twice the last one counts.
+    """
+    if data.count(b'"@context"') > _MOST_CONTEXTS:
+        raise DocumentRejected(
+            stage="gate",
+            reason=f"it names contexts in more than {_MOST_CONTEXTS} places",
+            mend="name the context once, at the top of the document",
+        )
     try:
         document = json.loads(data)
     except (ValueError, RecursionError) as error:
         raise DocumentRejected(stage="parse", reason=f"not JSON: {error}", mend="repair the JSON") from None
-    return json.dumps(_inlined(document), ensure_ascii=False).encode()
+    return json.dumps(_inlined(document)).encode()
 
 
 def _inlined(value: Any) -> Any:
@@ -29,10 +106,10 @@ def _inlined(value: Any) -> Any:
 
 def _context(value: Any) -> Any:
     if isinstance(value, str):
-        bundled = BUNDLED.get(value.rstrip("/#").replace("http://", "https://", 1))
-        if bundled is None:
+        address = value.partition("://")[2].removeprefix("www.").rstrip("/#")
+        if not value.startswith(("http://", "https://")) or address not in BUNDLED:
             raise _refused(value)
-        return bundled
+        return BUNDLED[address]
     if isinstance(value, list):
         return [_context(item) for item in value]
     if isinstance(value, dict):

@@ -219,6 +219,47 @@ def test_base_directions_of_json_ld_are_left_out() -> None:
     assert only(Document("d.jsonld", data)).quads == b'<a:s> <a:p> "x"@ar .\n'
 
 
+@pytest.mark.parametrize(
+    "address", ["https://schema.org", "http://schema.org/", "https://www.schema.org/docs/jsonldcontext.jsonld#"]
+)
+def test_the_context_of_schema_org_is_bundled(address: str) -> None:
+    event = {
+        "@context": [address, {"ex": "http://e/"}],
+        "@type": "Event",
+        "@id": "http://e/1",
+        "name": "N",
+        "url": "u",
+        "startDate": "2026-01-01",
+        "ex:price": 1.10,
+        "ex:count": 10**15,
+    }
+    assert only(Document("d.jsonld", json.dumps(event).encode(), graph="http://e/d/")).quads.decode().splitlines() == [
+        '<http://e/1> <http://e/count> "1000000000000000"^^<http://www.w3.org/2001/XMLSchema#integer> .',
+        '<http://e/1> <http://e/price> "1.1E0"^^<http://www.w3.org/2001/XMLSchema#double> .',
+        '<http://e/1> <http://schema.org/name> "N" .',
+        '<http://e/1> <http://schema.org/startDate> "2026-01-01"^^<http://schema.org/Date> .',
+        "<http://e/1> <http://schema.org/url> <http://e/d/u> .",
+        "<http://e/1> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <http://schema.org/Event> .",
+    ]
+
+
+def test_a_context_inside_is_bundled_too_and_another_refused() -> None:
+    inner = {"@id": "a:1", "http://e/p": {"@context": "https://schema.org", "@id": "a:2", "name": "N"}}
+    assert b'<a:2> <http://schema.org/name> "N" .' in only(Document("d.jsonld", json.dumps(inner).encode())).quads
+    for context in (
+        "https://schema.org/other",
+        "//schema.org",
+        "https://w3id.org/x",
+        {"@import": "https://schema.org"},
+    ):
+        (reject,) = parse_document(Document("d.jsonld", json.dumps({"@context": context, "a": 1}).encode())).rejects
+        assert "is not bundled" in reject.reason
+        assert "write the context's content into the document" in reject.mend
+    many = json.dumps([{"@context": "https://schema.org", "name": "N"}] * 1001)
+    (reject,) = parse_document(Document("d.jsonld", many.encode())).rejects
+    assert "1000 places" in reject.reason
+
+
 def test_big_documents_are_written_in_steps() -> None:
     """Enough quads for several turns of the writer, duplicates across them included."""
     data = (
