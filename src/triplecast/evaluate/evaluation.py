@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pyoxigraph import BlankNode, Literal, NamedNode
 
 from triplecast.evaluate.basic import resolve
-from triplecast.evaluate.budget import Budget
+from triplecast.evaluate.budget import Budget, BudgetExceeded
 from triplecast.evaluate.graphs import PublishedGraphs, open_publication
 from triplecast.evaluate.patterns import arrange, solve
 from triplecast.evaluate.rows import Row, aligned, hidden
@@ -50,9 +50,16 @@ def evaluate_opened(
 def result_on_empty(query: Query) -> bool:
     """Whether the query has a result on the empty graph, which makes its subscription broad (semantics 1.2).
 
-    Raises `BudgetExceeded` when that takes too long to tell (a huge VALUES).
+    Stops at the first result. True, the careful answer, when the default budget does not suffice to tell.
     """
-    return evaluate(query, EMPTY, Budget()).matched
+    run = Run(query, EMPTY, open_publication(EMPTY), Budget(), solve)
+    rows = solve(run, query.pattern, Place(run.graphs.default, {}), {})
+    try:
+        if query.form == "construct":
+            return any(True for row in rows for _ in _instances(run, row))
+        return next(rows, None) is not None
+    except BudgetExceeded:
+        return True
 
 
 def construct(run: Run, rows: list[Row]) -> tuple[AnswerTriple, ...]:

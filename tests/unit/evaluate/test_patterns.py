@@ -209,6 +209,12 @@ def test_result_on_empty(text: str, expected: bool) -> None:
     assert result_on_empty(parse_query(text)) is expected
 
 
+def test_result_on_empty_stops_at_the_first() -> None:
+    values = "".join(f" VALUES ?x{i} {{ {'1 ' * 50} }}" for i in range(6))
+    assert result_on_empty(parse_query(f"SELECT * {{ {values} }}"))
+    assert result_on_empty(parse_query(f"SELECT * {{ {values} FILTER(?x0 > 1) }}"))
+
+
 def test_budget_is_deterministic_and_ends_a_product() -> None:
     query = parse_query("SELECT * { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l . ?m ?n ?o }")
     with pytest.raises(BudgetExceeded, match="more than 5000 steps"):
