@@ -86,6 +86,7 @@ LEXICAL = (
         "\ufffe",
     ),
 )
+DATETIMES = ("2020-02-29T24:00:00-08:30", "-0001-12-31T00:00:00.5", "2020-01-01T00:00:00Z")
 TYPES = (
     *sorted(INTEGER_BOUNDS),
     *(XSD + name for name in ("decimal", "float", "double", "boolean", "dateTime", "date")),
