@@ -182,11 +182,13 @@ def _open_writer(path: Path | None, form: Format) -> sqlite3.Connection:
         connection = sqlite3.connect(path or ":memory:", isolation_level=None, check_same_thread=False)
         try:
             _demand(connection, where, "busy_timeout", PATIENCE)
-            fresh = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone() == (0,)
+            fresh = connection.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,)
             if fresh:
                 connection.execute(f"PRAGMA page_size={PAGE}")
             _demand(connection, where, "journal_mode", "wal" if path else "memory")
             _demand(connection, where, "synchronous", 2, "FULL")
+            _demand(connection, where, "fullfsync", 1)
+            _demand(connection, where, "checkpoint_fullfsync", 1)
             _demand(connection, where, "wal_autocheckpoint", CHECKPOINT)
             _demand(connection, where, "journal_size_limit", 4 * CHECKPOINT * PAGE)
             _demand(connection, where, "cell_size_check", 1)
@@ -215,7 +217,7 @@ def _open_follower(path: Path, form: Format) -> sqlite3.Connection | None:
         connection = sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False)
         try:
             _demand(connection, str(path), "busy_timeout", PATIENCE)
-            if connection.execute("SELECT count(*) FROM sqlite_schema").fetchone() == (0,):
+            if connection.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,):
                 connection.close()
                 return None
             _check_format(connection, str(path), form)

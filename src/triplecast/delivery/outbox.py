@@ -152,9 +152,15 @@ class OutboxReader:
         return [UndecidedPair(*row) for row in rows]
 
     def counts(self) -> Counts:
-        tables = ("notification", "publication", "undecided")
-        rows = [row for table in tables for row in self._database.ask(f"SELECT count(*) FROM {table}") or [(0,)]]
-        return Counts(int(rows[0][0]), int(rows[1][0]), int(rows[2][0]), *self._progress())
+        """Notifications are counted by their sequences, which have no gaps: only the first ones are ever pruned."""
+        position, sequence = self._progress()
+        first = self._database.ask("SELECT min(sequence) FROM notification")
+        notifications = sequence - first[0][0] + 1 if first and first[0][0] is not None else 0
+        publications, undecided = (
+            int((self._database.ask(f"SELECT count(*) FROM {table}") or [(0,)])[0][0])
+            for table in ("publication", "undecided")
+        )
+        return Counts(notifications, publications, undecided, position, sequence)
 
     def check(self) -> None:
         """Reads every page; raises `StorageFault` for the first that is malformed."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from triplecast.database import Database, storage_faults
+from triplecast.database import Database, storage_faults, sync_folder
 from triplecast.errors import FolderLocked, InputError
 from triplecast.faults import reach
 from triplecast.journal.reader import DATABASE, JournalReader, SourceState
@@ -101,6 +101,7 @@ class Journal(JournalReader):
         folder = Path(folder)
         with storage_faults(folder):
             folder.mkdir(parents=True, exist_ok=True)
+            sync_folder(folder.absolute().parent)
             lock = WriterLock(folder, time_text(clock()))
         try:
             database = Database.writer(folder / DATABASE, JOURNAL)
