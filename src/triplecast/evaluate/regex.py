@@ -2,7 +2,7 @@
 
 The language is that of XPath functions 3.0 (section 5.6) as far as RE2 can run it: flags ``i m s x q``; ``\\d \\w \\s``
 and their complements mean Unicode, as in XPath; no look-around, back-references, class subtraction, ``\\i`` or ``\\c``.
-What cannot run is a `ValueFault` at evaluation; `check_regex` tells it beforehand.
+What cannot run is a `ValueFault` at evaluation; `check_regex` refuses it beforehand.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 
 import re2
 
+from triplecast.errors import QueryRefused
 from triplecast.evaluate.budget import Budget
 from triplecast.terms.compare import ValueFault
 
@@ -27,13 +28,13 @@ _REFUSED = frozenset("CicIAzZQEGKXRN")
 """Escapes whose meaning XPath and RE2 do not share (``\\b`` is allowed, as RE2 has it)."""
 
 
-def check_regex(pattern: str, flags: str = "") -> str | None:
-    """Why a pattern cannot run, None when it can."""
+def check_regex(pattern: str, flags: str = "") -> None:
+    """Raises `QueryRefused` for a pattern that would be a type error at every evaluation, so that its author is told."""
     try:
         compile_regex(pattern, flags)
     except ValueFault as fault:
-        return str(fault)
-    return None
+        mend = "write it without look-around, back-references and class subtraction, with flags among i m s x q"
+        raise QueryRefused("regular expression", str(fault), mend) from fault
 
 
 @lru_cache(maxsize=256)
