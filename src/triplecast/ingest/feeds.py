@@ -17,6 +17,7 @@ from urllib.parse import urljoin
 import feedparser
 import feedparser.api
 
+from triplecast.errors import DocumentRejected
 from triplecast.ingest.dates import date_time
 from triplecast.ingest.feed_item import Category, Feed, FeedItem, Link, Person
 
@@ -35,15 +36,25 @@ _ADDRESS = re.compile(r"\s*([^\s<>()]+@[^\s<>()]+)\s*\Z")
 
 
 def read_feed(data: bytes, base: str) -> tuple[Feed, list[FeedItem], bool]:
-    """The feed, its items in document order, whether it was one at all. `data` is UTF-8 that passed the XML gate."""
+    """The feed, its items in document order, whether it was one at all. `data` is UTF-8 that passed the XML gate.
+
+    Raises DocumentRejected where feedparser falls over what it met (it does, over extensions written wrongly).
+    """
     if _REFERENCE.search(data):
         data = _REFERENCE.sub(_valid_reference, data)
-    found: Any = feedparser.parse(
-        BytesIO(data),
-        response_headers={"content-type": "application/xml; charset=utf-8"},
-        resolve_relative_uris=False,
-        sanitize_html=False,
-    )
+    try:
+        found: Any = feedparser.parse(
+            BytesIO(data),
+            response_headers={"content-type": "application/xml; charset=utf-8"},
+            resolve_relative_uris=False,
+            sanitize_html=False,
+        )
+    except (TypeError, ValueError, LookupError, AttributeError) as error:
+        raise DocumentRejected(
+            stage="feed",
+            reason=f"the feed parser met something that it cannot read: {type(error).__name__}: {error}",
+            mend="look for extension elements (GeoRSS, chapters, image sizes) without their proper content",
+        ) from None
     channel = found["feed"]
     feed = Feed(base, _text(channel, "title"), _link_of(channel, base))
     is_atom = str(found.get("version", "")).startswith("atom")

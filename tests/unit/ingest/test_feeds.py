@@ -231,6 +231,13 @@ def test_a_feed_without_items_gives_nothing() -> None:
         assert (parsed.drafts, parsed.rejects) == ((), ())
 
 
+def test_what_the_feed_parser_falls_over_is_a_reject() -> None:
+    text = '<rss version="2.0" xmlns:gml="http://www.opengis.net/gml"><channel><item><gml:pos>1</gml:pos></item>'
+    parsed = parse_document(Document("f.rss", (text + "</channel></rss>").encode()))
+    assert parsed.drafts == ()
+    assert (parsed.rejects[0].stage, "GeoRSS" in parsed.rejects[0].mend) == ("feed", True)
+
+
 def test_rss_0_90_is_a_feed() -> None:
     text = (
         '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns="http://my.netscape.com/rdf/simple/0.9/">'
