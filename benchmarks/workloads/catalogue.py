@@ -7,8 +7,8 @@ it: categories, a class, a range of a number, a linked resource's category, rare
 object.
 
 `real` draws the interests as the records draw their values (Zipf 1.0): about 1,000 of 100,000 subscriptions match a
-record. `realtail` draws them from the tail (Zipf 0.5): about 180. `alerts` are interests from the tail with at least
-three categories, so that two of 100,000 match a record on average.
+record. `realtail` draws them from the tail (Zipf 0.5): about 180. `alerts` are interests from the tail, hardly
+any with fewer than three patterns, so that two of 100,000 match a record on average.
 
 Where this differs from the prototype: numbers are decimals of two places, and texts have words.
 """
@@ -92,13 +92,22 @@ def make_real_tail(subscriptions: int, publications: int) -> Workload:
 
 
 def make_alerts(subscriptions: int, publications: int) -> Workload:
-    interests = write_interests(open_catalogue(8, 0.5), subscriptions, ALERT_PATTERNS)
+    interests = write_interests(open_catalogue(8, 0.5), subscriptions, ALERTS)
     return Workload("alerts", interests, write_records(open_catalogue(7, 1.0), publications))
 
 
-INTEREST_PATTERNS = (0.20, 0.30, 0.27, 0.15, 0.08)
-ALERT_PATTERNS = (0.0, 0.0, 0.55, 0.30, 0.15)
-"""Shares of the subscriptions with 1 to 5 patterns."""
+@dataclass(frozen=True, slots=True)
+class Taste:
+    """What interests look like."""
+
+    patterns: tuple[float, ...]
+    """Shares of the subscriptions with 1 to 5 patterns."""
+    shared: float
+    """Share, among those with three or more, of those whose first two patterns share their object."""
+
+
+INTERESTS = Taste((0.20, 0.30, 0.27, 0.15, 0.08), 0.02)
+ALERTS = Taste((0.0, 0.02, 0.41, 0.37, 0.20), 0.0)
 
 
 def write_records(catalogue: Catalogue, count: int) -> list[bytes]:
@@ -134,10 +143,10 @@ def _categorise(catalogue: Catalogue, subject: str, count: int) -> list[tuple[st
     return [(subject, iri(f"category{kind}"), iri(f"term{kind}-{term}")) for kind, term in pairs]
 
 
-def write_interests(catalogue: Catalogue, count: int, patterns: Sequence[float] = INTEREST_PATTERNS) -> list[str]:
-    """`count` subscriptions; `patterns` are the shares of those with 1 to 5 patterns."""
+def write_interests(catalogue: Catalogue, count: int, taste: Taste = INTERESTS) -> list[str]:
+    """`count` subscriptions."""
     source = catalogue.source
-    lengths = source.choice(MOST_PATTERNS, count, p=patterns) + 1
+    lengths = source.choice(MOST_PATTERNS, count, p=taste.patterns) + 1
     properties, terms = catalogue.draw_categories((count, MOST_PATTERNS))
     ranged = (lengths >= 2) & (source.random(count) < 0.45)
     only_range = (lengths == 1) & (source.random(count) < 0.01)
@@ -145,7 +154,7 @@ def write_interests(catalogue: Catalogue, count: int, patterns: Sequence[float] 
     long_path = (lengths == 5) & (source.random(count) < 0.6)
     short_path = (lengths == 4) & ~typed & (source.random(count) < 0.5)
     any_predicate = (lengths >= 2) & (source.random(count) < 0.02)
-    shared = (lengths >= 3) & ~ranged & (source.random(count) < 0.02)
+    shared = (lengths >= 3) & ~ranged & (source.random(count) < taste.shared)
     ranges = _draw_ranges(source, ranged | only_range, only_range)
     numbers = source.integers(NUMBERS, size=count)
     links = source.integers(LINKS, size=count)

@@ -1,0 +1,99 @@
+"""``python -m benchmarks``: measures, prints a table and writes it to ``benchmarks/results``."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+from benchmarks.figures import Figure
+from benchmarks.machine import describe_machine
+from benchmarks.report import show, to_markdown, write_results
+from benchmarks.scenarios.indexes import index_workload
+from benchmarks.scenarios.matching import measure_matching
+from benchmarks.scenarios.registering import (
+    measure_index_size,
+    measure_known_templates,
+    measure_new_templates,
+    measure_one_more,
+)
+from benchmarks.scenarios.scanning import measure_scan
+from benchmarks.workloads import WORKLOADS
+from triplecast.kernels.warm import warm
+
+ROOT = Path(__file__).resolve().parents[1]
+SUBSCRIPTIONS = {"gtopss": 30_000, "cluster": 100_000, "same": 100_000, "real": 100_000, "realtail": 100_000}
+SUBSCRIPTIONS |= {"alerts": 100_000, "stars": 100_000}
+"""Of each workload in a whole run."""
+LARGE = {"realtail": 1_000_000}
+PUBLICATIONS = 2_000
+QUICK_SUBSCRIPTIONS = 10_000
+QUICK_SUBSCRIPTIONS_OF_GRAPHS = 1_000
+"""Each subscription of `gtopss` and `cluster` is a template of its own, so that building them takes long."""
+QUICK_PUBLICATIONS = 500
+
+
+def measure_workload(name: str, subscriptions: int, publications: int) -> Iterator[Figure]:
+    indexed = index_workload(name, subscriptions, publications)
+    yield from measure_matching(indexed)
+    yield from measure_index_size(indexed)
+    if name == "realtail":
+        yield measure_known_templates(indexed)
+        yield measure_one_more(indexed)
+
+
+def plan_runs(quick: bool, only: list[str], large: bool) -> list[Callable[[], Iterator[Figure]]]:
+    """What to measure, in order; each yields figures as they are known."""
+    publications = QUICK_PUBLICATIONS if quick else PUBLICATIONS
+    sizes = {
+        name: (QUICK_SUBSCRIPTIONS_OF_GRAPHS if name in ("gtopss", "cluster") else QUICK_SUBSCRIPTIONS)
+        if quick
+        else count
+        for name, count in SUBSCRIPTIONS.items()
+    }
+    runs: list[Callable[[], Iterator[Figure]]] = []
+    if "scan" in only:
+        runs.append(lambda: measure_scan(publications))
+    if "templates" in only:
+        texts = WORKLOADS["realtail"](2_000, 1).subscriptions
+        runs.append(lambda: iter([measure_new_templates(texts, 200 if quick else 2_000)]))
+    chosen = [(name, size) for name, size in sizes.items() if name in only]
+    chosen += [(name, size) for name, size in LARGE.items() if name in only and large]
+    for name, size in chosen:
+        runs.append(lambda name=name, size=size: measure_workload(name, size, publications))  # type: ignore[misc]
+    return runs
+
+
+def main() -> int:
+    parts = ["scan", "templates", *WORKLOADS]
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="small sizes, about a minute; writes no results")
+    parser.add_argument("--only", action="append", choices=parts, help="a part; may be repeated")
+    parser.add_argument("--no-large", action="store_true", help="without the million subscriptions")
+    parser.add_argument("--results", type=Path, default=ROOT / "benchmarks" / "results", help="folder of the results")
+    arguments = parser.parse_args()
+    warm()
+    start = time.perf_counter()
+    figures: list[Figure] = []
+    busy = os.getloadavg()[0]
+    for run in plan_runs(arguments.quick, arguments.only or parts, not (arguments.quick or arguments.no_large)):
+        for figure in run():
+            figures.append(figure)
+            size = f"{figure.workload} {figure.subscriptions:,}"
+            line = f"{figure.scenario}, {size}: {show(figure.value)} {figure.unit}"
+            print(f"{time.perf_counter() - start:6.0f} s  {line}", file=sys.stderr, flush=True)
+    machine, day = describe_machine(ROOT), datetime.now(UTC).date().isoformat()
+    load = f"Load average before the run {busy:.1f}."
+    print(to_markdown(figures, machine, day, load))
+    if not arguments.quick:
+        table, _ = write_results(arguments.results, figures, machine, day, load)
+        print(f"written to {table}", file=sys.stderr)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

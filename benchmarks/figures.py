@@ -1,0 +1,79 @@
+"""What a benchmark says: figures with their spread, the work that was counted, and the target."""
+
+from __future__ import annotations
+
+import gc
+import statistics
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+REPEATS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Seconds of equal runs after one that is not counted."""
+
+    median: float
+    shortest: float
+    longest: float
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    bound: float
+    at_least: bool
+    """Whether more is better."""
+
+    def is_met(self, value: float) -> bool:
+        return value >= self.bound if self.at_least else value <= self.bound
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    scenario: str
+    """What is measured, e.g. ``ids in``."""
+    workload: str
+    subscriptions: int
+    value: float
+    unit: str
+    low: float | None = None
+    high: float | None = None
+    """The spread over the repeats, in `unit`."""
+    work: Mapping[str, float] = field(default_factory=dict)
+    """What was counted: matches per publication, structures joined …"""
+    target: Target | None = None
+
+
+def time_runs(run: Callable[[], object], repeats: int = REPEATS) -> Timing:
+    run()
+    seconds = []
+    for _ in range(repeats):
+        gc.collect()
+        start = time.perf_counter()
+        run()
+        seconds.append(time.perf_counter() - start)
+    return Timing(statistics.median(seconds), min(seconds), max(seconds))
+
+
+def make_rate(
+    scenario: str,
+    size: tuple[str, int],
+    timing: Timing,
+    count: int,
+    unit: str = "publications/s",
+    work: Mapping[str, float] | None = None,
+    target: Target | None = None,
+) -> Figure:
+    """`count` things done in each run, told per second; `size` is workload and subscriptions."""
+    low, high = count / timing.longest, count / timing.shortest
+    return Figure(scenario, *size, count / timing.median, unit, low, high, work or {}, target)
+
+
+def at_least(bound: float | None) -> Target | None:
+    return None if bound is None else Target(bound, at_least=True)
+
+
+def at_most(bound: float | None) -> Target | None:
+    return None if bound is None else Target(bound, at_least=False)
