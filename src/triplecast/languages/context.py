@@ -41,6 +41,8 @@ class Translation:
     pinned: set[int] = field(default_factory=set)
     lowered: set[int] = field(default_factory=set)
     """Constants that are compared with ``LANG(…)``."""
+    graphs: set[int] = field(default_factory=set)
+    """Constants that name a graph."""
     made: int = 0
 
     def fresh(self, letter: str) -> Variable:

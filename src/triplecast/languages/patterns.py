@@ -292,6 +292,8 @@ def _graph(translation: Translation, children: list[Any]) -> Group:
     name = translation.node(children[0])
     group: Group = children[1]
     visible = {name: None} if isinstance(name, Variable) else {}
+    if isinstance(name, Slot):
+        translation.graphs.add(name.index)
     return Group(Graph(name, group.filtered), visible | group.visible)
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import chain
 from types import MappingProxyType
 
 from lark.lexer import Token
@@ -112,22 +113,20 @@ def _number_type(token: str) -> str:
     return "decimal" if "." in token else "integer"
 
 
-def read_prologue(source: Source, tokens: list[Token]) -> tuple[Namespace, int]:
-    """The namespace that the declarations at the head of `tokens` make, and how many tokens they take."""
+def read_prologue(source: Source, tokens: Iterator[Token]) -> tuple[Namespace, Iterator[Token]]:
+    """The namespace that the declarations at the head of `tokens` make, and the tokens that follow."""
     prefixes = dict(DECLARED)
     base: str | None = None
-    at = 0
-    while at < len(tokens) and tokens[at].type in ("PREFIX", "BASE"):
+    for keyword in tokens:
+        if keyword.type not in ("PREFIX", "BASE"):
+            return Namespace(MappingProxyType(prefixes), base), chain([keyword], tokens)
         prefix = ""
-        keyword = tokens[at]
         if keyword.type == "PREFIX":
-            at += 1
-            name = _expect(source, tokens, at, "a prefix that ends with a colon, like dc:", keyword)
+            name = _expect(source, tokens, "a prefix that ends with a colon, like dc:", keyword)
             if name.type != "IRI" or name.find(":") != len(name) - 1:
                 raise source.fault(_offset(name), f"unexpected {name}", ("a prefix that ends with a colon, like dc:",))
             prefix = str(name)[:-1]
-        at += 1
-        reference = _expect(source, tokens, at, "an IRI in angle brackets", keyword)
+        reference = _expect(source, tokens, "an IRI in angle brackets", keyword)
         if not reference.startswith("<") or reference.type != "IRI":
             raise source.fault(_offset(reference), f"unexpected {reference}", ("an IRI in angle brackets",))
         try:
@@ -138,13 +137,12 @@ def read_prologue(source: Source, tokens: list[Token]) -> tuple[Namespace, int]:
             base = iri
         else:
             prefixes[prefix] = iri
-        at += 1
-    return Namespace(MappingProxyType(prefixes), base), at
+    return Namespace(MappingProxyType(prefixes), base), tokens
 
 
-def _expect(source: Source, tokens: list[Token], at: int, wanted: str, after: Token) -> Token:
-    if at < len(tokens):
-        return tokens[at]
+def _expect(source: Source, tokens: Iterator[Token], wanted: str, after: Token) -> Token:
+    for token in tokens:
+        return token
     raise source.fault(_offset(after), f"nothing follows {after}", (wanted,))
 
 

@@ -20,7 +20,7 @@ _UPDATE = (
     "an update changes a store, and a subscription only reads publications",
     "write what should be told as SELECT, ASK or CONSTRUCT",
 )
-_TRIPLE_TERM = (
+TRIPLE_TERM = (
     "triple terms and the rest of RDF 1.2 are not part of SPARQL 1.1",
     "describe the statement with rdf:subject, rdf:predicate and rdf:object, or give it a node of its own",
 )
@@ -50,8 +50,8 @@ _WORDS = MappingProxyType(
         **dict.fromkeys(["FROM", "NAMED"], _DATASET),
         **dict.fromkeys(["RAND", "UUID", "STRUUID"], _CHANCE),
         **dict.fromkeys(_UPDATES, _UPDATE),
-        **dict.fromkeys(_STATEMENTS, _TRIPLE_TERM),
-        **dict.fromkeys(["LANGDIR", "HASLANG", "HASLANGDIR", "STRLANGDIR"], _TRIPLE_TERM),
+        **dict.fromkeys(_STATEMENTS, TRIPLE_TERM),
+        **dict.fromkeys(["LANGDIR", "HASLANG", "HASLANGDIR", "STRLANGDIR"], TRIPLE_TERM),
         **dict.fromkeys(["FTCONTAINS", "FTAND", "FTOR", "FTNOT", "FTNEAR"], _FULL_TEXT),
     }
 )

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from lark import Lark, Tree
 from lark.exceptions import UnexpectedToken
 from lark.lexer import Lexer, Token
+from pyoxigraph import Literal, NamedNode
 
 from triplecast.errors import QuerySyntaxError
 from triplecast.languages import expressions, patterns, solutions
@@ -17,9 +18,9 @@ from triplecast.languages.context import Translation
 from triplecast.languages.expected import describe
 from triplecast.languages.prefixes import Namespace, read_prologue
 from triplecast.languages.refusals import MAX_DEPTH, refuse_size
-from triplecast.languages.rewriting import measure_depth
+from triplecast.languages.rewriting import measure_depth, replace_constants
 from triplecast.languages.tokens import Source, clip, open_source, tokenise
-from triplecast.model.algebra import Query
+from triplecast.model.algebra import Query, Slot
 
 
 class Parsed(NamedTuple):
@@ -58,19 +59,36 @@ def _rules() -> Mapping[str, Callable[[Translation, list[Any]], Any]]:
 def parse(text: str, name: str | None = None) -> Parsed:
     """Raises `QuerySyntaxError` and `QueryRefused`, with the place in the text as written."""
     source = open_source(text, name)
-    tokens = tokenise(source)
-    namespace, start = read_prologue(source, tokens)
-    body = tokens[start:]
-    numbered = {token.end_pos or 0: token for token in body}
+    namespace, body = read_prologue(source, tokenise(source))
+    numbered: dict[int, Token] = {}
+    tree = _tree(source, _noting(body, numbered))
     translation = Translation(source, namespace, numbered)
-    result = _translate(translation, _tree(source, body))
+    result = _translate(translation, tree)
     query = result if isinstance(result, Query) else Query("select", result.pattern, result.variables)
     if measure_depth(query) > MAX_DEPTH:
         raise refuse_size("a query nested this deep", f"its algebra may have {MAX_DEPTH} levels", name)
+    if len(translation.graphs) > 1:
+        query = _pin_graphs(translation, query)
     return Parsed(query, source, numbered, namespace, frozenset(translation.pinned), frozenset(translation.lowered))
 
 
-def _tree(source: Source, tokens: list[Token]) -> Tree[Token]:
+def _pin_graphs(translation: Translation, query: Query) -> Query:
+    """Whether a query that names several graphs can ever match depends on which names are the same."""
+
+    def replace(constant: NamedNode | Literal | Slot) -> Any:
+        named = isinstance(constant, Slot) and constant.index in translation.graphs
+        return translation.pin(constant) if named else constant  # type: ignore[arg-type]
+
+    return replace_constants(query, replace)
+
+
+def _noting(tokens: Iterator[Token], numbered: dict[int, Token]) -> Iterator[Token]:
+    for token in tokens:
+        numbered[token.end_pos or 0] = token
+        yield token
+
+
+def _tree(source: Source, tokens: Iterator[Token]) -> Tree[Token]:
     try:
         return _parser().parse(tokens)
     except UnexpectedToken as error:

@@ -8,12 +8,13 @@ Every quantifier that could be tried twice over the same text is possessive, so 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from lark.lexer import Token
 
 from triplecast.errors import QueryRefused, QuerySyntaxError
-from triplecast.languages.refusals import MAX_CHARACTERS, MAX_NESTING, MAX_TOKENS, refuse_size, refuse_word
+from triplecast.languages.refusals import MAX_CHARACTERS, MAX_NESTING, MAX_TOKENS, TRIPLE_TERM, refuse_size, refuse_word
 
 _START = (
     "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c-\u200d\u2070-\u218f\u2c00-\u2fef"
@@ -39,9 +40,9 @@ _BLANK = rf"_:[{_START}_0-9][{_NAME}]*+(?:\.++[{_NAME}]++)*+"
 _NUMBER = r"[+-]?(?:[0-9]++(?:\.[0-9]*+[eE][+-]?[0-9]++|\.[0-9]++|[eE][+-]?[0-9]++)?|\.[0-9]++(?:[eE][+-]?[0-9]++)?)"
 
 TOKEN = re.compile(
-    rf"{_VARIABLE}|{IRI_REFERENCE}|[{{}};,]|{_PREFIX}{_LOCAL}|[A-Za-z][A-Za-z0-9_]*+"
+    rf"{_VARIABLE}|{IRI_REFERENCE}|\{{\||[{{}};,]|{_PREFIX}{_LOCAL}|[A-Za-z][A-Za-z0-9_]*+"
     rf"|(?:{_STRING})(?:{_SPACE}(?:{_TAG}|\^\^{_SPACE}(?:{IRI_REFERENCE}|{_PREFIX}{_LOCAL})))?"
-    rf"|\([ \t\r\n]*+\)|\[[ \t\r\n]*+\]|{_NUMBER}|{_BLANK}|&&|\|\||!=|<=|>=|<<|>>|\{{\||\|\}}|\^\^|\#[^\r\n]*+|\S"
+    rf"|\([ \t\r\n]*+\)|\[[ \t\r\n]*+\]|{_NUMBER}|{_BLANK}|&&|\|\||!=|<=|>=|<<|>>|\|\}}|\^\^|\#[^\r\n]*+|\S"
 )
 PROLOGUE = re.compile(
     r"(?:[ \t\r\n]++|\#[^\r\n]*+"
@@ -187,14 +188,13 @@ def _string_terminal(text: str) -> str:
     return "LITERAL" if parts[2] or parts[3] else "STRING"
 
 
-def tokenise(source: Source) -> list[Token]:
-    """All tokens but comments.
+def tokenise(source: Source) -> Iterator[Token]:
+    """All tokens but comments, one by one, so that the first thing wrong with a text is what its reader is told.
 
     `start_pos` is the offset into `source.text`, `end_pos` the token's number among all matches of `TOKEN`, comments
     included.
     Raises `QuerySyntaxError` for text that is no token, `QueryRefused` for refused words and over the limits.
     """
-    tokens: list[Token] = []
     depth = 0
     for number, match in enumerate(TOKEN.finditer(source.text)):
         text = match[0]
@@ -213,8 +213,15 @@ def tokenise(source: Source) -> list[Token]:
             depth -= 1
         if number > MAX_TOKENS:
             raise refuse_size(f"a query of more than {MAX_TOKENS} tokens", "that is the limit", source.name)
-        tokens.append(Token(kind, text, match.start(), None, None, None, None, number))
-    return tokens
+        if kind == "LITERAL" and "--" in text:
+            _refuse_direction(source, match.start(), text)
+        yield Token(kind, text, match.start(), None, None, None, None, number)
+
+
+def _refuse_direction(source: Source, offset: int, text: str) -> None:
+    parts = LITERAL_PARTS.fullmatch(text)
+    if parts is not None and "--" in (parts[2] or ""):
+        raise source.refusal(offset, f"@{parts[2]} (RDF 1.2)", *TRIPLE_TERM)
 
 
 def _no_token(source: Source, offset: int, text: str) -> QuerySyntaxError | QueryRefused:

@@ -1,0 +1,157 @@
+"""What is no query, what is refused, and what both errors say."""
+
+from __future__ import annotations
+
+import pytest
+
+from triplecast.errors import InputError, QueryRefused, QuerySyntaxError
+from triplecast.languages import directives, parse_query, parse_template
+
+
+def fault(text: str) -> QuerySyntaxError:
+    with pytest.raises(QuerySyntaxError) as caught:
+        parse_query(text)
+    return caught.value
+
+
+def refusal(text: str) -> QueryRefused:
+    with pytest.raises(QueryRefused) as caught:
+        parse_query(text)
+    return caught.value
+
+
+def test_a_syntax_error_shows_place_line_caret_and_what_was_expected() -> None:
+    with pytest.raises(QuerySyntaxError) as caught:
+        parse_query("SELECT ?x\nWHERE { ?x dc:title }", name="alerts/a.rq")
+    assert str(caught.value) == (
+        "alerts/a.rq:2:21: unexpected }\n"
+        "  WHERE { ?x dc:title }\n"
+        "                      ^\n"
+        "expected: (, (), *, +, /, ?, [, a blank node, a literal, a variable like ?x, an IRI or a name like dc:title, |"
+    )
+
+
+def test_a_query_that_ends_too_early_is_told_at_its_end() -> None:
+    error = fault("SELECT ?x WHERE { ?x ?p ?o  \n")
+    assert (error.message, error.line, error.column) == ("the query ends too early", 1, 27)
+    assert "}" in error.expected
+    assert fault("").message == "the query ends too early"
+    assert "SELECT" in fault("").expected
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "message"),
+    [
+        ("ASK { _:a ?p ?o . { _:a ?q ?r } }", (1, 7), "the blank node _:a is used in two groups"),
+        ("ASK { _:a ?p ?o OPTIONAL { ?x ?y ?z } _:a ?q ?r }", (1, 39), "the blank node _:a is used in two groups"),
+        ("ASK { _:a ?p ?o BIND(1 AS ?x) _:a ?q ?r }", (1, 31), "the blank node _:a is used in two groups"),
+        ("ASK { ?x ?p ?o BIND(1 AS ?x) }", (1, 26), "?x has a value already"),
+        ("ASK { { ?s ?p ?x } UNION { ?s ?p ?y } BIND(1 AS ?y) }", (1, 49), "?y has a value already"),
+        ("SELECT (1 AS ?x) { ?x ?p ?o }", (1, 14), "?x has a value already"),
+        ("SELECT (1 AS ?x) (2 AS ?x) { }", (1, 24), "?x has a value already"),
+        ("SELECT ?x { ?s ?p ?o } GROUP BY ?s (1 AS ?s)", (1, 42), "?s has a value already"),
+        ("SELECT ?o { ?s ?p ?o } GROUP BY ?s", (1, 8), "?o is neither a key of GROUP BY nor inside an aggregate"),
+        ("SELECT ?o (COUNT(*) AS ?c) { ?s ?p ?o }", (1, 8), "?o is neither a key"),
+        ("SELECT (?o + 1 AS ?c) { ?s ?p ?o } GROUP BY ?s", (1, 19), "?o is neither a key"),
+        ("SELECT * { ?s ?p ?o } GROUP BY ?s", (1, 1), "SELECT * cannot stand with GROUP BY"),
+        ("SELECT (SUM(COUNT(?o)) AS ?c) { ?s ?p ?o }", (1, 13), "COUNT may not stand inside another aggregate"),
+        ("ASK { ?s ?p ?o FILTER(COUNT(?o) > 1) }", (1, 23), "COUNT may not stand in FILTER"),
+        ("ASK { ?s ?p ?o BIND(MAX(?o) AS ?x) }", (1, 21), "MAX may not stand in BIND"),
+        ("ASK { ?s ?p ?o } GROUP BY (MAX(?o) AS ?x)", (1, 28), "MAX may not stand in GROUP BY"),
+        ("ASK { VALUES (?x ?y) { (1 2) (1) } }", (1, 31), "this row of VALUES has 1 values for 2 variables"),
+        ("ASK { VALUES (?x) { () } }", (1, 21), "this row of VALUES has 0 values for 1 variables"),
+        ("ASK { VALUES (?x ?x) { (1 2) } }", (1, 18), "VALUES names a variable twice"),
+        ("ASK { FILTER(STRLEN()) }", (1, 14), "STRLEN takes 1 arguments and got 0"),
+        ("ASK { FILTER(REGEX(?x)) }", (1, 14), "REGEX takes 2 to 3 arguments and got 1"),
+        ("ASK { FILTER(BOUND(1)) }", (1, 14), "BOUND takes a variable"),
+        ("ASK { FILTER(xsd:integer(1, 2)) }", (1, 14), "the cast xsd:integer takes 1 argument and got 2"),
+        ("ASK { FILTER(STR(DISTINCT ?x)) }", (1, 18), "DISTINCT stands only in an aggregate"),
+        ("CONSTRUCT { ?s dc:a/dc:b ?o } WHERE { ?s ?p ?o }", (1, 20), "a property path cannot stand in a CONSTRUCT"),
+        ("PREFIX ex:ex: <urn:x> ASK {}", (1, 8), "unexpected ex:ex:"),
+        ("PREFIX ex: ASK {}", (1, 12), "unexpected ASK"),
+        ("PREFIX", (1, 1), "nothing follows PREFIX"),
+        ("SELEC ?x { }", (1, 1), "unknown word SELEC"),
+        ("ASK { ?s A ?o }", (1, 10), "unknown word A"),
+        ("ASK { ?s ?p ?o } LIMIT -1", (1, 24), "unexpected -1"),
+        ("ASK { ?s ?p ?o } LIMIT 1.5", (1, 24), "unexpected 1.5"),
+        ("ASK { FILTER(- - 1) }", (1, 16), "unexpected -"),
+        ("ASK { ?s ?p § }", (1, 13), "unexpected §"),
+    ],
+)
+def test_what_the_grammar_and_its_notes_forbid_is_told_at_its_place(
+    text: str, place: tuple[int, int], message: str
+) -> None:
+    error = fault(text)
+    assert message in error.message
+    assert (error.line, error.column) == place
+
+
+@pytest.mark.parametrize(
+    ("text", "construct", "column"),
+    [
+        ("DESCRIBE <urn:x:a>", "DESCRIBE", 1),
+        ("ASK { SERVICE <urn:x:a> { } }", "SERVICE", 7),
+        ("ASK FROM <urn:x:a> { }", "FROM", 5),
+        ("ASK from named <urn:x:a> { }", "FROM", 5),
+        ("ASK { FILTER(RAND() > 0) }", "RAND", 14),
+        ("ASK { BIND(uuid() AS ?x) }", "UUID", 12),
+        ("ASK { BIND(STRUUID() AS ?x) }", "STRUUID", 12),
+        ("INSERT DATA { <urn:x:a> <urn:x:b> 1 }", "INSERT", 1),
+        ("DELETE WHERE { ?s ?p ?o }", "DELETE", 1),
+        ("CLEAR ALL", "CLEAR", 1),
+        ("ASK { << ?s ?p ?o >> ?q ?r }", "<< (RDF 1.2)", 7),
+        ("ASK { ?s ?p ?o {| ?q ?r |} }", "{| (RDF 1.2)", 16),
+        ("ASK { FILTER(isTRIPLE(?x)) }", "ISTRIPLE", 14),
+        ("ASK { ?s ?p 'a'@en--ltr }", "@en--ltr (RDF 1.2)", 13),
+        ("ASK { FILTER(ft:contains(?x, 'a')) }", "function <urn:triplecast:ft:contains>", 14),
+        ("ASK { FILTER(tc:instance(?x, ?y)) }", "function <urn:triplecast:taxonomy:instance>", 14),
+        ("ASK { FILTER(op:near(?x)) }", "function <urn:triplecast:op:near>", 14),
+        ("ASK { FILTER(?x ftcontains 'a') }", "FTCONTAINS", 17),
+        ("ASK { FILTER(<urn:x:f>(?x)) }", "function <urn:x:f>", 14),
+        ("ASK { FILTER(xsd:date(?x)) }", "function <http://www.w3.org/2001/XMLSchema#date>", 14),
+        ("SELECT (COUNT(*) AS ?c) { ?s ?p ?o } HAVING (?c > 1)", "?c in HAVING", 21),
+        ("ASK { } LIMIT 9999999999999999999", "LIMIT", 15),
+    ],
+)
+def test_what_is_refused_is_named_with_its_place_and_a_way_out(text: str, construct: str, column: int) -> None:
+    error = refusal(text)
+    assert error.construct == construct
+    assert (error.line, error.column) == (1, column)
+    assert error.reason
+    assert error.mend
+    with pytest.raises(QueryRefused):
+        parse_template(text)
+
+
+def test_refused_words_are_free_elsewhere() -> None:
+    parse_query(
+        "SELECT ?from ?service { ?from dc:describe 'RAND() SERVICE' . <urn:x:uuid> dc:insert ?service } # DESCRIBE"
+    )
+
+
+def test_having_may_use_a_name_of_select_that_where_binds_too() -> None:
+    parse_query("SELECT (SUM(?x) AS ?x) { ?s ?p ?x } HAVING (SUM(?x) > 1)")
+
+
+def test_languages_are_chosen_by_name() -> None:
+    for language in ("rdql", "rule"):
+        with pytest.raises(QueryRefused, match="is not built yet"):
+            parse_query("SELECT ?x", language)
+        with pytest.raises(QueryRefused, match="is not built yet"):
+            parse_template("SELECT ?x", language)
+    with pytest.raises(InputError, match="known are sparql"):
+        parse_query("SELECT ?x", "sql")
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("# triplecast: entailment=rdfs\nASK {}", {"entailment": "rdfs"}),
+        ("\ufeff\n#triplecast: Entailment = rdfs, scope=publication", {"entailment": "rdfs", "scope": "publication"}),
+        ("ASK {} # triplecast: entailment=rdfs", {}),
+        ("# another comment\n# triplecast: entailment=rdfs", {}),
+        ("", {}),
+    ],
+)
+def test_directives_stand_in_the_first_line(text: str, found: dict[str, str]) -> None:
+    assert directives(text) == found

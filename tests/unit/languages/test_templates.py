@@ -1,0 +1,186 @@
+"""Templates: filling gives the query back, keys hold what plans depend on, the fast path agrees with the slow one."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from triplecast.errors import QuerySyntaxError
+from triplecast.languages import fill, parse_query, parse_template
+from triplecast.languages.template import TemplateCache
+from triplecast.model.algebra import Slot
+from triplecast.terms.values import ValueClass
+
+DOCUMENT = "PREFIX : <urn:e:> SELECT ?s {{ ?s a :{0} ; :price ?v ; :name {1} FILTER(?v > {2}) }}"
+
+
+def key(text: str) -> str:
+    return TemplateCache().read(text)[0].key
+
+
+def test_constants_are_lifted_and_filled_back() -> None:
+    text = DOCUMENT.format("Book", "'x'@en", "1.5")
+    template, constants = parse_template(text)
+    assert template.slots == len(template.kinds) == len(constants) == 6
+    assert sorted(constants) == sorted(
+        [
+            "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>",
+            "<urn:e:Book>",
+            "<urn:e:price>",
+            "<urn:e:name>",
+            '"x"@en',
+            '"1.5"^^<http://www.w3.org/2001/XMLSchema#decimal>',
+        ]
+    )
+    assert fill(template.query, constants) == parse_query(text)
+
+
+def test_one_template_whatever_the_constants_of_one_kind() -> None:
+    cache = TemplateCache()
+    first, one = cache.read(DOCUMENT.format("Book", "'x'@en", "1"))
+    second, two = cache.read(DOCUMENT.format("Disc", "'y'@de", "234"))
+    assert first is second
+    assert [(a, b) for a, b in zip(one, two, strict=True) if a != b] == [
+        ('"1"^^<http://www.w3.org/2001/XMLSchema#integer>', '"234"^^<http://www.w3.org/2001/XMLSchema#integer>'),
+        ("<urn:e:Book>", "<urn:e:Disc>"),
+        ('"x"@en', '"y"@de'),
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT ?s{?s a <urn:e:Book>;<urn:e:price> ?v;<urn:e:name> 'x'@en FILTER(?v>1)}",
+        'prefix e: <urn:e:>\nselect ?s where { ?s rdf:type e:Book ; e:price ?v . # note\n $s e:name "x"@EN '
+        "filter(?v > 1) }",
+        "PREFIX p: <urn:e:pri> SELECT ?s { ?s a <urn:x> ; p:ce ?v . FILTER(?v > 01) ?s p:x 'y'@fr }",
+    ],
+)
+def test_layout_prefixes_and_letter_case_do_not_make_another_template(text: str) -> None:
+    assert key(text) == key(DOCUMENT.format("Book", "'x'@en", "1"))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (DOCUMENT.format("A", "'x'@en", "1"), DOCUMENT.format("A", "'x'", "1")),
+        (DOCUMENT.format("A", "'x'", "1"), DOCUMENT.format("A", "<urn:x>", "1")),
+        (DOCUMENT.format("A", "'x'", "1"), DOCUMENT.format("A", "'x'", "1.0")),
+        (DOCUMENT.format("A", "'x'", "1"), DOCUMENT.format("A", "'x'", "'1'^^xsd:byte")),
+        (DOCUMENT.format("A", "'x'", "'1'^^xsd:byte"), DOCUMENT.format("A", "'x'", "'200'^^xsd:byte")),
+        (DOCUMENT.format("A", "'x'", "1"), DOCUMENT.format("A", "'x'", "1234567890123456789")),
+        ("ASK { ?s ?p ?o } LIMIT 1", "ASK { ?s ?p ?o } LIMIT 2"),
+        ("ASK { ?s ?p ?o } OFFSET 1", "ASK { ?s ?p ?o } LIMIT 1"),
+        ("ASK { ?s ?p ?o FILTER REGEX(?o, 'a') }", "ASK { ?s ?p ?o FILTER REGEX(?o, 'b') }"),
+        ("ASK { ?s ?p ?o FILTER REGEX(?o, 'a', 'i') }", "ASK { ?s ?p ?o FILTER REGEX(?o, 'a', 's') }"),
+        ("ASK { FILTER xsd:integer(?o) }", "ASK { FILTER xsd:double(?o) }"),
+        (
+            "ASK { FILTER xsd:integer(1) }",
+            "PREFIX xsd: <http://www.w3.org/2001/XMLSchema#d> ASK { FILTER xsd:ouble(1) }",
+        ),
+        (
+            "SELECT (GROUP_CONCAT(?o; SEPARATOR='a') AS ?x) { ?s ?p ?o }",
+            "SELECT (GROUP_CONCAT(?o; SEPARATOR='b') AS ?x) { ?s ?p ?o }",
+        ),
+        ("ASK { GRAPH <urn:a> { } GRAPH <urn:a> { } }", "ASK { GRAPH <urn:a> { } GRAPH <urn:b> { } }"),
+        ("ASK { ?s ?p ?o }", "ASK { ?s ?p ?x }"),
+        ("ASK { _:a ?p ?o }", "ASK { _:a ?p _:a }"),
+        ("SELECT ?s { ?s ?p ?o }", "SELECT DISTINCT ?s { ?s ?p ?o }"),
+    ],
+)
+def test_what_a_plan_depends_on_makes_another_template(one: str, other: str) -> None:
+    cache = TemplateCache()
+    seen = []
+    for text in (one, other, one):
+        template, constants = cache.read(text)
+        assert fill(template.query, constants) == parse_query(text)
+        seen.append(template.key)
+    assert seen[0] == seen[2] != seen[1]
+
+
+def test_kinds_say_class_datatype_and_whether_the_number_is_exact() -> None:
+    template, constants = parse_template("ASK { <urn:s> ?p 1234567890123456789, 'a', 'a'@en, '1'^^<urn:t> }")
+    kinds = dict(zip(constants, template.kinds, strict=True))
+    integer = "http://www.w3.org/2001/XMLSchema#integer"
+    found = {text[:5]: (kind.datatype, kind.value_class, kind.exact) for text, kind in kinds.items()}
+    assert found == {
+        "<urn:": (None, ValueClass.IRI, True),
+        '"1"^^': ("urn:t", ValueClass.ILL, True),
+        '"1234': (integer, ValueClass.EXACT, False),
+        '"a"': ("http://www.w3.org/2001/XMLSchema#string", ValueClass.STRING, True),
+        '"a"@e': (None, ValueClass.LANG, True),
+    }
+
+
+def test_comparisons_with_lang_are_lower_case_on_the_fast_path_too() -> None:
+    cache = TemplateCache()
+    for tag in ("EN", "De-CH", "\\u0046R"):
+        text = f"ASK {{ ?s ?p ?o, 'EN' FILTER(LANG(?o) = '{tag}' || ?o = '{tag}') }}"
+        template, constants = cache.read(text)
+        assert fill(template.query, constants) == parse_query(text)
+    assert len(cache._entries) == 1
+
+
+def test_a_known_shape_does_not_let_a_bad_constant_through() -> None:
+    cache = TemplateCache()
+    good = "ASK { ?s <urn:p> 'a'@en . FILTER(?s < 1) } LIMIT 1"
+    cache.read(good)
+    for bad in (
+        good.replace("<urn:p>", "<p>"),
+        good.replace("<urn:p>", "no:p"),
+        good.replace("<urn:p>", "<urn:%zz>"),
+        good.replace("@en", "@abcdefghijkl"),
+        good.replace("'a'@en", "'a\\q'"),
+        good.replace("LIMIT 1", "LIMIT 1.5"),
+        good.replace("LIMIT 1", "LIMIT +1"),
+        good.replace("LIMIT 1", "§ LIMIT 1"),
+        good.replace("ASK", "PREFIX a: <b> ASK"),
+    ):
+        with pytest.raises(QuerySyntaxError) as fast:
+            cache.read(bad, "name")
+        with pytest.raises(QuerySyntaxError) as slow:
+            parse_query(bad, name="name")
+        assert str(fast.value) == str(slow.value)
+
+
+def test_full_tables_are_emptied_and_answer_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    for bound in ("_ENTRIES", "_WORDS", "_PROLOGUES"):
+        monkeypatch.setattr(f"triplecast.languages.template.{bound}", 2)
+    cache = TemplateCache()
+    texts = [
+        f"PREFIX p{n % 5}: <urn:{n % 5}:> ASK {{ ?s{n % 7} p{n % 5}:x {n}, 'a{n}' }} LIMIT {n % 3}" for n in range(60)
+    ]
+    for text in texts + texts:
+        template, constants = cache.read(text)
+        assert fill(template.query, constants) == parse_query(text)
+    assert len(cache._entries) <= 2
+    assert len(cache._templates) <= 2
+
+
+def test_every_slot_of_a_template_is_used_once_in_order() -> None:
+    template, _ = parse_template(DOCUMENT.format("A", "'x'", "1"))
+    text = repr(template.query)
+    assert [text.count(repr(Slot(number))) for number in range(template.slots)] == [1] * template.slots
+
+
+def test_random_constants_fill_back_through_one_cache(seed: int) -> None:
+    """Shapes met before with other constants: what `TemplateCache` lifts is what a whole parse finds."""
+    chance = random.Random(seed)
+    constants = [
+        "<urn:e:a>", ":a", "dc:title", "'x'", "'x'@EN", '"1"^^xsd:integer', "1", "-1", "+2.50", "1e3", "true", "'a\\n'",
+        "'''b'''", "_:n", "[]", "()", "(1 2)", "?x", "'200'^^xsd:byte", "12345678901234567890", ".5", "'\\u00e9'",
+    ]  # fmt: skip
+    numbers = ["1", "-1", "'a'", "<urn:x>", "true"]
+    shapes = [
+        "PREFIX : <urn:e:> SELECT * {{ ?s :p {0} ; :q {1} , {2} }}",
+        "PREFIX : <urn:f:> ASK {{ {0} :p {1} . ?s :q {2} FILTER(?s = {3}) }}",
+        "PREFIX : <urn:e:> CONSTRUCT {{ ?s :p {0} }} WHERE {{ ?s :q {1} . ?s :r {2} }} # {0}",
+        "# about {0}\nPREFIX : <urn:e:> SELECT ?s {{ VALUES ?v {{ 1 2 }} ?s :p {0}, {1}, {2} FILTER(?v < 3) }} LIMIT 3",
+    ]
+    cache = TemplateCache()
+    for _ in range(600):
+        text = chance.choice(shapes).format(*chance.choices(constants, k=3), chance.choice(numbers))
+        template, lifted = cache.read(text)
+        assert fill(template.query, lifted) == parse_query(text), text
+        assert template == TemplateCache().read(text)[0], text
