@@ -1,0 +1,147 @@
+"""The command line as a user meets it: what it prints, where, and with which exit code."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from triplecast.cli import main
+
+RECORD = """@prefix dcterms: <http://purl.org/dc/terms/> .
+<https://example.org/1> dcterms:title "Air" ; dcterms:extent 5 ."""
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Path:
+    (tmp_path / "subscriptions").mkdir()
+    (tmp_path / "inbox").mkdir()
+    (tmp_path / "subscriptions" / "titles.rq").write_text("SELECT ?s ?t WHERE { ?s dcterms:title ?t }")
+    (tmp_path / "subscriptions" / "long.rq").write_text("SELECT ?s WHERE { ?s dcterms:extent ?n FILTER(?n > 100) }")
+    (tmp_path / "inbox" / "1.ttl").write_text(RECORD)
+    return tmp_path
+
+
+def match(desk: Path, *more: str) -> int:
+    return main(
+        ["match", "--subscriptions", str(desk / "subscriptions"), "--publications", str(desk / "inbox"), *more]
+    )
+
+
+def test_match_prints_a_json_line_a_match_and_nothing_else_on_stdout(
+    desk: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert match(desk, "--json") == 0
+    out, err = capsys.readouterr()
+    assert [json.loads(line) for line in out.splitlines()] == [
+        {
+            "publication": "urn:triplecast:document:1.ttl",
+            "subscription": "titles.rq",
+            "bindings": [{"s": "<https://example.org/1>", "t": '"Air"'}],
+        }
+    ]
+    assert err == ""
+
+
+def test_match_counts_at_the_end(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert match(desk) == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last.startswith("1 publications, 2 subscriptions: 1 matches, 0 rejected, 0 undecided, 0 subscriptions refused")
+
+
+def test_nothing_matched_is_exit_code_3(desk: Path) -> None:
+    (desk / "subscriptions" / "titles.rq").unlink()
+    assert match(desk) == 3
+
+
+def test_a_malformed_document_among_good_ones_is_told_with_its_place(
+    desk: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (desk / "inbox" / "2.ttl").write_text("<https://example.org/2> <https://example.org/p> .\n")
+    assert match(desk, "--json") == 1
+    out, err = capsys.readouterr()
+    assert len(out.splitlines()) == 1
+    assert err.startswith("rejected 2.ttl:1:")
+
+
+def test_a_typing_error_in_a_query_shows_the_line_with_a_caret(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (desk / "subscriptions" / "wrong.rq").write_text("SELECT ?s WHERE {\n  ?s dcterms:title ?t FITLER(?t)\n}")
+    assert match(desk) == 1
+    err = capsys.readouterr().err.splitlines()
+    assert err[0].startswith("wrong.rq:2:")
+    assert err[2].index("^") == err[1].index("FITLER")
+
+
+def test_a_refused_query_is_named(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (desk / "subscriptions" / "remote.rq").write_text("SELECT * WHERE { SERVICE <https://example.org/> { ?s ?p ?o } }")
+    assert match(desk) == 1
+    assert "SERVICE is refused" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("missing", ["subscriptions", "publications"])
+def test_a_missing_folder_is_exit_code_2(desk: Path, capsys: pytest.CaptureFixture[str], missing: str) -> None:
+    paths = {"subscriptions": desk / "subscriptions", "publications": desk / "inbox", missing: desk / "nowhere"}
+    argv = ["match", "--subscriptions", str(paths["subscriptions"]), "--publications", str(paths["publications"])]
+    assert main(argv) == 2
+    assert "nowhere" in capsys.readouterr().err
+
+
+def test_an_empty_folder_says_what_belongs_into_it(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (desk / "inbox" / "1.ttl").unlink()
+    assert match(desk) == 2
+    assert ".ttl" in capsys.readouterr().err
+
+
+def test_publications_come_as_lines_too(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [{"id": "https://example.org/doc", "media_type": "text/turtle", "data": RECORD}, {"id": 5}]
+    (desk / "inbox" / "more.jsonl").write_text("\n".join(json.dumps(line) for line in lines))
+    assert match(desk, "--json") == 1
+    out, err = capsys.readouterr()
+    assert [json.loads(line)["publication"] for line in out.splitlines()][-1] == "https://example.org/doc"
+    assert err.startswith("rejected more.jsonl:2")
+
+
+def test_explain_says_why_and_why_not(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    document = str(desk / "inbox" / "1.ttl")
+    assert main(["explain", document, str(desk / "subscriptions" / "titles.rq")]) == 0
+    assert "titles.rq matches urn:triplecast:document:1.ttl" in capsys.readouterr().out
+    assert main(["explain", document, str(desk / "subscriptions" / "long.rq")]) == 3
+    out = capsys.readouterr().out
+    assert "does not match" in out
+    assert "?n > " in out
+    assert '"5"' in out
+
+
+def test_preview_counts_and_shows(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    argv = ["preview", str(desk / "subscriptions" / "titles.rq"), "--publications", str(desk / "inbox"), "--json"]
+    assert main(argv) == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert (summary["matches"], summary["publications"], summary["decided_by"]) == (1, 1, "index")
+
+
+def test_notifications_of_an_engine(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    import triplecast
+
+    with triplecast.Engine.open(desk / "state") as engine:
+        engine.subscribe("SELECT ?s WHERE { ?s dcterms:title ?t }", id="titles", owner="ada")
+        engine.publish(RECORD, media_type="text/turtle", graph="https://example.org/doc")
+    assert main(["notifications", str(desk / "state"), "--json"]) == 0
+    (row,) = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert (row["sequence"], row["subscription"], row["owner"], row["version"]) == (1, "titles", "ada", 1)
+    assert row["bindings"] == [{"s": "<https://example.org/1>"}]
+    assert main(["notifications", str(desk / "state"), "--since", "1"]) == 3
+
+
+def test_doctor_finds_everything_here(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor", "--json"]) == 0
+    states = {row["what"]: row["state"] for row in map(json.loads, capsys.readouterr().out.splitlines())}
+    assert states["pyoxigraph"] == "ok"
+    assert states["SQLite"] == "ok"
+
+
+def test_usage_is_exit_code_2(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["match"])
+    assert stopped.value.code == 2
+    assert "--subscriptions" in capsys.readouterr().err
