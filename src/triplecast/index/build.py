@@ -31,6 +31,8 @@ from triplecast.kernels.layout import (
     FACT_VARIABLES,
     I32,
     I64,
+    SHAPE_FULL,
+    SHAPE_VARIABLES,
     Answers,
     Dictionary,
     Index,
@@ -38,6 +40,9 @@ from triplecast.kernels.layout import (
 from triplecast.kernels.words import pad
 from triplecast.model.conditions import Lane
 from triplecast.model.terms import from_ntriples
+
+
+MOST_SINGLE = float(np.finfo(np.float32).max)
 
 
 class Tables(NamedTuple):
@@ -68,8 +73,8 @@ def build_tables(flat: Flat, anchor: Anchor) -> Tables:
     always = np.flatnonzero(key_terms[:, 0] == -2)
     facts[FACT_ALWAYS] = always[0] if len(always) else -1
     facts[FACT_UNFILTERED] = anchor.unfiltered
-    facts[FACT_VARIABLES] = shapes.variables.max(initial=0)
-    facts[FACT_STEPS] = np.diff(shapes.full.offsets).max(initial=0)
+    facts[FACT_VARIABLES] = shapes.rows[:, SHAPE_VARIABLES].max(initial=0)
+    facts[FACT_STEPS] = np.diff(shapes.rows[:, SHAPE_FULL]).max(initial=0)
     facts[FACT_LANGUAGES] = (items.atom_code[:, 2] == Lane.LANGUAGE).any()
     constant = (key_terms >= 0).astype(np.uint8)
     masks = constant[:, 0] | constant[:, 1] << 1 | constant[:, 2] << 2
@@ -79,32 +84,31 @@ def build_tables(flat: Flat, anchor: Anchor) -> Tables:
         key_terms=key_terms,
         key_masks=np.unique(masks[key_terms[:, 0] != -2]),
         anchor_offsets=_count_offsets(structures.first_key, len(key_terms)),
-        structure_second=structures.second_key,
-        structure_offsets=structures.offsets,
+        structures=_pack(
+            np.append(structures.second_key, -1),
+            structures.offsets,
+            np.append(structures.shape, -1),
+            plain_offsets,
+            conditional.group_offsets,
+        ),
         structure_keys=structures.keys,
-        structure_shape=structures.shape,
-        plain_offsets=plain_offsets,
         plain=plain,
-        group_offsets=conditional.group_offsets,
-        group_code=conditional.group_code,
-        group_start=conditional.group_start,
-        group_width=conditional.group_width,
+        groups=conditional.groups,
+        group_width=conditional.width,
         entry_value=conditional.value,
-        entry_subscription=conditional.subscription,
-        entry_atoms=conditional.atoms,
+        entries=conditional.entries,
         atom_code=atom_code,
         atom_value=atom_value,
-        shape_verified=shapes.verified,
-        shape_variables=shapes.variables,
-        join_offsets=shapes.join.offsets,
-        join_pattern=shapes.join.pattern,
-        join_variables=shapes.join.variables,
-        full_offsets=shapes.full.offsets,
-        full_pattern=shapes.full.pattern,
-        full_variables=shapes.full.variables,
+        shapes=shapes.rows,
+        join_steps=shapes.join_steps,
+        full_steps=shapes.full_steps,
         answer_of=answer_of,
     )
     return Tables(index, _make_dictionary(flat.constants, bounds), answers, flat.registrations)
+
+
+def _pack(*columns: NDArray[np.integer]) -> I32:
+    return np.ascontiguousarray(np.stack(columns, axis=1).astype(np.int32))
 
 
 def _rank_bounds(flat: Flat) -> tuple[I32, Items]:
@@ -154,10 +158,10 @@ def _find_keys(items: Items, anchor: Anchor) -> tuple[I32, I32]:
 
 class _Shapes(NamedTuple):
     of_item: I32
-    verified: NDArray[np.uint8]
-    variables: I32
-    join: NamedTuple
-    full: NamedTuple
+    rows: I32
+    """`Index.shapes`."""
+    join_steps: I32
+    full_steps: I32
 
 
 def _find_shapes(items: Items, topology: I32) -> _Shapes:
@@ -165,7 +169,8 @@ def _find_shapes(items: Items, topology: I32) -> _Shapes:
     number, first = group_equal_rows(offsets, topology)
     join, _ = make_programs(offsets, topology, first, False)
     full, variables = make_programs(offsets, topology, first, True)
-    return _Shapes(number, items.verified[first], variables, join, full)
+    rows = _pack(np.append(items.verified[first], 0), np.append(variables, 0), join.offsets, full.offsets)
+    return _Shapes(number, rows, join.steps, full.steps)
 
 
 class _Structures(NamedTuple):
@@ -252,35 +257,32 @@ def _file_plain(items: Items, structures: _Structures, answer_of: I32) -> tuple[
 
 class _Conditional(NamedTuple):
     group_offsets: I32
-    group_code: NDArray[np.uint8]
-    group_start: I32
-    group_width: NDArray[np.float64]
+    groups: I32
+    width: NDArray[np.float32]
     value: NDArray[np.float64]
-    subscription: I32
-    atoms: I32
+    entries: I32
 
 
 def _file_entries(entries: Entries, items: Items, structures: _Structures) -> _Conditional:
-    """Entries in groups of one structure, variable, operator, lane and (for windows) power of two of the width, sorted by constant."""
+    """Entries in groups of one structure and one variable, operator and lane, windows also of one power of two of their
+    width; sorted by constant."""
     structure = structures.of_item[entries.item]
     width_class = np.frexp(entries.width)[1]
     code = entries.code.astype(np.int64)
-    kind = (code[:, 0] << 16) | (code[:, 1] << 8) | code[:, 2]
+    kind = code[:, 0] | (code[:, 1] << 8) | (code[:, 2] << 16)
     subscription = items.subscription[entries.item]
     order = np.lexsort((subscription, entries.value, width_class, kind, structure))
     ranks = np.stack([structure[order].astype(np.int64), kind[order], width_class[order].astype(np.int64)], axis=1)
     first = np.ones(len(order), bool)
     first[1:] = (ranks[1:] != ranks[:-1]).any(axis=1)
     starts = np.flatnonzero(first)
-    width = entries.width[order]
+    width = np.maximum.reduceat(entries.width[order], starts) if len(starts) else np.zeros(0)
     return _Conditional(
         _count_offsets(structure[order][starts], len(structures.shape)),
-        np.ascontiguousarray(entries.code[order][starts]),
-        np.append(starts, len(order)).astype(np.int32),
-        np.maximum.reduceat(width, starts) if len(starts) else np.zeros(0),
+        _pack(np.append(kind[order][starts], 0), np.append(starts, len(order))),
+        np.nextafter(np.minimum(width, MOST_SINGLE).astype(np.float32), np.float32(np.inf)),
         entries.value[order],
-        subscription[order],
-        entries.atoms[order],
+        _pack(subscription[order], entries.atoms[order]),
     )
 
 

@@ -8,7 +8,24 @@ import numpy as np
 
 from triplecast.kernels import inlined, njit
 from triplecast.kernels.conditions import AT_LEAST, AT_MOST, EQUAL, GREATER, LESS, UNEQUAL, WINDOW
-from triplecast.kernels.layout import CONTINUES, ENDS, F64, I32, I64, U8, U64, Index, hash_key
+from triplecast.kernels.layout import (
+    CONTINUES,
+    ENDS,
+    F64,
+    I32,
+    I64,
+    SHAPE_FULL,
+    SHAPE_VARIABLES,
+    SHAPE_VERIFIED,
+    STRUCTURE_GROUPS,
+    STRUCTURE_KEYS,
+    STRUCTURE_PLAIN,
+    STRUCTURE_SHAPE,
+    U8,
+    U64,
+    Index,
+    hash_key,
+)
 
 ALWAYS = -(2**31)
 """Stands at all three places of the pattern that every publication fulfils."""
@@ -134,11 +151,10 @@ def canonicalise(items: Items, keys: I32, name_offsets: I64) -> Canonical:
 
 
 class Programs(NamedTuple):
-    """Join steps of shapes, see `Index`."""
+    """Join steps of shapes, see `Index.join_steps`."""
 
     offsets: I32
-    pattern: I32
-    variables: I32
+    steps: I32
 
 
 @njit
@@ -151,7 +167,7 @@ def make_programs(offsets: I64, topology: I32, shapes: I32, full: bool) -> tuple
     rows = 0
     for shape in range(len(shapes)):
         rows += (offsets[shapes[shape] + 1] - offsets[shapes[shape]]) // 3
-    programs = Programs(np.zeros(len(shapes) + 1, np.int32), np.empty(rows, np.int32), np.empty((rows, 3), np.int32))
+    programs = Programs(np.zeros(len(shapes) + 1, np.int32), np.empty((rows, 4), np.int32))
     counts = np.zeros(len(shapes), np.int32)
     seen = np.zeros(256, np.int32)
     bound = np.zeros(256, np.uint8)
@@ -171,16 +187,16 @@ def make_programs(offsets: I64, topology: I32, shapes: I32, full: bool) -> tuple
             if chosen < 0:
                 break
             done[chosen] = 1
-            programs.pattern[filled] = chosen
+            programs.steps[filled, 0] = chosen
             for place in range(3):
                 code = topology[start + 3 * chosen + place]
                 keep = code >= 0 and (full or seen[code >> 1] > 1)
-                programs.variables[filled, place] = code >> 1 if keep else -1
+                programs.steps[filled, 1 + place] = code >> 1 if keep else -1
                 if keep:
                     bound[code >> 1] = 1
             filled += 1
         programs.offsets[shape + 1] = filled
-    return Programs(programs.offsets, programs.pattern[:filled].copy(), programs.variables[:filled].copy()), counts
+    return Programs(programs.offsets, programs.steps[:filled].copy()), counts
 
 
 @njit
@@ -349,22 +365,24 @@ def fill_term_table(hashes: U64, size: int) -> I32:
 @njit
 def unfold(index: Index) -> Items:
     """The items that an index was built from, with canonical variables, by structure; equal in meaning, not in order."""
-    structures = len(index.structure_shape)
+    structures = len(index.structures) - 1
     subscriptions = len(index.answer_of)
     last = np.full(subscriptions, np.int32(-1), np.int32)
     items = 0
     patterns = 0
     atoms = 0
     for structure in range(structures):
-        members = index.plain_offsets[structure + 1] - index.plain_offsets[structure]
+        members = index.structures[structure + 1, STRUCTURE_PLAIN] - index.structures[structure, STRUCTURE_PLAIN]
         first, end = _entry_range(index, structure)
         for entry in range(first, end):
-            if last[index.entry_subscription[entry]] != structure:
-                last[index.entry_subscription[entry]] = structure
+            if last[index.entries[entry, 0]] != structure:
+                last[index.entries[entry, 0]] = structure
                 members += 1
                 atoms += _condition_size(index, entry)
         items += members
-        patterns += members * (index.structure_offsets[structure + 1] - index.structure_offsets[structure])
+        patterns += members * (
+            index.structures[structure + 1, STRUCTURE_KEYS] - index.structures[structure, STRUCTURE_KEYS]
+        )
     made = Items(
         np.empty(items, np.int32),
         np.zeros(items + 1, np.int64),
@@ -378,20 +396,20 @@ def unfold(index: Index) -> Items:
     last[:] = -1
     item = 0
     for structure in range(structures):
-        for at in range(index.plain_offsets[structure], index.plain_offsets[structure + 1]):
+        for at in range(index.structures[structure, STRUCTURE_PLAIN], index.structures[structure + 1, STRUCTURE_PLAIN]):
             made.subscription[item] = index.plain[at]
             made.atom_offsets[item + 1] = made.atom_offsets[item]
             _unfold_patterns(index, structure, made, item)
             item += 1
         first, end = _entry_range(index, structure)
-        group = index.group_offsets[structure]
+        group = index.structures[structure, STRUCTURE_GROUPS]
         for entry in range(first, end):
-            while index.group_start[group + 1] <= entry:
+            while index.groups[group + 1, 1] <= entry:
                 group += 1
-            if last[index.entry_subscription[entry]] == structure:
+            if last[index.entries[entry, 0]] == structure:
                 continue
-            last[index.entry_subscription[entry]] = structure
-            made.subscription[item] = index.entry_subscription[entry]
+            last[index.entries[entry, 0]] = structure
+            made.subscription[item] = index.entries[entry, 0]
             _unfold_condition(index, entry, group, made, item)
             _unfold_patterns(index, structure, made, item)
             item += 1
@@ -411,14 +429,14 @@ def unfold(index: Index) -> Items:
 @inlined
 def _entry_range(index: Index, structure: int) -> tuple[int, int]:
     return (
-        index.group_start[index.group_offsets[structure]],
-        index.group_start[index.group_offsets[structure + 1]],
+        index.groups[index.structures[structure, STRUCTURE_GROUPS], 1],
+        index.groups[index.structures[structure + 1, STRUCTURE_GROUPS], 1],
     )
 
 
 @njit
 def _condition_size(index: Index, entry: int) -> int:
-    atom = index.entry_atoms[entry]
+    atom = index.entries[entry, 1]
     if atom < 0:
         return 1
     size = 1
@@ -432,10 +450,10 @@ def _condition_size(index: Index, entry: int) -> int:
 def _unfold_condition(index: Index, entry: int, group: int, made: Items, item: int) -> None:
     start = made.atom_offsets[item]
     size = _condition_size(index, entry)
-    atom = index.entry_atoms[entry]
+    atom = index.entries[entry, 1]
     if atom < 0:
         for column in range(3):
-            made.atom_code[start, column] = index.group_code[group, column]
+            made.atom_code[start, column] = (index.groups[group, 0] >> (8 * column)) & 0xFF
         made.atom_code[start, 3] = 0
         made.atom_value[start] = index.entry_value[entry]
     else:
@@ -448,10 +466,10 @@ def _unfold_condition(index: Index, entry: int, group: int, made: Items, item: i
 
 @njit
 def _unfold_patterns(index: Index, structure: int, made: Items, item: int) -> None:
-    shape = index.structure_shape[structure]
-    made.verified[item] = index.shape_verified[shape]
-    made.variables[item] = index.shape_variables[shape]
-    first, end = index.structure_offsets[structure], index.structure_offsets[structure + 1]
+    shape = index.structures[structure, STRUCTURE_SHAPE]
+    made.verified[item] = index.shapes[shape, SHAPE_VERIFIED]
+    made.variables[item] = index.shapes[shape, SHAPE_VARIABLES]
+    first, end = index.structures[structure, STRUCTURE_KEYS], index.structures[structure + 1, STRUCTURE_KEYS]
     start = made.offsets[item]
     row = start
     for at in range(first, end):
@@ -462,10 +480,10 @@ def _unfold_patterns(index: Index, structure: int, made: Items, item: int) -> No
                 row += 1
             continue
         made.patterns[row] = index.key_terms[key]
-        for step in range(index.full_offsets[shape], index.full_offsets[shape + 1]):
-            if index.full_pattern[step] == at - first:
+        for step in range(index.shapes[shape, SHAPE_FULL], index.shapes[shape + 1, SHAPE_FULL]):
+            if index.full_steps[step, 0] == at - first:
                 for place in range(3):
-                    if index.full_variables[step, place] >= 0:
-                        made.patterns[row, place] = -index.full_variables[step, place] - 1
+                    if index.full_steps[step, 1 + place] >= 0:
+                        made.patterns[row, place] = -index.full_steps[step, 1 + place] - 1
         row += 1
     made.offsets[item + 1] = row

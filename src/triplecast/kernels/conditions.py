@@ -9,8 +9,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from triplecast.kernels import inlined
-from triplecast.kernels.layout import TermValues
+from triplecast.kernels import inlined, njit
+from triplecast.kernels.layout import (
+    CONTINUES,
+    ENDS,
+    EXTRA_LANGUAGE,
+    EXTRA_RANK,
+    F64,
+    I32,
+    U8,
+    VALUE_CLASS,
+    VALUE_EXACT,
+    VALUE_NUMBER,
+)
 from triplecast.model.conditions import Lane, Operator
 
 NONE_TRUE = 0
@@ -52,74 +63,68 @@ _CLASS_STRING = int(Lane.STRING)
 
 
 @inlined
-def see(values: TermValues, term: int, operator: int, lane: int) -> tuple[int, float, bool]:
+def see(values: F64, identity: I32, extras: F64, term: int, operator: int, lane: int) -> tuple[int, float, bool]:
     """(how, number, strict): how a term compares with the constants of a lane under an operator.
 
-    `strict`: ``<=`` and ``>=`` hold only where ``<`` and ``>`` do.
+    `values`, `identity` and `extras` are those of `Encoded`. `strict`: ``<=`` and ``>=`` hold only where ``<`` and ``>`` do.
     """
+    kind = np.int64(values[term, VALUE_CLASS])
     if lane >= _BOOLEAN and lane <= _DAYTIMEDURATION:
-        return _see_number(values, term, operator, lane)
-    kind = values.value_class[term]
+        return _see_number(kind, values[term, VALUE_NUMBER], values[term, VALUE_EXACT], operator, lane)
     if lane <= _STRING:
-        known = values.identity[term]
+        known = identity[term]
         if operator == EQUAL:
             return (BY_NUMBER if known >= 0 else NONE_TRUE), float(known), False
-        if kind == _CLASS_ILL and (lane == _STRING or lane == _ILL):
+        if kind == _CLASS_ILL and lane == _STRING:
             return NONE_TRUE, 0.0, False
-        if lane == _ILL and kind > _CLASS_LANG:
+        if lane == _ILL and (kind == _CLASS_ILL or kind > _CLASS_LANG):
             return NONE_TRUE, 0.0, False
         return (BY_NUMBER if known >= 0 else ALL_TRUE), float(known), False
     if lane == _LANGUAGE:
-        tag = values.language[term]
-        if tag == -2:
+        tag = extras[term, EXTRA_LANGUAGE]
+        if tag == -2.0:
             return NONE_TRUE, 0.0, False
-        if tag == -1:
+        if tag == -1.0:
             return (ALL_TRUE if operator == UNEQUAL else NONE_TRUE), 0.0, False
-        return BY_NUMBER, float(tag), False
+        return BY_NUMBER, tag, False
     if lane == _STRING_ORDER:
-        return (BY_NUMBER if kind == _CLASS_STRING else NONE_TRUE), values.rank[term], False
+        return (BY_NUMBER if kind == _CLASS_STRING else NONE_TRUE), extras[term, EXTRA_RANK], False
     if lane == _UNLIKE:
         return (NONE_TRUE if kind == _CLASS_ILL else ALL_TRUE), 0.0, False
     return NONE_TRUE, 0.0, False
 
 
 @inlined
-def _see_number(values: TermValues, term: int, operator: int, lane: int) -> tuple[int, float, bool]:
-    kind = values.value_class[term]
-    number = values.number[term]
+def _see_number(kind: int, number: float, exact: float, operator: int, lane: int) -> tuple[int, float, bool]:
     if kind >= _EXACT and kind <= _DOUBLE and lane >= _EXACT and lane <= _DOUBLE:
         if lane == _EXACT:
             if kind == _EXACT:
-                return BY_NUMBER, _moved(number, values.tie[term]), False
+                return BY_NUMBER, exact, False
             return (BY_SINGLE if kind == _FLOAT else BY_NUMBER), number, False
         if lane == _FLOAT and kind == _EXACT:
             return BY_NUMBER, float(np.float32(number)), False
         return BY_NUMBER, number, False
     if kind == lane:
-        return BY_NUMBER, _moved(number, values.tie[term]), False
+        return BY_NUMBER, exact, False
     if kind >= _DATETIME and lane >= _DATETIME and kind <= _GYEARMONTH_LOCAL and lane <= _GYEARMONTH_LOCAL:
         if (kind - _DATETIME) >> 1 == (lane - _DATETIME) >> 1:
-            tie = values.tie[term]
             if operator == EQUAL:
                 return NONE_TRUE, 0.0, False
             if operator == UNEQUAL:
-                return FAR_TRUE, _moved(number, tie), False
-            if operator == LESS or operator == AT_MOST:
-                return BY_NUMBER, _moved(number + ZONE_SPAN, tie), True
-            return BY_NUMBER, _moved(number - ZONE_SPAN, tie), True
+                return FAR_TRUE, exact, False
+            span = ZONE_SPAN if operator == LESS or operator == AT_MOST else -ZONE_SPAN
+            return BY_NUMBER, _shifted(number, exact, span), True
     if operator == UNEQUAL and kind != _CLASS_ILL:
         return ALL_TRUE, 0.0, False
     return NONE_TRUE, 0.0, False
 
 
 @inlined
-def _moved(number: float, tie: int) -> float:
-    """The double next to `number` on the side of the exact value."""
-    if tie > 0:
-        return float(np.nextafter(number, np.inf))
-    if tie < 0:
-        return float(np.nextafter(number, -np.inf))
-    return number
+def _shifted(number: float, exact: float, span: float) -> float:
+    """`exact` moved by whole milliseconds: still on its side of `number` moved alike."""
+    if exact == number:
+        return number + span
+    return float(np.nextafter(number + span, np.inf if exact > number else -np.inf))
 
 
 @inlined
@@ -147,6 +152,83 @@ def compares(how: int, number: float, strict: bool, operator: int, constant: flo
 
 
 @inlined
-def holds(values: TermValues, term: int, operator: int, lane: int, constant: float) -> bool:
-    how, number, strict = see(values, term, operator, lane)
+def holds(
+    values: F64, identity: I32, extras: F64, term: int, operator: int, lane: int, constant: float
+) -> bool:
+    """Whether ``term operator constant`` is true."""
+    how, number, strict = see(values, identity, extras, term, operator, lane)
     return compares(how, number, strict, operator, constant)
+
+
+@njit
+def all_hold(
+    codes: U8, constants: F64, atom: int, values: F64, identity: I32, extras: F64, row: I32, first: int
+) -> bool:
+    """Whether a solution fulfils the condition in conjunctive form that begins with `atom`; variable v is ``row[first + v]``."""
+    clause_true = False
+    while True:
+        if not clause_true:
+            term = row[first + codes[atom, 0]]
+            clause_true = holds(values, identity, extras, term, codes[atom, 1], codes[atom, 2], constants[atom])
+        if codes[atom, 3] != CONTINUES:
+            if not clause_true:
+                return False
+            if codes[atom, 3] == ENDS:
+                return True
+            clause_true = False
+        atom += 1
+
+
+@inlined
+def narrow_range(
+    how: int, number: float, strict: bool, operator: int, constants: F64, start: int, end: int, width: float
+) -> tuple[int, int]:
+    """Of ascending constants the range that a term so seen may fulfil: exactly those it does, but for ``!=`` and windows."""
+    if how == NONE_TRUE:
+        return start, start
+    if how == ALL_TRUE or how == FAR_TRUE or operator == UNEQUAL:
+        return start, end
+    if number != number:
+        return start, start
+    single = how == BY_SINGLE
+    if operator == EQUAL:
+        return _first_from(constants, start, end, number, single), _first_beyond(constants, start, end, number, single)
+    if operator == LESS or (operator == AT_MOST and strict):
+        return _first_beyond(constants, start, end, number, single), end
+    if operator == AT_MOST:
+        return _first_from(constants, start, end, number, single), end
+    if operator == GREATER or (operator == AT_LEAST and strict):
+        return start, _first_from(constants, start, end, number, single)
+    if operator == AT_LEAST:
+        return start, _first_beyond(constants, start, end, number, single)
+    slack = abs(number) * 1e-6 + width * 1e-6 + 1e-30
+    return (
+        _first_from(constants, start, end, number - width - slack, False),
+        _first_beyond(constants, start, end, number, single),
+    )
+
+
+@inlined
+def _first_from(constants: F64, start: int, end: int, number: float, single: bool) -> int:
+    """The first of the ascending constants that is not less than `number`."""
+    while start < end:
+        middle = (start + end) >> 1
+        constant = float(np.float32(constants[middle])) if single else constants[middle]
+        if constant < number:
+            start = middle + 1
+        else:
+            end = middle
+    return start
+
+
+@inlined
+def _first_beyond(constants: F64, start: int, end: int, number: float, single: bool) -> int:
+    """The first of the ascending constants that is greater than `number`."""
+    while start < end:
+        middle = (start + end) >> 1
+        constant = float(np.float32(constants[middle])) if single else constants[middle]
+        if constant <= number:
+            start = middle + 1
+        else:
+            end = middle
+    return start

@@ -1,9 +1,12 @@
-"""The arrays of an index segment and of a publication batch, as the kernels see them.
+"""The arrays of an index segment and of a batch of publications, as the kernels see them.
 
-Numbers: *term* of a batch: batch-global, ``term_offsets[publication] + local number``; *id*: of a constant in one segment's dictionary,
--1 for a term that no subscription mentions; *key*: a triple with constants at some places; *structure*: sorted keys with the
-topology of their variables; *entry*: one atom under which a subscription hangs off a structure. A *view* is one publication,
-or one part of a dataset publication, matched as a unit.
+Numbers: a *term* of a batch is batch-global, ``term_offsets[publication] + local number``; an *id* is a constant's in one
+segment's dictionary, -1 for a term that no subscription of it mentions; a *key* is a triple with constants at some places; a
+*structure* is sorted keys with the topology of their variables; an *entry* is one comparison under which a subscription
+hangs off a structure; a *view* is one publication, or one part of a dataset publication, matched as a unit.
+
+Columns that are read together stand in one array. Passing a `NamedTuple` of arrays costs numba a reference count for each,
+so only functions called once per view or less take one; inner ones take plain arrays.
 """
 
 from __future__ import annotations
@@ -18,13 +21,14 @@ from triplecast.kernels import inlined
 I32 = NDArray[np.int32]
 I64 = NDArray[np.int64]
 U8 = NDArray[np.uint8]
+U32 = NDArray[np.uint32]
 U64 = NDArray[np.uint64]
 F64 = NDArray[np.float64]
 
 
 class Dictionary(NamedTuple):
-    """The constants of a segment: ``text[offsets[id]:offsets[id + 1]]`` (padded text), found through an open-addressing `table`
-    of ids (-1: empty) by the top bits of the hash and always verified by bytes."""
+    """The constants of a segment: ``text[offsets[id]:offsets[id + 1]]`` (padded text), found through an open-addressing
+    `table` of ids (-1: empty) by the hash and always verified by bytes."""
 
     text: U8
     offsets: I64
@@ -35,7 +39,8 @@ class Dictionary(NamedTuple):
 
 
 class Index(NamedTuple):
-    """Structures under their anchors. All offsets arrays have one entry more than what they delimit."""
+    """Structures under their anchors. Where a row says "first", the next row's says where it ends; such arrays have one
+    row more than there are things."""
 
     facts: I64
     """See the ``FACT_`` constants."""
@@ -47,41 +52,30 @@ class Index(NamedTuple):
     """Which places are constant (1 subject, 2 predicate, 4 object), each mask that occurs once, ascending."""
     anchor_offsets: I32
     """[K + 1] structures by anchor key: structures are sorted by it."""
-    structure_second: I32
-    """The second key, -1 without: tested before anything else of a structure is read."""
-    structure_offsets: I32
+    structures: I32
+    """[S + 1, 5] the ``STRUCTURE_`` columns."""
     structure_keys: I32
-    structure_shape: I32
-    plain_offsets: I32
-    """[S + 1] into `plain`: subscriptions without conditions."""
+    """Ascending within a structure."""
     plain: I32
-    group_offsets: I32
-    """[S + 1] condition groups of a structure."""
-    group_code: U8
-    """[G, 3] variable, operator, lane."""
-    group_start: I32
-    group_width: F64
-    """Of a `WINDOW` group: its widest window."""
+    """Subscriptions without conditions, by structure."""
+    groups: I32
+    """[G + 1, 2] code (variable, operator and lane, a byte each from the lowest), first entry."""
+    group_width: NDArray[np.float32]
+    """[G] of a `WINDOW` group: no window of it is wider."""
     entry_value: F64
-    """Ascending within a group."""
-    entry_subscription: I32
-    entry_atoms: I32
-    """[E] first atom of the subscription's whole condition in conjunctive form; -1 when the entry's own atom is all of it."""
+    """[E] ascending within a group."""
+    entries: I32
+    """[E, 2] subscription; first atom of its whole condition in conjunctive form, -1 when the entry's own comparison is all."""
     atom_code: U8
-    """[A, 4] variable, operator, lane, and 1 if the next atom belongs to the same clause, 2 after the condition's last atom."""
+    """[A, 4] variable, operator, lane, and `CONTINUES` if the next atom belongs to the same clause, `ENDS` after the last."""
     atom_value: F64
-    shape_verified: U8
-    """[H] 1: the structure is a necessary condition only."""
-    shape_variables: I32
-    join_offsets: I32
-    """[H + 1] steps that decide existence: patterns whose variables are shared, repeated or compared."""
-    join_pattern: I32
-    join_variables: I32
-    """[steps, 3] variable numbers, -1 where nothing has to be remembered."""
-    full_offsets: I32
-    """[H + 1] steps over all patterns that have variables, for bindings."""
-    full_pattern: I32
-    full_variables: I32
+    shapes: I32
+    """[H + 1, 4] the ``SHAPE_`` columns."""
+    join_steps: I32
+    """[·, 4] pattern, and variable or -1 at each place: the steps that decide existence, of patterns whose variables are
+    shared, repeated or compared."""
+    full_steps: I32
+    """As `join_steps`, of all patterns that have variables, for bindings."""
     answer_of: I32
     """[N] how a subscription's bindings are written, -1 when the evaluator decides it."""
 
@@ -98,6 +92,27 @@ FACT_LANGUAGES = 4
 """1 when a condition looks at language tags."""
 FACT_COUNT = 8
 
+STRUCTURE_SECOND = 0
+"""The second key, -1 without: tested before anything else is read."""
+STRUCTURE_KEYS = 1
+"""First in `structure_keys`."""
+STRUCTURE_SHAPE = 2
+STRUCTURE_PLAIN = 3
+"""First in `plain`."""
+STRUCTURE_GROUPS = 4
+"""First in `groups`."""
+
+SHAPE_VERIFIED = 0
+"""1: the structure is a necessary condition only."""
+SHAPE_VARIABLES = 1
+SHAPE_JOIN = 2
+"""First in `join_steps`."""
+SHAPE_FULL = 3
+"""First in `full_steps`."""
+
+CONTINUES = 1
+ENDS = 2
+
 
 class Answers(NamedTuple):
     """How bindings are written: answer a has columns ``offsets[a]:offsets[a + 1]``, sorted by name."""
@@ -108,7 +123,7 @@ class Answers(NamedTuple):
     names: U8
     """``"name":"`` of each column, in JSON."""
     flags: U8
-    """[A] 1: DISTINCT, 2: ASK."""
+    """[A] `DISTINCT_FLAG`, `ASK_FLAG`."""
 
 
 DISTINCT_FLAG = 1
@@ -128,26 +143,22 @@ class Encoded(NamedTuple):
     """[T, 3] batch-global term numbers."""
     ids: I32
     """[T, 3] their dictionary ids, -1 unknown."""
-    values: TermValues
-
-
-class TermValues(NamedTuple):
-    """What conditions see, by batch-global term number."""
-
+    values: F64
+    """[L, 3] by term, the ``VALUE_`` columns."""
     identity: I32
-    """Dictionary id, -1 unknown."""
-    value_class: U8
-    number: F64
-    tie: NDArray[np.int8]
-    rank: F64
-    """Of a string among the segment's `bounds`: ``2 i + 1`` equals bound i, even numbers lie between. Empty when unused."""
-    language: I32
-    """Dictionary id of the tag as a string, -1 unknown, -2 for what is no literal. Empty when unused."""
+    """[L] dictionary id, -1 unknown."""
+    extras: F64
+    """[L, 2] the ``EXTRA_`` columns; no rows when no condition of the segment looks at them."""
 
 
-CONTINUES = 1
-"""In the fourth column of `atom_code`."""
-ENDS = 2
+VALUE_CLASS = 0
+VALUE_NUMBER = 1
+VALUE_EXACT = 2
+"""The number, moved to the next double on the side of the exact value where that needs more digits."""
+EXTRA_RANK = 0
+"""Of a string among the segment's `bounds`: ``2 i + 1`` equals bound i, even numbers lie between; NaN for other terms."""
+EXTRA_LANGUAGE = 1
+"""Dictionary id of a literal's tag as a string, -1 unknown; -2 for what is no literal."""
 
 
 @inlined

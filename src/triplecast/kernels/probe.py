@@ -9,49 +9,30 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from triplecast.kernels import njit, inlined
-from triplecast.kernels.layout import FACT_ALWAYS, I32, I64, U8, U64, Encoded, Index, hash_key
+from triplecast.kernels import inlined, njit
+from triplecast.kernels.layout import FACT_ALWAYS, I32, U8, U64, Encoded, Index, hash_key
 
 
 class Hits(NamedTuple):
-    """Scratch of one view: its keys with the chains of triples that have them, and chains by subject and object.
+    """Scratch of one view: its keys with the chains of triples that have them."""
 
-    `slot_key` is an open-addressing table over the first ``size[0]`` slots (a power of two, -1 empty); `keys` lists the keys in it.
-    """
-
-    size: I64
-    """[2] slots in use; 1 when the chains by subject and object are linked."""
     bits: U64
     """[K / 64] the present keys; all zero between views."""
-    slot_key: I32
-    slot_head: I32
-    slot_count: I32
+    slots: I32
+    """[power of two, 3] open addressing over the first `table_size` rows: key (-1: empty), first hit, number of hits."""
     keys: I32
+    """The present keys, in the order found."""
     chain: I32
-    """[hits, 2] triple, next hit or -1."""
-    queue: Queue
-    ends: Ends
-
-
-class Queue(NamedTuple):
-    """Lookups under way."""
-
+    """[hits, 2] triple of the view, next hit or -1; triples ascend along a chain."""
     hashes: U64
-    triple: I32
-    mask: U8
-    slot: U64
-
-
-class Ends(NamedTuple):
-    """Chains of a view's triples by subject and by object; heads and counts are indexed by local term number."""
-
-    head: I32
-    """[terms, 2]"""
-    count: I32
-    next: I32
-    """[triples, 2]"""
+    """[lookups] of the keys that the view's triples could have."""
+    loaded: U64
+    """[lookups] the slot of the key table that each begins at."""
+    origin: I32
+    """[lookups] ``8 * triple + mask``."""
+    links: I32
+    """See `link_ends`; ``links[0]`` is 0 until they are made."""
 
 
 def make_hits(index: Index, encoded: Encoded) -> Hits:
@@ -59,146 +40,155 @@ def make_hits(index: Index, encoded: Encoded) -> Hits:
     triples = int(np.diff(encoded.view_offsets).max(initial=0))
     terms = int(encoded.view_terms[:, 1].max(initial=0))
     lookups = triples * max(1, len(index.key_masks)) + 1
-    slots = 8
-    while slots < 2 * lookups:
-        slots *= 2
-    queue = Queue(*(np.empty(lookups, kind) for kind in (np.uint64, np.int32, np.uint8, np.uint64)))
-    ends = Ends(np.empty((terms, 2), np.int32), np.empty((terms, 2), np.int32), np.empty((triples, 2), np.int32))
     return Hits(
-        np.zeros(2, np.int64),
         np.zeros((len(index.key_terms) >> 6) + 1, np.uint64),
-        np.empty(slots, np.int32),
-        np.empty(slots, np.int32),
-        np.empty(slots, np.int32),
+        np.empty((table_size(lookups), 3), np.int32),
         np.empty(lookups, np.int32),
         np.empty((lookups, 2), np.int32),
-        queue,
-        ends,
+        np.empty(lookups, np.uint64),
+        np.empty(lookups, np.uint64),
+        np.empty(lookups, np.int32),
+        np.zeros(1 + 4 * terms + 2 * triples, np.int32),
     )
+
+
+@njit
+def table_size(lookups: int) -> int:
+    """The slots of a view's own table."""
+    size = 8
+    while size < 2 * (lookups + 1):
+        size *= 2
+    return size
 
 
 @inlined
 def has_key(bits: U64, key: int) -> bool:
-    return (bits[key >> 6] >> np.uint64(key & 63)) & np.uint64(1) != np.uint64(0)
+    return bool((bits[key >> 6] >> np.uint64(key & 63)) & np.uint64(1) != np.uint64(0))
 
 
 @inlined
-def find_slot(slot_key: I32, size: int, key: int) -> int:
+def find_slot(slots: I32, size: int, key: int) -> int:
     """The slot of a key, or the empty one where it would stand."""
     slot = (key * 40503) & (size - 1)
-    while slot_key[slot] != key and slot_key[slot] >= 0:
+    while slots[slot, 0] != key and slots[slot, 0] >= 0:
         slot = (slot + 1) & (size - 1)
     return slot
 
 
 @njit
-def probe(index: Index, encoded: Encoded, view: int, hits: Hits) -> int:
-    """Fills `hits` for one view; returns how many keys it has."""
-    lookups = _queue_lookups(index, encoded, view, hits.queue)
-    size = 8
-    while size < 2 * (lookups + 1):
-        size *= 2
-    hits.size[0] = size
-    hits.size[1] = 0
-    hits.slot_key[:size] = -1
-    keys = 0
-    hit = 0
-    mask_slots = np.uint64(len(index.key_table) - 1)
+def probe(index: Index, encoded: Encoded, view: int, hits: Hits) -> tuple[int, int]:
+    """Fills `hits` for one view: (how many keys it has, slots of its table in use)."""
+    table, key_terms = index.key_table, index.key_terms
+    bits, slots, keys, chain = hits.bits, hits.slots, hits.keys, hits.chain
+    hashes, loaded, origin, ids = hits.hashes, hits.loaded, hits.origin, encoded.ids
     base = encoded.view_offsets[view]
+    lookups = _queue_lookups(ids[base : encoded.view_offsets[view + 1]], index.key_masks, table, hashes, loaded, origin)
+    size = table_size(lookups)
+    slots[:size, 0] = -1
+    hits.links[0] = 0
+    found = 0
+    hit = 0
+    last = np.uint64(len(table) - 1)
     for lookup in range(lookups - 1, -1, -1):
-        entry = hits.queue.slot[lookup]
-        tag = hits.queue.hashes[lookup] & np.uint64(0xFFFFFFFF)
-        slot = hits.queue.hashes[lookup] >> np.uint64(32)
-        triple = hits.queue.triple[lookup]
-        mask = hits.queue.mask[lookup]
-        subject = encoded.ids[triple, 0] if mask & 1 else np.int32(-1)
-        predicate = encoded.ids[triple, 1] if mask & 2 else np.int32(-1)
-        end = encoded.ids[triple, 2] if mask & 4 else np.int32(-1)
-        key = np.int32(-1)
+        entry = loaded[lookup]
+        if entry == np.uint64(0):
+            continue
+        hashed = hashes[lookup]
+        tag = hashed & np.uint64(0xFFFFFFFF)
+        slot = hashed >> np.uint64(32)
+        triple = origin[lookup] >> 3
+        mask = origin[lookup] & 7
+        key = np.int64(-1)
         while entry != np.uint64(0):
             if entry >> np.uint64(32) == tag:
-                key = np.int32((entry & np.uint64(0xFFFFFFFF)) - np.uint64(1))
-                terms = index.key_terms[key]
-                if terms[0] == subject and terms[1] == predicate and terms[2] == end:
+                key = np.int64(entry & np.uint64(0xFFFFFFFF)) - 1
+                if _has_terms(key_terms, key, ids, base + triple, mask):
                     break
-                key = np.int32(-1)
+                key = np.int64(-1)
             slot += np.uint64(1)
-            entry = index.key_table[slot & mask_slots]
+            entry = table[slot & last]
         if key < 0:
             continue
-        place = find_slot(hits.slot_key, size, key)
-        if hits.slot_key[place] < 0:
-            hits.slot_key[place] = key
-            hits.slot_head[place] = -1
-            hits.slot_count[place] = 0
-            hits.keys[keys] = key
-            keys += 1
-            hits.bits[key >> 6] |= np.uint64(1) << np.uint64(key & 63)
-        hits.chain[hit, 0] = triple - base
-        hits.chain[hit, 1] = hits.slot_head[place]
-        hits.slot_head[place] = hit
-        hits.slot_count[place] += 1
+        place = find_slot(slots, size, key)
+        if slots[place, 0] < 0:
+            slots[place, 0] = key
+            slots[place, 1] = -1
+            slots[place, 2] = 0
+            keys[found] = key
+            found += 1
+            bits[key >> 6] |= np.uint64(1) << np.uint64(key & 63)
+        chain[hit, 0] = triple
+        chain[hit, 1] = slots[place, 1]
+        slots[place, 1] = hit
+        slots[place, 2] += 1
         hit += 1
     always = index.facts[FACT_ALWAYS]
     if always >= 0:
-        place = find_slot(hits.slot_key, size, always)
-        hits.slot_key[place] = always
-        hits.slot_head[place] = -1
-        hits.slot_count[place] = 0
-        hits.keys[keys] = always
-        keys += 1
-        hits.bits[always >> 6] |= np.uint64(1) << np.uint64(always & 63)
-    return keys
+        place = find_slot(slots, size, always)
+        slots[place, 0] = always
+        slots[place, 1] = -1
+        slots[place, 2] = 0
+        keys[found] = always
+        found += 1
+        bits[always >> 6] |= np.uint64(1) << np.uint64(always & 63)
+    return found, size
 
 
 @inlined
-def _queue_lookups(index: Index, encoded: Encoded, view: int, queue: Queue) -> int:
-    """Every key that the view's triples could have: hashes first, then all slots."""
+def _has_terms(key_terms: I32, key: int, ids: I32, triple: int, mask: int) -> bool:
+    """Whether a key is that of a triple under a mask."""
+    return bool(
+        key_terms[key, 0] == (ids[triple, 0] if mask & 1 else -1)
+        and key_terms[key, 1] == (ids[triple, 1] if mask & 2 else -1)
+        and key_terms[key, 2] == (ids[triple, 2] if mask & 4 else -1)
+    )
+
+
+@inlined
+def _queue_lookups(ids: I32, masks: U8, table: U64, hashes: U64, loaded: U64, origin: I32) -> int:
+    """Every key that the view's triples could have: all hashes first, then all slots."""
     lookups = 0
-    for triple in range(encoded.view_offsets[view], encoded.view_offsets[view + 1]):
-        subject = encoded.ids[triple, 0]
-        predicate = encoded.ids[triple, 1]
-        end = encoded.ids[triple, 2]
+    for triple in range(len(ids)):
+        subject, predicate, end = ids[triple, 0], ids[triple, 1], ids[triple, 2]
         unknown = (subject < 0) * 1 | (predicate < 0) * 2 | (end < 0) * 4
-        for mask in index.key_masks:
+        for i in range(len(masks)):
+            mask = masks[i]
             if mask & unknown:
                 continue
-            hashed = hash_key(
+            hashes[lookups] = hash_key(
                 subject if mask & 1 else np.int32(-1),
                 predicate if mask & 2 else np.int32(-1),
                 end if mask & 4 else np.int32(-1),
             )
-            queue.hashes[lookups] = hashed
-            queue.triple[lookups] = triple
-            queue.mask[lookups] = mask
+            origin[lookups] = 8 * triple + mask
             lookups += 1
-    mask_slots = np.uint64(len(index.key_table) - 1)
+    last = np.uint64(len(table) - 1)
     for lookup in range(lookups):
-        queue.slot[lookup] = index.key_table[(queue.hashes[lookup] >> np.uint64(32)) & mask_slots]
+        loaded[lookup] = table[(hashes[lookup] >> np.uint64(32)) & last]
     return lookups
 
 
 @njit
-def clear_bits(hits: Hits, keys: int) -> None:
-    for i in range(keys):
-        hits.bits[hits.keys[i] >> 6] = np.uint64(0)
+def clear_bits(bits: U64, keys: I32, found: int) -> None:
+    for i in range(found):
+        bits[keys[i] >> 6] = np.uint64(0)
 
 
 @njit
-def link_ends(encoded: Encoded, view: int, hits: Hits) -> None:
-    """Chains the view's triples by subject and by object."""
-    base = encoded.view_terms[view, 0]
-    terms = encoded.view_terms[view, 1]
-    first = encoded.view_offsets[view]
-    ends = hits.ends
-    for term in range(terms):
+def link_ends(terms: I32, first: int, last: int, base: int, count: int, links: I32) -> None:
+    """Chains the triples of a view (rows `first` to `last`) by subject and by object.
+
+    ``links[1 + 4 * term + side]`` is the first triple with that local term as subject (side 0) or object (side 1), two places on
+    their number; ``links[1 + 4 * count + 2 * triple + side]`` is the next triple, -1 at the end.
+    """
+    links[0] = 1
+    for term in range(count):
+        links[1 + 4 * term] = links[2 + 4 * term] = -1
+        links[3 + 4 * term] = links[4 + 4 * term] = 0
+    nexts = 1 + 4 * count
+    for triple in range(last - first - 1, -1, -1):
         for side in range(2):
-            ends.head[term, side] = -1
-            ends.count[term, side] = 0
-    for triple in range(encoded.view_offsets[view + 1] - first - 1, -1, -1):
-        for side in range(2):
-            term = encoded.terms[first + triple, 2 * side] - base
-            ends.next[triple, side] = ends.head[term, side]
-            ends.head[term, side] = triple
-            ends.count[term, side] += 1
-    hits.size[1] = 1
+            head = 1 + 4 * (terms[first + triple, 2 * side] - base) + side
+            links[nexts + 2 * triple + side] = links[head]
+            links[head] = triple
+            links[head + 2] += 1

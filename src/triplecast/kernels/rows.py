@@ -11,28 +11,34 @@ from typing import NamedTuple
 import numpy as np
 
 from triplecast.kernels import inlined, njit
+from triplecast.kernels.conditions import all_hold, holds
 from triplecast.kernels.join import (
+    EXHAUSTED,
     STEPS_LIMIT,
     Matched,
-    Search,
+    Plan,
+    Walk,
+    abandon,
     advance,
-    all_hold,
     enter,
     find_heads,
-    make_search_kernel,
-    release,
+    make_state,
 )
-from triplecast.kernels.conditions import holds
 from triplecast.kernels.layout import (
     ASK_FLAG,
     DISTINCT_FLAG,
     I32,
     I64,
     U8,
+    SHAPE_FULL,
+    SHAPE_VARIABLES,
+    SHAPE_VERIFIED,
+    STRUCTURE_GROUPS,
+    STRUCTURE_KEYS,
+    STRUCTURE_SHAPE,
     Answers,
     Encoded,
     Index,
-    TermValues,
 )
 from triplecast.kernels.probe import Hits, clear_bits, probe
 from triplecast.kernels.resolve import Terms
@@ -80,58 +86,55 @@ def collect_sheets(
         np.empty(4096, np.int32),
         np.zeros(3, np.int64),
     )
-    search = make_search_kernel(index)
+    state = make_state(index)
     selected = np.empty(SOLUTIONS_LIMIT, np.int64)
     spare = np.empty(SOLUTIONS_LIMIT, np.int64)
     view = -1
     keys = 0
+    size = 0
     for run in range(len(matched.run_view)):
         structure = matched.run_structure[run]
-        shape = index.structure_shape[structure]
-        if index.shape_verified[shape] == 1:
+        if index.shapes[index.structures[structure, STRUCTURE_SHAPE], SHAPE_VERIFIED] == 1:
             continue
         if matched.run_view[run] != view:
-            clear_bits(hits, keys)
+            clear_bits(hits.bits, hits.keys, keys)
             view = matched.run_view[run]
-            keys = probe(index, encoded, view, hits)
+            keys, size = probe(index, encoded, view, hits)
         start, end = matched.run_start[run], matched.run_start[run + 1]
-        width = index.shape_variables[shape]
         first_cell = growing.sizes[2]
         solutions = 1
-        if _needs_rows(index, answers, matched.subscription[start:end]):
-            growing, solutions = _solve(index, encoded, view, structure, hits, search, growing)
+        if _needs_rows(index.answer_of, answers.flags, matched.subscription[start:end]):
+            growing, solutions = _solve(index, encoded, (view, size, structure), hits, state, growing)
         previous = np.int32(-1)
         for pair in range(start, end):
             answer = index.answer_of[matched.subscription[pair]]
-            flags = answers.flags[answer]
-            if solutions < 0 and flags & ASK_FLAG == 0:
+            asks = answers.flags[answer] & ASK_FLAG != 0
+            if solutions < 0 and not asks:
                 of_pair[pair] = -2
                 continue
-            entry = matched.entry[pair]
-            shared = entry < 0 or solutions <= 1 or flags & ASK_FLAG != 0
+            shared = matched.entry[pair] < 0 or solutions <= 1 or asks
             if shared and previous >= 0 and growing.answer[previous] == answer:
                 of_pair[pair] = previous
                 continue
             count = 1
-            if flags & ASK_FLAG != 0:
+            if asks:
                 selected[0] = 0
             else:
-                count = _select(index, encoded.values, structure, entry, growing.cells, first_cell, solutions, selected)
-                if count > 1:
-                    base = encoded.view_terms[view, 0]
-                    if ranked != base:
-                        _rank_terms(terms, base, encoded.view_terms[view, 1], ranks)
-                        ranked = base
-                    columns = answers.variable[answers.offsets[answer] : answers.offsets[answer + 1]]
-                    _sort_rows(selected[:count], spare, growing.cells, columns, ranks)
-                    if flags & DISTINCT_FLAG:
-                        count = _drop_repeated(selected[:count], growing.cells, columns)
+                count = _select(index, encoded, structure, matched.entry[pair], growing.cells, first_cell, selected, solutions)
+            if count > 1:
+                base = encoded.view_terms[view, 0]
+                if ranked != base:
+                    _rank_terms(terms, base, encoded.view_terms[view, 1], ranks)
+                    ranked = base
+                columns = answers.variable[answers.offsets[answer] : answers.offsets[answer + 1]]
+                _sort_rows(selected[:count], spare, growing.cells, columns, ranks)
+                if answers.flags[answer] & DISTINCT_FLAG:
+                    count = _drop_repeated(selected[:count], growing.cells, columns)
             growing = _make_sheet(growing, answer, selected[:count])
-            sheet = np.int32(growing.sizes[0] - 1)
-            of_pair[pair] = sheet
+            of_pair[pair] = growing.sizes[0] - 1
             if shared:
-                previous = sheet
-    clear_bits(hits, keys)
+                previous = of_pair[pair]
+    clear_bits(hits.bits, hits.keys, keys)
     sheets, rows, cells = growing.sizes
     return Sheets(
         of_pair,
@@ -143,47 +146,62 @@ def collect_sheets(
 
 
 @njit
-def _needs_rows(index: Index, answers: Answers, subscriptions: I32) -> bool:
+def _needs_rows(answer_of: I32, flags: U8, subscriptions: I32) -> bool:
     for subscription in subscriptions:
-        if answers.flags[index.answer_of[subscription]] & ASK_FLAG == 0:
+        if flags[answer_of[subscription]] & ASK_FLAG == 0:
             return True
     return False
 
 
 @njit
 def _solve(
-    index: Index, encoded: Encoded, view: int, structure: int, hits: Hits, search: Search, growing: _Growing
+    index: Index,
+    encoded: Encoded,
+    view_size_structure: tuple[int, int, int],
+    hits: Hits,
+    join_state: tuple[I32, I32],
+    growing: _Growing,
 ) -> tuple[_Growing, int]:
     """Appends all solutions of a structure to the cells; returns how many, or -1 beyond the limits."""
-    shape = index.structure_shape[structure]
-    width = index.shape_variables[shape]
-    start, end = index.full_offsets[shape], index.full_offsets[shape + 1]
-    if start == end:
+    view, size, structure = view_size_structure
+    steps, terms, ids, chain, links = index.full_steps, encoded.terms, encoded.ids, hits.chain, hits.links
+    state, bound = join_state
+    cells = growing.cells
+    shape = index.structures[structure, STRUCTURE_SHAPE]
+    width = index.shapes[shape, SHAPE_VARIABLES]
+    first_step = index.shapes[shape, SHAPE_FULL]
+    plan = Plan(
+        first_step,
+        index.shapes[shape + 1, SHAPE_FULL] - first_step,
+        encoded.view_offsets[view],
+        encoded.view_offsets[view + 1],
+        encoded.view_terms[view, 0],
+        encoded.view_terms[view, 1],
+    )
+    if plan.steps == 0:
         return growing, 1
-    find_heads(index, hits, search, index.structure_offsets[structure], index.full_pattern[start:end])
-    variables = index.full_variables[start:end]
-    first = growing.sizes[2]
-    filled = first
+    first_key = index.structures[structure, STRUCTURE_KEYS]
+    find_heads(plan, steps, index.structure_keys, first_key, index.key_terms, hits.slots, size, state)
+    filled = growing.sizes[2]
     solutions = 0
-    enter(0, variables, search, hits, encoded, view)
-    step, budget = advance(0, STEPS_LIMIT, variables, search, hits, index, encoded, view)
-    while step >= 0:
+    enter(plan, 0, steps, state, bound, terms, links)
+    walk = advance(plan, Walk(0, STEPS_LIMIT), steps, state, bound, chain, (terms, ids), links)
+    while walk.step >= 0:
         if solutions == SOLUTIONS_LIMIT:
-            while step >= 0:
-                release(step, search)
-                step -= 1
-            step = -2
+            abandon(walk.step, state, bound)
+            walk = Walk(EXHAUSTED, 0)
             break
-        if filled + width > len(growing.cells):
+        if filled + width > len(cells):
             larger = np.empty(2 * (filled + width), np.int32)
-            larger[:filled] = growing.cells[:filled]
-            growing = _Growing(growing.answer, growing.offsets, growing.rows, larger, growing.sizes)
+            larger[:filled] = cells[:filled]
+            cells = larger
         for variable in range(width):
-            growing.cells[filled + variable] = search.bound[variable]
+            cells[filled + variable] = bound[variable]
         filled += width
         solutions += 1
-        step, budget = advance(step, budget, variables, search, hits, index, encoded, view)
-    if step == -2:
+        walk = advance(plan, walk, steps, state, bound, chain, (terms, ids), links)
+    growing = _Growing(growing.answer, growing.offsets, growing.rows, cells, growing.sizes)
+    if walk.step == EXHAUSTED:
         return growing, -1
     growing.sizes[2] = filled
     return growing, solutions
@@ -192,32 +210,35 @@ def _solve(
 @njit
 def _select(
     index: Index,
-    values: TermValues,
+    encoded: Encoded,
     structure: int,
     entry: int,
     cells: I32,
     first: int,
-    solutions: int,
     selected: I64,
+    solutions: int,
 ) -> int:
     """The rows (first cells) that fulfil the condition of `entry`; all without one, and a single row, which made the match."""
-    width = index.shape_variables[index.structure_shape[structure]]
+    width = index.shapes[index.structures[structure, STRUCTURE_SHAPE], SHAPE_VARIABLES]
     if entry < 0 or solutions == 1:
         for row in range(solutions):
             selected[row] = first + row * width
         return solutions
-    atom = index.entry_atoms[entry]
-    group = index.group_offsets[structure]
-    while index.group_start[group + 1] <= entry:
+    values, identity, extras = encoded.values, encoded.identity, encoded.extras
+    atom = index.entries[entry, 1]
+    group = index.structures[structure, STRUCTURE_GROUPS]
+    while index.groups[group + 1, 1] <= entry:
         group += 1
-    code = index.group_code[group]
+    code = index.groups[group, 0]
+    constant = index.entry_value[entry]
     count = 0
     for row in range(solutions):
         at = first + row * width
         if atom >= 0:
-            fits = all_hold(index, values, atom, cells[at : at + width])
+            fits = all_hold(index.atom_code, index.atom_value, atom, values, identity, extras, cells, at)
         else:
-            fits = holds(values, cells[at + code[0]], code[1], code[2], index.entry_value[entry])
+            term = cells[at + (code & 0xFF)]
+            fits = holds(values, identity, extras, term, (code >> 8) & 0xFF, code >> 16, constant)
         if fits:
             selected[count] = at
             count += 1
@@ -275,10 +296,10 @@ def _text_less(terms: Terms, left: int, right: int) -> bool:
     shorter = min(terms.length[left], terms.length[right])
     left_at, right_at = terms.start[left], terms.start[right]
     for i in range(shorter):
-        a, b = terms.text[left_at + i], terms.text[right_at + i]
+        a, b = int(terms.text[left_at + i]), int(terms.text[right_at + i])
         if a != b:
             return a < b
-    return terms.length[left] < terms.length[right]
+    return bool(terms.length[left] < terms.length[right])
 
 
 @njit
@@ -323,7 +344,7 @@ def _row_less(left: int, right: int, cells: I32, columns: I32, ranks: I32) -> bo
     for column in columns:
         a, b = ranks[cells[left + column]], ranks[cells[right + column]]
         if a != b:
-            return a < b
+            return bool(a < b)
     return False
 
 

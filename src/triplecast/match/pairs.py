@@ -9,7 +9,14 @@ from numpy.typing import NDArray
 
 from triplecast.index import Segment
 from triplecast.kernels.join import Matched, Work, match_views
-from triplecast.kernels.layout import I32, Encoded
+from triplecast.kernels.layout import (
+    I32,
+    SHAPE_VERIFIED,
+    STRUCTURE_GROUPS,
+    STRUCTURE_PLAIN,
+    STRUCTURE_SHAPE,
+    Encoded,
+)
 from triplecast.kernels.probe import make_hits
 from triplecast.kernels.render import render_sheets
 from triplecast.kernels.rows import Sheets, collect_sheets
@@ -115,11 +122,12 @@ def _subscriptions_of_exhausted(segment: Segment, views: Views, matched: Matched
     index = segment.tables.index
     parts: tuple[list[I32], list[I32]] = ([np.zeros((0, 2), np.int32)], [np.zeros((0, 2), np.int32)])
     for view, structure in matched.exhausted.tolist():
-        plain = index.plain[index.plain_offsets[structure] : index.plain_offsets[structure + 1]]
-        first, last = index.group_offsets[structure], index.group_offsets[structure + 1]
-        entries = index.entry_subscription[index.group_start[first] : index.group_start[last]]
+        row, end = index.structures[structure], index.structures[structure + 1]
+        plain = index.plain[row[STRUCTURE_PLAIN] : end[STRUCTURE_PLAIN]]
+        groups = index.groups[row[STRUCTURE_GROUPS], 1], index.groups[end[STRUCTURE_GROUPS], 1]
+        entries = index.entries[groups[0] : groups[1], 0]
         subscriptions = np.concatenate([plain, entries])
         rows = np.stack([np.full(len(subscriptions), views.publication[view], np.int32), subscriptions], axis=1)
-        parts[int(index.shape_verified[index.structure_shape[structure]])].append(rows)
+        parts[int(index.shapes[row[STRUCTURE_SHAPE], SHAPE_VERIFIED])].append(rows)
     decided, verified = (np.concatenate(part) for part in parts)
     return Pairs(decided[:, 0], decided[:, 1]), Pairs(verified[:, 0], verified[:, 1])

@@ -8,7 +8,18 @@ from typing import NamedTuple
 import numpy as np
 
 from triplecast.index import Segment
-from triplecast.kernels.layout import F64, I32, I64, U8, Encoded, TermValues
+from triplecast.kernels.layout import (
+    EXTRA_LANGUAGE,
+    EXTRA_RANK,
+    F64,
+    I32,
+    I64,
+    U8,
+    VALUE_CLASS,
+    VALUE_EXACT,
+    VALUE_NUMBER,
+    Encoded,
+)
 from triplecast.kernels.resolve import Terms, current_hash_mask, find_languages, rank_strings, resolve
 from triplecast.kernels.scan import ScannedBatch, scan
 from triplecast.model.publication import Publication
@@ -30,8 +41,8 @@ class Views(NamedTuple):
     triples: I32
     """[T, 3] batch-global terms."""
     terms: Terms
-    number: F64
-    tie: np.ndarray[tuple[int], np.dtype[np.int8]]
+    values: F64
+    """[L, 3] as `Encoded.values`."""
 
 
 def scan_views(publications: Sequence[Publication]) -> Views:
@@ -52,8 +63,7 @@ def cut_views(scanned: ScannedBatch, dataset: Sequence[bool]) -> Views:
         spans,
         triples,
         terms,
-        scanned.term_number,
-        scanned.term_tie,
+        _make_values(scanned),
     )
     return _split_datasets(views, scanned, dataset) if any(dataset) else views
 
@@ -80,20 +90,29 @@ def _split_datasets(views: Views, scanned: ScannedBatch, dataset: Sequence[bool]
     )
 
 
-_NO_RANKS = np.zeros(0, np.float64)
-_NO_LANGUAGES = np.zeros(0, np.int32)
+def _make_values(scanned: ScannedBatch) -> F64:
+    values = np.empty((len(scanned.term_class), 3), np.float64)
+    values[:, VALUE_CLASS] = scanned.term_class
+    values[:, VALUE_NUMBER] = scanned.term_number
+    values[:, VALUE_EXACT] = scanned.term_number
+    inexact = np.flatnonzero(scanned.term_tie)
+    if len(inexact):
+        side = np.where(scanned.term_tie[inexact] > 0, np.inf, -np.inf)
+        values[inexact, VALUE_EXACT] = np.nextafter(scanned.term_number[inexact], side)
+    return values
+
+
+_NO_EXTRAS = np.zeros((0, 2), np.float64)
 
 
 def encode(segment: Segment, views: Views) -> Encoded:
     """A batch in the numbers of one segment."""
-    index, dictionary = segment.tables.index, segment.tables.dictionary
+    dictionary = segment.tables.dictionary
     identity = resolve(dictionary, views.terms)
-    values = TermValues(
-        identity,
-        views.terms.value_class,
-        views.number,
-        views.tie,
-        rank_strings(dictionary, views.terms) if len(dictionary.bounds) else _NO_RANKS,
-        find_languages(dictionary, views.terms, current_hash_mask()) if segment.uses_languages else _NO_LANGUAGES,
-    )
-    return Encoded(views.offsets, views.spans, views.mode, views.triples, identity[views.triples], values)
+    extras = _NO_EXTRAS
+    if segment.uses_languages or len(dictionary.bounds):
+        extras = np.empty((len(identity), 2), np.float64)
+        extras[:, EXTRA_RANK] = rank_strings(dictionary, views.terms)
+        extras[:, EXTRA_LANGUAGE] = find_languages(dictionary, views.terms, current_hash_mask())
+    ids = identity[views.triples]
+    return Encoded(views.offsets, views.spans, views.mode, views.triples, ids, views.values, identity, extras)
