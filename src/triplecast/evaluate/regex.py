@@ -29,7 +29,7 @@ _REFUSED = frozenset("CicIAzZQEGKXRN")
 
 
 def check_regex(pattern: str, flags: str = "") -> None:
-    """Raises `QueryRefused` for a pattern that would be a type error at every evaluation, so that its author is told."""
+    """Raises `QueryRefused` for a pattern that would be a type error at every evaluation: its author is to know."""
     try:
         compile_regex(pattern, flags)
     except ValueFault as fault:
