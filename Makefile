@@ -38,6 +38,10 @@ lock:
 	  --no-emit-index-url --no-header --quiet --output-file requirements.lock
 	sed -n '/^setuptools==/,/# via/p' requirements.lock > requirements-build.lock
 
+# Measures and writes benchmarks/results (about half an hour); `make bench QUICK=1` takes a minute and writes nothing
+bench: setup
+	@$(BIN)/python -m benchmarks $(if $(QUICK),--quick)
+
 # Removes what setup and the runs made
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache demo-output

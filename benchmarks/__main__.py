@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from benchmarks.figures import Figure
@@ -15,6 +16,7 @@ from benchmarks.machine import describe_machine
 from benchmarks.report import show, to_markdown, write_results
 from benchmarks.scenarios.indexes import index_workload
 from benchmarks.scenarios.matching import measure_matching
+from benchmarks.scenarios.pipeline import measure_pipeline
 from benchmarks.scenarios.registering import (
     measure_index_size,
     measure_known_templates,
@@ -35,6 +37,10 @@ QUICK_SUBSCRIPTIONS = 10_000
 QUICK_SUBSCRIPTIONS_OF_GRAPHS = 1_000
 """Each subscription of `gtopss` and `cluster` is a template of its own, so that building them takes long."""
 QUICK_PUBLICATIONS = 500
+QUICK_PARTS = ["scan", "templates", "realtail", "alerts", "same", "stars"]
+SPARK_WORKLOADS = ("alerts", "realtail")
+SPARK_SUBSCRIPTIONS = 100_000
+SPARK_SECONDS = 75.0
 
 
 def measure_workload(name: str, subscriptions: int, publications: int) -> Iterator[Figure]:
@@ -57,19 +63,23 @@ def plan_runs(quick: bool, only: list[str], large: bool) -> list[Callable[[], It
     }
     runs: list[Callable[[], Iterator[Figure]]] = []
     if "scan" in only:
-        runs.append(lambda: measure_scan(publications))
+        runs.append(partial(measure_scan, publications))
     if "templates" in only:
         texts = WORKLOADS["realtail"](2_000, 1).subscriptions
-        runs.append(lambda: iter([measure_new_templates(texts, 200 if quick else 2_000)]))
+        runs.append(partial(measure_new_templates, texts, 200 if quick else 2_000))
     chosen = [(name, size) for name, size in sizes.items() if name in only]
     chosen += [(name, size) for name, size in LARGE.items() if name in only and large]
     for name, size in chosen:
-        runs.append(lambda name=name, size=size: measure_workload(name, size, publications))  # type: ignore[misc]
+        runs.append(partial(measure_workload, name, size, publications))
+    if "spark" in only:
+        size, seconds = (QUICK_SUBSCRIPTIONS, 10.0) if quick else (SPARK_SUBSCRIPTIONS, SPARK_SECONDS)
+        for name in SPARK_WORKLOADS:
+            runs.append(partial(measure_pipeline, name, size, seconds))
     return runs
 
 
 def main() -> int:
-    parts = ["scan", "templates", *WORKLOADS]
+    parts = ["scan", "templates", *WORKLOADS, "spark"]
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small sizes, about a minute; writes no results")
     parser.add_argument("--only", action="append", choices=parts, help="a part; may be repeated")
@@ -80,7 +90,8 @@ def main() -> int:
     start = time.perf_counter()
     figures: list[Figure] = []
     busy = os.getloadavg()[0]
-    for run in plan_runs(arguments.quick, arguments.only or parts, not (arguments.quick or arguments.no_large)):
+    only = arguments.only or (QUICK_PARTS if arguments.quick else parts)
+    for run in plan_runs(arguments.quick, only, not (arguments.quick or arguments.no_large)):
         for figure in run():
             figures.append(figure)
             size = f"{figure.workload} {figure.subscriptions:,}"
