@@ -23,11 +23,11 @@ def _probe_and_copy(
     publication = np.empty(len(matched), np.int32)
     subscription = np.empty(len(matched), np.int32)
     for view in range(len(encoded.view_mode)):
-        keys = probe(index, encoded, view, hits)
+        keys, _ = probe(index, encoded, view, hits)
         for row in range(offsets[view], offsets[view + 1]):
             publication[row] = view
             subscription[row] = matched[row]
-        clear_bits(hits, keys)
+        clear_bits(hits.bits, hits.keys, keys)
     return publication, subscription
 
 
