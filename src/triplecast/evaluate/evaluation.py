@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pyoxigraph import BlankNode, Literal, NamedNode
 
 from triplecast.evaluate.basic import resolve
-from triplecast.evaluate.budget import Budget, BudgetExceeded
+from triplecast.evaluate.budget import DEFAULT_STEPS, Budget, BudgetExceeded
 from triplecast.evaluate.graphs import PublishedGraphs, open_publication
 from triplecast.evaluate.patterns import arrange, solve
 from triplecast.evaluate.rows import Row, aligned, hidden
@@ -47,12 +47,12 @@ def evaluate_opened(
     return Solutions(names, aligned_rows, graph, bool(graph) if query.form == "construct" else bool(aligned_rows))
 
 
-def result_on_empty(query: Query) -> bool:
+def result_on_empty(query: Query, steps: int = DEFAULT_STEPS) -> bool:
     """Whether the query has a result on the empty graph, which makes its subscription broad (semantics 1.2).
 
-    Stops at the first result. True, the careful answer, when the default budget does not suffice to tell.
+    Stops at the first result. True, the careful answer, when `steps` do not suffice to tell.
     """
-    run = Run(query, EMPTY, open_publication(EMPTY), Budget(), solve)
+    run = Run(query, EMPTY, open_publication(EMPTY), Budget(steps), solve)
     rows = solve(run, query.pattern, Place(run.graphs.default, {}), {})
     try:
         if query.form == "construct":

@@ -200,10 +200,8 @@ def _supporting(pattern: TriplePattern | PathPattern, row: Row, trace: Trace, gr
         ends = [word_node(resolve(node, known)[0] or node) for node in (pattern.subject, pattern.object)]
         return [f"{ends[0]} reaches {ends[1]} along {word_triple(pattern)}"] if own else []
     terms = tuple(resolve(node, known)[0] for node in (pattern.subject, pattern.predicate, pattern.object))
-    for graph in (graphs.default, *graphs.named.values()):
-        if terms in graph.triples:
-            return [" ".join(map(str, terms)) + " ."]
-    return []
+    stored = (triple for graph in (graphs.default, *graphs.named.values()) for triple in graph.triples)
+    return next(([" ".join(map(word_node, triple)) + " ."] for triple in stored if triple == terms), [])
 
 
 def _failure(pattern: Pattern, trace: Trace, graphs: PublishedGraphs) -> tuple[str, tuple[str, ...]]:
@@ -235,7 +233,7 @@ def _failed_triple(
 ) -> tuple[str, tuple[str, ...]]:
     row = trace.first_in[id(pattern)][0]
     bound = [
-        f"?{node.name} = {row[node.name]}"
+        f"?{node.name} = {word_node(row[node.name])}"
         for node in (pattern.subject, pattern.object)
         if isinstance(node, Variable) and node.name in row
     ]
@@ -244,7 +242,7 @@ def _failed_triple(
         return wording, ()
     wanted = [resolve(node, row)[0] for node in (pattern.subject, pattern.predicate, pattern.object)]
     triples = [triple for graph in (graphs.default, *graphs.named.values()) for triple in graph.triples]
-    return wording, tuple(" ".join(map(str, triple)) + " ." for triple in nearest(wanted, triples))
+    return wording, tuple(" ".join(map(word_node, triple)) + " ." for triple in nearest(wanted, triples))
 
 
 def nearest(wanted: Sequence[object | None], triples: Sequence[Triple]) -> list[Triple]:
@@ -269,7 +267,7 @@ def _judgement(condition: Expression, trace: Trace, wanted: str | None) -> list[
     for row, verdict in trace.verdicts.get(id(condition), ()):
         if wanted is None or verdict == wanted:
             names = [name for name in condition_names(condition) if name in row]
-            seen = ", ".join(f"{word_node(Variable(name))} = {row[name]}" for name in names)
+            seen = ", ".join(f"{word_node(Variable(name))} = {word_node(row[name])}" for name in names)
             outcome = verdict if verdict in ("true", "false") else f"error ({verdict})"
             lines.append(f"{word_expression(condition)} is {outcome}" + (f" for {seen}" if seen else ""))
         if lines and wanted is not None:

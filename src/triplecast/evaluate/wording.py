@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+
+from pyoxigraph import Literal
 
 from triplecast.model.algebra import (
     Aggregate,
@@ -35,12 +39,29 @@ from triplecast.model.algebra import (
     Values,
     Variable,
 )
+from triplecast.terms.values import XSD, XSD_BOOLEAN, XSD_DECIMAL, XSD_INTEGER, XSD_STRING
+
+_BARE: Mapping[str, re.Pattern[str]] = MappingProxyType(
+    {
+        XSD_INTEGER: re.compile(r"[+-]?[0-9]+"),
+        XSD_DECIMAL: re.compile(r"[+-]?[0-9]*\.[0-9]+"),
+        XSD_BOOLEAN: re.compile(r"true|false"),
+    }
+)
+"""What SPARQL lets one write without quotes."""
 
 
 def word_node(node: Node | Term) -> str:
+    """Plain integers, decimals and booleans bare, XSD's types as ``xsd:``, all else in N-Triples form."""
     if isinstance(node, Variable):
         return node.name if node.hidden else f"?{node.name}"
-    return f"slot {node.index}" if isinstance(node, Slot) else str(node)
+    if isinstance(node, Slot):
+        return f"slot {node.index}"
+    if isinstance(node, Literal) and node.datatype.value.startswith(XSD) and node.datatype.value != XSD_STRING:
+        if node.datatype.value in _BARE and _BARE[node.datatype.value].fullmatch(node.value):
+            return node.value
+        return f"{Literal(node.value)}^^xsd:{node.datatype.value.removeprefix(XSD)}"
+    return str(node)
 
 
 def word_triple(pattern: TriplePattern | PathPattern) -> str:

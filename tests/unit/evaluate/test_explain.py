@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from pyoxigraph import Literal, NamedNode
 
 from tests.unit.evaluate.evaluate_samples import PREFIXES, published
 from triplecast.evaluate import Explanation, explain
+from triplecast.evaluate.wording import word_node
 from triplecast.languages import parse_query
+from triplecast.terms.values import XSD
 
 DOC = published(':a a :Item ; :price 12 ; :title "Boats" . :b :title "Cars" .')
 
@@ -20,7 +23,8 @@ def test_a_match_names_its_triples_and_conditions() -> None:
     assert found.matched
     assert found.solutions == ((("s", "<urn:x:a>"),),)
     assert any("<urn:x:price>" in line for line in found.support)
-    assert any("is true for ?p" in line for line in found.support)
+    assert "(?p < 20) is true for ?p = 12" in found.support
+    assert "<urn:x:a> <urn:x:price> 12 ." in found.support
     assert "mine.rq matches urn:x:doc (version 1)" in str(found)
 
 
@@ -54,6 +58,17 @@ def test_no_match_names_what_failed(text: str, failure: str, instead: str | None
     if instead is not None:
         assert any(instead in line for line in found.instead)
     assert found.failure in str(found)
+
+
+def test_terms_are_worded_as_in_a_query() -> None:
+    words = {"12": Literal(12), '"012x"^^xsd:integer': typed("012x", "integer"), "-.5": typed("-.5", "decimal")}
+    words |= {"true": Literal(True), '"1"^^xsd:boolean': typed("1", "boolean"), '"1"^^xsd:byte': typed("1", "byte")}
+    words |= {'"a\\"b"': Literal('a"b'), '"a"@en': Literal("a", language="en"), "<urn:a>": NamedNode("urn:a")}
+    assert {wording: word_node(term) for wording, term in words.items()} == {wording: wording for wording in words}
+
+
+def typed(lexical: str, datatype: str) -> Literal:
+    return Literal(lexical, datatype=NamedNode(XSD + datatype))
 
 
 def test_undecided_says_so() -> None:
