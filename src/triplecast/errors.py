@@ -25,8 +25,10 @@ class QuerySyntaxError(TriplecastError):
     def __str__(self) -> str:
         where = f"{self.name}:" if self.name else "line "
         wanted = f"\nexpected: {', '.join(self.expected)}" if self.expected else ""
-        caret = " " * (self.column - 1) + "^"
-        return f"{where}{self.line}:{self.column}: {self.message}\n  {self.source_line}\n  {caret}{wanted}"
+        start = max(0, self.column - 81) if len(self.source_line) > 160 else 0
+        shown = self.source_line[start : start + 160]
+        caret = " " * (self.column - 1 - start) + "^"
+        return f"{where}{self.line}:{self.column}: {self.message}\n  {shown}\n  {caret}{wanted}"
 
 
 @dataclass

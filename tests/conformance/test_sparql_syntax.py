@@ -202,9 +202,9 @@ def broken(text: str, tokens: list[str], chance: random.Random) -> str:
 def known_difference(text: str) -> bool:
     """Where we differ from pyoxigraph on purpose, or it from the recommendation.
 
-    It refuses ``SELECT ?x ?x``, ``COALESCE`` apart from its bracket and selecting the name of a key ``(?x AS ?name)``; it
-    accepts an aggregate in GROUP BY, casts without an argument (found when it evaluates), keywords that run into the next
-    word, and ``?x<?a&&?b>?y``, where the longest token is an IRI.
+    It refuses ``SELECT ?x ?x``, ``COALESCE`` apart from its bracket and selecting the name of a key ``(?x AS ?name)``.
+    It accepts an aggregate in GROUP BY, casts without an argument (found when it evaluates), keywords that run into the
+    next word, and ``?x<?a&&?b>?y``, where the longest token is an IRI.
     """
     try:
         parse_query(text)

@@ -37,7 +37,7 @@ _FULL_TEXT = ("full text is not built yet in this version", "use CONTAINS, STRST
 
 _UPDATES = ("LOAD", "CLEAR", "DROP", "CREATE", "ADD", "MOVE", "COPY", "INSERT", "DELETE", "WITH", "USING")
 _STATEMENTS = ("<<", ">>", "{|", "|}", "~", "TRIPLE", "SUBJECT", "PREDICATE", "OBJECT", "ISTRIPLE", "VERSION")
-_WORDS = MappingProxyType(
+WORDS = MappingProxyType(
     {
         "DESCRIBE": (
             "SPARQL leaves open what a description contains, so its answer is not defined",
@@ -72,7 +72,7 @@ _STAGES = (
 
 def refuse_word(word: str) -> tuple[str, str, str] | None:
     """Construct, reason and mend for a word or sign that is refused by name; None for any other."""
-    found = _WORDS.get(word.upper())
+    found = WORDS.get(word.upper())
     if found is None:
         return None
     name = word.upper() if word.isalpha() else f"{word} (RDF 1.2)"

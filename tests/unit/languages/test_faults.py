@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from triplecast.errors import InputError, QueryRefused, QuerySyntaxError
-from triplecast.languages import directives, parse_query, parse_template
+from triplecast.languages import directives, parse_query, parse_template, refusals
+from triplecast.languages.prefixes import DECLARED
+from triplecast.languages.tokens import FUNCTIONS, KEYWORDS
 
 
 def fault(text: str) -> QuerySyntaxError:
@@ -155,3 +160,14 @@ def test_languages_are_chosen_by_name() -> None:
 )
 def test_directives_stand_in_the_first_line(text: str, found: dict[str, str]) -> None:
     assert directives(text) == found
+
+
+def test_the_document_names_every_word_prefix_and_limit() -> None:
+    page = (Path(__file__).resolve().parents[3] / "docs" / "language.md").read_text("utf-8")
+    page = re.sub(r"```.*?```", "", page, flags=re.DOTALL)
+    words = {word for code in re.findall(r"`([^`]+)`", page) for word in re.split(r"[\s,…()\\]+", code)}
+    refused = [word for word in refusals.WORDS if word not in ("<<", ">>", "{|", "|}")]
+    assert [word for word in [*FUNCTIONS, *KEYWORDS, *refused] if word not in words] == []
+    assert [prefix for prefix, iri in DECLARED.items() if f"| `{prefix}:` | `{iri}` |" not in page] == []
+    limits = (refusals.MAX_CHARACTERS, refusals.MAX_TOKENS, refusals.MAX_NESTING, refusals.MAX_DEPTH)
+    assert [limit for limit in limits if f"| {limit:,} |" not in page] == []

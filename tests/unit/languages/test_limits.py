@@ -111,7 +111,12 @@ def test_no_text_stalls_the_tokens(unit: str) -> None:
         parse_query(text)
 
 
-def test_a_long_token_does_not_make_a_long_message() -> None:
+def test_a_long_token_or_line_does_not_make_a_long_message() -> None:
     with pytest.raises(QuerySyntaxError) as caught:
         parse_query("ASK { " + "a" * 5000 + " }")
     assert len(caught.value.message) < 100
+    with pytest.raises(QuerySyntaxError) as caught:
+        parse_query("ASK { " + "?s ?p 1 . " * 500 + "} § " + "# more" * 500)
+    _, shown, caret = str(caught.value).splitlines()
+    assert shown[len(caret) - 1] == "§"
+    assert len(shown) < 170
