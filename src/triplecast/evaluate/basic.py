@@ -120,20 +120,17 @@ def _extend_triple(run: Run, pattern: TriplePattern, place: Place, row: Row) -> 
     subject, subject_name = resolve(pattern.subject, row)
     predicate, predicate_name = resolve(pattern.predicate, row)
     object_, object_name = resolve(pattern.object, row)
-    spend = run.budget.spend
+    candidates = place.graph.candidates(subject, predicate, object_)
     share = 1 + len(row) // ENTRIES_A_STEP
-    spend(share)
-    for triple in place.graph.candidates(subject, predicate, object_):
-        spend()
+    run.budget.spend(share + share * len(candidates))
+    for triple in candidates:
         if (
             (subject is not None and triple[0] != subject)
             or (predicate is not None and triple[1] != predicate)
             or (object_ is not None and triple[2] != object_)
         ):
             continue
-        if share > 1:
-            spend(share)
-        extended = dict(row)
+        extended = row.copy()
         if subject_name is not None:
             extended[subject_name] = triple[0]
         if predicate_name is not None and extended.setdefault(predicate_name, triple[1]) != triple[1]:
@@ -160,12 +157,12 @@ def _extend_path(run: Run, pattern: PathPattern, place: Place, row: Row) -> Iter
 
 def resolve(node: Node, row: Row) -> tuple[Term | None, str | None]:
     """(the term that a node stands for, None) or (None, the name it is to bind)."""
-    if isinstance(node, Variable):
-        term = row.get(node.name)
-        return (None, node.name) if term is None else (term, None)
+    if type(node) is Variable:
+        name = node.name
+        return (row[name], None) if name in row else (None, name)
     if isinstance(node, Slot):
         raise unfilled(node)
-    return node, None
+    return node, None  # type: ignore[return-value]
 
 
 def _written(node: Node, place: Place) -> bool:
