@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
-.PHONY: lock setup demo test check format differential chaos bench clean
+.PHONY: lock setup demo test check format differential mutants chaos bench clean
 
 # Makes .venv with every pinned dependency; says so when a piece of the system is missing
 setup: $(READY)
@@ -37,6 +37,14 @@ lock:
 	uv pip compile pyproject.toml --extra spark --group dev --universal --python-version 3.11 --generate-hashes \
 	  --no-emit-index-url --no-header --quiet --output-file requirements.lock
 	sed -n '/^setuptools==/,/# via/p' requirements.lock > requirements-build.lock
+
+# Compares N generated pairs with the oracles from SEED on JOBS processes (docs/testing.md)
+differential: setup
+	@$(BIN)/python -m tests.properties --pairs $(or $(N),20000) --seed $(or $(SEED),1) --jobs $(or $(JOBS),1)
+
+# Plants each seeded fault in a copy of the sources; the differential test must catch every one (docs/testing.md)
+mutants: setup
+	@$(BIN)/python -m tests.mutants $(if $(ONLY),--only $(ONLY))
 
 # Measures and writes benchmarks/results (about half an hour); `make bench QUICK=1` takes a minute and writes nothing
 bench: setup

@@ -1,16 +1,17 @@
 """Publications and subscriptions from a seed, made so that they meet.
 
 A *world* has few subjects, few predicates and the literals of two or three clusters; a subscription is drawn from one
-publication of the world (its witness): some of its triples, terms replaced by variables, conditions near the witness's values.
-It is then asked of every publication of the world.
+publication of the world (its witness): some of its triples, terms replaced by variables, conditions near the witness's
+values. It is then asked of every publication of the world.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from random import Random
 
-from tests.properties.literals import CLUSTERS, RELATIVES
+from tests.properties.constructs import parts
+from tests.properties.literals import CLUSTERS, RELATIVES, ordinary_cluster
 from tests.properties.render import render
 from tests.reference import queries as q
 from tests.reference.expressions import holds
@@ -49,29 +50,38 @@ class Round:
 def make_round(seed: int, number: int, publications: int, subscriptions: int) -> Round:
     """Round `number` of the run with `seed`; rounds do not depend on each other."""
     random = Random(f"{seed}/{number}")
-    world = World(random)
+    world = World(random, number)
     published = tuple(world.publication(index) for index in range(publications))
-    asked = tuple(world.subscription(published) for _ in range(subscriptions))
-    return Round(number, published, asked)
+    asked: list[Asked] = []
+    while len(asked) < subscriptions:
+        alike = asked and random.random() < 0.35
+        asked.append(sibling(random.choice(asked), random) if alike else world.subscription(published))
+    return Round(number, published, tuple(asked))
 
 
 class World:
     """The terms that one round shares."""
 
-    def __init__(self, random: Random) -> None:
+    def __init__(self, random: Random, number: int) -> None:
         self.random = random
         self.subjects = [iri(f"{EXAMPLE}s{n}") for n in range(3)] + [blank(f"c14n{n}") for n in range(2)]
         self.predicates = [iri(f"{EXAMPLE}p{n}") for n in range(4)] + [iri(RDF + "type")]
-        clusters = random.sample(CLUSTERS, random.choice((1, 2, 2, 3)))
-        terms = [member.term for cluster in clusters for member in cluster]
-        self.values = list(dict.fromkeys(random.sample(terms, min(len(terms), random.randrange(4, 10)))))
+        clusters = [
+            CLUSTERS[number % len(CLUSTERS)],
+            ordinary_cluster(random),
+            *random.sample(CLUSTERS, random.choice((0, 1, 1, 2))),
+        ]
+        if random.random() < 0.6:
+            clusters.pop(1)
+        drawn = [random.sample(cluster, min(len(cluster), random.randrange(3, 7))) for cluster in clusters]
+        self.values = list(dict.fromkeys(member.term for members in drawn for member in members))
         self.archetypes = [self._archetype() for _ in range(random.choice((1, 2, 2)))]
 
     def _archetype(self) -> tuple[Triple, ...]:
         """What the publications are variations of."""
         random = self.random
         subjects = random.sample(self.subjects, random.choice((1, 2, 2, 3)))
-        drawn = [self._triple(subjects) for _ in range(random.choice((2, 4, 6, 8, 10)))]
+        drawn = [self._triple(subjects) for _ in range(random.choice((2, 4, 6, 8, 10, 30)))]
         return tuple(dict.fromkeys(drawn))
 
     def publication(self, index: int) -> Published:
@@ -174,7 +184,9 @@ class _Draft:
         if self.meaning and self.chance(0.03):
             return self.random.choice(list(self.meaning))
         number = len(self.meaning)
-        variable = q.Var(f"_:b{number}" if self.chance(0.08) else "xyzuvwabcdefhijklmn"[number % 19] + str(number // 19 or ""))
+        variable = q.Var(
+            f"_:b{number}" if self.chance(0.08) else "xyzuvwabcdefhijklmn"[number % 19] + str(number // 19 or "")
+        )
         self.meaning[variable] = term
         return variable
 
@@ -247,7 +259,9 @@ class _Draft:
         return q.Basic((q.Step(first.subject, self.random.choice(self.world.predicates), first.object), *rest))
 
     def with_values(self, pattern: q.Pattern) -> q.Pattern:
-        variables = self.random.sample(shown, min(len(shown), 2)) if (shown := q.variables_of(pattern)) else [q.Var("v")]
+        variables = (
+            self.random.sample(shown, min(len(shown), 2)) if (shown := q.variables_of(pattern)) else [q.Var("v")]
+        )
         variables = variables[: self.random.choice((1, 1, 2))]
         rows = []
         for _ in range(self.random.choice((1, 2, 2, 3))):
@@ -262,7 +276,7 @@ class _Draft:
 
     def condition(self, pattern: q.Pattern, depth: int = 2) -> q.Expression:
         """A condition over the pattern's variables; often one that holds for the witness."""
-        shown = [variable for variable in q.variables_of(pattern)] or [q.Var("nowhere")]
+        shown = list(q.variables_of(pattern)) or [q.Var("nowhere")]
         row = {variable.name: self.meaning[variable] for variable in shown if variable in self.meaning}
         wanted = self.chance(0.6)
         for _ in range(6):
@@ -358,11 +372,13 @@ class _Draft:
             return None if shown else (q.Var("nothing"),)
         self.random.shuffle(shown)
         kept = shown[: self.random.randrange(1, len(shown) + 1)]
-        return tuple(kept + [q.Var("nothing")] if self.chance(0.04) else kept)
+        return tuple([*kept, q.Var("nothing")] if self.chance(0.04) else kept)
 
     def modified(self, pattern: q.Pattern) -> q.Query:
         if self.chance(0.1):
             return q.Query("ask", q.Select(pattern))
+        if self.chance(0.06) and (template := self.template(pattern)):
+            return q.Query("construct", q.Select(pattern), template)
         variables, distinct = self.projection(pattern), self.chance(0.2)
         order: tuple[tuple[q.Expression, bool], ...] = ()
         offset, limit = 0, None
@@ -372,7 +388,42 @@ class _Draft:
                 order = tuple((variable, self.chance(0.4)) for variable in shown[: self.random.choice((1, 2))])
             limit = self.random.choice((1, 2, 3, None))
             offset = self.random.choice((0, 0, 1, 2))
-        return q.Query("select", q.Select(pattern, variables, distinct, order, offset, limit))
+        reduced = not distinct and self.chance(0.04)
+        return q.Query("select", q.Select(pattern, variables, distinct, order, offset, limit, reduced))
+
+    def template(self, pattern: q.Pattern) -> tuple[q.Step, ...]:
+        """One or two triples of the pattern's variables; some make no triple."""
+        nodes = [*q.variables_of(pattern), q.Var("_:new"), *self.world.subjects[:1]]
+        predicates = [*q.variables_of(pattern)[:1], *self.world.predicates[:2]]
+        return tuple(
+            q.Step(self.random.choice(nodes), self.random.choice(predicates), self.random.choice(nodes))
+            for _ in range(self.random.choice((1, 1, 2)))
+        )
+
+
+def sibling(asked: Asked, random: Random) -> Asked:
+    """The same question with other names and, mostly, other constants in its conditions: subscriptions that share a
+    structure and hang off it at neighbouring places."""
+    names = [part for part in dict.fromkeys(parts(asked.query)) if isinstance(part, q.Var) and not part.hidden]
+    fresh = [q.Var(f"{random.choice('abcdeklmqz')}{number}") for number in range(len(names))]
+    renamed = dict(zip(names, random.sample(fresh, len(fresh)), strict=True))
+    probability = random.choice((0.0, 0.5, 0.9))
+
+    def changed(node: object) -> object:
+        if isinstance(node, q.Var):
+            return renamed.get(node, node)
+        if isinstance(node, q.Constant):
+            near = RELATIVES.get(node.term)
+            if random.random() < probability:
+                return q.Constant(
+                    random.choice(near) if near and random.random() < 0.6 else neighbour(node.term, random)
+                )
+            return node
+        if is_dataclass(node):
+            return replace(node, **{field.name: changed(getattr(node, field.name)) for field in fields(node)})
+        return tuple(changed(part) for part in node) if isinstance(node, tuple) else node
+
+    return Asked(changed(asked.query), random.randrange(2**32))
 
 
 def _answered(query: q.Query, witness: Published) -> bool:
@@ -391,7 +442,7 @@ def neighbour(value: Term, random: Random) -> Term:
         return value
     found = value_of(value)
     if found.family == "exact":
-        number = found.number + random.choice((-1, 0, 1))
+        number = found.number + random.choice((-1, 0, 1, -100, 7, 1000))
         if number.denominator == 1:
             name = random.choice(("integer", "decimal", "double", "float", "long", "int"))
             return literal(str(number.numerator) + (".0" if name == "decimal" else ""), XSD + name)

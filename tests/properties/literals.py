@@ -1,10 +1,12 @@
-"""The awkward terms, in clusters of near relatives: what a generated query asks about lies near what a publication says.
+"""The awkward terms, in clusters of near relatives: what a query asks about lies near what a publication says.
 
 Each term has one *class*: a row of the census table, which must occur on the matching and on the failing side.
 """
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
+from random import Random
 from typing import NamedTuple
 
 from tests.reference.terms import XSD, Term, iri, literal
@@ -114,17 +116,22 @@ CLUSTERS: tuple[tuple[Member, ...], ...] = tuple(
         + _typed("ill-formed boolean", "boolean", "TRUE", "yes")
         + _strings("string", "true", "1")
         + _typed("integer", "integer", "1", "0"),
-        # texts
+        # texts, their order and their normal forms
         _strings("string", "a", "b", "A", "ab")
         + _strings("empty string", "")
         + _strings("NFC", "caf\u00e9", "\u00e9")
-        + _strings("NFD", "cafe\u0301", "e\u0301")
-        + _strings("language", "a", "b", "caf\u00e9", language="en")
+        + _strings("NFD", "cafe\u0301", "e\u0301"),
+        # languages
+        _strings("language", "a", "b", language="en")
         + _strings("language", "a", "ab", language="en-gb")
         + _strings("language", "a", language="de")
         + _strings("empty language string", "", language="en")
-        + _strings("escapes", 'say "hi"\n', "tab\there\\", "\u0001\u007f", "\r\n")
-        + _strings("beyond the basic plane", "\U0001f600", "\uffef", "\uffee\U0001f600"),
+        + _strings("string", "a")
+        + _strings("empty string", ""),
+        # characters that are written otherwise, or stand beyond the basic plane
+        _strings("escapes", 'say "hi"\n', "tab\there\\", "\u0001\u007f", "\r\n")
+        + _strings("beyond the basic plane", "\U0001f600", "\uffef", "\uffee\U0001f600")
+        + _strings("language", 'say "hi"\n', language="en"),
         # datatypes that nobody knows
         [Member("unrecognised datatype", literal(text, ODD)) for text in ("a", "b", "1")]
         + _typed("unrecognised datatype", "anyURI", "http://example.org/a", "a")
@@ -140,8 +147,43 @@ CLUSTERS: tuple[tuple[Member, ...], ...] = tuple(
     )
 )
 
-KIND_OF: dict[Term, str] = {member.term: member.kind for cluster in CLUSTERS for member in cluster}
-KINDS: tuple[str, ...] = tuple(dict.fromkeys(member.kind for cluster in CLUSTERS for member in cluster))
+_KIND_OF: dict[Term, str] = {member.term: member.kind for cluster in CLUSTERS for member in cluster}
+ORDINARY_NUMBER, ORDINARY_TIME = "ordinary number", "ordinary dateTime"
+KINDS: tuple[str, ...] = (*dict.fromkeys(_KIND_OF.values()), ORDINARY_NUMBER, ORDINARY_TIME)
+
+
+def kind_of(term: Term) -> str | None:
+    """The class of a term: a row of the census. None for the names of the world and for what a query makes up."""
+    kind = _KIND_OF.get(term)
+    if kind is None and term[0] == "literal":
+        if term[2] in (XSD + "integer", XSD + "decimal", XSD + "double"):
+            return ORDINARY_NUMBER
+        if term[2] == XSD + "dateTime":
+            return ORDINARY_TIME
+    return kind
+
+
+def ordinary_cluster(random: Random) -> list[Member]:
+    """Values as catalogues have them, spread over several orders of magnitude: for windows of all widths."""
+    spread = 10 ** random.randrange(1, 8)
+    numbers = [random.randrange(-spread // 10, spread) for _ in range(8)]
+    members = [Member(ORDINARY_NUMBER, ordinary_number(number, random)) for number in numbers]
+    return members + [Member(ORDINARY_TIME, ordinary_time(number, random)) for number in numbers[:4]]
+
+
+def ordinary_number(number: int, random: Random) -> Term:
+    """`number` as an integer, or something within one of it as a decimal or double."""
+    kind = random.choice(("integer", "integer", "decimal", "double"))
+    if kind == "integer":
+        return literal(str(number), XSD + kind)
+    fraction = f"{number}.{random.randrange(100):02d}"
+    return literal(fraction if kind == "decimal" else f"{fraction}e0", XSD + kind)
+
+
+def ordinary_time(number: int, random: Random) -> Term:
+    """A moment `number` minutes from the beginning of 2024."""
+    moment = datetime(2024, 1, 1) + timedelta(minutes=number)
+    return literal(moment.isoformat() + random.choice(("Z", "Z", "", "+02:00")), XSD + "dateTime")
 
 
 def relatives(term: Term) -> tuple[Term, ...]:
@@ -150,4 +192,4 @@ def relatives(term: Term) -> tuple[Term, ...]:
     return tuple(dict.fromkeys(near)) or (term,)
 
 
-RELATIVES: dict[Term, tuple[Term, ...]] = {term: relatives(term) for term in KIND_OF}
+RELATIVES: dict[Term, tuple[Term, ...]] = {term: relatives(term) for term in _KIND_OF}

@@ -1,12 +1,12 @@
-"""The expected answer of a pair: pyoxigraph's where nothing stands against it, the slow reader's otherwise; both where both may."""
+"""The expected answer of a pair: the slow reader's, and pyoxigraph's beside it where nothing stands against it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tests.properties.constructs import constants_of
+from tests.properties.constructs import constants_of, constructs_of
 from tests.properties.generate import Asked, Published
-from tests.properties.oxigraph import Row, Store, families, objection_to_query, objection_to_terms, objection_to_values
+from tests.properties.oxigraph import Row, Store, doubts_of, families, objection_to_terms, objection_to_values
 from tests.reference.solve import Dataset, NotDetermined, answer
 from tests.reference.terms import Term, write
 
@@ -27,7 +27,12 @@ class Question:
     def __init__(self, asked: Asked) -> None:
         self.asked, self.text = asked, asked.text
         self.constants = constants_of(asked.query)
-        self.objection = objection_to_query(asked.query)
+        self.constructs = constructs_of(asked.query)
+        self.doubts = doubts_of(asked.query, self.constructs, self.constants)
+        self._families = families(self.constants)
+
+    def families_with(self, families_of_publication: frozenset[str]) -> frozenset[str]:
+        return families_of_publication | self._families
 
 
 class Oracle:
@@ -38,6 +43,7 @@ class Oracle:
         self.terms = frozenset(term for triple in published.triples for term in triple)
         self._dataset = Dataset.of_publication(published.graph, published.triples)
         self._objection = objection_to_terms(published)
+        self._families = families(self.terms)
         self._store: Store | None = None
 
     def expect(self, question: Question) -> Expected:
@@ -54,9 +60,9 @@ class Oracle:
 
     def objection(self, question: Question) -> str | None:
         """Why pyoxigraph's answer does not count for this pair."""
-        if self._objection or question.objection:
-            return self._objection or question.objection
-        return objection_to_values(question.asked.query, families(self.terms | question.constants))
+        if self._objection or question.doubts.objection:
+            return self._objection or question.doubts.objection
+        return objection_to_values(question.doubts, question.families_with(self._families))
 
 
 def rows_of(solutions: list[dict[str, Term]]) -> list[Row]:

@@ -1,7 +1,7 @@
 """The text of a generated query: any spelling that means the tree, chosen by a seed.
 
-Invariant: `render(query, style)` is valid SPARQL 1.1 whose algebra is `query`, whatever the style. ``style=None`` is the plain
-spelling that the shrinker prints.
+Invariant: `render(query, style)` is valid SPARQL 1.1 whose algebra is `query`, whatever the style; style None is the
+plain one that the shrinker prints.
 """
 
 from __future__ import annotations
@@ -99,7 +99,9 @@ class _Writer:
             case q.Repeat(inner, at_least, many):
                 return f"({self.path(inner)}){'+' if at_least else '*' if many else '?'}"
             case q.NoneOf(forward, inverse):
-                return "!(" + "|".join([self.iri(p[1]) for p in forward] + ["^" + self.iri(p[1]) for p in inverse]) + ")"
+                return (
+                    "!(" + "|".join([self.iri(p[1]) for p in forward] + ["^" + self.iri(p[1]) for p in inverse]) + ")"
+                )
         raise TypeError(f"no path: {path!r}")
 
     # ---- expressions
@@ -130,13 +132,13 @@ class _Writer:
 
     def group(self, pattern: q.Pattern) -> str:
         """What stands between the braces of a group that means `pattern`."""
-        filters: list[str] = []
+        filters: list[str] = []  # pyoxigraph ends the scope of a blank node's label at EXISTS, so that stands last
         while isinstance(pattern, q.Filter):
             filters.append(f"FILTER({self.expression(pattern.condition)})")
             pattern = pattern.pattern
         elements = self.elements(pattern)
         for written in filters:
-            movable = self.chance(0.4) and not isinstance(pattern, q.Select)
+            movable = self.chance(0.4) and not isinstance(pattern, q.Select) and "EXISTS" not in written
             elements.insert(self.random.randrange(len(elements) + 1) if movable else len(elements), written)
         return " ".join(elements)
 
@@ -190,7 +192,7 @@ class _Writer:
 
     def select(self, select: q.Select) -> str:
         names = "*" if select.variables is None else " ".join(f"?{variable.name}" for variable in select.variables)
-        distinct = "DISTINCT " if select.distinct else ""
+        distinct = "DISTINCT " if select.distinct else "REDUCED " if select.reduced else ""
         return f"SELECT {distinct}{names} WHERE {{ {self.group(select.pattern)} }}{self.modifiers(select)}"
 
     def modifiers(self, select: q.Select) -> str:
@@ -203,6 +205,9 @@ class _Writer:
     def query(self, query: q.Query) -> str:
         if query.form == "ask":
             body = f"ASK {{ {self.group(query.select.pattern)} }}"
+        elif query.form == "construct":
+            template, where = " ".join(self.steps(query.template)), self.group(query.select.pattern)
+            body = f"CONSTRUCT {{ {template} }} WHERE {{ {where} }}"
         else:
             body = self.select(query.select)
         used = [f"PREFIX {prefix}: <{start}>" for prefix, start in PREFIXES.items() if f"{prefix}:" in body]

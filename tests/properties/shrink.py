@@ -1,4 +1,4 @@
-"""A failing pair made as small as it stays failing: fewer triples, then fewer parts of the query, then plainer spelling."""
+"""A failing pair made as small as it stays failing: fewer triples, a smaller query, a plainer spelling."""
 
 from __future__ import annotations
 

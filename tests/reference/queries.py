@@ -200,6 +200,8 @@ class Select:
     order: tuple[tuple[Expression, bool], ...] = ()
     offset: int = 0
     limit: int | None = None
+    reduced: bool = False
+    """Removes nothing (semantics 1.3)."""
 
 
 Pattern: TypeAlias = Basic | Join | Optional | Filter | Union | Minus | Values | Bind | Graph | Select
@@ -207,10 +209,11 @@ Pattern: TypeAlias = Basic | Join | Optional | Filter | Union | Minus | Values |
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """`form` is ``select`` or ``ask``."""
+    """`form` is ``select``, ``ask`` or ``construct``; `template` only for the last."""
 
     form: str
     select: Select
+    template: tuple[Step, ...] = ()
 
 
 def variables_of(pattern: Pattern) -> tuple[Var, ...]:

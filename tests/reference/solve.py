@@ -13,7 +13,7 @@ from typing import TypeAlias
 from tests.reference import queries as q
 from tests.reference.expressions import TRUE, evaluate, holds
 from tests.reference.paths import path_pairs
-from tests.reference.terms import Term, Triple, write, write_triples
+from tests.reference.terms import Term, Triple, write
 from tests.reference.values import TypeFault, compare
 
 Solution: TypeAlias = dict[str, Term]
@@ -35,11 +35,28 @@ class Dataset:
 
 
 def answer(query: q.Query, dataset: Dataset) -> list[Solution]:
-    """The solutions that a notification would carry; for ``ask`` one empty solution when true. Empty: no match."""
+    """The solutions that a notification would carry (semantics 1.1): for ``ask`` one empty solution when true, for
+    ``construct`` those of WHERE when they make a triple. Empty: no match."""
     rows = solve(query.select, dataset, dataset.default)
     if query.form == "ask":
         return [{}] if rows else []
+    if query.form == "construct" and not any(_makes_triple(step, row) for row in rows for step in query.template):
+        return []
     return [{name: term for name, term in row.items() if not name.startswith("_:")} for row in rows]
+
+
+def _makes_triple(step: q.Step, row: Solution) -> bool:
+    """SPARQL 16.2: no part unbound, no literal as subject, only an IRI as predicate; blank nodes are made."""
+    kinds = [_kind_of_part(node, row) for node in (step.subject, step.predicate, step.object)]
+    return kinds[0] in ("iri", "blank") and kinds[1] == "iri" and kinds[2] is not None
+
+
+def _kind_of_part(node: q.Node, row: Solution) -> str | None:
+    if not isinstance(node, q.Var):
+        return node[0]
+    if node.hidden:
+        return "blank"
+    return row[node.name][0] if node.name in row else None
 
 
 def solve(pattern: q.Pattern, dataset: Dataset, graph: tuple[Triple, ...]) -> list[Solution]:
