@@ -1,8 +1,9 @@
 """JSON-LD contexts named by address: none is ever fetched; bundled ones are written in, others refused by name.
 
-Bundled is schema.org's, in a form of our own that says the same: the vocabulary as default, and a type for those
-properties whose stated ranges hold no text (schema.org 29.0): an IRI where they hold a URL, a schema:Date where they
-hold a Date.
+Bundled are two, each in a form of our own that says the same. schema.org: the vocabulary as default, and a type for
+those properties whose stated ranges hold no text (schema.org 29.0): an IRI where they hold a URL, a schema:Date where
+they hold a Date. ActivityStreams 2.0 with ActivityPub: its classes, and its properties by the range of their values;
+what is no term of it is left out.
 """
 
 from __future__ import annotations
@@ -69,10 +70,44 @@ _SCHEMA_ORG: dict[str, Any] = {
     **{name: {"@id": f"schema:{name}", "@type": "@id"} for name in _IRI_VALUED.split()},
     **{name: {"@id": f"schema:{name}", "@type": "schema:Date"} for name in _DATE_VALUED.split()},
 }
+_AS_PLAIN = """
+Accept Activity Add Announce Application Arrive Article Audio Block Collection CollectionPage Create Delete Dislike
+Document Event Flag Follow Group Ignore Image IntransitiveActivity Invite IsContact IsFollowedBy IsFollowing IsMember
+Join Leave Like Link Listen Mention Move Note Object Offer OrderedCollection OrderedCollectionPage Organization Page
+Person Place Profile Question Read Reject Relationship Remove Service TentativeAccept TentativeReject Tombstone Travel
+Undo Update Video View content name summary hreflang mediaType rel units source preferredUsername
+"""
+_AS_IRI_VALUED = """
+Public actor alsoKnownAs anyOf attachment attributedTo audience bcc bto cc context current describes endpoints first
+followers following formerType generator href icon image inReplyTo instrument items last liked likes location next
+oauthAuthorizationEndpoint oauthTokenEndpoint object oneOf origin outbox partOf prev preview provideClientKey proxyUrl
+relationship replies result sharedInbox shares signClientKey streams subject tag target to uploadMedia url
+"""
+_AS_TYPED = {
+    "xsd:dateTime": "closed deleted endTime published startTime updated",
+    "xsd:duration": "duration",
+    "xsd:float": "accuracy altitude latitude longitude radius",
+    "xsd:nonNegativeInteger": "height startIndex totalItems width",
+}
+_ACTIVITY_STREAMS: dict[str, Any] = {
+    "as": "https://www.w3.org/ns/activitystreams#",
+    "ldp": "http://www.w3.org/ns/ldp#",
+    "vcard": "http://www.w3.org/2006/vcard/ns#",
+    "xsd": "http://www.w3.org/2001/XMLSchema#",
+    "id": "@id",
+    "type": "@type",
+    **{name: f"as:{name}" for name in _AS_PLAIN.split()},
+    **{name: {"@id": f"as:{name}", "@type": "@id"} for name in _AS_IRI_VALUED.split()},
+    **{name: {"@id": f"as:{name}", "@type": kind} for kind, names in _AS_TYPED.items() for name in names.split()},
+    **{f"{name}Map": {"@id": f"as:{name}", "@container": "@language"} for name in ("content", "name", "summary")},
+    "inbox": {"@id": "ldp:inbox", "@type": "@id"},
+    "orderedItems": {"@id": "as:items", "@type": "@id", "@container": "@list"},
+}
 BUNDLED: dict[str, dict[str, Any]] = {
     "schema.org": _SCHEMA_ORG,
     "schema.org/docs/jsonldcontext.json": _SCHEMA_ORG,
     "schema.org/docs/jsonldcontext.jsonld": _SCHEMA_ORG,
+    "w3.org/ns/activitystreams": _ACTIVITY_STREAMS,
 }
 """By address without scheme, ``www.`` and closing slash or hash."""
 

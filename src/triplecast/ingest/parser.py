@@ -15,7 +15,9 @@ from triplecast.sandbox import Failure, Limits, Sandbox
 
 _TURN_BYTES = 8 * MEGABYTE
 _TURN_DOCUMENTS = 128
-"""A child takes documents in turns of at most so many, so that several share the work evenly."""
+"""A child takes documents in turns of at most so many."""
+_TURNS_A_CHILD = 4
+"""Turns that a batch is cut into for each child at least, so that several share the work evenly."""
 
 _MEND = {
     "timeout": "simplify or split it",
@@ -50,7 +52,7 @@ class Parser:
     def parse(self, documents: Sequence[Document]) -> list[Parsed]:
         """One result per document, in order. A document that its child does not survive is a reject, no more."""
         results: list[Parsed] = [Parsed(())] * len(documents)
-        turns = _Turns(documents)
+        turns = _Turns(documents, len(documents) // (_TURNS_A_CHILD * len(self._sandboxes)))
 
         def work(sandbox: Sandbox) -> None:
             for start, end in turns:
@@ -71,8 +73,9 @@ class Parser:
 class _Turns:
     """Hands out consecutive ranges of documents to whoever asks next."""
 
-    def __init__(self, documents: Sequence[Document]) -> None:
+    def __init__(self, documents: Sequence[Document], longest: int) -> None:
         self._documents = documents
+        self._longest = max(1, min(longest, _TURN_DOCUMENTS))
         self._next = 0
         self._lock = threading.Lock()
 
@@ -81,7 +84,7 @@ class _Turns:
             with self._lock:
                 start = end = self._next
                 room = _TURN_BYTES
-                while end < len(self._documents) and end - start < _TURN_DOCUMENTS and (room > 0 or end == start):
+                while end < len(self._documents) and end - start < self._longest and (room > 0 or end == start):
                     room -= len(self._documents[end].data)
                     end += 1
                 self._next = end

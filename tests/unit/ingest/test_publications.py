@@ -243,6 +243,31 @@ def test_the_context_of_schema_org_is_bundled(address: str) -> None:
     ]
 
 
+def test_the_context_of_activity_streams_is_bundled() -> None:
+    note = {
+        "@context": "https://www.w3.org/ns/activitystreams",
+        "type": "Create",
+        "id": "http://e/1",
+        "actor": "http://e/ann",
+        "published": "2026-11-21T10:00:00Z",
+        "to": ["as:Public"],
+        "unknown": "left out",
+        "object": {"type": "Note", "id": "http://e/2", "contentMap": {"en": "Hello"}, "orderedItems": ["http://e/3"]},
+    }
+    draft = only(Document("d.jsonld", json.dumps(note).encode()))
+    streams = "https://www.w3.org/ns/activitystreams#"
+    lines = draft.quads.decode().splitlines()
+    assert f'<http://e/2> <{streams}content> "Hello"@en .' in lines
+    assert f"<http://e/1> <{streams}to> <{streams}Public> ." in lines
+    assert f"<http://e/1> <{streams}actor> <http://e/ann> ." in lines
+    assert (
+        f'<http://e/1> <{streams}published> "2026-11-21T10:00:00Z"^^<http://www.w3.org/2001/XMLSchema#dateTime> .'
+        in lines
+    )
+    assert f"<http://e/2> <{streams}items> _:c14n0 ." in lines
+    assert len(lines) == 10
+
+
 def test_a_context_inside_is_bundled_too_and_another_refused() -> None:
     inner = {"@id": "a:1", "http://e/p": {"@context": "https://schema.org", "@id": "a:2", "name": "N"}}
     assert b'<a:2> <http://schema.org/name> "N" .' in only(Document("d.jsonld", json.dumps(inner).encode())).quads
