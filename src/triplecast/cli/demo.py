@@ -60,7 +60,7 @@ def _describe(notifications: list[Notification], subscriptions: Path) -> str:
         name = path.relative_to(subscriptions).as_posix()
         asked = path.read_text("utf-8").splitlines()[0].lstrip("# ")
         example = _example(first[name]) if name in first else ""
-        rows.append((str(counts[name]), name, clip(asked, 58), clip(example, 80)))
+        rows.append((str(counts[name]), name, clip(asked, 50), clip(example, 64)))
     return table(rows, "><<<")
 
 
