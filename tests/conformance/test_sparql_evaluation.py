@@ -99,7 +99,6 @@ PYOXIGRAPH_DIFFERS = {
     "aggregates/agg-avg-distinct": "more than 18 digits in a quotient",
     "expr-ops/divide": "more than 18 digits in a quotient",
     "grouping/": "it rewrites the numbers of the data, which are then one group",
-    "functions/iri01": "waits for the parser to hand on BASE",
     "functions/bnode01": "it makes one blank node per label for all solutions",
 }
 """Where pyoxigraph 0.5.13 answers otherwise on other data than a query's own, by the start of the case's name."""

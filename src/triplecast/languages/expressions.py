@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from lark.lexer import Token
+from pyoxigraph import NamedNode
 
 from triplecast.languages.context import Translation, variables_in
 from triplecast.languages.refusals import refuse_function
@@ -128,6 +129,8 @@ def _function(translation: Translation, children: list[Any]) -> Expression:
         raise translation.fault(token, "BOUND takes a variable", ("a variable",))
     if name in ("REGEX", "REPLACE"):
         values = (values[0], *[translation.pin(value) if isinstance(value, Slot) else value for value in values[1:]])
+    if name in ("IRI", "URI") and translation.namespace.base is not None:
+        values = (*values, NamedNode(translation.namespace.base))
     return Call(name, values)
 
 

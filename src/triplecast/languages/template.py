@@ -155,6 +155,8 @@ class _Pieces(dict[str, str]):
         return piece
 
     def _piece(self, token: str) -> str:
+        if token.upper() in ("IRI", "URI") and self.terms.namespace.base is not None:
+            return f"{token}{_MARK}{self.terms.namespace.base}"
         match terminal(token):
             case "IRI":
                 return _IRI

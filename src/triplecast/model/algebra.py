@@ -50,7 +50,10 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A built-in function by its upper-case keyword (``REGEX``, ``BOUND``, ``IF``, ``COALESCE`` …) or any other by its IRI."""
+    """A built-in function by its upper-case keyword (``REGEX``, ``BOUND``, ``IF``, ``COALESCE`` …) or any other by its IRI.
+
+    ``IRI`` and ``URI`` have the query's base as a second argument where it declares one.
+    """
 
     function: str
     arguments: tuple[Expression, ...]

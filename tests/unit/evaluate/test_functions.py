@@ -6,8 +6,9 @@ import pytest
 
 from tests.unit.evaluate.evaluate_samples import answers, published, solve, value
 from triplecast.errors import QueryRefused
-from triplecast.evaluate import check_regex
+from triplecast.evaluate import Budget, check_regex, evaluate
 from triplecast.evaluate.regex import translate_regex
+from triplecast.languages import fill, parse_query, parse_template
 
 TRUE = '"true"^^<http://www.w3.org/2001/XMLSchema#boolean>'
 FALSE = '"false"^^<http://www.w3.org/2001/XMLSchema#boolean>'
@@ -164,6 +165,18 @@ def test_check_regex_refuses_what_cannot_run(pattern: str, flags: str, reason: s
     check_regex("a+", "i")
     with pytest.raises(QueryRefused, match=reason):
         check_regex(pattern, flags)
+
+
+def test_iri_resolves_against_the_base_of_its_own_query() -> None:
+    texts = [
+        f'{base}SELECT (iri("b") AS ?x) {{ }}'
+        for base in ("BASE <http://a.example/> ", "BASE <http://c.example/d/> ", "")
+    ]
+    for _ in range(2):
+        filled = [fill(template.query, constants) for template, constants in map(parse_template, texts)]
+        assert filled == list(map(parse_query, texts))
+    rows = [evaluate(query, published(""), Budget()).rows for query in filled]
+    assert [str(row[0]) for (row,) in rows] == ["<http://a.example/b>", "<http://c.example/d/b>", "None"]
 
 
 def test_free_spacing_keeps_classes() -> None:
