@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 PRINTS = {
-    "first_subscription.py": ["80 items, 13 matches"],
+    "first_subscription.py": ["80 items, 10 matches"],
     "durable.py": ["280 pages: 0 matches", "320 pages: 1 matches", "320 pages: 0 matches", "350 pages: 1 matches"],
 }
 
