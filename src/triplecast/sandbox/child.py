@@ -1,9 +1,13 @@
 """The sandbox's child: run by its path (so that the package around it is not loaded) with the arguments
-`function memory answer parent`; PYTHONPATH is the parent's whole search path.
+`function seconds memory answer parent`; PYTHONPATH is the parent's whole search path.
 
 It imports the function first and gives up its rights then: no new file or socket can be opened any more, by Python
-or by native code (a limit of no file descriptors), no core is dumped, memory is bounded, and it dies with its parent.
-So a function's module imports whatever it may need when it is imported itself.
+or by native code (a limit of no file descriptors), no core is dumped, memory is bounded. So a function's module imports
+whatever it may need when it is imported itself.
+
+It does not outlive its parent: idle, it meets the end of its requests; at work, an alarm ends it a second after the
+parent would have; and on Linux the kernel ends it with the thread that started it, if that is the main one (the end of
+any other thread says nothing about the parent).
 """
 
 from __future__ import annotations
@@ -11,6 +15,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import os
+import signal
 import sys
 from collections.abc import Callable
 from typing import BinaryIO
@@ -18,6 +23,8 @@ from typing import BinaryIO
 Function = Callable[[bytes], bytes]
 
 _HEADER_SIZE = 9
+_GRACE = 1.0
+"""Seconds after the time limit at which the child ends itself, its parent having failed to."""
 _JOINED = 1 << 16
 """Bytes up to which header and answer are joined into one write."""
 
@@ -38,8 +45,8 @@ def take_pipes() -> tuple[BinaryIO, int]:
 
 
 def die_with(parent: int) -> None:
-    """Asks the kernel (Linux) for SIGKILL at the parent's death; elsewhere the end of the request pipe must do."""
-    if sys.platform == "linux":
+    """Asks the kernel (Linux) for SIGKILL at the parent's death; zero for a parent whose thread may end before it."""
+    if sys.platform == "linux" and parent:
         import ctypes
 
         pr_set_pdeathsig, sigkill = 1, 9
@@ -90,7 +97,7 @@ def write(pipe: int, kind: bytes, payload: bytes) -> None:
             view = view[os.write(pipe, view) :]
 
 
-def serve(function: Function, requests: BinaryIO, answers: int, longest: int) -> None:
+def serve(function: Function, requests: BinaryIO, answers: int, seconds: float, longest: int) -> None:
     """Answers requests in order until the pipe ends. A request that does not fit into memory ends the child."""
     while True:
         header = requests.read(_HEADER_SIZE)
@@ -104,13 +111,15 @@ def serve(function: Function, requests: BinaryIO, answers: int, longest: int) ->
             return
         if len(request) < length:
             return
+        signal.setitimer(signal.ITIMER_REAL, seconds + _GRACE)
         kind, payload = call(function, request, longest)
+        signal.setitimer(signal.ITIMER_REAL, 0)
         del request
         write(answers, kind, payload)
 
 
 def main(arguments: list[str]) -> int:
-    name, memory, longest, parent = arguments
+    name, seconds, memory, longest, parent = arguments
     requests, answers = take_pipes()
     die_with(int(parent))
     module, _, attribute = name.partition(":")
@@ -121,7 +130,7 @@ def main(arguments: list[str]) -> int:
         return 2
     limit_resources(int(memory))
     write(answers, b"R", b"")
-    serve(function, requests, answers, int(longest))
+    serve(function, requests, answers, float(seconds), int(longest))
     return 0
 
 

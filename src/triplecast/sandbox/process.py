@@ -8,6 +8,7 @@ import select
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -46,7 +47,7 @@ class Child:
         self._clock = clock
         self._stderr = b""
         self._process = subprocess.Popen(
-            [sys.executable, "-P", str(_SCRIPT), function, str(limits.memory), str(limits.answer), str(os.getpid())],
+            [sys.executable, "-P", str(_SCRIPT), function, *_arguments(limits)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -133,7 +134,7 @@ class Child:
         while not done():
             events = poll.poll(max(0.0, deadline - self._clock()) * 1000)
             if not events and self._clock() >= deadline:
-                raise ChildLost(Failure("timeout", f"no answer within {seconds:g} s"))
+                raise ChildLost(_overrun(seconds))
             for pipe, _ in events:
                 if pipe == self._err:
                     self._drain_stderr(poll)
@@ -183,10 +184,16 @@ class Child:
         if status < 0:
             number = -status
             name = signal.Signals(number).name if number in set(signal.Signals) else str(number)
+            if number == signal.SIGALRM:  # its own alarm: we were kept from noticing in time
+                return _overrun(self._limits.seconds)
             if b"memory allocation of" in self._stderr:  # how Rust's allocator says goodbye before it aborts
                 return Failure("memory", "native code could not allocate memory")
             return Failure("crash", f"the child was ended by signal {name}")
         return Failure("crash", f"the child ended with status {status}")
+
+
+def _overrun(seconds: float) -> Failure:
+    return Failure("timeout", f"no answer within {seconds:g} s")
 
 
 class _Feed:
@@ -214,6 +221,11 @@ class _Feed:
 
     def advance(self, written: int) -> None:
         self._view = self._view[written:]
+
+
+def _arguments(limits: Limits) -> list[str]:
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    return [str(limits.seconds), str(limits.memory), str(limits.answer), str(os.getpid() if in_main_thread else 0)]
 
 
 def _environment() -> dict[str, str]:

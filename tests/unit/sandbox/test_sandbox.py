@@ -165,16 +165,20 @@ def test_secrets_of_the_environment_stay_with_the_parent(monkeypatch: pytest.Mon
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a child of its parent's death")
-def test_a_looping_child_dies_with_its_parent() -> None:
+@pytest.mark.parametrize(("seconds", "ask"), [(60, "ask()"), (1.5, "threading.Thread(target=ask).start()")])
+def test_a_looping_child_does_not_outlive_its_parent(seconds: float, ask: str) -> None:
+    """Started by the main thread the kernel ends it; by another, its own alarm."""
     parent = subprocess.Popen(
         [
             sys.executable,
             "-c",
-            "import sys, threading, time\n"
+            "import sys, threading\n"
             "from triplecast.sandbox import Limits, Sandbox\n"
-            "s = Sandbox('faulty_functions:misbehave', Limits(60, 64 << 20, 1 << 20))\n"
-            "print(s.map([b'pid'])[0].decode(), flush=True)\n"
-            "s.map([b'loop'])\n",
+            f"s = Sandbox('faulty_functions:misbehave', Limits({seconds}, 64 << 20, 1 << 20))\n"
+            "def ask():\n"
+            "    print(s.map([b'pid'])[0].decode(), flush=True)\n"
+            "    s.map([b'loop'])\n"
+            f"{ask}\n",
         ],
         stdout=subprocess.PIPE,
         env=os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
@@ -184,10 +188,20 @@ def test_a_looping_child_dies_with_its_parent() -> None:
     parent.kill()
     parent.wait()
     parent.stdout.close()
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 20
     while Path(f"/proc/{child}").exists() and "\nState:\tZ" not in Path(f"/proc/{child}/status").read_text():
         assert time.monotonic() < deadline, "the orphan still runs"
         time.sleep(0.01)
+
+
+def test_a_child_outlives_the_thread_that_started_it() -> None:
+    with Sandbox("faulty_functions:misbehave", Limits(30, 64 * MEGABYTE, MEGABYTE)) as sandbox:
+        starter = threading.Thread(target=sandbox.map, args=([b"warm"],))
+        starter.start()
+        starter.join()
+        time.sleep(0.05)
+        assert sandbox.map([b"ab"]) == [b"ba"]
+        assert sandbox.started == 1
 
 
 def test_the_import_of_a_sandbox_is_light() -> None:
