@@ -48,12 +48,10 @@ def _measure_ids(indexed: Indexed, batches: Batches) -> Iterator[Figure]:
     yield make_rate("ids in", size, matching, count, work=work, target=at_least(rate))
     yield make_rate("floor", size, floor, count)
     yield Figure(
-        "ids in over floor",
+        "ids in over floor, core time",
         *size,
-        matching.median / floor.median,
+        matching.processor / floor.processor,
         "times",
-        matching.shortest / floor.longest,
-        matching.longest / floor.shortest,
         target=at_most(multiple),
     )
 
