@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from outbox_samples import AT, batch, registrations
 from triplecast.delivery import Notification, Outbox
 from triplecast.errors import StorageFault, StorageFull
 from triplecast.model.match import notification_id
+from triplecast.model.subscription import Registration
 
 ROWS = [(1, 5, '[{"x":"<urn:1>"}]'), (1, 7, "[{}]"), (3, 5, '[{"x":"\\"ä🙂\\""}]'), (4, 6, "[{}]"), (6, 5, "[{}]")]
 
@@ -138,6 +140,28 @@ def test_a_follower_reads_while_the_writer_writes(tmp_path: Path) -> None:
             assert next(reading).sequence == 1
             outbox.commit(batch(ROWS[2:]), 6, registrations)
             assert follower.counts() == (5, 4, 0, 6, 5)
+
+
+def test_progress_never_goes_back() -> None:
+    with Outbox.in_memory() as outbox:
+        outbox.commit(batch(ROWS), 9, registrations)
+        assert outbox.commit(batch(ROWS[:1]), 1, registrations) == (6, 5, 1, ())
+        assert outbox.progress == 9
+
+
+def test_names_are_asked_for_once(tmp_path: Path) -> None:
+    asked: list[list[int]] = []
+
+    def look(ids: Sequence[int]) -> list[Registration]:
+        asked.append(list(ids))
+        return registrations(ids)
+
+    with Outbox.open(tmp_path) as outbox:
+        outbox.commit(batch(ROWS[:2]), 2, look)
+        outbox.commit(batch(ROWS[2:4]), 4, look)
+    with Outbox.open(tmp_path) as outbox:
+        outbox.commit(batch(ROWS[4:], [(7, 8, "why")]), 7, look)
+    assert asked == [[5, 7], [6], [8]]
 
 
 def test_a_row_beyond_the_progress_is_refused() -> None:
