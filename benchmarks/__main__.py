@@ -32,7 +32,7 @@ SUBSCRIPTIONS = {"gtopss": 30_000, "cluster": 100_000, "same": 100_000, "real": 
 SUBSCRIPTIONS |= {"alerts": 100_000, "stars": 100_000}
 """Of each workload in a whole run."""
 LARGE = {"realtail": 1_000_000}
-PUBLICATIONS = 2_000
+PUBLICATIONS = 4_000
 QUICK_SUBSCRIPTIONS = 10_000
 QUICK_SUBSCRIPTIONS_OF_GRAPHS = 1_000
 """Each subscription of `gtopss` and `cluster` is a template of its own, so that building them takes long."""

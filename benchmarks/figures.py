@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import gc
+import math
 import statistics
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 REPEATS = 5
+SHORTEST = 0.2
+"""Seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +52,18 @@ class Figure:
 
 
 def time_runs(run: Callable[[], object], repeats: int = REPEATS) -> Timing:
+    """Times `run`, several times in a row where it is short, so that a repeat lasts `SHORTEST` at least."""
+    start = time.perf_counter()
     run()
+    rounds = max(1, math.ceil(SHORTEST / (time.perf_counter() - start)))
     seconds, processor = [], []
     for _ in range(repeats):
         gc.collect()
         start, core = time.perf_counter(), time.process_time()
-        run()
-        seconds.append(time.perf_counter() - start)
-        processor.append(time.process_time() - core)
+        for _ in range(rounds):
+            run()
+        seconds.append((time.perf_counter() - start) / rounds)
+        processor.append((time.process_time() - core) / rounds)
     return Timing(statistics.median(seconds), min(seconds), max(seconds), statistics.median(processor))
 
 
