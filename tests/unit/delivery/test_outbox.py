@@ -145,7 +145,7 @@ def test_a_follower_reads_while_the_writer_writes(tmp_path: Path) -> None:
 def test_progress_never_goes_back() -> None:
     with Outbox.in_memory() as outbox:
         outbox.commit(batch(ROWS), 9, registrations)
-        assert outbox.commit(batch(ROWS[:1]), 1, registrations) == (6, 5, 1, ())
+        assert outbox.commit(batch(ROWS[:2]), 1, registrations) == (6, 5, 2, ())
         assert outbox.progress == 9
 
 
