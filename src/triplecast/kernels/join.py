@@ -39,29 +39,28 @@ SHORT = 8
 
 EXHAUSTED = -2
 """Of `Walk.step`: the budget is spent."""
+"""Of `Walk.step`: the budget is spent."""
 
-_CURSOR, _WAY, _UNDO, _WANTED, _HEAD, _LENGTH = 0, 1, 2, 5, 8, 9
-"""Columns of a join's state, a row per step: the next triple or hit to try; which chain it is in (0: hits of the key, 1: triples of
-the subject, 2: of the object); the variables the step bound, at each place; the constants of its key; first hit and number of hits."""
-STATE_COLUMNS = 10
+_CURSOR, _WAY, _UNDO, _KEY, _HEAD, _LENGTH = 0, 1, 2, 5, 6, 7
+"""Columns of a join's state, a row per step: the next triple or hit to try; which chain it is in (0: hits of the key,
+1: triples of the subject, 2: of the object); the variables the step bound, at each place; its key, first hit, number of hits."""
+STATE_COLUMNS = 8
 
 
-class Plan(NamedTuple):
-    """A join about to run: rows of the steps, and where the view lies."""
+class Walk(NamedTuple):
+    """A join under way."""
 
+    step: int
+    """The step whose triple was bound last; -1 when there are no more solutions, or `EXHAUSTED`."""
+    budget: int
+    """Triples that it may still try."""
     first_step: int
     steps: int
     first_triple: int
     last_triple: int
+    """Of the view, the last one excluded."""
     first_term: int
     terms: int
-
-
-class Walk(NamedTuple):
-    """Where a join stands: the step whose triple was bound last (-1: no more solutions), and how many triples it may still try."""
-
-    step: int
-    budget: int
 
 
 class Matched(NamedTuple):
@@ -110,35 +109,33 @@ def make_state(index: Index) -> tuple[I32, I32]:
 
 
 @inlined
-def find_heads(
-    plan: Plan, steps: I32, keys: I32, first_key: int, key_terms: I32, slots: I32, size: int, state: I32
-) -> bool:
-    """Looks up the chains of a structure's patterns (its keys begin at `first_key`); False when one has no triple."""
-    for step in range(plan.steps):
-        key = keys[first_key + steps[plan.first_step + step, 0]]
+def begin(
+    walk: Walk, steps: I32, keys: I32, first_key: int, slots: I32, size: int, state: I32
+) -> None:
+    """Looks up the chains of a structure's patterns (its keys begin at `first_key`, all of them present) and enters the first."""
+    for step in range(walk.steps):
+        key = keys[first_key + steps[walk.first_step + step, 0]]
         slot = find_slot(slots, size, key)
-        if slots[slot, 0] < 0:
-            return False
+        state[step, _KEY] = key
         state[step, _HEAD] = slots[slot, 1]
         state[step, _LENGTH] = slots[slot, 2]
-        for place in range(3):
-            state[step, _WANTED + place] = key_terms[key, place]
-    return True
+    state[0, _CURSOR] = state[0, _HEAD]
+    state[0, _WAY] = 0
 
 
 @inlined
-def enter(plan: Plan, step: int, steps: I32, state: I32, bound: I32, terms: I32, links: I32) -> None:
+def enter(walk: Walk, step: int, steps: I32, state: I32, bound: I32, triples: I32, links: I32) -> None:
     """Chooses the chain that a step walks."""
     state[step, _CURSOR] = state[step, _HEAD]
     state[step, _WAY] = 0
     fewest = state[step, _LENGTH]
     if fewest > SHORT:
         for side in range(2):
-            variable = steps[plan.first_step + step, 1 + 2 * side]
+            variable = steps[walk.first_step + step, 1 + 2 * side]
             if variable >= 0 and bound[variable] >= 0:
                 if links[0] == 0:
-                    link_ends(terms, plan.first_triple, plan.last_triple, plan.first_term, plan.terms, links)
-                head = 1 + 4 * (bound[variable] - plan.first_term) + side
+                    link_ends(triples, walk.first_triple, walk.last_triple, walk.first_term, walk.terms, links)
+                head = 1 + 4 * (bound[variable] - walk.first_term) + side
                 if links[head + 2] < fewest:
                     fewest = links[head + 2]
                     state[step, _CURSOR] = links[head]
@@ -163,17 +160,13 @@ def abandon(step: int, state: I32, bound: I32) -> None:
         step -= 1
 
 
-@njit
+@inlined
 def advance(
-    plan: Plan, walk: Walk, steps: I32, state: I32, bound: I32, chain: I32, encoded: tuple[I32, I32], links: I32
+    walk: Walk, steps: I32, state: I32, bound: I32, chain: I32, triples: I32, links: I32, key_terms: I32
 ) -> Walk:
-    """The next solution; its terms are in `bound`. `walk.step` is 0 after ``enter(plan, 0, …)``, later what the last call gave.
-
-    `encoded` is the terms and the ids of the batch's triples.
-    """
-    terms, ids = encoded
-    step, budget = walk
-    nexts = 1 + 4 * plan.terms - 1
+    """The next solution; its terms are in `bound`. First called after `begin`, with step 0, then with what it gave."""
+    step, budget = walk.step, walk.budget
+    nexts = 4 * walk.terms
     while step >= 0:
         release(step, state, bound)
         cursor = state[step, _CURSOR]
@@ -182,25 +175,23 @@ def advance(
             continue
         if budget == 0:
             abandon(step, state, bound)
-            return Walk(EXHAUSTED, 0)
+            step = EXHAUSTED
+            break
         budget -= 1
         way = state[step, _WAY]
         fits = True
         if way == 0:
-            triple = plan.first_triple + chain[cursor, 0]
+            triple = walk.first_triple + chain[cursor, 0]
             state[step, _CURSOR] = chain[cursor, 1]
         else:
-            triple = plan.first_triple + cursor
+            triple = walk.first_triple + cursor
             state[step, _CURSOR] = links[nexts + 2 * cursor + way]
-            for place in range(3):
-                wanted = state[step, _WANTED + place]
-                if wanted >= 0 and ids[triple, place] != wanted:
-                    fits = False
+            fits = _has_key(triples, triple, key_terms, state[step, _KEY])
         if fits:
             for place in range(3):
-                variable = steps[plan.first_step + step, 1 + place]
+                variable = steps[walk.first_step + step, 1 + place]
                 if variable >= 0:
-                    term = terms[triple, place]
+                    term = triples[triple, place]
                     known = bound[variable]
                     if known < 0:
                         bound[variable] = term
@@ -210,11 +201,22 @@ def advance(
                         break
         if not fits:
             continue
-        if step == plan.steps - 1:
-            return Walk(step, budget)
+        if step == walk.steps - 1:
+            break
         step += 1
-        enter(plan, step, steps, state, bound, terms, links)
-    return Walk(-1, budget)
+        enter(walk, step, steps, state, bound, triples, links)
+    return Walk(
+        step, budget, walk.first_step, walk.steps, walk.first_triple, walk.last_triple, walk.first_term, walk.terms
+    )
+
+
+@inlined
+def _has_key(triples: I32, triple: int, key_terms: I32, key: int) -> bool:
+    """Whether a triple has the constants of a key."""
+    for place in range(3):
+        if key_terms[key, place] >= 0 and triples[triple, 3 + place] != key_terms[key, place]:
+            return False
+    return True
 
 
 @njit
@@ -341,7 +343,7 @@ def _emit(
     structures, structure_keys, plain, groups = index.structures, index.structure_keys, index.plain, index.groups
     shapes, steps, key_terms, widths = index.shapes, index.join_steps, index.key_terms, index.group_width
     constants, entries, atom_code, atom_value = index.entry_value, index.entries, index.atom_code, index.atom_value
-    terms, ids = encoded.terms, encoded.ids
+    triples = encoded.triples
     values, identity, extras = encoded.values, encoded.identity, encoded.extras
     slots, chain, links, bits = hits.slots, hits.chain, hits.links, hits.bits
     state, bound = join_state
@@ -358,7 +360,9 @@ def _emit(
         start = filled
         shape = structures[structure, STRUCTURE_SHAPE]
         first_step = shapes[shape, SHAPE_JOIN]
-        plan = Plan(
+        walk = Walk(
+            0,
+            STEPS_LIMIT,
             first_step,
             shapes[shape + 1, SHAPE_JOIN] - first_step,
             encoded.view_offsets[view],
@@ -366,47 +370,49 @@ def _emit(
             encoded.view_terms[view, 0],
             encoded.view_terms[view, 1],
         )
-        walk = Walk(0, STEPS_LIMIT)
-        if plan.steps:
-            find_heads(plan, steps, structure_keys, first_key, key_terms, slots, size, state)
-            enter(plan, 0, steps, state, bound, terms, links)
-            walk = advance(plan, walk, steps, state, bound, chain, (terms, ids), links)
-        if walk.step >= 0:
-            for at in range(structures[structure, STRUCTURE_PLAIN], structures[structure + 1, STRUCTURE_PLAIN]):
-                subscription_out[filled] = plain[at]
-                entry_out[filled] = -1
-                filled += 1
+        if walk.steps:
+            begin(walk, steps, structure_keys, first_key, slots, size, state)
         first_group, last_group = structures[structure, STRUCTURE_GROUPS], structures[structure + 1, STRUCTURE_GROUPS]
-        if first_group == last_group:
-            abandon(min(walk.step, plan.steps - 1), state, bound)
-        else:
-            while walk.step >= 0:
-                for group in range(first_group, last_group):
-                    code = groups[group, 0]
-                    operator = (code >> 8) & 0xFF
-                    lane = code >> 16
-                    term = bound[code & 0xFF]
-                    how, number, strict = see(
-                        values, identity, extras, term, AT_LEAST if operator == WINDOW else operator, lane
-                    )
-                    low, high = narrow_range(
-                        how, number, strict, operator, constants, groups[group, 1], groups[group + 1, 1], widths[group]
-                    )
-                    for entry in range(low, high):
-                        subscription = entries[entry, 0]
-                        if stamp[subscription] == epoch:
+        unseen = True
+        while True:
+            if walk.steps:
+                walk = advance(walk, steps, state, bound, chain, triples, links, key_terms)
+                if walk.step < 0:
+                    break
+            if unseen:
+                for at in range(structures[structure, STRUCTURE_PLAIN], structures[structure + 1, STRUCTURE_PLAIN]):
+                    subscription_out[filled] = plain[at]
+                    entry_out[filled] = -1
+                    filled += 1
+                unseen = False
+            if first_group == last_group:
+                abandon(min(walk.step, walk.steps - 1), state, bound)
+                break
+            for group in range(first_group, last_group):
+                code = groups[group, 0]
+                operator = (code >> 8) & 0xFF
+                lane = code >> 16
+                term = bound[code & 0xFF]
+                how, number, strict = see(
+                    values, identity, extras, term, AT_LEAST if operator == WINDOW else operator, lane
+                )
+                low, high = narrow_range(
+                    how, number, strict, operator, constants, groups[group, 1], groups[group + 1, 1], widths[group]
+                )
+                for entry in range(low, high):
+                    subscription = entries[entry, 0]
+                    if stamp[subscription] == epoch:
+                        continue
+                    atom = entries[entry, 1]
+                    if atom >= 0:
+                        if not all_hold(atom_code, atom_value, atom, values, identity, extras, bound, 0):
                             continue
-                        atom = entries[entry, 1]
-                        if atom >= 0:
-                            if not all_hold(atom_code, atom_value, atom, values, identity, extras, bound, 0):
-                                continue
-                        elif operator == UNEQUAL and not compares(how, number, strict, operator, constants[entry]):
-                            continue
-                        stamp[subscription] = epoch
-                        subscription_out[filled] = subscription
-                        entry_out[filled] = entry
-                        filled += 1
-                walk = advance(plan, walk, steps, state, bound, chain, (terms, ids), links)
+                    elif operator == UNEQUAL and not compares(how, number, strict, operator, constants[entry]):
+                        continue
+                    stamp[subscription] = epoch
+                    subscription_out[filled] = subscription
+                    entry_out[filled] = entry
+                    filled += 1
         if walk.step == EXHAUSTED:
             filled = start
             found.exhausted[lost, 0] = view

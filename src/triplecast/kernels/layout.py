@@ -139,10 +139,8 @@ class Encoded(NamedTuple):
     """[V, 2] first term of its publication, and how many it has."""
     view_mode: U8
     """[V] 0: all structures, 1: decided ones only, 2: verified ones only."""
-    terms: I32
-    """[T, 3] batch-global term numbers."""
-    ids: I32
-    """[T, 3] their dictionary ids, -1 unknown."""
+    triples: I32
+    """[T, 6] batch-global term numbers, then their dictionary ids, -1 unknown."""
     values: F64
     """[L, 3] by term, the ``VALUE_`` columns."""
     identity: I32

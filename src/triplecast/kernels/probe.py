@@ -80,9 +80,9 @@ def probe(index: Index, encoded: Encoded, view: int, hits: Hits) -> tuple[int, i
     """Fills `hits` for one view: (how many keys it has, slots of its table in use)."""
     table, key_terms = index.key_table, index.key_terms
     bits, slots, keys, chain = hits.bits, hits.slots, hits.keys, hits.chain
-    hashes, loaded, origin, ids = hits.hashes, hits.loaded, hits.origin, encoded.ids
+    hashes, loaded, origin, triples = hits.hashes, hits.loaded, hits.origin, encoded.triples
     base = encoded.view_offsets[view]
-    lookups = _queue_lookups(ids[base : encoded.view_offsets[view + 1]], index.key_masks, table, hashes, loaded, origin)
+    lookups = _queue_lookups(triples[base : encoded.view_offsets[view + 1]], index.key_masks, table, hashes, loaded, origin)
     size = table_size(lookups)
     slots[:size, 0] = -1
     hits.links[0] = 0
@@ -102,7 +102,7 @@ def probe(index: Index, encoded: Encoded, view: int, hits: Hits) -> tuple[int, i
         while entry != np.uint64(0):
             if entry >> np.uint64(32) == tag:
                 key = np.int64(entry & np.uint64(0xFFFFFFFF)) - 1
-                if _has_terms(key_terms, key, ids, base + triple, mask):
+                if _has_terms(key_terms, key, triples, base + triple, mask):
                     break
                 key = np.int64(-1)
             slot += np.uint64(1)
@@ -135,21 +135,21 @@ def probe(index: Index, encoded: Encoded, view: int, hits: Hits) -> tuple[int, i
 
 
 @inlined
-def _has_terms(key_terms: I32, key: int, ids: I32, triple: int, mask: int) -> bool:
+def _has_terms(key_terms: I32, key: int, triples: I32, triple: int, mask: int) -> bool:
     """Whether a key is that of a triple under a mask."""
     return bool(
-        key_terms[key, 0] == (ids[triple, 0] if mask & 1 else -1)
-        and key_terms[key, 1] == (ids[triple, 1] if mask & 2 else -1)
-        and key_terms[key, 2] == (ids[triple, 2] if mask & 4 else -1)
+        key_terms[key, 0] == (triples[triple, 3] if mask & 1 else -1)
+        and key_terms[key, 1] == (triples[triple, 4] if mask & 2 else -1)
+        and key_terms[key, 2] == (triples[triple, 5] if mask & 4 else -1)
     )
 
 
 @inlined
-def _queue_lookups(ids: I32, masks: U8, table: U64, hashes: U64, loaded: U64, origin: I32) -> int:
+def _queue_lookups(triples: I32, masks: U8, table: U64, hashes: U64, loaded: U64, origin: I32) -> int:
     """Every key that the view's triples could have: all hashes first, then all slots."""
     lookups = 0
-    for triple in range(len(ids)):
-        subject, predicate, end = ids[triple, 0], ids[triple, 1], ids[triple, 2]
+    for triple in range(len(triples)):
+        subject, predicate, end = triples[triple, 3], triples[triple, 4], triples[triple, 5]
         unknown = (subject < 0) * 1 | (predicate < 0) * 2 | (end < 0) * 4
         for i in range(len(masks)):
             mask = masks[i]
@@ -175,7 +175,7 @@ def clear_bits(bits: U64, keys: I32, found: int) -> None:
 
 
 @njit
-def link_ends(terms: I32, first: int, last: int, base: int, count: int, links: I32) -> None:
+def link_ends(triples: I32, first: int, last: int, base: int, count: int, links: I32) -> None:
     """Chains the triples of a view (rows `first` to `last`) by subject and by object.
 
     ``links[1 + 4 * term + side]`` is the first triple with that local term as subject (side 0) or object (side 1), two places on
@@ -188,7 +188,7 @@ def link_ends(terms: I32, first: int, last: int, base: int, count: int, links: I
     nexts = 1 + 4 * count
     for triple in range(last - first - 1, -1, -1):
         for side in range(2):
-            head = 1 + 4 * (terms[first + triple, 2 * side] - base) + side
+            head = 1 + 4 * (triples[first + triple, 2 * side] - base) + side
             links[nexts + 2 * triple + side] = links[head]
             links[head] = triple
             links[head + 2] += 1

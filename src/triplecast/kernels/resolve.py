@@ -38,6 +38,17 @@ def resolve(dictionary: Dictionary, terms: Terms) -> I32:
     return ids
 
 
+@njit
+def pair_ids(triples: I32, identity: I32) -> I32:
+    """[T, 6] the terms of triples, then their dictionary ids."""
+    paired = np.empty((len(triples), 6), np.int32)
+    for triple in range(len(triples)):
+        for place in range(3):
+            paired[triple, place] = triples[triple, place]
+            paired[triple, 3 + place] = identity[triples[triple, place]]
+    return paired
+
+
 @inlined
 def find_term(dictionary: Dictionary, text: Text, start: int, length: int, hashed: np.uint64) -> int:
     last = len(dictionary.table) - 1

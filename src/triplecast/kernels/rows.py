@@ -16,12 +16,10 @@ from triplecast.kernels.join import (
     EXHAUSTED,
     STEPS_LIMIT,
     Matched,
-    Plan,
     Walk,
     abandon,
     advance,
-    enter,
-    find_heads,
+    begin,
     make_state,
 )
 from triplecast.kernels.layout import (
@@ -164,13 +162,16 @@ def _solve(
 ) -> tuple[_Growing, int]:
     """Appends all solutions of a structure to the cells; returns how many, or -1 beyond the limits."""
     view, size, structure = view_size_structure
-    steps, terms, ids, chain, links = index.full_steps, encoded.terms, encoded.ids, hits.chain, hits.links
+    steps, key_terms = index.full_steps, index.key_terms
+    triples, chain, links = encoded.triples, hits.chain, hits.links
     state, bound = join_state
     cells = growing.cells
     shape = index.structures[structure, STRUCTURE_SHAPE]
     width = index.shapes[shape, SHAPE_VARIABLES]
     first_step = index.shapes[shape, SHAPE_FULL]
-    plan = Plan(
+    walk = Walk(
+        0,
+        STEPS_LIMIT,
         first_step,
         index.shapes[shape + 1, SHAPE_FULL] - first_step,
         encoded.view_offsets[view],
@@ -178,18 +179,20 @@ def _solve(
         encoded.view_terms[view, 0],
         encoded.view_terms[view, 1],
     )
-    if plan.steps == 0:
+    if walk.steps == 0:
         return growing, 1
-    first_key = index.structures[structure, STRUCTURE_KEYS]
-    find_heads(plan, steps, index.structure_keys, first_key, index.key_terms, hits.slots, size, state)
+    begin(walk, steps, index.structure_keys, index.structures[structure, STRUCTURE_KEYS], hits.slots, size, state)
     filled = growing.sizes[2]
     solutions = 0
-    enter(plan, 0, steps, state, bound, terms, links)
-    walk = advance(plan, Walk(0, STEPS_LIMIT), steps, state, bound, chain, (terms, ids), links)
-    while walk.step >= 0:
+    exhausted = False
+    while True:
+        walk = advance(walk, steps, state, bound, chain, triples, links, key_terms)
+        exhausted = walk.step == EXHAUSTED
+        if walk.step < 0:
+            break
         if solutions == SOLUTIONS_LIMIT:
             abandon(walk.step, state, bound)
-            walk = Walk(EXHAUSTED, 0)
+            exhausted = True
             break
         if filled + width > len(cells):
             larger = np.empty(2 * (filled + width), np.int32)
@@ -199,9 +202,8 @@ def _solve(
             cells[filled + variable] = bound[variable]
         filled += width
         solutions += 1
-        walk = advance(plan, walk, steps, state, bound, chain, (terms, ids), links)
     growing = _Growing(growing.answer, growing.offsets, growing.rows, cells, growing.sizes)
-    if walk.step == EXHAUSTED:
+    if exhausted:
         return growing, -1
     growing.sizes[2] = filled
     return growing, solutions

@@ -20,7 +20,7 @@ from triplecast.kernels.layout import (
     VALUE_NUMBER,
     Encoded,
 )
-from triplecast.kernels.resolve import Terms, current_hash_mask, find_languages, rank_strings, resolve
+from triplecast.kernels.resolve import Terms, current_hash_mask, find_languages, pair_ids, rank_strings, resolve
 from triplecast.kernels.scan import ScannedBatch, scan
 from triplecast.model.publication import Publication
 
@@ -114,5 +114,5 @@ def encode(segment: Segment, views: Views) -> Encoded:
         extras = np.empty((len(identity), 2), np.float64)
         extras[:, EXTRA_RANK] = rank_strings(dictionary, views.terms)
         extras[:, EXTRA_LANGUAGE] = find_languages(dictionary, views.terms, current_hash_mask())
-    ids = identity[views.triples]
-    return Encoded(views.offsets, views.spans, views.mode, views.triples, ids, views.values, identity, extras)
+    triples = pair_ids(views.triples, identity)
+    return Encoded(views.offsets, views.spans, views.mode, triples, views.values, identity, extras)
