@@ -9,6 +9,7 @@ import pytest
 
 SHARED_DATA = Path(__file__).resolve().parents[1] / ".." / "shared" / "data"
 SEED_VARIABLE = "TRIPLECAST_SEED"
+DEFAULT_SEED = 20261121
 
 
 def pytest_report_header() -> str:
@@ -27,7 +28,7 @@ def shared_data() -> Path:
 @pytest.fixture
 def seed(request: pytest.FixtureRequest) -> int:
     """The seed of a random test; a failing test's report shows it, and the variable in the header replays it."""
-    number = int(os.environ.get(SEED_VARIABLE, "20261121"))
+    number = int(os.environ.get(SEED_VARIABLE, DEFAULT_SEED))
     request.node.user_properties.append(("seed", number))
     print(f"seed {number} (replay: {SEED_VARIABLE}={number} pytest {request.node.nodeid!r})")
     return number

@@ -29,8 +29,6 @@ from tests.reference.terms import write_triples
 from triplecast.match import Matcher
 
 ROUNDS_OF_A_BLOCK = 20
-SHOWN = 3
-"""Failing pairs that are made small and printed; the others are counted."""
 
 _PRODUCTS = {"index": lambda: ByIndex(Matcher()), "evaluator": ByEvaluator}
 
@@ -100,10 +98,10 @@ def report(fault: Fault, product: Product, product_name: str) -> str:
     )
 
 
-def show(faults: list[Fault], product_name: str) -> str:
-    """The first faults of different subscriptions, each made small."""
+def show(faults: list[Fault], product_name: str, most: int = 3) -> str:
+    """The first `most` faults of different subscriptions, each made small; the others are counted."""
     distinct = list({fault.asked: fault for fault in faults}.values())
-    shown = [report(fault, _product(product_name), product_name) for fault in distinct[:SHOWN]]
+    shown = [report(fault, _product(product_name), product_name) for fault in distinct[:most]]
     return "\n\n".join([f"{len(faults)} pairs differ, of {len(distinct)} subscriptions", *shown])
 
 
@@ -114,6 +112,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--round", type=int, help="only this round of the seed")
     parser.add_argument("--product", choices=sorted(_PRODUCTS), default="index")
+    parser.add_argument("--show", type=int, default=3, help="failing pairs that are made small and printed")
     options = parser.parse_args()
     started = time.monotonic()
     if options.round is not None:
@@ -123,7 +122,7 @@ def main() -> int:
     print(f"seed {options.seed}, {time.monotonic() - started:.0f} s")
     print(tally)
     if faults:
-        print(show(faults, options.product))
+        print(show(faults, options.product, options.show))
         return 1
     gaps = tally.gaps() if options.round is None else []
     print("\n".join(["The census misses:", *gaps] if gaps else ["no difference"]))

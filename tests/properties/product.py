@@ -90,34 +90,58 @@ class ByIndex:
     def answers(
         self, published: Sequence[Published], texts: Sequence[str], timeline: Timeline
     ) -> dict[tuple[int, int], Answer]:
-        snapshot = _indexed(texts, timeline)
+        index, log = MemoryIndex(), _Log(texts, timeline)
         publications = [as_publication(each, at) for each, at in zip(published, timeline.published, strict=True)]
-        batch = self._matcher.match(snapshot, publications)
-        number = {position: index for index, position in enumerate(timeline.added)}
+        number = {position: at for at, position in enumerate(timeline.added)}
         found: dict[tuple[int, int], Answer] = {}
-        for row in range(len(batch)):
-            pair = int(batch.publication[row]), number[int(batch.registration[row])]
-            if pair in found:
-                raise AssertionError(f"the pair {pair} was answered twice")
-            found[pair] = rows_from(batch.bindings_of(row))
-        for doubt in batch.undecided:
-            found[doubt.publication, number[doubt.registration]] = f"undecided: {doubt.reason}"
+        for batch in _batches(timeline):
+            last = max(timeline.published[at] for at in batch)
+            snapshot = log.advance(index, last, needed_from=min(timeline.published[at] for at in batch) - 1)
+            matched = self._matcher.match(snapshot, [publications[at] for at in batch])
+            for row in range(len(matched)):
+                pair = batch[int(matched.publication[row])], number[int(matched.registration[row])]
+                if pair in found:
+                    raise AssertionError(f"the pair {pair} was answered twice")
+                found[pair] = rows_from(matched.bindings_of(row))
+            for doubt in matched.undecided:
+                found[batch[doubt.publication], number[doubt.registration]] = f"undecided: {doubt.reason}"
         return found
 
 
-def _indexed(texts: Sequence[str], timeline: Timeline) -> Snapshot:
-    """In three steps, so that there are segments to merge and removals of registrations in older segments."""
-    registrations = sorted(
-        (
-            Registration(RegistrationId(added), Subscription(name=f"subscription {at}", text=text))
-            for at, (text, added) in enumerate(zip(texts, timeline.added, strict=True))
-        ),
-        key=lambda registration: registration.added,
-    )
-    gone = sorted((added, at) for added, at in zip(timeline.added, timeline.removed, strict=True) if at is not None)
-    index = MemoryIndex()
-    third = len(registrations) // 3 + 1
-    for start in range(0, len(registrations), third):
-        part = registrations[start : start + third]
-        snapshot = index.apply(part, covers=part[-1].added)
-    return index.apply((), gone, covers=max(at for _, at in gone)) if gone else snapshot
+def _batches(timeline: Timeline) -> list[list[int]]:
+    """Publications in order of position: one batch, or two when the registry changes between them."""
+    order = sorted(range(len(timeline.published)), key=timeline.published.__getitem__)
+    if max(timeline.added) < timeline.published[order[0]]:
+        return [order]
+    half = (len(order) + 1) // 2
+    return [part for part in (order[:half], order[half:]) if part]
+
+
+class _Log:
+    """The registry's changes in order of position, applied in slices so that there are segments to merge."""
+
+    SLICE = 5
+
+    def __init__(self, texts: Sequence[str], timeline: Timeline) -> None:
+        self._added = sorted(
+            (
+                Registration(RegistrationId(added), Subscription(name=f"subscription {at}", text=text))
+                for at, (text, added) in enumerate(zip(texts, timeline.added, strict=True))
+            ),
+            key=lambda registration: registration.added,
+        )
+        gone = ((added, at) for added, at in zip(timeline.added, timeline.removed, strict=True) if at is not None)
+        self._removed = sorted(gone, key=lambda change: change[1])
+        self._slice = self.SLICE if self._removed else len(texts)
+
+    def advance(self, index: MemoryIndex, upto: int, needed_from: int) -> Snapshot:
+        """Applies all changes before `upto`, removals together with the last additions."""
+        while True:
+            part = [each for each in self._added[: self._slice] if each.added <= upto]
+            self._added = self._added[len(part) :]
+            more = bool(self._added) and self._added[0].added <= upto
+            gone = [] if more else [change for change in self._removed if change[1] <= upto]
+            self._removed = self._removed[len(gone) :]
+            snapshot = index.apply(part, gone, covers=upto, needed_from=needed_from)
+            if not more:
+                return snapshot

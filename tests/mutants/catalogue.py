@@ -1,0 +1,174 @@
+"""The faults: in which file which text becomes which. Each is a mistake that somebody could make."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Mutant(NamedTuple):
+    name: str
+    file: str
+    """Below src/triplecast."""
+    old: str
+    """Occurs exactly once in the file."""
+    new: str
+
+
+MUTANTS: tuple[Mutant, ...] = (
+    Mutant(
+        "at-least-bound-off-by-one",
+        "kernels/conditions.py",
+        "    if operator == AT_LEAST:\n        return start, _first_beyond(",
+        "    if operator == AT_LEAST:\n        return start, _first_from(",
+    ),
+    Mutant(
+        "residual-at-most-is-less",
+        "kernels/conditions.py",
+        "        return number <= constant\n",
+        "        return number < constant\n",
+    ),
+    Mutant(
+        "no-zone-shift",
+        "kernels/conditions.py",
+        "ZONE_SPAN = 14 * 3600 * 1000.0",
+        "ZONE_SPAN = 0.0",
+    ),
+    Mutant(
+        "unequal-across-zones-always-true",
+        "kernels/conditions.py",
+        "return FAR_TRUE, exact, False",
+        "return ALL_TRUE, exact, False",
+    ),
+    Mutant(
+        "tie-of-exact-numbers-ignored",
+        "kernels/conditions.py",
+        "            if kind == _EXACT:\n                return BY_NUMBER, exact, False",
+        "            if kind == _EXACT:\n                return BY_NUMBER, number, False",
+    ),
+    Mutant(
+        "float-not-rounded-with-a-decimal",
+        "kernels/conditions.py",
+        "return (BY_SINGLE if kind == _FLOAT else BY_NUMBER), number, False",
+        "return BY_NUMBER, number, False",
+    ),
+    Mutant(
+        "ill-typed-is-unlike-everything",
+        "kernels/conditions.py",
+        "    if operator == UNEQUAL and kind != _CLASS_ILL:\n",
+        "    if operator == UNEQUAL:\n",
+    ),
+    Mutant(
+        "no-tag-is-an-unknown-tag",
+        "kernels/conditions.py",
+        "return (ALL_TRUE if operator == UNEQUAL else NONE_TRUE), 0.0, False\n        return BY_NUMBER, tag, False",
+        "return NONE_TRUE, 0.0, False\n        return BY_NUMBER, tag, False",
+    ),
+    Mutant(
+        "first-triple-has-no-keys",
+        "kernels/probe.py",
+        "for lookup in range(lookups - 1, -1, -1):",
+        "for lookup in range(lookups - 1, 0, -1):",
+    ),
+    Mutant(
+        "repeated-variable-not-compared",
+        "kernels/join.py",
+        "                    elif known != term:\n",
+        "                    elif known != term and place < 2:\n",
+    ),
+    Mutant(
+        "third-key-not-required",
+        "kernels/join.py",
+        "start = structures[structure, STRUCTURE_KEYS] + 2\n",
+        "start = structures[structure, STRUCTURE_KEYS] + 3\n",
+    ),
+    Mutant(
+        "constants-not-checked-on-the-short-way",
+        "kernels/join.py",
+        "if wanted >= 0 and ids[triple, place] != wanted:",
+        "if wanted >= 0 and place < 1 and ids[triple, place] != wanted:",
+    ),
+    Mutant(
+        "duplicates-always-dropped",
+        "kernels/rows.py",
+        "                if answers.flags[answer] & DISTINCT_FLAG:\n",
+        "                if answers.flags[answer] & DISTINCT_FLAG or count == 2:\n",
+    ),
+    Mutant(
+        "rows-in-reverse-order",
+        "kernels/rows.py",
+        "            return a < b\n    return bool(terms.length[left]",
+        "            return a > b\n    return bool(terms.length[left]",
+    ),
+    Mutant(
+        "two-rows-not-filtered",
+        "kernels/rows.py",
+        "    if entry < 0 or solutions == 1:\n",
+        "    if entry < 0 or solutions <= 2:\n",
+    ),
+    Mutant(
+        "string-between-bounds-equals-one",
+        "kernels/resolve.py",
+        "            ranks[term] = 2.0 * low\n",
+        "            ranks[term] = 2.0 * low + 1.0\n",
+    ),
+    Mutant(
+        "zone-sign-reversed",
+        "kernels/literals.py",
+        'return offset if text[i] == ord("+") else -offset',
+        'return -offset if text[i] == ord("+") else offset',
+    ),
+    Mutant(
+        "fraction-of-a-millisecond-lost",
+        "kernels/literals.py",
+        "        if weight == 0 and digit != 0:\n            tie = 1\n",
+        "        if weight == 0 and digit != 0:\n            tie = 0\n",
+    ),
+    Mutant(
+        "constant-on-the-left-not-mirrored",
+        "compile/conditions.py",
+        '"<": ">", "<=": ">=", ">": "<", ">=": "<="}',
+        '"<": "<", "<=": ">=", ">": "<", ">=": "<="}',
+    ),
+    Mutant(
+        "not-less-is-at-least",
+        "compile/conditions.py",
+        '_NEGATED = {"=": "!=", "!=": "=", "in": "not in", "not in": "in"}',
+        '_NEGATED = {"=": "!=", "!=": "=", "in": "not in", "not in": "in", "<": ">="}',
+    ),
+    Mutant(
+        "or-keeps-one-clause-of-and",
+        "compile/conditions.py",
+        "part.bound or len(part.clauses) != 1:",
+        "part.bound or len(part.clauses) < 1:",
+    ),
+    Mutant(
+        "inexact-constant-decided",
+        "compile/conditions.py",
+        "    if tie != 0:\n",
+        "    if tie > 1:\n",
+    ),
+    Mutant(
+        "optional-is-required",
+        "compile/necessary.py",
+        "        case Join(left, right):\n",
+        "        case Join(left, right) | LeftJoin(left, right, _):\n",
+    ),
+    Mutant(
+        "zero-length-path-needs-a-step",
+        "compile/necessary.py",
+        "            if at_least == 0:\n                return ANYTHING\n",
+        "            if at_least == 0 and many:\n                return ANYTHING\n",
+    ),
+    Mutant(
+        "not-exists-is-exists",
+        "compile/conditions.py",
+        "return None if expression.negated != negated else Conditions(",
+        "return Conditions(",
+    ),
+    Mutant(
+        "removal-forgotten",
+        "match/matcher.py",
+        "(position < removals.position[at])",
+        "(position > 0)",
+    ),
+)
