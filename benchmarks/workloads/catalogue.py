@@ -7,7 +7,7 @@ it: categories, a class, a range of a number, a linked resource's category, rare
 object.
 
 `real` draws the interests as the records draw their values (Zipf 1.0): about 1,000 of 100,000 subscriptions match a
-record. `realtail` draws them from the tail (Zipf 0.5): about 180. `alerts` are interests from the tail, hardly
+record. `realtail` draws them from the tail (Zipf 0.52): about 180. `alerts` are interests from the tail, hardly
 any with fewer than three patterns, so that two of 100,000 match a record on average.
 
 Where this differs from the prototype: numbers are decimals of two places, and texts have words.
@@ -39,6 +39,8 @@ WORDS = (
     *("section", "model", "winter", "field"),
 )
 MOST_PATTERNS = 5
+TAIL = 0.52
+"""Exponent of the interests of `realtail` and `alerts`."""
 
 
 def zipf(size: int, exponent: float) -> NDArray[np.float64]:
@@ -87,12 +89,12 @@ def make_real(subscriptions: int, publications: int) -> Workload:
 
 
 def make_real_tail(subscriptions: int, publications: int) -> Workload:
-    interests = write_interests(open_catalogue(8, 0.5), subscriptions)
+    interests = write_interests(open_catalogue(8, TAIL), subscriptions)
     return Workload("realtail", interests, write_records(open_catalogue(7, 1.0), publications))
 
 
 def make_alerts(subscriptions: int, publications: int) -> Workload:
-    interests = write_interests(open_catalogue(8, 0.5), subscriptions, ALERTS)
+    interests = write_interests(open_catalogue(8, TAIL), subscriptions, ALERTS)
     return Workload("alerts", interests, write_records(open_catalogue(7, 1.0), publications))
 
 
@@ -107,7 +109,7 @@ class Taste:
 
 
 INTERESTS = Taste((0.20, 0.30, 0.27, 0.15, 0.08), 0.02)
-ALERTS = Taste((0.0, 0.02, 0.41, 0.37, 0.20), 0.0)
+ALERTS = Taste((0.0, 0.024, 0.42, 0.366, 0.19), 0.0)
 
 
 def write_records(catalogue: Catalogue, count: int) -> list[bytes]:
