@@ -95,8 +95,16 @@ def test_what_a_full_disk_left_unmatched_is_matched_by_the_next_call(tmp_path: P
         outbox.ask(f"PRAGMA max_page_count={pages}")
         with pytest.raises(StorageFull):
             engine.publish(turtle("A" * 30_000), "text/turtle", GRAPH)
-        with pytest.raises(StorageFull):
-            engine.subscribe(ANY_TITLE, id="any")
+        accepted = engine._journal.head()
+        for call in (
+            lambda: engine.subscribe(ANY_TITLE, id="any"),
+            lambda: engine.publish(turtle("B"), "text/turtle", GRAPH),
+            lambda: engine.unsubscribe("rail"),
+            lambda: engine.remove(GRAPH),
+        ):
+            with pytest.raises(StorageFull):
+                call()
+        assert engine._journal.head() == accepted, "nothing more is taken before what was taken is matched"
         outbox.ask("PRAGMA max_page_count=1073741823")
         engine.subscribe(ANY_TITLE, id="any")
         (match,) = (n for n in engine.notifications())
