@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from pyoxigraph import Literal, NamedNode, RdfFormat, parse
 
@@ -16,9 +16,6 @@ from triplecast.terms.arithmetic import calculate, negate, number_of
 from triplecast.terms.casts import boolean_term
 from triplecast.terms.compare import COMPARISONS, ValueFault, compare, effective_boolean
 from triplecast.terms.values import XSD_DATETIME
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _DATETIME = NamedNode(XSD_DATETIME)
 _LOGICAL = frozenset({"||", "&&", "!", "in", "not in", *COMPARISONS})

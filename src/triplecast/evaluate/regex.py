@@ -19,7 +19,7 @@ from triplecast.terms.compare import ValueFault
 
 LONGEST_PATTERN = 10_000
 """Characters."""
-PATTERN_MEMORY = 8 << 20
+PATTERN_MEMORY = 2 << 20
 """Bytes that RE2 may use for one pattern's program and states."""
 
 _TOKEN = re.compile(r"\\.|\[\^?\]?|.", re.DOTALL)
@@ -37,7 +37,7 @@ def check_regex(pattern: str, flags: str = "") -> None:
         raise QueryRefused("regular expression", str(fault), mend) from fault
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=128)
 def compile_regex(pattern: str, flags: str) -> Any:
     """RE2's compiled pattern. Raises `ValueFault`."""
     unknown = sorted(set(flags) - set("imsxq"))

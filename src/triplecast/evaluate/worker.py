@@ -13,7 +13,7 @@ from triplecast.evaluate.budget import Budget, BudgetExceeded
 from triplecast.evaluate.evaluation import evaluate_opened
 from triplecast.evaluate.frames import LATER, Outcome, read_request, write_answer
 from triplecast.evaluate.graphs import PublishedGraphs, open_publication
-from triplecast.evaluate.solutions import bindings_json
+from triplecast.evaluate.solutions import Solutions, bindings_json
 from triplecast.languages import fill, parse_template
 from triplecast.model.algebra import Query
 from triplecast.model.publication import Publication
@@ -22,6 +22,8 @@ STEPS_A_REQUEST = 250_000
 """Work after which a request's remaining queries are left for another request."""
 LONGEST_BINDINGS = 16 << 20
 """Bytes of one pair's bindings; beyond, the pair is undecided."""
+REMEMBERED_LENGTH = 10_000
+"""Characters of the longest query that is kept parsed."""
 LONGEST_ANSWER = 32 << 20
 """Bytes of bindings after which a request's remaining queries are left for another request."""
 
@@ -56,16 +58,27 @@ def decide(text: str, language: str, publication: Publication, graphs: Published
         return Outcome("undecided", b"", "query: nested too deeply to evaluate")
     if not solutions.matched:
         return Outcome("unmatched", b"", "")
-    bindings = bindings_json(solutions)
-    if len(bindings) > LONGEST_BINDINGS:
-        return Outcome("undecided", b"", f"answer: {len(bindings)} bytes of bindings, {LONGEST_BINDINGS} are allowed")
+    bindings = b"" if _least_size(solutions) > LONGEST_BINDINGS else bindings_json(solutions)
+    if not bindings or len(bindings) > LONGEST_BINDINGS:
+        return Outcome("undecided", b"", f"answer: more than {LONGEST_BINDINGS} bytes of bindings")
     return Outcome("matched", bindings, "")
 
 
-@lru_cache(maxsize=4_096)
+def _least_size(solutions: Solutions) -> int:
+    """A lower bound of the length of the bindings, found without writing them."""
+    return sum(len(str(term)) for row in solutions.rows for term in row if term is not None)
+
+
 def parse(text: str, language: str) -> Query:
+    """The query; short ones are remembered."""
+    return _remembered(text, language) if len(text) <= REMEMBERED_LENGTH else _parse(text, language)
+
+
+def _parse(text: str, language: str) -> Query:
     template, constants = parse_template(text, language)
     return fill(template.query, constants)
 
+
+_remembered = lru_cache(maxsize=4_096)(_parse)
 
 parse("ASK { }", "sparql")  # loads the grammar now: once it serves, the child may open no file

@@ -118,18 +118,27 @@ _TEMPORAL = {
 }
 
 ILL_VALUE = Value(ValueClass.ILL, None)
+_IRI_VALUE = Value(ValueClass.IRI, None)
+_BLANK_VALUE = Value(ValueClass.BLANK, None)
+REMEMBERED_LENGTH = 64
+"""Characters of the longest lexical form whose value is remembered."""
 
 
-@lru_cache(maxsize=16_384)
 def value_of(term: Term) -> Value:
-    """The value of a term (a pure function, remembered for the terms met last)."""
+    """The value of a term."""
     if isinstance(term, NamedNode):
-        return Value(ValueClass.IRI, None)
+        return _IRI_VALUE
     if isinstance(term, BlankNode):
-        return Value(ValueClass.BLANK, None)
+        return _BLANK_VALUE
+    lexical = term.value
     if term.language is not None:
-        return Value(ValueClass.LANG, (term.value, term.language))
-    return literal_value(term.value, term.datatype.value)
+        return Value(ValueClass.LANG, (lexical, term.language))
+    datatype = term.datatype.value
+    if datatype == XSD_STRING:
+        return Value(ValueClass.STRING, lexical)
+    return (
+        _remembered_value(lexical, datatype) if len(lexical) <= REMEMBERED_LENGTH else literal_value(lexical, datatype)
+    )
 
 
 def literal_value(lexical: str, datatype: str) -> Value:
@@ -144,6 +153,9 @@ def literal_value(lexical: str, datatype: str) -> Value:
         return ILL_VALUE if found is None else Value(zoned_class if found[1] else local_class, found[0])
     reader = _READERS.get(datatype)
     return ILL_VALUE if reader is None else reader(lexical)
+
+
+_remembered_value = lru_cache(maxsize=16_384)(literal_value)
 
 
 def order_key(ntriples: str) -> tuple[ValueClass, float, int]:

@@ -86,6 +86,14 @@ def test_a_request_leaves_what_its_share_does_not_reach() -> None:
     assert kinds == ["undecided", "undecided", "later"]
 
 
+def test_bindings_that_are_too_long_are_told_before_they_are_written() -> None:
+    long = published("".join(f':s{i} :p "{i}{"x" * 20_000}" . ' for i in range(40)))
+    graphs = open_publication(long)
+    outcome = decide("SELECT * { ?a ?b ?c . ?d ?e ?f }", "sparql", long, graphs, Budget())
+    assert outcome == Outcome("undecided", b"", "answer: more than 16777216 bytes of bindings")
+    assert decide("SELECT * { ?a ?b ?c }", "sparql", long, graphs, Budget()).kind == "matched"
+
+
 def test_a_publication_that_is_none_is_undecided(evaluator: Evaluator) -> None:
     torn = published("", graph="urn:x:torn")
     torn = type(torn)(1, torn.graph, 1, torn.accepted_at, b"<urn:x:a> <urn:x")
