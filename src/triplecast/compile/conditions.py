@@ -1,8 +1,8 @@
 """Filter expressions to clauses: comparisons of one variable with a constant, in conjunctive form.
 
-A row of a conjunction stays iff every condition is true; false and error both drop it (semantics 3.8). So ``&&`` splits,
-``||`` and ``IN`` make one clause of several atoms (true iff one of them is), ``!`` goes inwards through ``&& || =  != IN``
-(where three-valued logic keeps errors errors), and never turns ``<`` into ``>=``.
+A row of a conjunction stays iff every condition is true; false and error both drop it (semantics 3.8). So ``&&``
+splits, ``||`` and ``IN`` make one clause of several atoms (true iff one of them is), ``!`` goes inwards through ``&& ||
+=  != IN`` (where three-valued logic keeps errors errors), and never turns ``<`` into ``>=``.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ NamedClause: TypeAlias = tuple[NamedAtom, ...]
 
 
 class Conditions(NamedTuple):
-    """What was understood of a filter: `clauses` (necessary), the patterns of ``EXISTS``, and whether that is all of it."""
+    """What was understood of a filter: `clauses` (necessary), the patterns of ``EXISTS``, and whether that is all of
+    it."""
 
     clauses: tuple[NamedClause, ...]
     exists: tuple[Exists, ...]

@@ -1,13 +1,16 @@
 """Queries that the index decides: one basic graph pattern whose filters are comparisons of a variable with a constant.
 
-`SELECT` (plain, `DISTINCT`, `REDUCED`), `ASK`, and `CONSTRUCT` when every solution makes a triple. Paths of single steps, `^`
-and `/` are patterns with variables of their own, which keeps SPARQL's multiplicities (18.4: a sequence is a join).
+`SELECT` (plain, `DISTINCT`, `REDUCED`), `ASK`, and `CONSTRUCT` when every solution makes a triple. Paths of single
+steps, `^` and `/` are patterns with variables of their own, which keeps SPARQL's multiplicities (18.4: a sequence is a
+join).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import NamedTuple
+
+from pyoxigraph import Literal, NamedNode
 
 from triplecast.compile.conditions import NamedClause, read_conditions
 from triplecast.compile.necessary import Conjunction, FreshNames
@@ -18,8 +21,6 @@ from triplecast.model.algebra import (
     Filter,
     Inverse,
     Join,
-    Literal,
-    NamedNode,
     Node,
     PathExpression,
     Pattern,
@@ -34,7 +35,8 @@ from triplecast.model.algebra import (
 
 
 class Decided(NamedTuple):
-    """The query's solutions are the conjunction's, restricted to `variables` (sorted by name), deduplicated if `distinct`."""
+    """The query's solutions are the conjunction's, restricted to `variables` (sorted by name), deduplicated if
+    `distinct`."""
 
     conjunction: Conjunction
     variables: tuple[Variable, ...]

@@ -1,8 +1,8 @@
 """N(P) of semantics 4: what every match of a query fulfils, as alternatives of triple patterns and comparisons.
 
-Law: for every solution of P over a publication there is an alternative and an assignment of its variables to terms of the
-publication under which all its patterns are triples of it (in any of its graphs) and all its clauses are true. Variables that the
-solution binds keep their names; all others are renamed apart.
+Law: for every solution of P over a publication there is an alternative and an assignment of its variables to terms of
+the publication under which all its patterns are triples of it (in any of its graphs) and all its clauses are true.
+Variables that the solution binds keep their names; all others are renamed apart.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import count, product
 from typing import NamedTuple
+
+from pyoxigraph import NamedNode
 
 from triplecast.compile.conditions import Conditions, NamedClause, read_conditions
 from triplecast.compile.plan import BRANCHES_LIMIT, PATTERNS_LIMIT
@@ -27,7 +29,6 @@ from triplecast.model.algebra import (
     Join,
     LeftJoin,
     Minus,
-    NamedNode,
     NegatedSet,
     Node,
     OrderBy,

@@ -1,8 +1,8 @@
 """Plans: what the index keeps of a template.
 
 A plan is made once per template; a subscription adds its constants. Numbers inside a plan: a *node* of a pattern is
-``-(v + 1)`` for variable number v, else a *reference*; reference r is the subscription's constant r while r < slots, else
-``plan.fixed[r - slots]`` (constants that the template itself holds).
+``-(v + 1)`` for variable number v, else a *reference*; reference r is the subscription's constant r while r < slots,
+else ``plan.fixed[r - slots]`` (constants that the template itself holds).
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ class Cost(Enum):
 class Plan:
     """What the index keeps of a template.
 
-    `decided`: one branch, whose solutions under its clauses are exactly the query's; otherwise each match of the query has a
-    solution in some branch (a necessary condition), and the evaluator decides.
+    `decided`: one branch, whose solutions under its clauses are exactly the query's; otherwise each match of the query
+    has a solution in some branch (a necessary condition), and the evaluator decides.
     """
 
     decided: bool

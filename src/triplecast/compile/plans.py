@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
 
+from triplecast.compile.conditions import Constant
 from triplecast.compile.plan import Plan
+from triplecast.compile.refusals import needed_graphs, refuse_two_graphs
 from triplecast.compile.template import aggregate_within, compile_query, compile_template, kinds_of
 from triplecast.evaluate import result_on_empty
 from triplecast.languages import Template, fill
@@ -18,6 +20,8 @@ PLANS_LIMIT = 20_000
 def plan_of(template: Template, constants: tuple[str, ...]) -> Plan:
     """The plan of the subscription that fills `template` with `constants`. Raises `QueryRefused`."""
     first = _first_plan(_Asked(template.key, None, template, constants))
+    if len(first.graphs) > 1:
+        refuse_two_graphs(first.graphs, constants)
     if first.aggregate:
         return _aggregate_plan(_Asked(template.key, constants, template, constants))
     kinds = kinds_of(first.plan, constants)
@@ -48,12 +52,20 @@ class _FirstPlan(NamedTuple):
     kinds: tuple[int, ...]
     aggregate: bool
     """An aggregate without GROUP BY: whether it needs solutions depends on the constants of its HAVING."""
+    graphs: tuple[Constant, ...]
+    """Graph names that have to be one."""
 
 
 @lru_cache(maxsize=PLANS_LIMIT)
 def _first_plan(asked: _Asked) -> _FirstPlan:
     plan = compile_template(asked.template, asked.constants)
-    return _FirstPlan(plan, kinds_of(plan, asked.constants), aggregate_within(asked.template.query.pattern) is not None)
+    pattern = asked.template.query.pattern
+    return _FirstPlan(
+        plan,
+        kinds_of(plan, asked.constants),
+        aggregate_within(pattern) is not None,
+        tuple(needed_graphs(pattern)),
+    )
 
 
 @lru_cache(maxsize=PLANS_LIMIT)

@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from triplecast.compile.conditions import constant_text
+from pyoxigraph import Literal, NamedNode
+
+from triplecast.compile.conditions import Constant, constant_text
 from triplecast.errors import QueryRefused
 from triplecast.evaluate import check_regex
 from triplecast.model.algebra import (
     Call,
     Distinct,
+    Extend,
     Filter,
     Graph,
     Join,
-    Literal,
-    NamedNode,
+    LeftJoin,
+    Minus,
     OrderBy,
     Pattern,
     Project,
@@ -27,8 +30,8 @@ from triplecast.model.algebra import (
 )
 
 
-def refuse_impossible(query: Query, constants: tuple[str, ...]) -> None:
-    """Raises `QueryRefused` for ``LIMIT 0`` and for two constant graph names that would both have to hold."""
+def refuse_no_solutions(query: Query) -> None:
+    """Raises `QueryRefused` for ``LIMIT 0``."""
     pattern: Pattern = query.pattern
     while True:
         match pattern:
@@ -39,28 +42,43 @@ def refuse_impossible(query: Query, constants: tuple[str, ...]) -> None:
             case Slice(inner, _, _) | Project(inner, _) | Distinct(inner) | Reduced(inner) | OrderBy(inner, _):
                 pattern = inner
             case _:
-                break
-    names = sorted(set(_graph_names(pattern, constants)))
-    if len(names) > 1:
+                return
+
+
+def refuse_two_graphs(names: tuple[Constant, ...], constants: tuple[str, ...]) -> None:
+    """Raises `QueryRefused` when the graph names that every solution needs are not one; `constants` are a
+    subscription's."""
+    texts = sorted({constant_text(name, constants) for name in names})
+    if len(texts) > 1:
         raise QueryRefused(
             "GRAPH",
-            f"a publication is its own only named graph, so it cannot be both {names[0]} and {names[1]}",
+            f"a publication is its own only named graph, so it cannot be both {texts[0]} and {texts[1]}",
             "ask for one of them, or for either with UNION",
         )
 
 
-def _graph_names(pattern: Pattern, constants: tuple[str, ...]) -> Iterator[str]:
-    """Constant graph names that every solution needs."""
+def needed_graphs(pattern: Pattern) -> Iterator[Constant]:
+    """The constant graph names that every solution needs."""
     match pattern:
         case Graph(name, inner):
             if not isinstance(name, Variable):
-                yield constant_text(name, constants)
-            yield from _graph_names(inner, constants)
+                yield name
+            yield from needed_graphs(inner)
         case Join(left, right):
-            yield from _graph_names(left, constants)
-            yield from _graph_names(right, constants)
-        case Filter(_, inner):
-            yield from _graph_names(inner, constants)
+            yield from needed_graphs(left)
+            yield from needed_graphs(right)
+        case (
+            Filter(_, inner)
+            | Project(inner, _)
+            | Distinct(inner)
+            | Reduced(inner)
+            | OrderBy(inner, _)
+            | Slice(inner, _, _)
+            | Extend(inner, _, _)
+            | LeftJoin(inner, _, _)
+            | Minus(inner, _)
+        ):
+            yield from needed_graphs(inner)
 
 
 def check_constant_regexes(query: Query) -> None:

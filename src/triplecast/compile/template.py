@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pyoxigraph import Literal, NamedNode
+
 from triplecast.compile.conditions import NamedClause, place_of
 from triplecast.compile.decided import Decided, Undecidable, decide_query
 from triplecast.compile.necessary import Conjunction, necessary_conditions
 from triplecast.compile.plan import ATOMS_LIMIT, Atom, Branch, Clause, Cost, Plan
-from triplecast.compile.refusals import check_constant_regexes, refuse_impossible
+from triplecast.compile.refusals import check_constant_regexes, refuse_no_solutions
 from triplecast.model.algebra import (
     Distinct,
     Extend,
     Filter,
     Group,
-    Literal,
-    NamedNode,
     OrderBy,
     Pattern,
     Project,
@@ -23,7 +23,6 @@ from triplecast.model.algebra import (
     Reduced,
     Slice,
     Slot,
-    TriplePattern,
     Variable,
 )
 
@@ -34,8 +33,8 @@ if TYPE_CHECKING:
 def compile_template(template: Template, constants: tuple[str, ...]) -> Plan:
     """The plan of a template, made with the `constants` of one of its subscriptions.
 
-    It serves every subscription of the template whose constants have the kinds that `plan.comparisons` was made for (see
-    `kinds_of`). Raises `QueryRefused` for what can never match.
+    It serves every subscription of the template whose constants have the kinds that `plan.comparisons` was made for
+    (see `kinds_of`). Raises `QueryRefused` for what can never match.
     """
     return compile_query(template.query, template.slots, constants)
 
@@ -43,7 +42,7 @@ def compile_template(template: Template, constants: tuple[str, ...]) -> Plan:
 def compile_query(query: Query, slots: int, constants: tuple[str, ...], within_aggregate: bool = False) -> Plan:
     """`within_aggregate`: the query is known to give nothing on the empty graph, so that an aggregate over no solutions
     gives nothing on any publication (see `aggregate_within`)."""
-    refuse_impossible(query, constants)
+    refuse_no_solutions(query)
     check_constant_regexes(query)
     try:
         decided = decide_query(query, constants)
@@ -62,8 +61,8 @@ def kinds_of(plan: Plan, constants: tuple[str, ...]) -> tuple[int, ...]:
 def aggregate_within(pattern: Pattern) -> Pattern | None:
     """What is aggregated, if the query is one aggregate without GROUP BY under conditions without EXISTS.
 
-    Such a query sees of a publication nothing but the solutions of that pattern: where there are none, it answers as on the
-    empty graph.
+    Such a query sees of a publication nothing but the solutions of that pattern: where there are none, it answers as on
+    the empty graph.
     """
     while True:
         match pattern:

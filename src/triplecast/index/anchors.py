@@ -1,7 +1,7 @@
 """Anchor strategies: under which of its keys a structure is filed.
 
-Law, held by one test suite for all of them: candidates ⊇ matches. Keys are ranked once per segment; a structure's anchor is
-its first key in that order.
+Law, held by one test suite for all of them: candidates ⊇ matches. Keys are ranked once per segment; a structure's
+anchor is its first key in that order.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ class Anchor(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RarestKey:
-    """Fewest publications of the sample, then most constants (subject or object before predicate), then fewest subscriptions."""
+    """Fewest publications of the sample, then most constants (subject or object before predicate), then fewest
+    subscriptions."""
 
     unfiltered: bool = False
 

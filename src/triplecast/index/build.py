@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -41,11 +42,11 @@ from triplecast.kernels.words import pad
 from triplecast.model.conditions import Lane
 from triplecast.model.terms import from_ntriples
 
-
 MOST_SINGLE = float(np.finfo(np.float32).max)
 
 
-class Tables(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Tables:
     """A segment's arrays."""
 
     index: Index
@@ -112,7 +113,8 @@ def _pack(*columns: NDArray[np.integer]) -> I32:
 
 
 def _rank_bounds(flat: Flat) -> tuple[I32, Items]:
-    """The strings that are ordered against, sorted, and the items with ranks (``2 i + 1``) in the place of their ids."""
+    """The strings that are ordered against, sorted, and the items with ranks (``2 i + 1``) in the place of their
+    ids."""
     items = flat.items
     ordered = items.atom_code[:, 2] == Lane.STRING_ORDER
     ids = np.unique(items.atom_value[ordered].astype(np.int32))

@@ -1,7 +1,8 @@
 """Files of arrays: immutable, aligned for mapping, checked as a whole when opened.
 
-Layout (little-endian): 8 bytes of magic, u32 format, u32 length of the JSON head, u64 length of the file, u64 checksum of
-everything but itself; the head (``arrays``: name, dtype, shape, offset; ``notes``: anything); arrays at multiples of 64 bytes.
+Layout (little-endian): 8 bytes of magic, u32 format, u32 length of the JSON head, u64 length of the file, u64 checksum
+of everything but itself; the head (``arrays``: name, dtype, shape, offset; ``notes``: anything); arrays at multiples of
+64 bytes.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The index on disk: segment files under numbered manifests. It is a cache of the journal's registry.
 
-A manifest is immutable and names its segments; the one with the highest number holds. So a worker that was given a manifest's
-name sees the same snapshot for as long as the files stay: manifests older than the last `MANIFESTS_KEPT`, and segments that none of the kept ones
-names, are deleted. (A file that is mapped stays readable after its deletion.)
+A manifest is immutable and names its segments; the one with the highest number holds. So a worker that was given a
+manifest's name sees the same snapshot for as long as the files stay: manifests older than the last `MANIFESTS_KEPT`,
+and segments that none of the kept ones names, are deleted. (A file that is mapped stays readable after its deletion.)
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ class IndexFolder:
     def open(self) -> Snapshot:
         """The latest snapshot; an empty one that covers position 0 in a folder without manifests.
 
-        Raises `StorageFault` where a file is missing, damaged or of another format: call `reset`, then `apply` the registry.
+        Raises `StorageFault` where a file is missing, damaged or of another format: call `reset`, then `apply` the
+        registry.
         """
         numbers = self._numbers("manifest")
         if not numbers:
@@ -57,10 +58,11 @@ class IndexFolder:
     def apply(
         self, added: Sequence[Registration], removed: Sequence[tuple[int, int]], covers: int, needed_from: int = 0
     ) -> Snapshot:
-        """Writes the snapshot after these changes of the registry: (registration, position of its removal) for each removed.
+        """Writes the snapshot after these changes of the registry: (registration, position of its removal) for each
+        removed.
 
-        `needed_from`: no publication at or before this position will be asked again. Raises `StorageFault`, and then nothing
-        has changed.
+        `needed_from`: no publication at or before this position will be asked again. Raises `StorageFault`, and then
+        nothing has changed.
         """
         still = dict(self._manifest.removed)
         still.update(removed)

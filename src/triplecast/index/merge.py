@@ -45,7 +45,8 @@ def _intersect(segment: Segment, removed: dict[int, int]) -> I64:
 
 
 def _merge_start(sizes: list[int]) -> int:
-    """Where the run of segments begins that are merged next: the longest tail of at least `GROWTH` segments of the last one's tier."""
+    """Where the run of segments begins that are merged next: the longest tail of at least `GROWTH` segments of the last
+    one's tier."""
     if not sizes:
         return 0
     start = len(sizes) - 1

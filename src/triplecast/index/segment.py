@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,7 +71,7 @@ class Segment:
 
     def write(self, path: Path) -> None:
         """Writes the file durably, or not at all. Raises `StorageFault`."""
-        arrays: dict[str, NDArray[np.generic]] = {"registrations": self.tables.registrations}
+        arrays: dict[str, NDArray[Any]] = {"registrations": self.tables.registrations}
         groups = (
             ("index", self.tables.index),
             ("dictionary", self.tables.dictionary),
@@ -79,7 +79,7 @@ class Segment:
         )
         for name, group in groups:
             arrays.update({f"{name}.{field}": array for field, array in group._asdict().items()})
-        texts = self.texts._asdict()
+        texts: dict[str, Any] = self.texts._asdict()
         languages = texts.pop("languages")
         arrays.update({f"texts.{field}": array for field, array in texts.items()})
         notes = {"languages": list(languages), "refused": [list(each) for each in self.refused]}
@@ -90,7 +90,7 @@ class Segment:
         """Maps a file that `write` wrote. Raises `StorageFault` for anything else."""
         file = read_arrays(path)
 
-        def group(name: str) -> dict[str, NDArray[np.generic]]:
+        def group(name: str) -> dict[str, Any]:
             return {key.removeprefix(name): array for key, array in file.arrays.items() if key.startswith(name)}
 
         tables = Tables(

@@ -1,4 +1,5 @@
-"""Building an index: canonical structures, join programs, entries, tables. All results are functions of the input's order."""
+"""Building an index: canonical structures, join programs, entries, tables. All results are functions of the input's
+order."""
 
 from __future__ import annotations
 
@@ -24,6 +25,7 @@ from triplecast.kernels.layout import (
     U8,
     U64,
     Index,
+    empty_index,
     hash_key,
 )
 
@@ -54,14 +56,16 @@ class Canonical(NamedTuple):
     keys: I32
     """[P]"""
     topology: I32
-    """For each item ``verified`` and, per pattern and place, -1 for a constant, else twice the variable, plus 1 if it is compared."""
+    """For each item ``verified`` and, per pattern and place, -1 for a constant, else twice the variable, plus 1 if it
+    is compared."""
     names: I32
     """The new number of each variable of each item, -1 for one that no pattern has."""
 
 
 @njit
 def group_equal_rows(offsets: I64, cells: I32) -> tuple[I32, I32]:
-    """Numbers the distinct rows ``cells[offsets[i]:offsets[i + 1]]`` in order of appearance: (number of each, first of each)."""
+    """Numbers the distinct rows ``cells[offsets[i]:offsets[i + 1]]`` in order of appearance: (number of each, first of
+    each)."""
     rows = len(offsets) - 1
     size = 8
     while size < 2 * rows:
@@ -98,10 +102,10 @@ def _rows_equal(offsets: I64, cells: I32, left: int, right: int) -> bool:
     length = offsets[left + 1] - offsets[left]
     if offsets[right + 1] - offsets[right] != length:
         return False
-    for at in range(length):
-        if cells[offsets[left] + at] != cells[offsets[right] + at]:
-            return False
-    return True
+    at = 0
+    while at < length and cells[offsets[left] + at] == cells[offsets[right] + at]:
+        at += 1
+    return bool(at == length)
 
 
 @njit
@@ -229,7 +233,8 @@ class Entries(NamedTuple):
 
 @njit
 def make_entries(items: Items, names: I32, name_offsets: I64) -> tuple[Entries, U8, F64]:
-    """Chooses each conditional item's access clause and makes one entry per atom of it; returns them with all atoms kept."""
+    """Chooses each conditional item's access clause and makes one entry per atom of it; returns them with all atoms
+    kept."""
     atoms = len(items.atom_value)
     entries = Entries(
         np.empty(atoms, np.int32),
@@ -285,8 +290,8 @@ def make_entries(items: Items, names: I32, name_offsets: I64) -> tuple[Entries, 
 
 @njit
 def _choose_access(items: Items, start: int, end: int) -> tuple[int, int]:
-    """(first atom of the most selective clause, upper bound of its window or -1): an equality, then a few equalities, then the narrowest
-    window, then a one-sided range, then any clause."""
+    """(first atom of the most selective clause, upper bound of its window or -1): an equality, then a few equalities,
+    then the narrowest window, then a one-sided range, then any clause."""
     best = start
     best_upper = -1
     best_cost = 1e300
@@ -307,7 +312,7 @@ def _choose_access(items: Items, start: int, end: int) -> tuple[int, int]:
             cost = 4e3
         else:
             cost = 2e3
-            if operator == GREATER or operator == AT_LEAST:
+            if operator in (GREATER, AT_LEAST):
                 upper = _find_upper(items, start, end, clause)
                 if upper >= 0:
                     width = items.atom_value[upper] - items.atom_value[clause]
@@ -364,7 +369,8 @@ def fill_term_table(hashes: U64, size: int) -> I32:
 
 @njit
 def unfold(index: Index) -> Items:
-    """The items that an index was built from, with canonical variables, by structure; equal in meaning, not in order."""
+    """The items that an index was built from, with canonical variables, by structure; equal in meaning, not in
+    order."""
     structures = len(index.structures) - 1
     subscriptions = len(index.answer_of)
     last = np.full(subscriptions, np.int32(-1), np.int32)
@@ -487,3 +493,16 @@ def _unfold_patterns(index: Index, structure: int, made: Items, item: int) -> No
                         made.patterns[row, place] = -index.full_steps[step, 1 + place] - 1
         row += 1
     made.offsets[item + 1] = row
+
+
+def warm_up() -> None:
+    items = unfold(empty_index())
+    offsets = np.zeros(1, np.int64)
+    cells = np.zeros(0, np.int32)
+    number, first = group_equal_rows(offsets, cells)
+    canonical = canonicalise(items, number, offsets)
+    for full in (False, True):
+        make_programs(offsets, canonical.topology, first, full)
+    make_entries(items, canonical.names, offsets)
+    fill_key_table(np.zeros((0, 3), np.int32), 8)
+    fill_term_table(np.zeros(0, np.uint64), 8)

@@ -1,8 +1,9 @@
 """Comparisons of a term with constants, in three-valued logic (semantics 3.3 to 3.6).
 
-A term is *seen* through a lane: as a number that compares with the constants of that lane, or as true for all of them, or for none
-(false and error alike: both drop a row). The exactness of the numbers is `terms.values.order_key`'s: constants have tie 0, so a
-value that needs more digits moves to the next double towards its side and compares right with every constant.
+A term is *seen* through a lane: as a number that compares with the constants of that lane, or as true for all of them,
+or for none (false and error alike: both drop a row). The exactness of the numbers is `terms.values.order_key`'s:
+constants have tie 0, so a value that needs more digits moves to the next double towards its side and compares right
+with every constant.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from triplecast.kernels.layout import (
     VALUE_CLASS,
     VALUE_EXACT,
     VALUE_NUMBER,
+    Integer,
 )
 from triplecast.model.conditions import Lane, Operator
 
@@ -66,7 +68,8 @@ _CLASS_STRING = int(Lane.STRING)
 def see(values: F64, identity: I32, extras: F64, term: int, operator: int, lane: int) -> tuple[int, float, bool]:
     """(how, number, strict): how a term compares with the constants of a lane under an operator.
 
-    `values`, `identity` and `extras` are those of `Encoded`. `strict`: ``<=`` and ``>=`` hold only where ``<`` and ``>`` do.
+    `values`, `identity` and `extras` are those of `Encoded`. `strict`: ``<=`` and ``>=`` hold only where ``<`` and
+    ``>`` do.
     """
     kind = np.int64(values[term, VALUE_CLASS])
     if lane >= _BOOLEAN and lane <= _DAYTIMEDURATION:
@@ -95,7 +98,7 @@ def see(values: F64, identity: I32, extras: F64, term: int, operator: int, lane:
 
 
 @inlined
-def _see_number(kind: int, number: float, exact: float, operator: int, lane: int) -> tuple[int, float, bool]:
+def _see_number(kind: Integer, number: float, exact: float, operator: int, lane: int) -> tuple[int, float, bool]:
     if kind >= _EXACT and kind <= _DOUBLE and lane >= _EXACT and lane <= _DOUBLE:
         if lane == _EXACT:
             if kind == _EXACT:
@@ -106,17 +109,22 @@ def _see_number(kind: int, number: float, exact: float, operator: int, lane: int
         return BY_NUMBER, number, False
     if kind == lane:
         return BY_NUMBER, exact, False
-    if kind >= _DATETIME and lane >= _DATETIME and kind <= _GYEARMONTH_LOCAL and lane <= _GYEARMONTH_LOCAL:
-        if (kind - _DATETIME) >> 1 == (lane - _DATETIME) >> 1:
-            if operator == EQUAL:
-                return NONE_TRUE, 0.0, False
-            if operator == UNEQUAL:
-                return FAR_TRUE, exact, False
-            span = ZONE_SPAN if operator == LESS or operator == AT_MOST else -ZONE_SPAN
-            return BY_NUMBER, _shifted(number, exact, span), True
+    if lane >= _DATETIME and lane <= _GYEARMONTH_LOCAL and _is_other_zone(kind, lane):
+        if operator == EQUAL:
+            return NONE_TRUE, 0.0, False
+        if operator == UNEQUAL:
+            return FAR_TRUE, exact, False
+        span = ZONE_SPAN if operator in (LESS, AT_MOST) else -ZONE_SPAN
+        return BY_NUMBER, _shifted(number, exact, span), True
     if operator == UNEQUAL and kind != _CLASS_ILL:
         return ALL_TRUE, 0.0, False
     return NONE_TRUE, 0.0, False
+
+
+@inlined
+def _is_other_zone(kind: Integer, lane: Integer) -> bool:
+    """Whether two different classes are one family of dates or times, with and without a zone."""
+    return bool(kind >= _DATETIME and (kind - _DATETIME) >> 1 == (lane - _DATETIME) >> 1)
 
 
 @inlined
@@ -152,9 +160,7 @@ def compares(how: int, number: float, strict: bool, operator: int, constant: flo
 
 
 @inlined
-def holds(
-    values: F64, identity: I32, extras: F64, term: int, operator: int, lane: int, constant: float
-) -> bool:
+def holds(values: F64, identity: I32, extras: F64, term: int, operator: int, lane: int, constant: float) -> bool:
     """Whether ``term operator constant`` is true."""
     how, number, strict = see(values, identity, extras, term, operator, lane)
     return compares(how, number, strict, operator, constant)
@@ -164,7 +170,8 @@ def holds(
 def all_hold(
     codes: U8, constants: F64, atom: int, values: F64, identity: I32, extras: F64, row: I32, first: int
 ) -> bool:
-    """Whether a solution fulfils the condition in conjunctive form that begins with `atom`; variable v is ``row[first + v]``."""
+    """Whether a solution fulfils the condition in conjunctive form that begins with `atom`; variable v is ``row[first +
+    v]``."""
     clause_true = False
     while True:
         if not clause_true:
@@ -183,10 +190,11 @@ def all_hold(
 def narrow_range(
     how: int, number: float, strict: bool, operator: int, constants: F64, start: int, end: int, width: float
 ) -> tuple[int, int]:
-    """Of ascending constants the range that a term so seen may fulfil: exactly those it does, but for ``!=`` and windows."""
+    """Of ascending constants the range that a term so seen may fulfil: exactly those it does, but for ``!=`` and
+    windows."""
     if how == NONE_TRUE:
         return start, start
-    if how == ALL_TRUE or how == FAR_TRUE or operator == UNEQUAL:
+    if how in (ALL_TRUE, FAR_TRUE) or operator == UNEQUAL:
         return start, end
     if number != number:
         return start, start

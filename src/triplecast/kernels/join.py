@@ -1,8 +1,8 @@
 """Which subscriptions match a view: structures under the present keys, joined over their shared variables.
 
-A join walks depth first over the triples of each pattern: while few triples have the pattern's key it walks those, otherwise the
-triples of a bound subject or object where these are fewer. Work is bounded per structure and view: a join that spends
-`STEPS_LIMIT` is reported instead of decided.
+A join walks depth first over the triples of each pattern: while few triples have the pattern's key it walks those,
+otherwise the triples of a bound subject or object where these are fewer. Work is bounded per structure and view: a join
+that spends `STEPS_LIMIT` is reported instead of decided.
 """
 
 from __future__ import annotations
@@ -27,10 +27,13 @@ from triplecast.kernels.layout import (
     STRUCTURE_SECOND,
     STRUCTURE_SHAPE,
     U32,
+    U64,
     Encoded,
     Index,
+    empty_encoded,
+    empty_index,
 )
-from triplecast.kernels.probe import Hits, clear_bits, find_slot, has_key, link_ends, probe
+from triplecast.kernels.probe import Hits, clear_bits, find_slot, has_key, link_ends, make_hits, probe
 
 STEPS_LIMIT = 200_000
 """Triples that one structure's join may try in one view."""
@@ -43,7 +46,8 @@ EXHAUSTED = -2
 
 _CURSOR, _WAY, _UNDO, _KEY, _HEAD, _LENGTH = 0, 1, 2, 5, 6, 7
 """Columns of a join's state, a row per step: the next triple or hit to try; which chain it is in (0: hits of the key,
-1: triples of the subject, 2: of the object); the variables the step bound, at each place; its key, first hit, number of hits."""
+1: triples of the subject, 2: of the object); the variables the step bound, at each place; its key, first hit, number of
+hits."""
 STATE_COLUMNS = 8
 
 
@@ -103,16 +107,16 @@ class Found(NamedTuple):
 
 @njit
 def make_state(index: Index) -> tuple[I32, I32]:
-    """([steps, 10] state, [variables] bound terms) of joins; between joins all variables are -1, and so are the undo columns."""
+    """([steps, 10] state, [variables] bound terms) of joins; between joins all variables are -1, and so are the undo
+    columns."""
     state = np.full((index.facts[FACT_STEPS] + 1, STATE_COLUMNS), np.int32(-1), np.int32)
     return state, np.full(index.facts[FACT_VARIABLES] + 1, np.int32(-1), np.int32)
 
 
 @inlined
-def begin(
-    walk: Walk, steps: I32, keys: I32, first_key: int, slots: I32, size: int, state: I32
-) -> None:
-    """Looks up the chains of a structure's patterns (its keys begin at `first_key`, all of them present) and enters the first."""
+def begin(walk: Walk, steps: I32, keys: I32, first_key: int, slots: I32, size: int, state: I32) -> None:
+    """Looks up the chains of a structure's patterns (its keys begin at `first_key`, all of them present) and enters the
+    first."""
     for step in range(walk.steps):
         key = keys[first_key + steps[walk.first_step + step, 0]]
         slot = find_slot(slots, size, key)
@@ -291,11 +295,10 @@ def _choose(index: Index, mode: int, hits: Hits, found: int, candidates: I32) ->
 
 
 @inlined
-def _all_present(bits: U32, structure_keys: I32, start: int, end: int) -> bool:
-    for at in range(start, end):
-        if not has_key(bits, structure_keys[at]):
-            return False
-    return True
+def _all_present(bits: U64, structure_keys: I32, start: int, end: int) -> bool:
+    while start < end and has_key(bits, structure_keys[start]):
+        start += 1
+    return start >= end
 
 
 @njit
@@ -426,3 +429,12 @@ def _emit(
     found.sizes[0] = filled
     found.sizes[1] = runs
     found.sizes[2] = lost
+
+
+def make_work(subscriptions: int) -> Work:
+    return Work(np.zeros(subscriptions, np.uint32), np.zeros(1, np.int64))
+
+
+def warm_up() -> None:
+    index, encoded = empty_index(), empty_encoded()
+    match_views(index, encoded, make_work(0), make_hits(index, encoded))

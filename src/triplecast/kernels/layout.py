@@ -1,17 +1,18 @@
 """The arrays of an index segment and of a batch of publications, as the kernels see them.
 
-Numbers: a *term* of a batch is batch-global, ``term_offsets[publication] + local number``; an *id* is a constant's in one
-segment's dictionary, -1 for a term that no subscription of it mentions; a *key* is a triple with constants at some places; a
-*structure* is sorted keys with the topology of their variables; an *entry* is one comparison under which a subscription
-hangs off a structure; a *view* is one publication, or one part of a dataset publication, matched as a unit.
+Numbers: a *term* of a batch is batch-global, ``term_offsets[publication] + local number``; an *id* is a constant's in
+one segment's dictionary, -1 for a term that no subscription of it mentions; a *key* is a triple with constants at some
+places; a *structure* is sorted keys with the topology of their variables; an *entry* is one comparison under which a
+subscription hangs off a structure; a *view* is one publication, or one part of a dataset publication, matched as a
+unit.
 
-Columns that are read together stand in one array. Passing a `NamedTuple` of arrays costs numba a reference count for each,
-so only functions called once per view or less take one; inner ones take plain arrays.
+Columns that are read together stand in one array. Passing a `NamedTuple` of arrays costs numba a reference count for
+each, so only functions called once per view or less take one; inner ones take plain arrays.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,7 @@ U8 = NDArray[np.uint8]
 U32 = NDArray[np.uint32]
 U64 = NDArray[np.uint64]
 F64 = NDArray[np.float64]
+Integer: TypeAlias = int | np.integer[Any]
 
 
 class Dictionary(NamedTuple):
@@ -65,15 +67,17 @@ class Index(NamedTuple):
     entry_value: F64
     """[E] ascending within a group."""
     entries: I32
-    """[E, 2] subscription; first atom of its whole condition in conjunctive form, -1 when the entry's own comparison is all."""
+    """[E, 2] subscription; first atom of its whole condition in conjunctive form, -1 when the entry's own comparison is
+    all."""
     atom_code: U8
-    """[A, 4] variable, operator, lane, and `CONTINUES` if the next atom belongs to the same clause, `ENDS` after the last."""
+    """[A, 4] variable, operator, lane, and `CONTINUES` if the next atom belongs to the same clause, `ENDS` after the
+    last."""
     atom_value: F64
     shapes: I32
     """[H + 1, 4] the ``SHAPE_`` columns."""
     join_steps: I32
-    """[·, 4] pattern, and variable or -1 at each place: the steps that decide existence, of patterns whose variables are
-    shared, repeated or compared."""
+    """[·, 4] pattern, and variable or -1 at each place: the steps that decide existence, of patterns whose variables
+    are shared, repeated or compared."""
     full_steps: I32
     """As `join_steps`, of all patterns that have variables, for bindings."""
     answer_of: I32
@@ -154,13 +158,14 @@ VALUE_NUMBER = 1
 VALUE_EXACT = 2
 """The number, moved to the next double on the side of the exact value where that needs more digits."""
 EXTRA_RANK = 0
-"""Of a string among the segment's `bounds`: ``2 i + 1`` equals bound i, even numbers lie between; NaN for other terms."""
+"""Of a string among the segment's `bounds`: ``2 i + 1`` equals bound i, even numbers lie between; NaN for other
+terms."""
 EXTRA_LANGUAGE = 1
 """Dictionary id of a literal's tag as a string, -1 unknown; -2 for what is no literal."""
 
 
 @inlined
-def hash_key(subject: int, predicate: int, end: int) -> np.uint64:
+def hash_key(subject: Integer, predicate: Integer, end: Integer) -> np.uint64:
     mixed = (
         np.uint64(np.uint32(subject)) * np.uint64(0x9E3779B97F4A7C15)
         + np.uint64(np.uint32(predicate)) * np.uint64(0xC2B2AE3D27D4EB4F)
@@ -169,3 +174,49 @@ def hash_key(subject: int, predicate: int, end: int) -> np.uint64:
     mixed ^= mixed >> np.uint64(32)
     mixed *= np.uint64(0xBF58476D1CE4E5B9)
     return mixed ^ (mixed >> np.uint64(29))
+
+
+def empty_index() -> Index:
+    """An index of nothing, of the exact types of production: kernels are compiled on it."""
+    return Index(
+        facts=np.full(FACT_COUNT, -1, np.int64),
+        key_table=np.zeros(8, np.uint64),
+        key_terms=np.zeros((0, 3), np.int32),
+        key_masks=np.zeros(0, np.uint8),
+        anchor_offsets=np.zeros(1, np.int32),
+        structures=np.zeros((1, 5), np.int32),
+        structure_keys=np.zeros(0, np.int32),
+        plain=np.zeros(0, np.int32),
+        groups=np.zeros((1, 2), np.int32),
+        group_width=np.zeros(0, np.float32),
+        entry_value=np.zeros(0, np.float64),
+        entries=np.zeros((0, 2), np.int32),
+        atom_code=np.zeros((0, 4), np.uint8),
+        atom_value=np.zeros(0, np.float64),
+        shapes=np.zeros((1, 4), np.int32),
+        join_steps=np.zeros((0, 4), np.int32),
+        full_steps=np.zeros((0, 4), np.int32),
+        answer_of=np.zeros(0, np.int32),
+    )
+
+
+def empty_answers() -> Answers:
+    return Answers(
+        np.zeros(1, np.int32),
+        np.zeros(0, np.int32),
+        np.zeros(1, np.int32),
+        np.zeros(0, np.uint8),
+        np.zeros(0, np.uint8),
+    )
+
+
+def empty_encoded() -> Encoded:
+    return Encoded(
+        np.zeros(1, np.int64),
+        np.zeros((0, 2), np.int64),
+        np.zeros(0, np.uint8),
+        np.zeros((0, 6), np.int32),
+        np.zeros((0, 3), np.float64),
+        np.zeros(0, np.int32),
+        np.zeros((0, 2), np.float64),
+    )

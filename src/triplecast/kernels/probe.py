@@ -1,7 +1,7 @@
 """Which keys of an index a view has: the first stage of matching.
 
-All slots of the key table are loaded before any is looked at, so that the loads overlap; hits go to a table of the view's own
-that stays in the nearest cache.
+All slots of the key table are loaded before any is looked at, so that the loads overlap; hits go to a table of the
+view's own that stays in the nearest cache.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from triplecast.kernels import inlined, njit
-from triplecast.kernels.layout import FACT_ALWAYS, I32, U8, U64, Encoded, Index, hash_key
+from triplecast.kernels.layout import FACT_ALWAYS, I32, U8, U64, Encoded, Index, Integer, hash_key
 
 
 class Hits(NamedTuple):
@@ -20,7 +20,8 @@ class Hits(NamedTuple):
     bits: U64
     """[K / 64] the present keys; all zero between views."""
     slots: I32
-    """[power of two, 3] open addressing over the first `table_size` rows: key (-1: empty), first hit, number of hits."""
+    """[power of two, 3] open addressing over the first `table_size` rows: key (-1: empty), first hit, number of
+    hits."""
     keys: I32
     """The present keys, in the order found."""
     chain: I32
@@ -67,9 +68,9 @@ def has_key(bits: U64, key: int) -> bool:
 
 
 @inlined
-def find_slot(slots: I32, size: int, key: int) -> int:
+def find_slot(slots: I32, size: int, key: Integer) -> int:
     """The slot of a key, or the empty one where it would stand."""
-    slot = (key * 40503) & (size - 1)
+    slot = int(key * 40503) & (size - 1)
     while slots[slot, 0] != key and slots[slot, 0] >= 0:
         slot = (slot + 1) & (size - 1)
     return slot
@@ -82,7 +83,9 @@ def probe(index: Index, encoded: Encoded, view: int, hits: Hits) -> tuple[int, i
     bits, slots, keys, chain = hits.bits, hits.slots, hits.keys, hits.chain
     hashes, loaded, origin, triples = hits.hashes, hits.loaded, hits.origin, encoded.triples
     base = encoded.view_offsets[view]
-    lookups = _queue_lookups(triples[base : encoded.view_offsets[view + 1]], index.key_masks, table, hashes, loaded, origin)
+    lookups = _queue_lookups(
+        triples[base : encoded.view_offsets[view + 1]], index.key_masks, table, hashes, loaded, origin
+    )
     size = table_size(lookups)
     slots[:size, 0] = -1
     hits.links[0] = 0
@@ -135,7 +138,7 @@ def probe(index: Index, encoded: Encoded, view: int, hits: Hits) -> tuple[int, i
 
 
 @inlined
-def _has_terms(key_terms: I32, key: int, triples: I32, triple: int, mask: int) -> bool:
+def _has_terms(key_terms: I32, key: Integer, triples: I32, triple: int, mask: int) -> bool:
     """Whether a key is that of a triple under a mask."""
     return bool(
         key_terms[key, 0] == (triples[triple, 3] if mask & 1 else -1)
@@ -178,8 +181,8 @@ def clear_bits(bits: U64, keys: I32, found: int) -> None:
 def link_ends(triples: I32, first: int, last: int, base: int, count: int, links: I32) -> None:
     """Chains the triples of a view (rows `first` to `last`) by subject and by object.
 
-    ``links[1 + 4 * term + side]`` is the first triple with that local term as subject (side 0) or object (side 1), two places on
-    their number; ``links[1 + 4 * count + 2 * triple + side]`` is the next triple, -1 at the end.
+    ``links[1 + 4 * term + side]`` is the first triple with that local term as subject (side 0) or object (side 1), two
+    places on their number; ``links[1 + 4 * count + 2 * triple + side]`` is the next triple, -1 at the end.
     """
     links[0] = 1
     for term in range(count):

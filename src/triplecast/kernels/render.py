@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from triplecast.kernels import inlined, njit
-from triplecast.kernels.layout import ASK_FLAG, I32, I64, U8, Answers
-from triplecast.kernels.resolve import Terms
+from triplecast.kernels.layout import I64, U8, Answers, empty_answers
+from triplecast.kernels.resolve import Terms, empty_terms
 from triplecast.kernels.rows import Sheets
 
 _QUOTE, _BACKSLASH = ord('"'), ord("\\")
@@ -72,7 +72,7 @@ def _write_escaped(json: U8, filled: int, terms: Terms, term: int) -> int:
     start = terms.start[term]
     for at in range(start, start + terms.length[term]):
         byte = terms.text[at]
-        if byte == _QUOTE or byte == _BACKSLASH:
+        if byte in (_QUOTE, _BACKSLASH):
             json[filled] = _BACKSLASH
             filled += 1
         elif byte < 0x20:
@@ -118,3 +118,10 @@ def gather(source: U8, starts: I64, lengths: I64) -> tuple[U8, I64]:
     for i in range(len(starts)):
         gathered[offsets[i] : offsets[i + 1]] = source[starts[i] : starts[i] + lengths[i]]
     return gathered, offsets
+
+
+def warm_up() -> None:
+    none = np.zeros(0, np.int32)
+    sheets = Sheets(none, none, np.zeros(1, np.int64), np.zeros(0, np.int64), none)
+    json, _ = render_sheets(sheets, empty_answers(), empty_terms())
+    gather(json, np.zeros(0, np.int64), np.zeros(0, np.int64))

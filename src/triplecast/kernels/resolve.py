@@ -60,7 +60,7 @@ def find_term(dictionary: Dictionary, text: Text, start: int, length: int, hashe
         if dictionary.hashes[found] == hashed:
             at = dictionary.offsets[found]
             if dictionary.offsets[found + 1] - at == length and _same(dictionary.text, at, text, start, length):
-                return found
+                return int(found)
         slot = (slot + 1) & last
 
 
@@ -72,7 +72,7 @@ def _same(left: Text, left_start: int, right: Text, right_start: int, length: in
         left_start += 8
         right_start += 8
         length -= 8
-    return keep_low(load_word(left, left_start) ^ load_word(right, right_start), length) == np.uint64(0)
+    return bool(keep_low(load_word(left, left_start) ^ load_word(right, right_start), length) == np.uint64(0))
 
 
 @njit
@@ -104,7 +104,8 @@ def find_languages(dictionary: Dictionary, terms: Terms, mask: np.uint64) -> I32
 
 @njit
 def rank_strings(dictionary: Dictionary, terms: Terms) -> F64:
-    """For strings their place among the dictionary's bounds: ``2 i + 1`` equals bound i, even numbers lie between; else NaN."""
+    """For strings their place among the dictionary's bounds: ``2 i + 1`` equals bound i, even numbers lie between; else
+    NaN."""
     ranks = np.full(len(terms.start), np.nan, np.float64)
     for term in range(len(ranks)):
         if terms.value_class[term] != _STRING:
@@ -128,7 +129,8 @@ def rank_strings(dictionary: Dictionary, terms: Terms) -> F64:
 
 @njit
 def compare_strings(left: Text, left_start: int, right: Text, right_start: int) -> int:
-    """-1, 0 or 1: the order by code point (that of UTF-8) of two string literals in canonical N-Triples, which end at their quote."""
+    """-1, 0 or 1: the order by code point (that of UTF-8) of two string literals in canonical N-Triples, which end at
+    their quote."""
     left_start += 1
     right_start += 1
     while True:
@@ -178,3 +180,27 @@ def _digit(byte: int) -> int:
 def current_hash_mask() -> np.uint64:
     """The bits of a hash in use (see `hashing.HASH_MASK`)."""
     return hashing.HASH_MASK
+
+
+def empty_terms() -> Terms:
+    return Terms(
+        np.zeros(PADDING, np.uint8),
+        np.zeros(0, np.int64),
+        np.zeros(0, np.int32),
+        np.zeros(0, np.uint64),
+        np.zeros(0, np.uint8),
+    )
+
+
+def warm_up() -> None:
+    dictionary = Dictionary(
+        np.zeros(PADDING, np.uint8),
+        np.zeros(1, np.int64),
+        np.zeros(0, np.uint64),
+        np.full(8, -1, np.int32),
+        np.zeros(0, np.int32),
+    )
+    identity = resolve(dictionary, empty_terms())
+    pair_ids(np.zeros((0, 3), np.int32), identity)
+    find_languages(dictionary, empty_terms(), current_hash_mask())
+    rank_strings(dictionary, empty_terms())

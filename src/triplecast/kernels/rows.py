@@ -1,7 +1,9 @@
-"""Bindings of what matched: all solutions of each structure, per subscription filtered, projected and in canonical order.
+"""Bindings of what matched: all solutions of each structure, per subscription filtered, projected and in canonical
+order.
 
-Solutions of a structure in a view are found once; subscriptions without conditions that are written alike share one *sheet*.
-Work is bounded: a structure with more than `SOLUTIONS_LIMIT` solutions, or whose join spends `STEPS_LIMIT`, has no sheets.
+Solutions of a structure in a view are found once; subscriptions without conditions that are written alike share one
+*sheet*. Work is bounded: a structure with more than `SOLUTIONS_LIMIT` solutions, or whose join spends `STEPS_LIMIT`,
+has no sheets.
 """
 
 from __future__ import annotations
@@ -21,25 +23,30 @@ from triplecast.kernels.join import (
     advance,
     begin,
     make_state,
+    make_work,
+    match_views,
 )
 from triplecast.kernels.layout import (
     ASK_FLAG,
     DISTINCT_FLAG,
     I32,
     I64,
-    U8,
     SHAPE_FULL,
     SHAPE_VARIABLES,
     SHAPE_VERIFIED,
     STRUCTURE_GROUPS,
     STRUCTURE_KEYS,
     STRUCTURE_SHAPE,
+    U8,
     Answers,
     Encoded,
     Index,
+    empty_answers,
+    empty_encoded,
+    empty_index,
 )
-from triplecast.kernels.probe import Hits, clear_bits, probe
-from triplecast.kernels.resolve import Terms
+from triplecast.kernels.probe import Hits, clear_bits, make_hits, probe
+from triplecast.kernels.resolve import Terms, empty_terms
 
 SOLUTIONS_LIMIT = 10_000
 """Solutions of one structure in one view."""
@@ -118,7 +125,9 @@ def collect_sheets(
             if asks:
                 selected[0] = 0
             else:
-                count = _select(index, encoded, structure, matched.entry[pair], growing.cells, first_cell, selected, solutions)
+                count = _select(
+                    index, encoded, structure, matched.entry[pair], growing.cells, first_cell, selected, solutions
+                )
             if count > 1:
                 base = encoded.view_terms[view, 0]
                 if ranked != base:
@@ -145,10 +154,10 @@ def collect_sheets(
 
 @njit
 def _needs_rows(answer_of: I32, flags: U8, subscriptions: I32) -> bool:
-    for subscription in subscriptions:
-        if flags[answer_of[subscription]] & ASK_FLAG == 0:
-            return True
-    return False
+    at = 0
+    while at < len(subscriptions) and flags[answer_of[subscriptions[at]]] & ASK_FLAG != 0:
+        at += 1
+    return at < len(subscriptions)
 
 
 @njit
@@ -220,7 +229,8 @@ def _select(
     selected: I64,
     solutions: int,
 ) -> int:
-    """The rows (first cells) that fulfil the condition of `entry`; all without one, and a single row, which made the match."""
+    """The rows (first cells) that fulfil the condition of `entry`; all without one, and a single row, which made the
+    match."""
     width = index.shapes[index.structures[structure, STRUCTURE_SHAPE], SHAPE_VARIABLES]
     if entry < 0 or solutions == 1:
         for row in range(solutions):
@@ -363,3 +373,9 @@ def _drop_repeated(selected: I64, cells: I32, columns: I32) -> int:
             selected[kept] = selected[row]
             kept += 1
     return kept
+
+
+def warm_up() -> None:
+    index, encoded = empty_index(), empty_encoded()
+    matched = match_views(index, encoded, make_work(0), make_hits(index, encoded))
+    collect_sheets(index, empty_answers(), encoded, matched, make_hits(index, encoded), empty_terms())

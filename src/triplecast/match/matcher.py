@@ -29,7 +29,8 @@ EXHAUSTED = (
 class Matcher:
     """Matches batches; keeps scratch for each segment. For one thread at a time.
 
-    The `evaluator` is asked about what the index cannot decide; without one, a `Matcher` has its own, which `close` ends.
+    The `evaluator` is asked about what the index cannot decide; without one, a `Matcher` has its own, which `close`
+    ends.
     """
 
     def __init__(self, evaluator: Evaluator | None = None) -> None:

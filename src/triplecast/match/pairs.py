@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from triplecast.index import Segment
-from triplecast.kernels.join import Matched, Work, match_views
+from triplecast.kernels.join import Matched, Work, make_work, match_views
 from triplecast.kernels.layout import (
     I32,
     SHAPE_VERIFIED,
@@ -27,7 +27,7 @@ class Scratch:
     """Kept for each segment from batch to batch; used by one thread at a time."""
 
     def __init__(self, segment: Segment) -> None:
-        self.work = Work(np.zeros(len(segment), np.uint32), np.zeros(1, np.int64))
+        self.work = make_work(len(segment))
 
     def reserve(self, views: int) -> Work:
         """The scratch for so many views; stamps start again before their epochs would."""
@@ -38,7 +38,8 @@ class Scratch:
 
 
 def match_runs(segment: Segment, encoded: Encoded, scratch: Scratch) -> Matched:
-    """The matched subscriptions of every view, in runs of one structure. Those of verified structures are candidates."""
+    """The matched subscriptions of every view, in runs of one structure. Those of verified structures are
+    candidates."""
     index = segment.tables.index
     return match_views(index, encoded, scratch.reserve(len(encoded.view_mode)), make_hits(index, encoded))
 

@@ -25,7 +25,8 @@ from triplecast.kernels.scan import ScannedBatch, scan
 from triplecast.model.publication import Publication
 
 WHOLE, DECIDED_ONLY, VERIFIED_ONLY = 0, 1, 2
-"""Modes of a view: a dataset publication has two, its default graph for what the index decides and all its graphs for the rest."""
+"""Modes of a view: a dataset publication has two, its default graph for what the index decides and all its graphs for
+the rest."""
 
 
 class Views(NamedTuple):

@@ -20,9 +20,9 @@ class Operator(IntEnum):
 class Lane(IntEnum):
     """Which value of a term a condition looks at, by the kind of the constant.
 
-    IDENTITY to STRING compare terms; they differ only in the errors of ``!=`` (semantics 3.6). BOOLEAN to DAYTIMEDURATION carry
-    the numbers of `ValueClass`, hold numbers and compare by value. Above them: the tag of a language-tagged string, strings by code point, and two
-    for constants that are NaN.
+    IDENTITY to STRING compare terms; they differ only in the errors of ``!=`` (semantics 3.6). BOOLEAN to
+    DAYTIMEDURATION carry the numbers of `ValueClass`, hold numbers and compare by value. Above them: the tag of a
+    language-tagged string, strings by code point, and two for constants that are NaN.
     """
 
     IDENTITY = 0
