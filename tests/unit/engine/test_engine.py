@@ -110,6 +110,17 @@ def test_a_feed_gives_a_publication_per_item() -> None:
         ]
 
 
+@pytest.mark.parametrize("graphs", [2, 3, 6, 8])
+def test_a_document_may_bring_more_than_is_matched_at_once(graphs: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("triplecast.engine.engine.MATCHED_AT_ONCE", 3)
+    quads = "".join(f'<urn:s> <https://example.org/title> "{i}" <urn:g{i}> .\n' for i in range(graphs))
+    with Engine() as engine:
+        engine.subscribe(ANY_TITLE, id="any")
+        receipt = engine.publish(quads, "application/n-quads", GRAPH)
+        assert [match.publication for match in receipt.matches] == [f"urn:g{i}" for i in range(graphs)]
+        assert [n.graph for n in engine.notifications()] == [f"urn:g{i}" for i in range(graphs)]
+
+
 def test_what_cannot_be_decided_is_told() -> None:
     triples = "".join(f"<urn:s{i}> <urn:p{i}> <urn:o{i}> .\n" for i in range(200))
     with Engine() as engine:
