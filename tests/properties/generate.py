@@ -7,6 +7,7 @@ values. It is then asked of every publication of the world.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from random import Random
 
@@ -77,6 +78,17 @@ class World:
         self.values = list(dict.fromkeys(member.term for members in drawn for member in members))
         self.archetypes = [self._archetype() for _ in range(random.choice((1, 2, 2)))]
 
+    @classmethod
+    def of_publications(cls, random: Random, published: Sequence[Published]) -> World:
+        """A world whose names and values are those of publications from elsewhere."""
+        world = cls(random, 0)
+        triples = [triple for each in published for triple in each.triples]
+        world.subjects = sorted({subject for subject, _, _ in random.sample(triples, min(len(triples), 40))})
+        world.predicates = sorted({predicate for _, predicate, _ in triples})
+        literals = {value for _, _, value in triples if value[0] == "literal"}
+        world.values = random.sample(sorted(literals), min(len(literals), 60))
+        return world
+
     def _archetype(self) -> tuple[Triple, ...]:
         """What the publications are variations of."""
         random = self.random
@@ -116,13 +128,13 @@ class World:
         """Mostly a query that some publication answers: drafts without an answer from their witness are drawn again."""
         for _ in range(12):
             witness = self.random.choice(published)
-            query = _Draft(self, witness).query()
+            query = Draft(self, witness).query()
             if self.random.random() < 0.06 or _answered(query, witness):
                 break
         return Asked(query, self.random.randrange(2**32))
 
 
-class _Draft:
+class Draft:
     """One query in the making: which variable stands for which term of the witness."""
 
     def __init__(self, world: World, witness: Published) -> None:

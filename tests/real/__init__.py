@@ -1,0 +1,1 @@
+"""Real documents against generated subscriptions."""
