@@ -39,6 +39,19 @@ def test_a_restart_remembers_everything_and_tells_nothing_twice(tmp_path: Path) 
         assert [n.sequence for n in engine.notifications()] == [1, 2, 3]
 
 
+def test_the_index_is_written_only_after_the_registry_changed(tmp_path: Path) -> None:
+    with Engine.open(tmp_path) as engine:
+        for name in ("one", "two", "three"):
+            engine.subscribe(TITLES, id=name)
+        engine.unsubscribe("two")
+        seen = []
+        for title in "ABC":
+            engine.publish(turtle(title), "text/turtle", GRAPH)
+            seen.append(sorted(path.name for path in (tmp_path / "index").iterdir()))
+        assert seen[0] == seen[1] == seen[2]
+        assert len(seen[0]) == 2, "a segment and a manifest"
+
+
 def test_a_second_engine_on_one_folder_is_refused(tmp_path: Path) -> None:
     with Engine.open(tmp_path), pytest.raises(FolderLocked, match=f"process {os.getpid()}"):
         Engine.open(tmp_path)
