@@ -54,6 +54,14 @@ class LoadedSubscriptions:
     faults: tuple[SubscriptionFault, ...]
 
 
+class FileContent(NamedTuple):
+    """What one file holds; ids may still repeat inside it (`join_contents`)."""
+
+    loaded: LoadedSubscriptions
+    lines: Mapping[bytes, Subscription] = {}
+    """Of a ``.jsonl`` file: what each good line says, so that reading it again after a small change costs little."""
+
+
 class SubscriptionFile(NamedTuple):
     """One file to read, as it was when it was found."""
 
@@ -70,7 +78,7 @@ def load_subscriptions(paths: Sequence[Path]) -> LoadedSubscriptions:
 
     Raises InputError for a path that is missing, a folder without any subscription and a file of another kind.
     """
-    return join_contents([read_subscription_file(file) for file in find_subscription_files(paths)])
+    return join_contents([read_subscription_file(file).loaded for file in find_subscription_files(paths)])
 
 
 def find_subscription_files(paths: Sequence[Path]) -> list[SubscriptionFile]:
@@ -98,23 +106,23 @@ def find_subscription_files(paths: Sequence[Path]) -> list[SubscriptionFile]:
     return files
 
 
-def read_subscription_file(file: SubscriptionFile) -> LoadedSubscriptions:
-    """What one file holds; ids may still repeat inside it (`join_contents`). A file that went away holds nothing."""
+def read_subscription_file(file: SubscriptionFile, before: FileContent | None = None) -> FileContent:
+    """The file's content now; `before` is what it held when it was read last. A file that went away holds nothing."""
     try:
         content = file.path.read_bytes()
     except FileNotFoundError:
-        return LoadedSubscriptions((), (), ())
+        return FileContent(LoadedSubscriptions((), (), ()))
     except OSError as error:
         fault = SubscriptionFault(str(file.path), f"cannot be read: {error.strerror}", "make it readable to this user")
-        return LoadedSubscriptions((), (), (fault,))
+        return FileContent(LoadedSubscriptions((), (), (fault,)))
     if file.path.suffix == LINES:
-        return _read_lines(content, str(file.path))
+        return _read_lines(content, str(file.path), before.lines if before is not None else {})
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        return LoadedSubscriptions((), (), (_not_utf8(str(file.path), error),))
+        return FileContent(LoadedSubscriptions((), (), (_not_utf8(str(file.path), error),)))
     subscription = Subscription(file.name, text, LANGUAGES[file.path.suffix], entailment=stated_entailment(text))
-    return LoadedSubscriptions((subscription,), (str(file.path),), ())
+    return FileContent(LoadedSubscriptions((subscription,), (str(file.path),), ()))
 
 
 def join_contents(contents: Sequence[LoadedSubscriptions]) -> LoadedSubscriptions:
@@ -172,7 +180,8 @@ def _walk(folder: Path, prefix: str) -> Iterator[SubscriptionFile]:
             )
 
 
-def _read_lines(content: bytes, path: str) -> LoadedSubscriptions:
+def _read_lines(content: bytes, path: str, known: Mapping[bytes, Subscription]) -> FileContent:
+    lines: dict[bytes, Subscription] = {}
     subscriptions: list[Subscription] = []
     places: list[str] = []
     faults: list[SubscriptionFault] = []
@@ -180,13 +189,14 @@ def _read_lines(content: bytes, path: str) -> LoadedSubscriptions:
         if not line or line.isspace():
             continue
         place = f"{path}:{number}"
-        found = _read_line(line, place)
+        found = known.get(line) or _read_line(line, place)
         if isinstance(found, SubscriptionFault):
             faults.append(found)
         else:
             subscriptions.append(found)
             places.append(place)
-    return LoadedSubscriptions(tuple(subscriptions), tuple(places), tuple(faults))
+            lines[line] = found
+    return FileContent(LoadedSubscriptions(tuple(subscriptions), tuple(places), tuple(faults)), lines)
 
 
 def _read_line(line: bytes, place: str) -> Subscription | SubscriptionFault:

@@ -6,6 +6,7 @@ import contextlib
 import shutil
 import threading
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -51,7 +52,15 @@ def start_query(spark: SparkSession, folder: Path, sink: Sink, slices: int) -> S
 class SparkSide:
     """Spark's part of a run: session, query and end, all in the one thread that calls `work`."""
 
-    def __init__(self, folder: Path, sink: Sink, cores: int, tell: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        sink: Sink,
+        cores: int,
+        tell: Callable[[str], None],
+        opened: AbstractContextManager[SparkSession] | None = None,
+    ) -> None:
+        self._opened = opened or session(cores, folder / LOG)
         self._folder = folder
         self._sink = sink
         self._cores = cores
@@ -70,11 +79,11 @@ class SparkSide:
         self._ready.set()
 
     def work(self) -> None:
-        """Starts the JVM, matches from `go` to `end`, ends the JVM. Raises what failed in the words of whoever knows
-        best.
+        """Starts the JVM unless one was given, matches from `go` to `end`, ends what it started. Raises what failed
+        in the words of whoever knows best.
         """
         try:
-            with session(self._cores, self._folder / LOG) as spark:
+            with self._opened as spark:
                 self._ready.wait()
                 if not self._stop.is_set():
                     self._follow(spark)

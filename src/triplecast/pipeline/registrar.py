@@ -12,6 +12,7 @@ from triplecast.engine.registry import open_index
 from triplecast.errors import InputError, QueryRefused, QuerySyntaxError
 from triplecast.index import IndexFolder, Snapshot
 from triplecast.ingest.subscription_files import (
+    FileContent,
     LoadedSubscriptions,
     SubscriptionFault,
     SubscriptionFile,
@@ -29,7 +30,7 @@ QUIET = 0.3
 
 class _Read(NamedTuple):
     file: SubscriptionFile
-    content: LoadedSubscriptions
+    content: FileContent
 
 
 class Registrar:
@@ -98,12 +99,14 @@ class Registrar:
         read = {}
         for file in files:
             before = self._read.get(file.path)
-            content = before.content if before is not None and before.file == file else read_subscription_file(file)
-            read[file.path] = _Read(file, content)
+            if before is not None and before.file == file:
+                read[file.path] = before
+            else:
+                read[file.path] = _Read(file, read_subscription_file(file, before.content if before else None))
         if find_subscription_files(self._paths) != files:
             return False
         self._read = read
-        loaded = join_contents([entry.content for entry in read.values()])
+        loaded = join_contents([entry.content.loaded for entry in read.values()])
         refused = self._admit(loaded)
         self._change({found.name: found for found in loaded.subscriptions if found.name not in refused})
         self._refused = refused
@@ -117,7 +120,7 @@ class Registrar:
         refused = {}
         for subscription, place in zip(loaded.subscriptions, loaded.places, strict=True):
             live, before = self._live.get(subscription.name), self._refused.get(subscription.name)
-            if live is not None and live.subscription == subscription:
+            if live is not None and is_same(live.subscription, subscription):
                 continue
             if before is not None and before[0] == subscription:
                 refused[subscription.name] = before
@@ -136,7 +139,7 @@ class Registrar:
     def _change(self, wanted: dict[str, Subscription]) -> None:
         """Cancels what is no longer wanted as it is and registers what is new; an edited text is both, and no document
         gets a position between the two."""
-        leaving = [found for name, found in self._live.items() if wanted.get(name) != found.subscription]
+        leaving = [found for name, found in self._live.items() if not is_same(wanted.get(name), found.subscription)]
         staying = self._live.keys() - {found.subscription.name for found in leaving}
         coming = [subscription for name, subscription in wanted.items() if name not in staying]
         if not leaving and not coming:
@@ -167,6 +170,11 @@ class Registrar:
         if fault != self._missing:
             self._missing = fault
             self._tell(fault)
+
+
+def is_same(one: Subscription | None, other: Subscription) -> bool:
+    """Equality that is quick where, as nearly always, both are one object."""
+    return one is other or one == other
 
 
 def fault_of_syntax(error: QuerySyntaxError, place: str) -> SubscriptionFault:

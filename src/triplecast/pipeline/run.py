@@ -12,10 +12,10 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from pathlib import Path
 from queue import SimpleQueue
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from triplecast.delivery import Outbox
 from triplecast.errors import InputError
@@ -31,6 +31,9 @@ from triplecast.pipeline.registrar import Registrar
 from triplecast.pipeline.report import Notice, Phase, Progress, Summary, Teller
 from triplecast.pipeline.sink import Sink
 from triplecast.pipeline.stages import INDEX
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 LOOK_SECONDS = 0.2
 """Between two looks at inbox or subscriptions; at least three times as long as a look itself takes."""
@@ -61,10 +64,12 @@ def run(
     stop: threading.Event | None = None,
     dataset: bool = False,
     cores: int = 2,
+    spark: SparkSession | None = None,
 ) -> Summary:
     """Matches what arrives in `inbox` against `subscriptions` until `stop` is set, or, with `once`, until what the
     inbox held at the start is matched.
 
+    `spark` is a session that the caller keeps; without one, one is started on `cores` threads and ended at the end.
     `output` holds journal, index, outbox and Spark's log. `on_progress` is called a few times a second and
     `on_notice` for each reject and each subscription that is refused, both on the calling thread. Raises InputError,
     FolderLocked, StorageFault or PipelineFailed; what was acknowledged before is kept, and the same call goes on from
@@ -86,9 +91,9 @@ def run(
         index = IndexFolder(output / INDEX)
         registrar = Registrar(subscriptions, journal, index, horizon, accepting, lambda: outbox.progress, notices.put)
         acceptor = Acceptor(inbox, journal, parser, accepting, dataset, notices.put)
-        spark = SparkSide(output, sink, cores, notices.put)
+        side = SparkSide(output, sink, cores, notices.put, nullcontext(spark) if spark is not None else None)
         teller = Teller(notices, on_progress, on_notice, journal, outbox, registrar, acceptor.taken, sink.matched)
-        return _Run(Parts(journal, outbox, registrar, acceptor, sink, spark, teller), once).follow(
+        return _Run(Parts(journal, outbox, registrar, acceptor, sink, side, teller), once).follow(
             stop or threading.Event()
         )
 

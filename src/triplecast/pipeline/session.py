@@ -8,9 +8,10 @@ Triplecast is killed the JVM sees its standard input end and goes, and its worke
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from collections.abc import Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -70,10 +71,11 @@ def session(
     from pyspark.sql import SparkSession
 
     home = find_java_home(os.environ)
-    with TemporaryDirectory(prefix="triplecast-spark-") as scratch:
+    with ExitStack() as stack:
+        scratch = stack.enter_context(TemporaryDirectory(prefix="triplecast-spark-"))
         Path(scratch, "log4j2.properties").write_text(_LOGGING)
         log = log or Path(scratch, "spark.log")
-        os.environ.update(spark_environment(home, Path(scratch)))
+        stack.enter_context(variables(spark_environment(home, Path(scratch))))
         configuration = SparkConf(loadDefaults=False)
         configuration.setMaster(master(cores)).setAppName("triplecast")
         chosen = {
@@ -123,11 +125,23 @@ def spark_environment(java_home: Path, scratch: Path) -> dict[str, str]:
     }
 
 
+@contextmanager
+def variables(wanted: Mapping[str, str]) -> Iterator[None]:
+    """This process's environment with `wanted`, as it was again afterwards."""
+    before = {name: os.environ.get(name) for name in wanted}
+    os.environ.update(wanted)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
 def end_session(gateway: object) -> None:
     """Stops Spark and its JVM, also a JVM that no longer answers; the process may start another session afterwards."""
-    import contextlib
-    import subprocess
-
     from py4j.protocol import Py4JError
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
@@ -136,12 +150,12 @@ def end_session(gateway: object) -> None:
     alive = process.poll() is None
     running = SparkContext._active_spark_context
     if alive and running is not None:
-        with contextlib.suppress(Py4JError, OSError):
+        with suppress(Py4JError, OSError):
             running.stop()
-    with contextlib.suppress(Py4JError, OSError):
+    with suppress(Py4JError, OSError):
         gateway.shutdown()  # type: ignore[attr-defined]
     if process.stdin is not None:
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             process.stdin.close()
     try:
         process.wait(timeout=10)

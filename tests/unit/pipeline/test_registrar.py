@@ -1,0 +1,207 @@
+"""What stands in the subscription files is what is registered."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from triplecast.errors import InputError
+from triplecast.index import IndexFolder, Snapshot
+from triplecast.ingest.subscription_files import SubscriptionFault
+from triplecast.journal import Journal
+from triplecast.pipeline.horizon import HorizonFile, read_horizon
+from triplecast.pipeline.registrar import QUIET, Registrar
+from triplecast.pipeline.run import LOOK_SECONDS
+
+
+def query(name: str) -> str:
+    return f"SELECT ?a {{ ?a <http://e/{name}> ?b }}"
+
+
+class Desk:
+    """A registrar over a folder ``subscriptions``, its journal, and a clock that tests step."""
+
+    def __init__(self, folder: Path) -> None:
+        self.output = folder / "output"
+        self.files = folder / "subscriptions"
+        self.files.mkdir(exist_ok=True)
+        self.told: list[SubscriptionFault] = []
+        self.now = 0.0
+        self.open()
+
+    def open(self) -> None:
+        self.journal = Journal.open(self.output)
+        self.horizon = HorizonFile(self.output)
+        self.registrar = Registrar(
+            [self.files],
+            self.journal,
+            IndexFolder(self.output / "index"),
+            self.horizon,
+            threading.Lock(),
+            lambda: 0,
+            self.told.append,
+        )
+
+    def start(self) -> None:
+        self.registrar.start(self.now)
+
+    def restart(self) -> None:
+        self.journal.close()
+        self.open()
+        self.start()
+
+    def look(self) -> bool:
+        """A look that sees the change, and one a quiet moment later that takes it."""
+        self.registrar.look(self.now)
+        self.now += QUIET
+        return self.registrar.look(self.now)
+
+    def write(self, name: str, text: str) -> None:
+        (self.files / name).write_text(text)
+
+    def live(self) -> dict[str, int]:
+        return {found.subscription.name: int(found.id) for found in self.journal.registrations()}
+
+    def snapshot(self) -> Snapshot:
+        horizon = read_horizon(self.output)
+        assert horizon is not None
+        snapshot = Snapshot.open(self.output / "index", horizon.manifest)
+        assert snapshot.covers == horizon.covers == self.journal.head()
+        return snapshot
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    desk = Desk(tmp_path)
+    yield desk
+    desk.journal.close()
+
+
+def test_a_start_registers_what_is_there_and_a_restart_changes_nothing(desk: Desk) -> None:
+    desk.write("a.rq", query("a"))
+    desk.write("b.rq", query("b"))
+    desk.start()
+    before = desk.live()
+    assert sorted(before) == ["a.rq", "b.rq"]
+    assert len(desk.snapshot()) == 2
+    head = desk.journal.head()
+    desk.restart()
+    assert (desk.live(), desk.journal.head()) == (before, head)
+    assert len(desk.snapshot()) == 2
+    assert not desk.look()
+
+
+def test_an_edited_text_is_a_cancel_and_a_new_registration_and_its_neighbour_stays(desk: Desk) -> None:
+    desk.write("a.rq", query("a"))
+    desk.write("b.rq", query("b"))
+    desk.start()
+    before = desk.live()
+    desk.write("b.rq", query("other"))
+    assert desk.look()
+    after = desk.live()
+    assert after["a.rq"] == before["a.rq"]
+    assert after["b.rq"] > before["b.rq"]
+    old = desk.journal.registration(before["b.rq"])
+    assert old is not None
+    assert old.removed is not None
+    assert old.removed < after["b.rq"]
+    assert len(desk.snapshot()) == 2
+
+
+def test_a_file_that_is_still_written_is_not_read(desk: Desk) -> None:
+    desk.write("a.rq", query("a"))
+    desk.start()
+    desk.write("b.jsonl", '{"id": "b", "te')
+    assert not desk.registrar.look(1.0)
+    desk.write("b.jsonl", json.dumps({"id": "b", "text": query("b")}) + "\n")
+    assert not desk.registrar.look(1.0 + QUIET)
+    assert desk.registrar.look(1.0 + 2 * QUIET)
+    assert sorted(desk.live()) == ["a.rq", "b"]
+    assert desk.told == []
+
+
+def test_a_refused_one_among_good_ones_is_told_and_stops_nobody(desk: Desk) -> None:
+    desk.write("bad.rq", "SELECT ?a WHERE { ?a <http://e/p> }")
+    desk.write("good.rq", query("a"))
+    desk.write("refused.rq", "DESCRIBE <http://e/x>")
+    desk.write("later.rdql", "SELECT ?x WHERE (?x <http://e/p> ?y)")
+    desk.start()
+    assert sorted(desk.live()) == ["good.rq"]
+    told = {Path(fault.place).name: fault for fault in desk.told}
+    assert sorted(told) == ["bad.rq", "later.rdql", "refused.rq"]
+    assert "line 1, column" in told["bad.rq"].reason
+    assert "^" in told["bad.rq"].reason
+    assert "DESCRIBE is refused" in told["refused.rq"].reason
+    desk.write("bad.rq", query("b"))
+    assert desk.look()
+    assert sorted(desk.live()) == ["bad.rq", "good.rq"]
+    assert len(desk.registrar.faults) == 2
+    assert len(desk.told) == 3, "what was told is not told again"
+
+
+def test_an_edit_that_breaks_a_query_cancels_it(desk: Desk) -> None:
+    desk.write("a.rq", query("a"))
+    desk.write("b.rq", query("b"))
+    desk.start()
+    desk.write("b.rq", "SELECT")
+    assert desk.look()
+    assert sorted(desk.live()) == ["a.rq"]
+    assert len(desk.snapshot()) == 1
+    (desk.files / "b.rq").unlink()
+    assert desk.look()
+    assert desk.registrar.faults == ()
+
+
+def test_files_that_go_missing_altogether_leave_the_registry_as_it_is(desk: Desk) -> None:
+    desk.write("a.rq", query("a"))
+    desk.start()
+    (desk.files / "a.rq").unlink()
+    for _ in range(3):
+        assert not desk.look()
+    assert sorted(desk.live()) == ["a.rq"]
+    assert len(desk.told) == 1
+    assert "what is registered stays" in desk.told[0].reason
+
+
+def test_a_start_without_any_file_says_so(desk: Desk) -> None:
+    with pytest.raises(InputError, match="holds no subscription"):
+        desk.start()
+
+
+def test_a_registry_in_which_all_is_refused_has_an_index_all_the_same(desk: Desk) -> None:
+    desk.write("a.rq", "SELECT")
+    desk.start()
+    assert len(desk.snapshot()) == 0
+
+
+def test_a_lost_index_is_made_again(desk: Desk) -> None:
+    desk.write("a.rq", query("a"))
+    desk.start()
+    for file in (desk.output / "index").iterdir():
+        file.write_bytes(b"x")
+    desk.restart()
+    assert len(desk.snapshot()) == 1
+
+
+@pytest.mark.slow
+def test_one_changed_line_of_a_hundred_thousand_takes_effect_within_two_seconds(desk: Desk) -> None:
+    lines = [
+        json.dumps({"id": f"s{n}", "text": f"SELECT ?a {{ ?a <http://e/p{n % 50}> {n} }}"}) for n in range(100_000)
+    ]
+    desk.write("s.jsonl", "\n".join(lines))
+    desk.start()
+    before = desk.live()
+    lines[77_777] = json.dumps({"id": "s77777", "text": query("changed")})
+    desk.write("s.jsonl", "\n".join(lines))
+    began = time.process_time()
+    assert desk.look()
+    took = time.process_time() - began
+    after = desk.live()
+    assert {name for name in after if after[name] != before[name]} == {"s77777"}
+    assert len(desk.snapshot()) == 100_000
+    assert QUIET + LOOK_SECONDS + took < 2, took
