@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -58,7 +59,8 @@ def test_a_second_engine_on_one_folder_is_refused(tmp_path: Path) -> None:
     Engine.open(tmp_path).close()
 
 
-def test_the_registry_of_each_position_holds_for_what_was_not_matched(tmp_path: Path) -> None:
+@pytest.mark.parametrize("damaged", [False, True])
+def test_the_registry_of_each_position_holds_for_what_was_not_matched(tmp_path: Path, damaged: bool) -> None:
     """Accepted, and not matched before the registry changed: asked is who was registered then."""
     title = '<https://example.org/{0}> <https://example.org/title> "{0}" .\n'
     with Journal.open(tmp_path) as journal:
@@ -72,8 +74,28 @@ def test_the_registry_of_each_position_holds_for_what_was_not_matched(tmp_path: 
             quads = title.format(number).encode()
             journal.accept([Draft(f"urn:{number}", quads, quads[-32:], "none")])
             change()
+    if damaged:
+        (tmp_path / "index").mkdir()
+        (tmp_path / "index" / "manifest-0000000001.json").write_text("{}")
     with Engine.open(tmp_path) as engine:
         assert [(n.name, n.graph) for n in engine.notifications()] == [("early", "urn:0"), ("late", "urn:2")]
+
+
+def test_a_journal_restored_from_a_copy_forgets_what_the_index_still_knows(tmp_path: Path) -> None:
+    folder, copy = tmp_path / "folder", tmp_path / "copy"
+    with Engine.open(folder) as engine:
+        engine.subscribe(TITLES, id="rail")
+        engine.publish(turtle("A"), "text/turtle", GRAPH)
+    shutil.copytree(folder, copy)
+    with Engine.open(folder) as engine:
+        engine.subscribe(TITLES, id="later")
+        engine.publish(turtle("B"), "text/turtle", GRAPH)
+    for name in ("journal.sqlite", "outbox.sqlite"):
+        shutil.copy(copy / name, folder / name)
+    with Engine.open(folder) as engine:
+        for title in "CDE":
+            (match,) = engine.publish(turtle(title), "text/turtle", GRAPH).matches
+            assert match.subscription == "rail"
 
 
 @pytest.mark.parametrize("harm", ["removed", "emptied", "flipped"])
