@@ -46,6 +46,10 @@ differential: setup
 mutants: setup
 	@$(BIN)/python -m tests.mutants $(if $(ONLY),--only $(ONLY))
 
+# Kills the pipeline N times at each crash point and at random moments; nothing may be lost, twice or renamed
+chaos: setup
+	@$(BIN)/python -m tests.chaos $(or $(N),5) $(if $(SEED),--seed $(SEED))
+
 # Measures and writes benchmarks/results (about half an hour); `make bench QUICK=1` takes a minute and writes nothing
 bench: setup
 	@$(BIN)/python -m benchmarks $(if $(QUICK),--quick)
