@@ -139,6 +139,8 @@ def _names_of_expression(part: q.Expression) -> Iterator[str]:
             yield "NOT IN" if negated else "IN"
         case q.Logic(operator, arguments):
             yield operator
+            if any(isinstance(argument, q.Var) for argument in arguments):
+                yield "boolean value"
             if operator == "&&" and all(isinstance(argument, q.Compare) for argument in arguments):
                 yield "window"
         case q.Not(argument):

@@ -26,8 +26,8 @@ _CONSTRUCTS = {
     "path *": "a zero-length path gives nothing for a constant that the graph lacks",
     "path ?": "a zero-length path gives nothing for a constant that the graph lacks",
     "order of a term with itself": "compares without an error what has no order",
-    "order with NaN": "compares float NaN with a double otherwise than SPARQL",
     "upper-case tag": "does not lower the case of what LANG is compared with",
+    "nested EXISTS": "joins the inside of EXISTS with variables of other groups",
     "path !": "gives one row where two predicates join the same nodes",
     "LIMIT": "has no canonical order",
     "CONSTRUCT": "does not tell the solutions of WHERE",
@@ -73,7 +73,11 @@ def doubts_of(query: q.Query, constructs: frozenset[str], constants: frozenset[T
     inside = list(parts(query))
     signs = {part.operator for part in inside if isinstance(part, q.Compare)}
     signs |= {"="} if any(isinstance(part, q.Member) for part in inside) else set()
-    names = sorted(constructs | {name for part in inside for name in _odd_comparisons(part)})
+    outer = query.select.pattern
+    while isinstance(outer, q.Filter):
+        outer = outer.pattern
+    nested = {"nested EXISTS"} if any(isinstance(part, q.Exists) for part in parts(outer)) else set()
+    names = sorted(constructs | nested | {name for part in inside for name in _odd_comparisons(part)})
     objections = [f"{name}: {_CONSTRUCTS[name]}" for name in names if name in _CONSTRUCTS]
     objections += [f"does not keep {write(term)}" for term in sorted(constants) if not keeps(term)]
     return Doubts(objections[0] if objections else None, frozenset(signs), constructs)
@@ -87,11 +91,9 @@ def _odd_comparisons(part: object) -> Iterator[str]:
     of_language = any(isinstance(side, q.Call) and side.function == "LANG" for side in sides)
     if of_language and any(term[1] != term[1].lower() for term in constants):
         yield "upper-case tag"
-    if isinstance(part, q.Compare) and part.operator not in ("=", "!="):
-        if not constants or any(term[0] != "literal" for term in constants):
-            yield "order of a term with itself"
-        if any(term[1] == "NaN" for term in constants):
-            yield "order with NaN"
+    ordered = isinstance(part, q.Compare) and part.operator not in ("=", "!=")
+    if ordered and (not constants or any(term[0] != "literal" for term in constants)):
+        yield "order of a term with itself"
 
 
 def objection_to_terms(published: Published) -> str | None:
@@ -102,13 +104,15 @@ def objection_to_terms(published: Published) -> str | None:
 
 def families(terms: frozenset[Term]) -> frozenset[str]:
     """The value families of the literals among `terms`; times are told apart by whether they have a zone, and
-    ``fine number`` says that a double is too coarse for one of them."""
+    ``fine number`` says that a double is too coarse for one of them, ``NaN`` that one is not a number."""
     found = set()
     for term in terms:
         if term[0] == "literal":
             value = value_of(term)
             if value.family == EXACT and len(term[1].strip("+-0").replace(".", "")) > 15:
                 found.add("fine number")
+            if value.number != value.number:
+                found.add("NaN")
             found.add(
                 f"{value.family} {'zoned' if value.zoned else 'local'}" if value.family in TIMES else value.family
             )
@@ -123,6 +127,8 @@ def objection_to_values(doubts: Doubts, met: frozenset[str]) -> str | None:
         return "zoneless != zoned is true"
     if ordered and "boolean" in met:
         return "booleans have no order"
+    if ordered and "NaN" in met:
+        return "the order of NaN may be an error"
     if ordered and TAGGED in met:
         return "language-tagged strings have an order"
     if signs and "fine number" in met and met & {FLOAT, DOUBLE}:
