@@ -87,10 +87,11 @@ def test_one_bad_document_does_not_harm_its_neighbours() -> None:
             Document("bad", b"<a> <b> .", "text/turtle"),
             Document("c", turtle("A").encode(), "text/turtle"),
             Document("a", turtle("B").encode(), "text/turtle"),
+            Document("a", turtle("B").encode(), "text/turtle"),
         ]
         receipts = engine.publish_many(iter(documents))
-        assert [len(receipt.matches) for receipt in receipts] == [1, 0, 1, 1]
-        assert [publication.version for receipt in receipts for publication in receipt.publications] == [1, 1, 2]
+        assert [len(receipt.matches) for receipt in receipts] == [1, 0, 1, 1, 0]
+        assert [publication.version for receipt in receipts for publication in receipt.publications] == [1, 1, 2, 2]
         (reject,) = receipts[1].rejects
         assert (reject.source, reject.stage, reject.line) == ("bad", "parse", 1)
 
