@@ -6,8 +6,8 @@ import itertools
 
 import numpy as np
 import pytest
-from tests.unit.match.match_samples import LITERALS, publication
 
+from tests.unit.match.match_samples import LITERALS, publication
 from triplecast.compile.conditions import _lane, place_of
 from triplecast.kernels import njit
 from triplecast.kernels.conditions import holds, narrow_range, see
@@ -25,11 +25,11 @@ OPERATORS = {
     ">": Operator.GREATER,
     ">=": Operator.AT_LEAST,
 }
-NUMBERS = tuple(
-    f'"{number}"^^xsd:{kind}'
-    for number in ("0", "0.1", "16777217", "16777216", "-3", "100000000000000000", "0.30000000000000004")
-    for kind in ("decimal", "float", "double")
-) + ('"-INF"^^xsd:double', '"NaN"^^xsd:float', '"1e400"^^xsd:double', "100000000000000001", "99999999999999999")
+_EDGES = ("0", "0.1", "16777217", "16777216", "-3", "100000000000000000", "0.30000000000000004")
+NUMBERS = (
+    *(f'"{number}"^^xsd:{kind}' for number in _EDGES for kind in ("decimal", "float", "double")),
+    *('"-INF"^^xsd:double', '"NaN"^^xsd:float', '"1e400"^^xsd:double', "100000000000000001", "99999999999999999"),
+)
 TIMES = tuple(
     f'"{time}"^^xsd:{kind}'
     for kind, times in {

@@ -215,8 +215,10 @@ class _Writer:
 
     def beyond(self, body: str) -> str:
         """Something that the evaluator has to decide."""
-        other, _ = self.patterns(3) path = self.source.choice(("e:p0+", "e:p0*/e:p1", "e:p0|e:p1", "^e:p0/e:p2",
-        "!(e:p0)", "!(^e:p0|e:p1)", "e:p1?")) return self.source.choice(
+        other, _ = self.patterns(3)
+        paths = ("e:p0+", "e:p0*/e:p1", "e:p0|e:p1", "^e:p0/e:p2", "!(e:p0)", "!(^e:p0|e:p1)", "e:p1?")
+        path = self.source.choice(paths)
+        return self.source.choice(
             (
                 f"{body} OPTIONAL {{ {other} }}",
                 f"{{ {body} }} UNION {{ {other} }}",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+
 from tests.unit.match.match_samples import (
     AFTER_ALL,
     answer,
@@ -15,7 +16,6 @@ from tests.unit.match.match_samples import (
     registrations,
     snapshot_of,
 )
-
 from triplecast.index import MemoryIndex, build_segment
 from triplecast.kernels.rows import SOLUTIONS_LIMIT
 

@@ -6,6 +6,7 @@ import random
 from pathlib import Path
 
 import pytest
+
 from tests.unit.match.match_samples import (
     Matches,
     expected,
@@ -15,7 +16,6 @@ from tests.unit.match.match_samples import (
     random_case,
     snapshot_of,
 )
-
 from triplecast.index import FirstWritten, IndexFolder, MemoryIndex, NoFilter, RarestKey, Snapshot, build_segment
 from triplecast.index.merge import merge_segments
 from triplecast.match import Matcher
@@ -25,7 +25,7 @@ from triplecast.model.subscription import Registration
 
 def test_index_agrees_with_evaluator(seed: int) -> None:
     pairs = matched = 0
-    for number in range(seed, seed + 20):
+    for number in range(seed, seed + 50):
         queries, publications = random_case(number)
         wanted = expected(queries, publications)
         assert match_all(queries, publications) == wanted, f"case {number}"

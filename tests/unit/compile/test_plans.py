@@ -1,0 +1,167 @@
+"""Plans: what is decided, what is necessary, what is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.unit.match.match_samples import PREFIXES
+from triplecast.compile.admission import admit
+from triplecast.compile.plan import BRANCHES_LIMIT, Plan
+from triplecast.compile.plans import plan_of
+from triplecast.errors import QueryRefused, QuerySyntaxError
+from triplecast.languages import parse_template
+from triplecast.model.subscription import Subscription
+
+
+def _plan(query: str) -> tuple[Plan, tuple[str, ...]]:
+    template, constants = parse_template(PREFIXES + query)
+    return plan_of(template, constants), constants
+
+
+def _branches(query: str) -> list[list[str]]:
+    """The patterns of each branch as text: variables as ?0, ?1 …, constants as their last letters."""
+    plan, constants = _plan(query)
+
+    def node(number: int) -> str:
+        if number < 0:
+            return f"?{-number - 1}"
+        return plan.reference(constants, number).removeprefix("<http://e/").removesuffix(">")
+
+    return [[" ".join(map(node, pattern)) for pattern in branch.patterns] for branch in plan.branches]
+
+
+@pytest.mark.parametrize(
+    ("query", "reason"),
+    [
+        ("SELECT ?x { ?x e:p ?y }", ""),
+        ("SELECT ?x { ?x e:p ?y . { ?y e:q ?z FILTER(?z > 1) } }", ""),
+        ("SELECT ?x { ?x e:p/^e:q ?y }", ""),
+        ("SELECT ?x { ?x e:p ?y FILTER(?y > 1 && (?x = e:a || ?y IN (2, 3))) }", ""),
+        ("SELECT ?x { ?x e:p ?y FILTER(!(?y = 1 || ?y = 2)) }", ""),
+        ("ASK { ?x e:p ?y }", ""),
+        ("CONSTRUCT { ?x e:q ?y } { ?x e:p ?y }", ""),
+        ("CONSTRUCT { ?y e:q ?x } { ?x e:p ?y }", "CONSTRUCT"),
+        ("SELECT ?x { ?x e:p ?y FILTER(!(?y < 1)) }", "FILTER"),
+        ("SELECT ?x { ?x e:p ?y FILTER(?y > 0.1234567890123456) }", "FILTER"),
+        ("SELECT ?x { ?x e:p ?y FILTER(?z > 1) }", "FILTER on"),
+        ("SELECT ?x { ?x e:p ?y . { ?y e:q ?z FILTER(?x = 1) } }", "FILTER on"),
+        ("SELECT ?x { ?x e:p ?y FILTER(?x = ?y) }", "FILTER"),
+        ("SELECT ?x { ?x e:p ?y FILTER EXISTS { ?y e:q ?z } }", "FILTER"),
+        ("SELECT ?x { ?x e:p ?y OPTIONAL { ?y e:q ?z } }", "OPTIONAL"),
+        ("SELECT ?x { { ?x e:p ?y } UNION { ?x e:q ?y } }", "UNION"),
+        ("SELECT ?x { ?x e:p|e:q ?y }", "path"),
+        ("SELECT ?x { ?x e:p+ ?y }", "path"),
+        ("SELECT ?x { GRAPH ?g { ?x e:p ?y } }", "GRAPH"),
+        ("SELECT ?x { ?x e:p ?y } LIMIT 3", "LIMIT"),
+        ("SELECT ?x { ?x e:p ?y } ORDER BY ?y", "ORDER BY"),
+        ("SELECT (?y + 1 AS ?z) { ?x e:p ?y }", "BIND"),
+        ("SELECT ?x { ?x e:p ?y } GROUP BY ?x", "GROUP BY"),
+        ("SELECT ?x { VALUES ?x { e:a } ?x e:p ?y }", "VALUES"),
+        ("SELECT ?x { ?x e:p ?y MINUS { ?x e:q ?z } }", "MINUS"),
+    ],
+)
+def test_decided_or_why_not(query: str, reason: str) -> None:
+    plan, _ = _plan(query)
+    assert plan.decided == (not reason)
+    assert plan.reason.startswith(reason) if reason != "path" else "path" in plan.reason
+
+
+@pytest.mark.parametrize(
+    ("query", "branches"),
+    [
+        ("SELECT * { ?x e:p ?y OPTIONAL { ?x e:q ?z } }", [["?0 p ?1"]]),
+        ("SELECT * { ?x e:p ?y MINUS { ?x e:q ?z } }", [["?0 p ?1"]]),
+        ("SELECT * { { ?x e:p e:o } UNION { ?x e:q ?z } }", [["?0 p o"], ["?0 q ?1"]]),
+        ("SELECT * { { ?x e:p ?y } UNION {} }", [[]]),
+        ("SELECT * { ?x e:p ?y FILTER EXISTS { ?y e:q ?z } }", [["?0 p ?1", "?1 q ?2"]]),
+        (
+            "SELECT * { ?x e:p ?y FILTER EXISTS { ?x e:q ?z } FILTER EXISTS { ?x e:r ?z } }",
+            [["?0 p ?1", "?0 q ?2", "?0 r ?3"]],
+        ),
+        ("SELECT * { ?x e:p ?y FILTER NOT EXISTS { ?y e:q ?z } }", [["?0 p ?1"]]),
+        ("SELECT * { ?x e:p+ ?y }", [["?0 p ?1", "?2 p ?3"]]),
+        ("SELECT * { ?x e:p* ?y }", [[]]),
+        ("SELECT * { ?x e:p/e:q* ?y }", [["?0 p ?1"]]),
+        ("SELECT * { ?x (e:p|^e:q) ?y }", [["?0 p ?1"], ["?0 q ?1"]]),
+        ("SELECT * { ?x !e:p ?y }", [["?0 ?1 ?2"]]),
+        ("SELECT * { ?x e:p ?y { SELECT ?y { ?y e:q ?x } } }", [["?0 p ?1", "?1 q ?2"]]),
+        ("SELECT * { GRAPH e:g { ?x e:p ?y } }", [["?0 p ?1"]]),
+        ("SELECT ?x (COUNT(*) AS ?n) { ?x e:p ?y } GROUP BY ?x", [["?0 p ?1"]]),
+        ("SELECT (COUNT(*) AS ?n) { ?x e:p ?y }", [[]]),
+        ("SELECT (COUNT(*) AS ?n) { ?x e:p ?y } HAVING (COUNT(*) > 2)", [["?0 p ?1"]]),
+        ("SELECT (COUNT(*) AS ?n) { ?x e:p ?y } HAVING (COUNT(*) > -2)", [[]]),
+        ("SELECT * { VALUES ?x { e:a e:b } BIND(1 AS ?z) ?x e:p ?y }", [["?0 p ?1"]]),
+    ],
+)
+def test_necessary_patterns(query: str, branches: list[list[str]]) -> None:
+    assert _branches(query) == branches
+
+
+def test_verified_queries_keep_usable_conditions() -> None:
+    plan, _ = _plan("SELECT * { ?x e:p ?y OPTIONAL { ?x e:q ?z } FILTER(?y > 3) FILTER(?z > 4) FILTER(?y < ?x) }")
+    (branch,) = plan.branches
+    assert [[atom.variable for atom in clause] for clause in branch.clauses] == [[1]]
+
+
+def test_too_many_alternatives_say_nothing() -> None:
+    several = " UNION ".join(f"{{ ?x e:p{number} ?y }}" for number in range(BRANCHES_LIMIT + 1))
+    assert _branches(f"SELECT * {{ {several} }}") == [[]]
+    assert _branches(f"SELECT * {{ ?x e:q ?y . {several} }}") == [["?0 q ?1"]]
+
+
+def test_a_plan_serves_constants_of_the_same_kind_only() -> None:
+    text = "SELECT ?x {{ ?x e:p ?y FILTER(?y > {}) }}"
+    assert _plan(text.format("1"))[0] is _plan(text.format("2"))[0]
+    plans = {constant: _plan(text.format(constant))[0] for constant in ("1", "1e0", "'a'")}
+    lanes = {constant: plan.branches[0].clauses[0][0].lane.name for constant, plan in plans.items()}
+    assert lanes == {"1": "EXACT", "1e0": "DOUBLE", "'a'": "STRING_ORDER"}
+    assert not _plan(text.format("1.2345678901234567"))[0].decided
+
+
+@pytest.mark.parametrize(
+    ("query", "cost", "warnings"),
+    [
+        ("SELECT * { ?x e:p 1 }", "narrow", []),
+        ("SELECT * { ?x e:p ?y }", "predicate", ["predicate"]),
+        ("SELECT * { ?x ?p ?y }", "broad", ["broad"]),
+        ("SELECT * { { ?x e:p 1 } UNION { ?x ?p ?y } }", "broad", ["broad"]),
+        ("SELECT (COUNT(*) AS ?n) { ?x e:p 1 }", "broad", ["broad", "HAVING (COUNT(*) > 0)"]),
+        ("SELECT (COUNT(*) AS ?n) { ?x e:p 1 } HAVING (COUNT(*) > 0)", "narrow", []),
+        ("SELECT * { OPTIONAL { ?x e:p 1 } }", "broad", ["broad", "HAVING (COUNT(*) > 0)"]),
+    ],
+)
+def test_admission(query: str, cost: str, warnings: list[str]) -> None:
+    admission = admit(Subscription("s", PREFIXES + query))
+    assert admission.cost == cost
+    assert len(admission.warnings) == len(warnings)
+    assert all(word in warning for word, warning in zip(warnings, admission.warnings, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("subscription", "construct"),
+    [
+        (Subscription("s", "SELECT * { ?x ?p ?y } LIMIT 0"), "LIMIT 0"),
+        (Subscription("s", PREFIXES + "SELECT * { GRAPH e:g { ?x ?p ?y } GRAPH e:h { ?x ?p ?y } }"), "GRAPH"),
+        (Subscription("s", "ASK { ?x ?p ?y }", scope="repository"), "scope repository"),
+        (Subscription("s", "ASK { ?x ?p ?y }", entailment="rdfs"), "entailment rdfs"),
+    ],
+)
+def test_refused_by_name(subscription: Subscription, construct: str) -> None:
+    with pytest.raises(QueryRefused) as fault:
+        admit(subscription)
+    assert (fault.value.construct, fault.value.name) == (construct, "s")
+
+
+def test_one_graph_named_twice_is_no_contradiction() -> None:
+    for name in ("h", "g"):
+        query = f"SELECT * {{ GRAPH e:g {{ ?x ?p ?y }} GRAPH e:{name} {{ ?x ?p ?y }} }}"
+        if name == "g":
+            assert not admit(Subscription("s", PREFIXES + query)).decided
+        else:
+            with pytest.raises(QueryRefused):
+                admit(Subscription("s", PREFIXES + query))
+
+
+def test_regular_expressions_are_checked_at_the_door() -> None:
+    with pytest.raises((QueryRefused, QuerySyntaxError)):
+        admit(Subscription("s", PREFIXES + r"SELECT * { ?x e:p ?y FILTER REGEX(?y, '(a)\\1') }"))

@@ -1,0 +1,129 @@
+"""The index folder: snapshots by name, removals, merges and what a damaged folder says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.unit.match.match_samples import AFTER_ALL, matcher, matches_of, publication, registrations
+from triplecast.errors import StorageFault
+from triplecast.index import IndexFolder, MemoryIndex, Snapshot
+from triplecast.index.folder import MANIFESTS_KEPT
+from triplecast.model.subscription import Registration
+
+
+def _asks(count: int) -> list[Registration]:
+    return registrations(*(f"ASK {{ ?x e:p {number % 7} }}" for number in range(count)))
+
+
+def _found(snapshot: Snapshot, turtle: str = "e:a e:p 3", position: int = AFTER_ALL) -> list[int]:
+    batch = matches_of(matcher().match(snapshot, [publication(turtle, position)]))
+    return [registration for _, registration in batch]
+
+
+def test_an_empty_folder_is_an_empty_snapshot(tmp_path: Path) -> None:
+    snapshot = IndexFolder(tmp_path / "new").open()
+    assert (snapshot.covers, snapshot.segments, len(snapshot)) == (0, (), 0)
+
+
+def test_snapshots_stay_while_their_names_are_young(tmp_path: Path) -> None:
+    folder = IndexFolder(tmp_path)
+    queries = _asks(8)
+    names = [folder.apply([query], (), int(query.id)).manifest for query in queries]
+    assert folder.covers == 8
+    for number, name in enumerate(names, 1):
+        assert name is not None
+        snapshot = Snapshot.open(tmp_path, name)
+        assert snapshot.covers == number
+        assert _found(snapshot) == [each for each in (4,) if each <= number]
+    assert _found(IndexFolder(tmp_path).open()) == [4]
+
+
+def test_old_files_are_swept(tmp_path: Path) -> None:
+    folder = IndexFolder(tmp_path)
+    for query in _asks(3 * MANIFESTS_KEPT):
+        folder.apply([query], (), int(query.id))
+    manifests = list(tmp_path.glob("manifest-*.json"))
+    assert len(manifests) == MANIFESTS_KEPT
+    named = {name for path in manifests for name in _segments(tmp_path, path.name)}
+    assert {path.name for path in tmp_path.glob("segment-*.tcx")} == named
+    assert not list(tmp_path.glob("*.tmp"))
+
+
+def _segments(folder: Path, manifest: str) -> list[str]:
+    from triplecast.index.manifest import read_manifest
+
+    return list(read_manifest(folder, manifest).segments)
+
+
+def test_removals_hold_from_their_position_and_survive_merges(tmp_path: Path) -> None:
+    folder = IndexFolder(tmp_path)
+    queries = registrations(*("ASK { ?x e:p 3 }" for _ in range(20)))
+    snapshot = folder.apply(queries[:10], (), 10)
+    snapshot = folder.apply((), [(4, 50), (5, 60)], 60)
+    for query in queries[10:]:
+        snapshot = folder.apply([query], (), 60)
+    everybody = list(range(1, 21))
+    assert _found(snapshot, position=50) == [each for each in everybody if each != 4]
+    assert _found(snapshot, position=49) == everybody
+    assert _found(IndexFolder(tmp_path).open(), position=61) == [each for each in everybody if each not in (4, 5)]
+
+
+def test_what_nobody_needs_is_merged_away() -> None:
+    index = MemoryIndex()
+    queries = registrations(*("ASK { ?x e:p 3 }" for _ in range(8)))
+    index.apply(queries[:4], (), 4)
+    index.apply((), [(2, 50), (3, 70)], 70)
+    for query in queries[4:]:
+        snapshot = index.apply([query], (), 70, needed_from=60)
+    assert _found(snapshot, position=65) == [1, 3, 4, 5, 6, 7, 8]
+    assert sum(len(segment) for segment in snapshot.segments) == 7
+    assert snapshot.removals.registration.tolist() == [3]
+
+
+def test_segments_stay_few() -> None:
+    index = MemoryIndex()
+    for query in _asks(200):
+        snapshot = index.apply([query], (), int(query.id))
+    assert sum(len(segment) for segment in snapshot.segments) == 200
+    assert len(snapshot.segments) <= 15
+    assert _found(snapshot) == list(range(4, 201, 7))
+
+
+@pytest.mark.parametrize("damage", ["torn", "flipped", "not json", "segment gone", "segment torn", "format"])
+def test_a_damaged_folder_says_so_and_starts_again(tmp_path: Path, damage: str) -> None:
+    folder = IndexFolder(tmp_path)
+    name = folder.apply(_asks(5), (), 5).manifest
+    assert name is not None
+    manifest, segment = tmp_path / name, next(tmp_path.glob("segment-*.tcx"))
+    content = manifest.read_bytes()
+    if damage == "torn":
+        manifest.write_bytes(content[:-10])
+    elif damage == "flipped":
+        manifest.write_bytes(content.replace(b'"covers": 5', b'"covers": 6'))
+    elif damage == "not json":
+        manifest.write_bytes(b"[]")
+    elif damage == "segment gone":
+        segment.unlink()
+    elif damage == "segment torn":
+        segment.write_bytes(segment.read_bytes()[:-64])
+    else:
+        manifest.write_bytes(content.replace(b'"format": ', b'"format": 9'))
+    again = IndexFolder(tmp_path)
+    with pytest.raises(StorageFault) as fault:
+        again.open()
+    assert fault.value.path in (manifest.name, segment.name)
+    again.reset()
+    rebuilt = again.apply(_asks(5), (), 5)
+    assert rebuilt.manifest is not None
+    assert rebuilt.manifest > name
+    assert _found(IndexFolder(tmp_path).open()) == [4]
+
+
+def test_refusals_are_kept_with_their_reason() -> None:
+    snapshot = MemoryIndex().apply(registrations("SELECT", "ASK { ?x e:p 3 }", "SELECT ?x { ?x e:p 3 } LIMIT 0"), (), 3)
+    (segment,) = snapshot.segments
+    assert [each.registration for each in segment.refused] == [1, 3]
+    assert "LIMIT 0" in segment.refused[1].reason
+    assert _found(snapshot) == [2]
