@@ -125,6 +125,8 @@ def objection_to_values(doubts: Doubts, met: frozenset[str]) -> str | None:
     ordered = bool(signs & {"<", "<=", ">", ">="})
     if signs and any(f"{name} zoned" in met and f"{name} local" in met for name in TIMES):
         return "zoneless != zoned is true"
+    if signs and {"yearMonthDuration", "dayTimeDuration"} <= met:
+        return "the two kinds of duration compare"
     if ordered and "boolean" in met:
         return "booleans have no order"
     if ordered and "NaN" in met:

@@ -146,7 +146,9 @@ def _str(term: Term) -> Term:
 
 
 def _lang_matches(tag: Term, wanted: Term) -> Term:
-    """RFC 4647 basic filtering."""
+    """RFC 4647 basic filtering, of two strings without a tag (SPARQL 17.4.3.7)."""
+    if tag[3:] != ("",) or wanted[3:] != ("",):
+        raise TypeFault("expected strings without a language tag")
     one, two = _text(tag).lower(), _text(wanted).lower()
     return _boolean(bool(one) if two == "*" else one == two or one.startswith(two + "-"))
 
