@@ -1,4 +1,4 @@
-"""20,000 generated pairs through the index, and 4,000 through the evaluator alone, against the oracles."""
+"""20,000 generated pairs through the index, and 2,000 through the evaluator alone, against the oracles."""
 
 from __future__ import annotations
 
@@ -17,6 +17,6 @@ def test_index_answers_as_the_oracles_do(seed: int) -> None:
 
 
 def test_evaluator_answers_as_the_oracles_do(seed: int) -> None:
-    tally, faults = run(seed + 1, 4_000, "evaluator")
+    tally, faults = run(seed + 1, 2_000, "evaluator")
     assert not faults, show(faults, "evaluator")
     assert tally.matched >= SMALLEST_SHARE_OF_MATCHES * tally.pairs
