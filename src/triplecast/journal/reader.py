@@ -115,6 +115,14 @@ class JournalReader:
         )
         return None if not rows or rows[0][0] is None else int(rows[0][0])
 
+    def next_publication(self, after: int) -> int | None:
+        """The position of the first publication beyond `after`."""
+        statement = (
+            f"SELECT position FROM record WHERE position > ? AND kind = {Kind.PUBLICATION:d} ORDER BY position LIMIT 1"
+        )
+        rows = self._database.ask(statement, (after,))
+        return int(rows[0][0]) if rows else None
+
     def registrations(self, at: int | None = None) -> list[Registration]:
         """Those that a publication at the next position after `at` (default: the head) is asked of, by id."""
         changes = self.registry_changes(0, 2**62 if at is None else at)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from triplecast.faults import reach
 from triplecast.ingest import Parsed, Parser
@@ -24,6 +25,15 @@ class Taken:
     accepted: int = 0
     unchanged: int = 0
     rejects: int = 0
+
+
+class Looked(NamedTuple):
+    """What a look at the inbox came to."""
+
+    left: frozenset[str]
+    """Sources that are new or changed and not taken yet."""
+    took: bool
+    """Whether any file was ready."""
 
 
 class Acceptor:
@@ -55,9 +65,8 @@ class Acceptor:
         """Whether anything stands in the inbox that was not taken as it is."""
         return bool(scan_inbox(self._inbox, self._whole(), {}, 0.0).looks)
 
-    def look(self, now: float, stop: threading.Event) -> frozenset[str]:
-        """Takes every file that is ready; gives the sources that are new or changed but not taken yet. Ends early,
-        between two commits, when `stop` is set.
+    def look(self, now: float, stop: threading.Event) -> Looked:
+        """Takes every file that is ready. Ends early, between two commits, when `stop` is set.
 
         Raises InputError when the inbox cannot be listed, StorageFault when the journal cannot be written.
         """
@@ -75,7 +84,7 @@ class Acceptor:
                     break
             if pending is not None:
                 self._commit(*pending)
-        return frozenset(self._looks)
+        return Looked(frozenset(self._looks), bool(scan.ready))
 
     def _whole(self) -> dict[str, SourceState]:
         return {source: state for source, state in self._known.items() if is_whole(state)}

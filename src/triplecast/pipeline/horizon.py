@@ -17,7 +17,7 @@ from triplecast.database import storage_faults
 FILE = "horizon.json"
 
 SMALLEST, FIRST, LARGEST = 64, 512, 32_768
-"""Journal positions a batch may span: at least, before anything is known, at most."""
+"""Journal positions a batch may span from its first publication on: at least, before anything is known, at most."""
 
 BATCH_SECONDS = 1.5
 """How long a batch of a backlog should take: far above Spark's 0.2 to 0.4 s a batch, and short enough to watch."""
@@ -29,7 +29,7 @@ class Horizon(NamedTuple):
     covers: int
     """It holds every registry record up to this position."""
     batch: int
-    """Journal positions that the next batch may span."""
+    """Journal positions that the next batch may span from its first publication on."""
 
 
 def read_horizon(folder: Path) -> Horizon | None:
@@ -40,22 +40,24 @@ def read_horizon(folder: Path) -> Horizon | None:
         return None
 
 
-def next_end(start: int, head: int, change: int | None, batch: int) -> int:
-    """Where a batch after position `start` may end: all that is there, but at most `batch` positions, and never at or
-    past `change`, the first registry record that the index does not hold; `start` itself when nothing may be matched
-    yet.
+def next_end(start: int, first: int | None, head: int, change: int | None, batch: int) -> int:
+    """Where a batch after position `start` may end: all that is there, but at most `batch` positions from `first`,
+    the next publication, on, and never at or past `change`, the first registry record that the index does not hold;
+    `start` itself when nothing may be matched yet.
     """
-    end = min(head, start + batch)
+    end = head if first is None else min(head, first - 1 + batch)
     if change is not None:
         end = min(end, change - 1)
     return max(end, start)
 
 
-def next_batch(batch: int, spanned: int, seconds: float) -> int:
-    """The span to try after a batch of `spanned` positions took `seconds`; a batch that was not full teaches little."""
+def next_batch(batch: int, publications: int, seconds: float) -> int:
+    """The span to try after a batch of so many `publications` took `seconds`; a batch that was not full teaches
+    little.
+    """
     if seconds > BATCH_SECONDS:
-        wanted = spanned * BATCH_SECONDS / seconds
-    elif spanned >= batch:
+        wanted = publications * BATCH_SECONDS / seconds
+    elif publications > batch // 2:
         wanted = batch * min(2.0, BATCH_SECONDS / max(seconds, 0.001))
     else:
         return batch
@@ -80,11 +82,11 @@ class HorizonFile:
         with self._lock:
             self._write(Horizon(manifest, covers, self._now.batch if self._now else FIRST))
 
-    def learn(self, spanned: int, seconds: float) -> None:
+    def learn(self, publications: int, seconds: float) -> None:
         """What a batch took."""
         with self._lock:
             if self._now is not None:
-                batch = next_batch(self._now.batch, spanned, seconds)
+                batch = next_batch(self._now.batch, publications, seconds)
                 if batch != self._now.batch:
                     self._write(self._now._replace(batch=batch))
 

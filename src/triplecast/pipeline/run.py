@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LOOK_SECONDS = 0.2
-"""Between two looks at inbox or subscriptions; at least three times as long as a look itself takes."""
+"""Between two looks at inbox or subscriptions."""
 
 RESTLESS_SECONDS = 5.0
 """How long ``once`` waits for files that do not stand still before it leaves them."""
@@ -141,20 +141,20 @@ class _Run:
         while not self._registered.wait(0.05):
             if self._ending.is_set():
                 return
-        look = self._parts.acceptor.look
+        acceptor = self._parts.acceptor
         if self._once:
             self._drain()
         else:
-            self._repeat(lambda: look(time.monotonic(), self._ending))
+            self._repeat(lambda: acceptor.look(time.monotonic(), self._ending).took)
 
     def _drain(self) -> None:
         acceptor = self._parts.acceptor
-        present = acceptor.look(time.monotonic(), self._ending)
+        present = acceptor.look(time.monotonic(), self._ending).left
         left, moved = present, time.monotonic()
         while left:
             if self._ending.wait(LOOK_SECONDS):
                 return
-            still = present & acceptor.look(time.monotonic(), self._ending)
+            still = present & acceptor.look(time.monotonic(), self._ending).left
             if len(still) < len(left):
                 moved = time.monotonic()
             left = still
@@ -163,12 +163,13 @@ class _Run:
                 break
         self._drained.set()
 
-    def _repeat(self, look: Callable[[], object]) -> None:
+    def _repeat(self, look: Callable[[], bool]) -> None:
+        """Looks until the end; after a look that took nothing it rests at least three times as long as that took."""
         rest = LOOK_SECONDS
         while not self._ending.wait(rest):
             began = time.monotonic()
-            look()
-            rest = max(LOOK_SECONDS, 3 * (time.monotonic() - began))
+            took = look()
+            rest = LOOK_SECONDS if took else max(LOOK_SECONDS, 3 * (time.monotonic() - began))
 
     def _done(self) -> bool:
         return self._once and self._drained.is_set() and not self._pending()

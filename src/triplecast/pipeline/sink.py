@@ -40,7 +40,6 @@ class Sink:
         self._outbox = outbox
         self._registrations = registrations
         self._learn = learn
-        self._began = time.monotonic()
         self.committing = threading.Lock()
         self.failure: TriplecastError | None = None
         self.matched = Matched()
@@ -53,7 +52,7 @@ class Sink:
             table = collect()
             reach("pipeline.batch-returned")
             with self.committing:
-                self._commit(table)
+                self._commit(table, began)
             ended = time.monotonic()
             if self.matched.first is None:
                 self.matched.first = began
@@ -63,11 +62,11 @@ class Sink:
             self.failure = error
             raise
 
-    def _commit(self, table: pa.Table) -> None:
+    def _commit(self, table: pa.Table, began: float) -> None:
         if table.num_rows == 0:
             return
         rows = table.to_pylist()
-        after, upto = check_cover(rows, self._outbox.progress)
+        _, upto = check_cover(rows, self._outbox.progress)
         batch = OutboxBatch.joined([from_arrow(row) for row in rows])
         committed = self._outbox.commit(batch, upto, self._registrations)
         if committed.differing:
@@ -76,10 +75,9 @@ class Sink:
                 f"a replay gave other bindings than were committed for positions {committed.differing[:5]}",
                 "report it to the authors of Triplecast; the rows committed first stay",
             )
-        now = time.monotonic()
-        self._learn(upto - after, now - self._began)
-        self._began = now
-        self.matched.publications += sum(row["publications"] for row in rows)
+        publications = sum(row["publications"] for row in rows)
+        self._learn(publications, time.monotonic() - began)
+        self.matched.publications += publications
         self.matched.matches += len(batch.publication) - committed.dropped
         self.matched.undecided += len(batch.undecided)
 

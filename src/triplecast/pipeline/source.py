@@ -5,6 +5,7 @@ documents.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ NAME = "triplecast-journal"
 SCHEMA = "after long, upto long, manifest string"
 
 SMALLEST_SLICE = 32
-"""Journal positions; a task costs more than matching fewer publications does."""
+"""Journal positions from the first publication on; a task costs more than matching fewer publications does."""
 
 
 class JournalSource(DataSource):  # type: ignore[misc]
@@ -68,20 +69,30 @@ class JournalStream(DataSourceStreamReader):  # type: ignore[misc]
         journal = followed_journal(self._folder)
         head = journal.head()
         change = journal.next_registry_change(horizon.covers)
-        end = next_end(begin["position"], head, change, horizon.batch)
+        end = next_end(begin["position"], journal.next_publication(begin["position"]), head, change, horizon.batch)
         if end == begin["position"]:
             return begin
         reach("source.planned")
         return {"position": end, "manifest": horizon.manifest}
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
-        return [Slice(*bounds, end["manifest"]) for bounds in cut(start["position"], end["position"], self._slices)]
+        first = followed_journal(self._folder).next_publication(start["position"])
+        bounds = cut(start["position"], end["position"], first or end["position"], self._slices)
+        return [Slice(*each, end["manifest"]) for each in bounds]
 
     def read(self, partition: InputPartition) -> Iterator[tuple[int, int, str]]:
         yield partition.value
 
 
-def cut(after: int, upto: int, most: int) -> list[tuple[int, int]]:
-    """(`after`, `upto`] in at most `most` ranges of nearly equal length, none shorter than `SMALLEST_SLICE` but one."""
-    count = min(most, max(1, (upto - after) // SMALLEST_SLICE)) if upto > after else 0
-    return [(after + (upto - after) * i // count, after + (upto - after) * (i + 1) // count) for i in range(count)]
+def cut(after: int, upto: int, first: int, most: int) -> list[tuple[int, int]]:
+    """(`after`, `upto`] in at most `most` ranges, none shorter than `SMALLEST_SLICE` but one.
+
+    `first` is the first publication's position: from there on the ranges are of nearly equal length, and what stands
+    before belongs to the first of them.
+    """
+    if upto <= after:
+        return []
+    start = min(max(after, first - 1), upto - 1)
+    count = min(most, max(1, (upto - start) // SMALLEST_SLICE))
+    ends = [after, *(start + (upto - start) * i // count for i in range(1, count + 1))]
+    return list(pairwise(ends))

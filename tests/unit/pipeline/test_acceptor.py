@@ -44,7 +44,7 @@ class Door:
     def take(self) -> frozenset[str]:
         self.acceptor.look(self.now, self.stop)
         self.now += QUIET
-        return self.acceptor.look(self.now, self.stop)
+        return self.acceptor.look(self.now, self.stop).left
 
     def versions(self) -> list[tuple[str, int]]:
         found = self.journal.publications(0, self.journal.head())

@@ -20,22 +20,24 @@ from triplecast.pipeline.horizon import (
 
 
 @pytest.mark.parametrize(
-    ("start", "head", "change", "batch", "end"),
+    ("start", "first", "head", "change", "batch", "end"),
     [
-        (0, 0, None, 10, 0),
-        (0, 5, None, 10, 5),
-        (0, 50, None, 10, 10),
-        (7, 50, None, 10, 17),
-        (7, 50, 12, 10, 11),  # the record at 12 is not in the index: what comes before it may be matched
-        (7, 50, 8, 10, 7),
-        (12, 50, 8, 10, 12),  # never backwards
-        (7, 50, 40, 10, 17),
+        (0, None, 0, None, 10, 0),
+        (0, 1, 5, None, 10, 5),
+        (0, 1, 50, None, 10, 10),
+        (7, 8, 50, None, 10, 17),
+        (7, 31, 50, None, 10, 40),  # registry records before the first publication cost nothing
+        (7, None, 50, None, 10, 50),
+        (7, 8, 50, 12, 10, 11),  # the record at 12 is not in the index: what comes before it may be matched
+        (7, 9, 50, 8, 10, 7),
+        (12, 13, 50, 8, 10, 12),  # never backwards
+        (7, 8, 50, 40, 10, 17),
     ],
 )
 def test_a_batch_ends_before_the_first_registry_record_that_the_index_lacks(
-    start: int, head: int, change: int | None, batch: int, end: int
+    start: int, first: int | None, head: int, change: int | None, batch: int, end: int
 ) -> None:
-    assert next_end(start, head, change, batch) == end
+    assert next_end(start, first, head, change, batch) == end
 
 
 def test_the_span_follows_the_time_a_batch_takes() -> None:

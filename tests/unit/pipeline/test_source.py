@@ -21,14 +21,16 @@ def drafts(*names: str) -> list[Draft]:
     return [Draft(f"http://e/{name}", b"", name.encode(), "none") for name in names]
 
 
-@pytest.mark.parametrize(("after", "upto"), [(0, 1), (5, 31), (0, 64), (3, 1000), (7, 7)])
-def test_slices_cover_the_range_once_and_in_order(after: int, upto: int) -> None:
-    slices = cut(after, upto, 4)
-    assert [position for start, end in slices for position in range(start + 1, end + 1)] == list(
-        range(after + 1, upto + 1)
-    )
+@pytest.mark.parametrize(
+    ("after", "upto", "first"),
+    [(0, 1, 1), (5, 31, 6), (0, 64, 1), (3, 1000, 4), (7, 7, 8), (0, 1000, 900), (0, 9, 9), (0, 9, 20)],
+)
+def test_slices_cover_the_range_once_and_in_order(after: int, upto: int, first: int) -> None:
+    slices = cut(after, upto, first, 4)
+    covered = [position for start, end in slices for position in range(start + 1, end + 1)]
+    assert covered == list(range(after + 1, upto + 1))
     assert len(slices) <= 4
-    assert len(slices) <= 1 or all(end - start >= SMALLEST_SLICE for start, end in slices)
+    assert len(slices) <= 1 or all(end - max(start, first - 1) >= SMALLEST_SLICE for start, end in slices)
 
 
 def test_offsets_go_as_far_as_the_index_covers(tmp_path: Path) -> None:
@@ -58,6 +60,8 @@ def test_a_start_begins_where_the_outbox_is(tmp_path: Path) -> None:
 
 
 def test_partitions_carry_the_manifest_and_travel(tmp_path: Path) -> None:
+    with Journal.open(tmp_path) as journal:
+        journal.commit_documents(drafts(*map(str, range(100))))
     stream = pickle.loads(pickle.dumps(JournalStream({"folder": str(tmp_path), "slices": "2"})))
     partitions = stream.partitions({"position": 0, "manifest": ""}, {"position": 100, "manifest": "m7"})
     assert [next(stream.read(partition)) for partition in partitions] == [(0, 50, "m7"), (50, 100, "m7")]
