@@ -129,16 +129,15 @@ def rank_strings(dictionary: Dictionary, terms: Terms) -> F64:
 
 @njit
 def compare_strings(left: Text, left_start: int, right: Text, right_start: int) -> int:
-    """-1, 0 or 1: the order by code point (that of UTF-8) of two string literals in canonical N-Triples, which end at
-    their quote."""
+    """-1, 0 or 1: the order by code point of two string literals in canonical N-Triples, which end at their quote."""
     left_start += 1
     right_start += 1
     while True:
-        left_byte, left_size = _decode(left, left_start)
-        right_byte, right_size = _decode(right, right_start)
-        if left_byte != right_byte:
-            return -1 if left_byte < right_byte else 1
-        if left_byte < 0:
+        left_point, left_size = _decode(left, left_start)
+        right_point, right_size = _decode(right, right_start)
+        if left_point != right_point:
+            return -1 if left_point < right_point else 1
+        if left_point < 0:
             return 0
         left_start += left_size
         right_start += right_size
@@ -146,12 +145,23 @@ def compare_strings(left: Text, left_start: int, right: Text, right_start: int) 
 
 @inlined
 def _decode(text: Text, at: int) -> tuple[int, int]:
-    """(byte, how many it takes in the text); -1 at the closing quote."""
+    """(code point, bytes it takes in the text); -1 at the closing quote."""
     byte = int(text[at])
     if byte == _QUOTE:
         return -1, 1
-    if byte != _BACKSLASH:
+    if byte == _BACKSLASH:
+        return _unescape(text, at)
+    if byte < 0x80:
         return byte, 1
+    size = 2 if byte < 0xE0 else (3 if byte < 0xF0 else 4)
+    point = byte & (0xFF >> (size + 1))
+    for i in range(1, size):
+        point = point << 6 | (int(text[at + i]) & 0x3F)
+    return point, size
+
+
+@njit
+def _unescape(text: Text, at: int) -> tuple[int, int]:
     byte = int(text[at + 1])
     if byte == ord("n"):
         return 10, 2
@@ -163,9 +173,13 @@ def _decode(text: Text, at: int) -> tuple[int, int]:
         return 8, 2
     if byte == ord("f"):
         return 12, 2
-    if byte == ord("u"):
-        return 16 * _digit(text[at + 4]) + _digit(text[at + 5]), 6
-    return byte, 2
+    if byte not in (ord("u"), ord("U")):
+        return byte, 2
+    digits = 4 if byte == ord("u") else 8
+    point = 0
+    for i in range(digits):
+        point = point << 4 | _digit(text[at + 2 + i])
+    return point, 2 + digits
 
 
 @inlined
