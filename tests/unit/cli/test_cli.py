@@ -24,9 +24,7 @@ def desk(tmp_path: Path) -> Path:
 
 
 def match(desk: Path, *more: str) -> int:
-    return main(
-        ["match", "--subscriptions", str(desk / "subscriptions"), "--publications", str(desk / "inbox"), *more]
-    )
+    return main(["match", "--subscriptions", str(desk / "subscriptions"), "--publications", str(desk / "inbox"), *more])
 
 
 def test_match_prints_a_json_line_a_match_and_nothing_else_on_stdout(
@@ -47,7 +45,9 @@ def test_match_prints_a_json_line_a_match_and_nothing_else_on_stdout(
 def test_match_counts_at_the_end(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert match(desk) == 0
     last = capsys.readouterr().out.splitlines()[-1]
-    assert last.startswith("1 publications, 2 subscriptions: 1 matches, 0 rejected, 0 undecided, 0 subscriptions refused")
+    assert last.startswith(
+        "1 publications, 2 subscriptions: 1 matches, 0 rejected, 0 undecided, 0 subscriptions refused"
+    )
 
 
 def test_nothing_matched_is_exit_code_3(desk: Path) -> None:
@@ -110,7 +110,7 @@ def test_explain_says_why_and_why_not(desk: Path, capsys: pytest.CaptureFixture[
     out = capsys.readouterr().out
     assert "does not match" in out
     assert "?n > " in out
-    assert '"5"' in out
+    assert "false for ?n = 5" in out
 
 
 def test_preview_counts_and_shows(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:
