@@ -76,7 +76,7 @@ def second_files(place: Workplace) -> None:
 def run_in_turn(place: Workplace, prune: int = 0) -> None:
     """A run until done, its parts called one after the other in this process, in small steps so that there are many."""
     inbox_groups.GROUP_DOCUMENTS = 15
-    horizon.FIRST = horizon.SMALLEST = horizon.LARGEST = 40
+    horizon.SMALLEST = horizon.LARGEST = 40
     accepting = threading.Lock()
     with Journal.open(place.output) as journal, Outbox.open(place.output) as outbox, Parser() as parser:
         moving = HorizonFile(place.output)

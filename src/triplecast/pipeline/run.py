@@ -24,6 +24,7 @@ from triplecast.ingest import Parser
 from triplecast.ingest.inbox import scan_inbox
 from triplecast.ingest.subscription_files import find_subscription_files
 from triplecast.journal import Journal
+from triplecast.kernels.warm import warm
 from triplecast.pipeline.acceptor import Acceptor
 from triplecast.pipeline.horizon import HorizonFile
 from triplecast.pipeline.query import SparkSide
@@ -40,6 +41,9 @@ LOOK_SECONDS = 0.2
 
 RESTLESS_SECONDS = 5.0
 """How long ``once`` waits for files that do not stand still before it leaves them."""
+
+_SLOW_WARMING = 5.0
+"""Seconds from which on the user is told what took so long; loading compiled kernels takes one."""
 
 
 class Parts(NamedTuple):
@@ -129,6 +133,10 @@ class _Run:
         return teller.summary(self._parts.acceptor.ignored, self._parts.registrar.faults, time.monotonic() - began)
 
     def _register(self) -> None:
+        began = time.monotonic()
+        warm()  # here, while the JVM starts: a worker that finds no compiled kernels makes its batch wait for them
+        if time.monotonic() - began > _SLOW_WARMING:
+            self._parts.teller.note(f"compiled the matching kernels in {time.monotonic() - began:.0f} s; they are kept")
         self._parts.registrar.start(time.monotonic())
         self._registered.set()
         self._parts.spark.go()

@@ -35,7 +35,7 @@ class Sink:
         self,
         outbox: Outbox,
         registrations: Callable[[Sequence[int]], Iterable[Registration]],
-        learn: Callable[[int, float], None],
+        learn: Callable[[int, int, float], None],
     ) -> None:
         self._outbox = outbox
         self._registrations = registrations
@@ -76,7 +76,7 @@ class Sink:
                 "report it to the authors of Triplecast; the rows committed first stay",
             )
         publications = sum(row["publications"] for row in rows)
-        self._learn(publications, time.monotonic() - began)
+        self._learn(publications, len(batch.publication), time.monotonic() - began)
         self.matched.publications += publications
         self.matched.matches += len(batch.publication) - committed.dropped
         self.matched.undecided += len(batch.undecided)

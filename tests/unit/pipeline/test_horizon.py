@@ -8,8 +8,8 @@ import pytest
 
 from triplecast.pipeline.horizon import (
     BATCH_SECONDS,
-    FIRST,
     LARGEST,
+    ROWS,
     SMALLEST,
     Horizon,
     HorizonFile,
@@ -41,25 +41,30 @@ def test_a_batch_ends_before_the_first_registry_record_that_the_index_lacks(
 
 
 def test_the_span_follows_the_time_a_batch_takes() -> None:
-    assert next_batch(1000, 1000, BATCH_SECONDS / 2) == 2000
-    assert next_batch(1000, 1000, BATCH_SECONDS / 100) == 2000
-    assert next_batch(1000, 10, 0.3) == 1000
-    assert next_batch(1000, 1000, 2 * BATCH_SECONDS) == 500
-    assert next_batch(1000, 200, 2 * BATCH_SECONDS) == 100
-    assert next_batch(1000, 1000, 1e6) == SMALLEST
-    assert next_batch(LARGEST, LARGEST, 0.0) == LARGEST
+    assert next_batch(1000, 1000, 0, BATCH_SECONDS / 2) == 2000
+    assert next_batch(1000, 1000, 0, BATCH_SECONDS / 100) == 2000
+    assert next_batch(1000, 10, 0, 0.3) == 1000
+    assert next_batch(4000, 4000, 0, 2 * BATCH_SECONDS) == 2000
+    assert next_batch(4000, 800, 0, 2 * BATCH_SECONDS) == SMALLEST, "not smaller: that costs more than it gains"
+    assert next_batch(LARGEST, LARGEST, 0, 0.0) == LARGEST
+
+
+def test_the_span_is_bounded_by_the_rows_that_it_would_give() -> None:
+    assert next_batch(1000, 1000, 2 * ROWS, 1.0) == 500
+    assert next_batch(1000, 2, 10 * ROWS, 1.0) == 1
+    assert next_batch(1, 1, ROWS // 100, 0.1) == 100
 
 
 def test_the_file_says_what_the_driver_said_last(tmp_path: Path) -> None:
     assert read_horizon(tmp_path) is None
     horizon = HorizonFile(tmp_path)
-    horizon.learn(10, 1.0)
+    horizon.learn(10, 10, 1.0)
     assert read_horizon(tmp_path) is None
     horizon.cover("m1", 7)
-    assert read_horizon(tmp_path) == Horizon("m1", 7, FIRST)
-    horizon.learn(FIRST, BATCH_SECONDS / 2)
+    assert read_horizon(tmp_path) == Horizon("m1", 7, SMALLEST)
+    horizon.learn(SMALLEST, 0, BATCH_SECONDS / 2)
     horizon.cover("m2", 9)
-    assert read_horizon(tmp_path) == Horizon("m2", 9, 2 * FIRST)
+    assert read_horizon(tmp_path) == Horizon("m2", 9, 2 * SMALLEST)
     assert [file.name for file in tmp_path.iterdir()] == ["horizon.json"]
 
 

@@ -17,7 +17,7 @@ def make_sink(outbox: Outbox) -> Sink:
     def registrations(ids: list[int]) -> list[Registration]:
         return [Registration(RegistrationId(id), Subscription(f"s{id}", "")) for id in ids]
 
-    return Sink(outbox, registrations, lambda spanned, seconds: None)
+    return Sink(outbox, registrations, lambda publications, rows, seconds: None)
 
 
 def table(*pieces: tuple[OutboxBatch, int, int]) -> pa.Table:
