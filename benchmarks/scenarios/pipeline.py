@@ -28,7 +28,7 @@ FILE_DOCUMENTS = 500
 """Documents in one ``.jsonl`` file of the inbox."""
 AHEAD = 30_000
 """Documents written but not yet matched."""
-WARM_UP = 20.0
+WARM_UP = 40.0
 """Seconds from the first committed batch to the first that counts."""
 CORES = 2
 WINDOWS = 6
