@@ -25,7 +25,6 @@ from tests.properties.differential import (
 from tests.properties.generate import make_round
 from tests.properties.product import ByEvaluator, ByIndex, Product
 from tests.properties.shrink import shrink
-from tests.reference.terms import write_triples
 from triplecast.match import Matcher
 
 ROUNDS_OF_A_BLOCK = 20
@@ -92,7 +91,7 @@ def report(fault: Fault, product: Product, product_name: str) -> str:
     quarrel = "" if expected.quarrel is None else f"pyoxigraph says otherwise:\n{show_rows(expected.quarrel)}\n"
     outside = "" if fault.valid else "The subscription did not stand in the journal at that position.\n"
     return (
-        f"{note}{outside}publication:\n{write_triples(published.triples).decode()}subscription:\n{asked.text}\n"
+        f"{note}{outside}publication:\n{published.quads.decode()}subscription:\n{asked.text}\n"
         f"expected ({', '.join(expected.voices)}):\n{show_rows(expected.rows)}\n{quarrel}got:\n{show_rows(got)}\n"
         f"replay: python -m tests.properties --seed {fault.seed} --round {fault.round} --product {product_name}"
     )

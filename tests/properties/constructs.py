@@ -23,19 +23,9 @@ CONSTRUCTS: tuple[str, ...] = (
     *_FUNCTIONS,
     *("OPTIONAL", "OPTIONAL with FILTER", "UNION", "MINUS", "EXISTS", "NOT EXISTS", "VALUES", "UNDEF", "BIND", "GRAPH"),
     *("path ^", "path /", "path |", "path +", "path *", "path ?", "path !"),
-    *(
-        "SELECT *",
-        "projection",
-        "unbound projection",
-        "DISTINCT",
-        "REDUCED",
-        "ASK",
-        "CONSTRUCT",
-        "sub-select",
-        "ORDER BY",
-        "LIMIT",
-        "OFFSET",
-    ),
+    *("COUNT", "COUNT(*)", "GROUP BY", "aggregate without GROUP BY", "HAVING", "dataset with graphs"),
+    *("SELECT *", "projection", "unbound projection", "DISTINCT", "REDUCED", "ASK", "CONSTRUCT", "sub-select"),
+    *("ORDER BY", "LIMIT", "OFFSET"),
 )
 """Every one of them occurs on the matching and on the failing side of a run, or the run fails."""
 
@@ -67,8 +57,13 @@ def constants_of(query: q.Query) -> frozenset[Term]:
 
 def keys_of(query: q.Query) -> frozenset[Term]:
     """The terms in the query's triple and path patterns and its graph names: what it can share with a publication."""
-    held = (part for part in parts(query.select) if isinstance(part, q.Step | q.Graph | q.Link))
+    held = [
+        part.name if isinstance(part, q.Graph) else part for part in parts(query.select) if isinstance(part, _KEYED)
+    ]
     return frozenset(term for part in held for term in _terms(part))
+
+
+_KEYED = q.Step | q.Graph
 
 
 def _terms(node: object) -> Iterator[Term]:
@@ -121,6 +116,12 @@ def _names(part: object) -> Iterator[str]:
                 "LIMIT": limit is not None,
             }
             yield from (name for name, here in used.items() if here)
+        case q.Group(_, keys, _, having):
+            yield "GROUP BY" if keys else "aggregate without GROUP BY"
+            if having is not None:
+                yield "HAVING"
+        case q.Count(_, argument, _):
+            yield "COUNT(*)" if argument is None else "COUNT"
         case q.Repeat(_, at_least, many):
             yield "path +" if at_least else "path *" if many else "path ?"
         case q.Inverse() | q.Chain() | q.Choice() | q.NoneOf():

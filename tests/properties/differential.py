@@ -105,7 +105,8 @@ def run_round(made: Round, seed: int, product: Product, tally: Tally) -> list[Fa
                 tally.outside += 1
             else:
                 expected = oracle.expect(question)
-                _count(tally, census[j], kinds, expected, bool(census[j].keys & oracle.terms))
+                scope = ["dataset with graphs"] if published.named is not None else []
+                _count(tally, census[j], (kinds, scope), expected, bool(census[j].keys & oracle.terms))
             if not agrees(question.asked, expected, got):
                 faults.append(Fault(seed, made.number, published, question.asked, expected, got, valid))
     return faults
@@ -120,19 +121,24 @@ class _Census:
         self.keys = keys_of(question.asked.query)
 
 
-def _count(tally: Tally, census: _Census, kinds: list[str], expected: Expected, shares_key: bool) -> None:
+def _count(
+    tally: Tally, census: _Census, of_publication: tuple[list[str], list[str]], expected: Expected, shares_key: bool
+) -> None:
+    """`of_publication`: its literal classes, and its scope as a construct."""
     if expected.rows is None:
         tally.open += 1
         return
     if not shares_key:
         tally.uncounted += 1
         return
+    kinds, scope = of_publication
     side = 0 if expected.rows else 1
     tally.pairs += 1
     tally.matched += 1 - side
     voice = " and ".join(expected.voices)
     tally.voices[voice] = tally.voices.get(voice, 0) + 1
-    for table, rows in ((tally.constructs, census.constructs), (tally.asked, census.kinds), (tally.published, kinds)):
+    constructs = [*census.constructs, *scope]
+    for table, rows in ((tally.constructs, constructs), (tally.asked, census.kinds), (tally.published, kinds)):
         for row in rows:
             table[row][side] += 1
 

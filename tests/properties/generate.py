@@ -17,7 +17,7 @@ from tests.properties.render import render
 from tests.reference import queries as q
 from tests.reference.expressions import holds
 from tests.reference.solve import Dataset, NotDetermined, answer
-from tests.reference.terms import RDF, XSD, Term, Triple, blank, iri, literal
+from tests.reference.terms import RDF, XSD, Term, Triple, blank, iri, literal, write_quads
 from tests.reference.values import value_of
 
 OPERATORS = ("=", "!=", "<", "<=", ">", ">=")
@@ -28,6 +28,18 @@ EXAMPLE = "http://example.org/"
 class Published:
     graph: Term
     triples: tuple[Triple, ...]
+    """Of the default graph."""
+    named: tuple[tuple[Term, tuple[Triple, ...]], ...] | None = None
+    """The named graphs of a dataset; None: publication scope, the default graph under the name `graph`."""
+
+    @property
+    def all_triples(self) -> tuple[Triple, ...]:
+        return self.triples + tuple(triple for _, triples in self.named or () for triple in triples)
+
+    @property
+    def quads(self) -> bytes:
+        """As the journal keeps it."""
+        return write_quads(((None, self.triples), *(self.named or ())))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +88,8 @@ class World:
             clusters.pop(1)
         drawn = [random.sample(cluster, min(len(cluster), random.randrange(3, 7))) for cluster in clusters]
         self.values = list(dict.fromkeys(member.term for members in drawn for member in members))
+        self.graphs = [iri(f"{EXAMPLE}g{n}") for n in range(2)]
+        self.datasets = number % 5 == 4
         self.archetypes = [self._archetype() for _ in range(random.choice((1, 2, 2)))]
 
     @classmethod
@@ -108,7 +122,16 @@ class World:
         while random.random() < 0.4 or not triples:
             triples.append(self._triple(self.subjects))
         random.shuffle(triples)
-        return Published(iri(f"{EXAMPLE}graph{index}"), tuple(dict.fromkeys(triples)))
+        triples, graph = list(dict.fromkeys(triples)), iri(f"{EXAMPLE}graph{index}")
+        if not self.datasets or random.random() < 0.2:
+            return Published(graph, tuple(triples))
+        placed = [random.choice((0, 0, 1, 1, 2)) for _ in triples]
+        default, *named = (tuple(t for t, at in zip(triples, placed, strict=True) if at == n) for n in range(3))
+        shared = default[:1] if random.random() < 0.3 else ()
+        named = [tuple(dict.fromkeys((*part, *shared))) for part in named]
+        return Published(
+            graph, default, tuple((name, part) for name, part in zip(self.graphs, named, strict=True) if part)
+        )
 
     def _triple(self, subjects: list[Term]) -> Triple:
         return self.random.choice(subjects), self._predicate(), self._object(subjects)
@@ -138,8 +161,11 @@ class Draft:
     """One query in the making: which variable stands for which term of the witness."""
 
     def __init__(self, world: World, witness: Published) -> None:
-        self.world, self.random, self.triples = world, world.random, witness.triples
-        self.graph = witness.graph
+        self.world, self.random = world, world.random
+        self.graph, self.triples = self.random.choice([(None, witness.triples), *(witness.named or ())])
+        if not self.triples:
+            self.graph, self.triples = None, witness.all_triples
+        self.name = self.graph or witness.graph
         self.names: dict[Term, q.Var] = {}
         self.meaning: dict[q.Var, Term] = {}
         self.open_predicates = self.random.random() < 0.15
@@ -156,12 +182,30 @@ class Draft:
             pattern = self.larger(pattern)
         for _ in range(self.random.choice((0, 1, 1, 1, 2, 2, 3))):
             pattern = q.Filter(self.condition(pattern), pattern)
-        if self.chance(0.03):
-            pattern = q.Graph(self.graph if self.chance(0.5) else q.Var("g"), pattern)
+        if self.chance(0.03 if self.graph is None else 0.85):
+            pattern = q.Graph(self.name if self.chance(0.5) else q.Var("g"), pattern)
+            if self.chance(0.3):
+                pattern = q.Filter(self.condition(pattern), pattern)
         if self.chance(0.03):
             pattern = q.Select(pattern, self.projection(pattern), distinct=self.chance(0.5))
             pattern = q.Filter(self.condition(pattern), pattern) if self.chance(0.4) else pattern
+        if self.chance(0.05):
+            return self.counted(pattern)
         return self.modified(pattern)
+
+    def counted(self, pattern: q.Pattern) -> q.Query:
+        """An aggregate: a query of its own or a sub-select that joins with a small pattern."""
+        shown = list(q.variables_of(pattern))
+        keys = tuple(shown[: self.random.choice((0, 1, 1, 2))])
+        argument = self.random.choice(shown) if shown and self.chance(0.6) else None
+        count = q.Count(q.Var("count"), argument, self.chance(0.4))
+        number = q.Constant(literal(str(self.random.choice((0, 1, 1, 2))), XSD + "integer"))
+        operators = (">=", ">") if self.chance(0.7) else OPERATORS
+        having = q.Compare(self.random.choice(operators), count.name, number) if self.chance(0.7) else None
+        select = q.Select(q.Group(pattern, keys, (count,), having), (*keys, count.name))
+        if keys and self.chance(0.4):
+            return q.Query("select", q.Select(q.Join(select, self.without_hidden(self.related(select)))))
+        return q.Query("select", select)
 
     def basic(self, size: int, anchor: Triple | None = None) -> q.Basic:
         """`size` connected triples of the witness with some of their terms replaced; starts near `anchor`."""
@@ -438,9 +482,15 @@ def sibling(asked: Asked, random: Random) -> Asked:
     return Asked(changed(asked.query), random.randrange(2**32))
 
 
+def dataset_of(published: Published) -> Dataset:
+    if published.named is None:
+        return Dataset.of_publication(published.graph, published.triples)
+    return Dataset(published.triples, dict(published.named))
+
+
 def _answered(query: q.Query, witness: Published) -> bool:
     try:
-        return bool(answer(query, Dataset.of_publication(witness.graph, witness.triples)))
+        return bool(answer(query, dataset_of(witness)))
     except NotDetermined:
         return False
 

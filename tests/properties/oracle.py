@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tests.properties.constructs import constants_of, constructs_of
-from tests.properties.generate import Asked, Published
+from tests.properties.generate import Asked, Published, dataset_of
 from tests.properties.oxigraph import Row, Store, doubts_of, families, objection_to_terms, objection_to_values
-from tests.reference.solve import Dataset, NotDetermined, answer
+from tests.reference.solve import NotDetermined, answer
 from tests.reference.terms import Term, write
 
 
@@ -40,8 +40,9 @@ class Oracle:
 
     def __init__(self, published: Published) -> None:
         self.published = published
-        self.terms = frozenset(term for triple in published.triples for term in triple)
-        self._dataset = Dataset.of_publication(published.graph, published.triples)
+        names = {published.graph} if published.named is None else {name for name, _ in published.named}
+        self.terms = frozenset(term for triple in published.all_triples for term in triple) | names
+        self._dataset = dataset_of(published)
         self._objection = objection_to_terms(published)
         self._families = families(self.terms)
         self._store: Store | None = None

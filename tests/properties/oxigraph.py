@@ -98,7 +98,7 @@ def _odd_comparisons(part: object) -> Iterator[str]:
 
 def objection_to_terms(published: Published) -> str | None:
     """What in the publication alone stands against it."""
-    terms = {term for triple in published.triples for term in triple}
+    terms = {term for triple in published.all_triples for term in triple}
     return next((f"does not keep {write(term)}" for term in sorted(terms) if not keeps(term)), None)
 
 
@@ -145,15 +145,15 @@ def objection_to_values(doubts: Doubts, met: frozenset[str]) -> str | None:
 
 
 class Store:
-    """One publication in a store, in publication scope."""
+    """One publication in a store, a dataset with its graphs, any other in publication scope."""
 
     def __init__(self, published: Published) -> None:
-        graph = to_oxigraph(published.graph)
         self._store = ox.Store()
-        for s, p, o in published.triples:
-            triple = (to_oxigraph(s), to_oxigraph(p), to_oxigraph(o))
-            self._store.add(ox.Quad(*triple))
-            self._store.add(ox.Quad(*triple, graph))
+        named = ((published.graph, published.triples),) if published.named is None else published.named
+        for name, triples in ((None, published.triples), *named):
+            graph = ox.DefaultGraph() if name is None else to_oxigraph(name)
+            for triple in triples:
+                self._store.add(ox.Quad(*map(to_oxigraph, triple), graph))
 
     def answer(self, asked: Asked, text: str) -> list[Row]:
         """Rows as a sorted multiset; for ``ask`` one empty row when true."""

@@ -9,7 +9,6 @@ from typing import Protocol, TypeAlias
 
 from tests.properties.generate import Published
 from tests.properties.oxigraph import Row
-from tests.reference.terms import write_triples
 from triplecast.evaluate import Budget, BudgetExceeded, bindings_json, evaluate
 from triplecast.index import MemoryIndex, Snapshot
 from triplecast.languages import parse_query
@@ -47,7 +46,8 @@ def as_publication(published: Published, position: int) -> Publication:
         graph=published.graph[1],
         version=1,
         accepted_at="2026-11-21T08:00:00.000000Z",
-        quads=write_triples(published.triples),
+        quads=published.quads,
+        dataset=published.named is not None,
     )
 
 

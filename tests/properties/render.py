@@ -193,7 +193,26 @@ class _Writer:
     def select(self, select: q.Select) -> str:
         names = "*" if select.variables is None else " ".join(f"?{variable.name}" for variable in select.variables)
         distinct = "DISTINCT " if select.distinct else "REDUCED " if select.reduced else ""
-        return f"SELECT {distinct}{names} WHERE {{ {self.group(select.pattern)} }}{self.modifiers(select)}"
+        inner, grouping = select.pattern, ""
+        if isinstance(inner, q.Group):
+            written = {each.name: self.count(each) for each in inner.counts}
+            names = " ".join(f"({written[v]} AS ?{v.name})" if v in written else f"?{v.name}" for v in select.variables)
+            grouping, inner = self.grouping(inner), inner.pattern
+        return f"SELECT {distinct}{names} WHERE {{ {self.group(inner)} }}{grouping}{self.modifiers(select)}"
+
+    def count(self, count: q.Count) -> str:
+        counted = "*" if count.argument is None else self.node(count.argument)
+        return f"COUNT({'DISTINCT ' if count.distinct else ''}{counted})"
+
+    def grouping(self, group: q.Group) -> str:
+        """GROUP BY and HAVING, in which an aggregate stands in the place of its variable."""
+        keys = f" GROUP BY {' '.join(self.node(key) for key in group.keys)}" if group.keys else ""
+        if group.having is None:
+            return keys
+        written = self.expression(group.having)
+        for each in group.counts:
+            written = re.sub(rf"[?$]{each.name.name}\b", lambda _, each=each: self.count(each), written)
+        return f"{keys} HAVING ({written})"
 
     def modifiers(self, select: q.Select) -> str:
         order = [f"{'DESC' if down else 'ASC'}({self.expression(key)})" for key, down in select.order]

@@ -41,6 +41,10 @@ def shrink(published: Published, asked: Asked, fails: StillFails, tries: int = 2
 
 
 def _fewer_triples(published: Published) -> Iterator[Published]:
+    for at, (name, inside) in enumerate(published.named or ()):
+        smaller = [(name, inside[:n] + inside[n + 1 :]) for n in range(len(inside))]
+        for part in [(), *((each,) for each in smaller if each[1])]:
+            yield replace(published, named=published.named[:at] + part + published.named[at + 1 :])
     triples = published.triples
     half = len(triples) // 2
     chunks = [(0, half), (half, len(triples))] if half > 1 else []
@@ -85,6 +89,8 @@ def _smaller(node: object) -> Iterator[object]:
         case q.Chain(first, second) | q.Choice(first, second):
             yield first
             yield second
+        case q.Group(inner, keys, counts, having) if having is not None:
+            yield q.Group(inner, keys, counts)
         case q.Repeat(inner, _, _) | q.Inverse(inner):
             yield inner
         case q.Select():

@@ -10,7 +10,7 @@ from tests.properties.literals import CLUSTERS
 from tests.properties.oxigraph import to_oxigraph
 from tests.properties.shrink import shrink
 from tests.reference import queries as q
-from tests.reference.terms import iri, read_ntriples, term, write, write_triples
+from tests.reference.terms import iri, read_ntriples, term, write
 
 
 def test_a_round_replays(seed: int) -> None:
@@ -35,7 +35,7 @@ def test_terms_are_written_canonically() -> None:
 
 def test_publications_are_written_canonically(seed: int) -> None:
     for published in make_round(seed, 1, 20, 1).publications:
-        text = write_triples(published.triples)
+        text = published.quads
         assert set(read_ntriples(text.decode())) == set(published.triples)
         quads = pyoxigraph.parse(text, format=pyoxigraph.RdfFormat.N_TRIPLES)
         assert sorted(f"{quad.triple} .\n".encode() for quad in quads) == text.splitlines(keepends=True)

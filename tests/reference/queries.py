@@ -191,6 +191,25 @@ class Graph:
 
 
 @dataclass(frozen=True, slots=True)
+class Count:
+    """``COUNT`` of a variable, or of the solutions; `name` is the variable that it binds."""
+
+    name: Var
+    argument: Var | None
+    distinct: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """``GROUP BY`` variables, with counts; `having` sees keys and counts. Without keys there is exactly one group."""
+
+    pattern: Pattern
+    keys: tuple[Var, ...]
+    counts: tuple[Count, ...]
+    having: Expression | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Select:
     """The modifiers of a (sub-)select; `variables` None is ``*``; an order condition has True for descending."""
 
@@ -204,7 +223,7 @@ class Select:
     """Removes nothing (semantics 1.3)."""
 
 
-Pattern: TypeAlias = Basic | Join | Optional | Filter | Union | Minus | Values | Bind | Graph | Select
+Pattern: TypeAlias = Basic | Join | Optional | Filter | Union | Minus | Values | Bind | Graph | Group | Select
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,5 +265,7 @@ def _collect(pattern: Pattern, found: dict[Var, None]) -> None:
             if isinstance(name, Var):
                 found[name] = None
             _collect(inner, found)
+        case Group(_, keys, counts, _):
+            found.update(dict.fromkeys((*keys, *(each.name for each in counts))))
         case Select(inner, variables):
             found.update(dict.fromkeys(variables_of(inner) if variables is None else variables))

@@ -13,7 +13,7 @@ from typing import TypeAlias
 from tests.reference import queries as q
 from tests.reference.expressions import TRUE, evaluate, holds
 from tests.reference.paths import path_pairs
-from tests.reference.terms import Term, Triple, write
+from tests.reference.terms import XSD, Term, Triple, literal, write
 from tests.reference.values import TypeFault, compare
 
 Solution: TypeAlias = dict[str, Term]
@@ -82,6 +82,8 @@ def solve(pattern: q.Pattern, dataset: Dataset, graph: tuple[Triple, ...]) -> li
             return [_extended(row, variable, expression, exists) for row in solve(inner, dataset, graph)]
         case q.Graph(name, inner):
             return _in_graphs(name, inner, dataset)
+        case q.Group():
+            return _group(pattern, dataset, graph)
         case q.Select():
             return _select(pattern, dataset, graph)
     raise TypeError(f"no pattern: {pattern!r}")
@@ -170,6 +172,29 @@ def _in_graphs(name: q.Node, inner: q.Pattern, dataset: Dataset) -> list[Solutio
     for graph, triples in dataset.named.items():
         rows += _join([{name.name: graph}], solve(inner, dataset, triples))
     return rows
+
+
+def _group(pattern: q.Group, dataset: Dataset, graph: tuple[Triple, ...]) -> list[Solution]:
+    names = [key.name for key in pattern.keys]
+    groups: dict[tuple[Term | None, ...], list[Solution]] = {} if names else {(): []}
+    for row in solve(pattern.pattern, dataset, graph):
+        groups.setdefault(tuple(row.get(name) for name in names), []).append(row)
+    rows = []
+    for key, members in groups.items():
+        row = {name: term for name, term in zip(names, key, strict=True) if term is not None}
+        rows.append(row | {each.name.name: _count(each, members) for each in pattern.counts})
+    if pattern.having is None:
+        return rows
+    return [row for row in rows if holds(pattern.having, row, None)]
+
+
+def _count(count: q.Count, rows: list[Solution]) -> Term:
+    """``COUNT(*)`` of solutions, ``COUNT(?x)`` of those that bind x; DISTINCT: of different ones (SPARQL 18.5.1.2)."""
+    if count.argument is None:
+        counted: list[object] = [tuple(sorted(row.items())) for row in rows]
+    else:
+        counted = [row[count.argument.name] for row in rows if count.argument.name in row]
+    return literal(str(len(set(counted) if count.distinct else counted)), XSD + "integer")
 
 
 def _exists(dataset: Dataset, graph: tuple[Triple, ...]):

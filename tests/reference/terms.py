@@ -106,7 +106,15 @@ def write(value: Term) -> str:
     return quoted if datatype == STRING else f"{quoted}^^<{datatype}>"
 
 
-def write_triples(triples: tuple[Triple, ...]) -> bytes:
-    """Canonical N-Triples: sorted bytewise, unique, each line ended by a newline."""
-    lines = {f"{write(s)} {write(p)} {write(o)} .\n".encode() for s, p, o in triples}
+Quads: TypeAlias = tuple[tuple[Term | None, tuple[Triple, ...]], ...]
+"""Triples by graph name, None for the default graph."""
+
+
+def write_quads(graphs: Quads) -> bytes:
+    """Canonical N-Quads: sorted bytewise, unique, each line ended by a newline; N-Triples for a lone default graph."""
+    lines = {
+        f"{write(s)} {write(p)} {write(o)} {'' if name is None else write(name) + ' '}.\n".encode()
+        for name, triples in graphs
+        for s, p, o in triples
+    }
     return b"".join(sorted(lines))
