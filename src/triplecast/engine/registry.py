@@ -10,15 +10,16 @@ from triplecast.journal import JournalReader
 def open_index(index: IndexFolder, journal: JournalReader, matched: int) -> Snapshot:
     """The index brought up to the journal's head.
 
-    One that is missing, damaged, of another format or ahead of the journal is made again from the journal's records,
-    with all that a publication after position `matched` may be asked of.
+    One that is missing, damaged, of another format, ahead of the journal, or of which something was dropped that a
+    publication after position `matched` may be asked of (the outbox was restored from an older copy), is made again
+    from the journal's records.
     """
     head = journal.head()
     try:
         snapshot = index.open()
     except StorageFault:
         return _rebuild(index, journal, matched, head)
-    if snapshot.covers > head:
+    if snapshot.covers > head or index.needed_from > matched:
         return _rebuild(index, journal, matched, head)
     changes = journal.registry_changes(snapshot.covers, head)
     if not changes.added and not changes.removed:

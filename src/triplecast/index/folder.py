@@ -36,6 +36,11 @@ class IndexFolder:
         """The last registry position applied, of the snapshot opened or applied last."""
         return self._manifest.covers
 
+    @property
+    def needed_from(self) -> int:
+        """Of the same snapshot: it answers for publications after this position only."""
+        return self._manifest.needed_from
+
     def open(self) -> Snapshot:
         """The latest snapshot; an empty one that covers position 0 in a folder without manifests.
 
@@ -88,6 +93,7 @@ class IndexFolder:
             covers,
             tuple(segments),
             tuple(sorted(grown.removed.items())),
+            max(self._manifest.needed_from, needed_from),
         )
         write_manifest(self._path, manifest)
         self._segments, self._manifest = segments, manifest

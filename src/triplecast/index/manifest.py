@@ -11,9 +11,11 @@ from typing import Any
 
 from triplecast.errors import StorageFault
 from triplecast.faults import reach
-from triplecast.index.file import FORMAT, write_durably
+from triplecast.index.file import write_durably
 from triplecast.index.segment import Segment
 
+FORMAT = 2
+"""Of manifests; segment files count their own (`index.file.FORMAT`). Format 1 had no `needed_from`."""
 _MEND = "delete the index folder; it is rebuilt from the journal"
 
 
@@ -25,6 +27,8 @@ class Manifest:
     covers: int
     segments: tuple[str, ...]
     removed: tuple[tuple[int, int], ...]
+    needed_from: int = 0
+    """It answers for publications after this position only: what was cancelled up to it may have been merged away."""
 
     @property
     def name(self) -> str:
@@ -58,7 +62,7 @@ def read_manifest(folder: Path, name: str) -> Manifest:
     if mark != _manifest_checksum(content):
         raise StorageFault(name, "its checksum is wrong", _MEND)
     removed = tuple((int(registration), int(position)) for registration, position in content["removed"])
-    return Manifest(content["number"], content["covers"], tuple(content["segments"]), removed)
+    return Manifest(content["number"], content["covers"], tuple(content["segments"]), removed, content["needed_from"])
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
@@ -68,6 +72,7 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
         "covers": manifest.covers,
         "segments": list(manifest.segments),
         "removed": [list(pair) for pair in manifest.removed],
+        "needed_from": manifest.needed_from,
     }
     content["checksum"] = _manifest_checksum(content)
     reach("index.manifest-temporary")

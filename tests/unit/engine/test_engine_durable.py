@@ -98,6 +98,25 @@ def test_a_journal_restored_from_a_copy_forgets_what_the_index_still_knows(tmp_p
             assert match.subscription == "rail"
 
 
+def test_an_outbox_restored_from_a_copy_is_told_again_what_the_index_has_dropped(tmp_path: Path) -> None:
+    """The index is newer than the outbox: whom it merged away since was live for what is replayed."""
+    with Engine.open(tmp_path) as engine:
+        engine.subscribe(ANY_TITLE, id="gone")
+        engine.publish(turtle("A"), "text/turtle", GRAPH)
+    shutil.copy(tmp_path / "outbox.sqlite", tmp_path / "old.sqlite")
+    with Engine.open(tmp_path) as engine:
+        engine.publish(turtle("B"), "text/turtle", GRAPH)
+        engine.unsubscribe("gone")
+        for number in range(6):
+            engine.subscribe(TITLES, id=f"stays-{number}")
+            engine.publish(turtle(f"C{number}"), "text/turtle", GRAPH)
+        told = list(engine.notifications())
+    assert [n.version for n in told if n.name == "gone"] == [1, 2]
+    shutil.copy(tmp_path / "old.sqlite", tmp_path / "outbox.sqlite")
+    with Engine.open(tmp_path) as engine:
+        assert list(engine.notifications()) == told
+
+
 @pytest.mark.parametrize("harm", ["removed", "emptied", "flipped"])
 def test_a_damaged_index_is_made_again(tmp_path: Path, harm: str) -> None:
     with Engine.open(tmp_path) as engine:

@@ -82,6 +82,19 @@ def test_what_nobody_needs_is_merged_away() -> None:
     assert snapshot.removals.registration.tolist() == [3]
 
 
+def test_a_folder_says_from_where_it_can_answer(tmp_path: Path) -> None:
+    """What was dropped for one `needed_from` does not come back with a lower one, or with another process."""
+    folder = IndexFolder(tmp_path)
+    queries = _asks(3)
+    for query, needed_from in zip(queries, (0, 60, 50), strict=True):
+        folder.apply([query], (), 70, needed_from=needed_from)
+    again = IndexFolder(tmp_path)
+    again.open()
+    assert (folder.needed_from, again.needed_from) == (60, 60)
+    again.reset()
+    assert again.needed_from == 0
+
+
 def test_segments_stay_few() -> None:
     index = MemoryIndex()
     for query in _asks(200):
