@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from itertools import islice
 
 from triplecast.compile.admission import admit
 from triplecast.errors import QueryRefused, QuerySyntaxError
-from triplecast.evaluate import Evaluator, Explanation, explain
+from triplecast.evaluate import Evaluator
 from triplecast.index import MemoryIndex
 from triplecast.ingest import Document, Parser
-from triplecast.languages import parse_query
+from triplecast.journal import Clock, system_clock, time_text
 from triplecast.match import Matcher
 from triplecast.model.match import MatchedBatch
 from triplecast.model.publication import Draft, Publication, Reject
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
 
-BATCH = 256
-"""Documents parsed and matched at a time."""
+BATCH_DOCUMENTS = 256
+BATCH_BYTES = 4 << 20
+"""A batch is parsed and matched when it has so many documents or bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,19 +51,34 @@ def admit_all(subscriptions: Iterable[Subscription]) -> Admitted:
     return Admitted(tuple(taken), tuple(refused))
 
 
-def match_documents(admitted: Admitted, documents: Iterable[Document | Reject]) -> Iterator[Outcome]:
+def match_documents(
+    admitted: Admitted, documents: Iterable[Document | Reject], clock: Clock = system_clock
+) -> Iterator[Outcome]:
     """Asks every subscription of every publication, in the order of the documents, as if all were registered before the
     first. Content equal to the same graph's latest version is asked once."""
     registrations = [Registration(RegistrationId(i), s) for i, s in enumerate(admitted.subscriptions, 1)]
     snapshot = MemoryIndex().apply(registrations, (), len(registrations))
-    versions = Versions(len(registrations))
+    versions = Versions(len(registrations), clock)
     with Evaluator() as evaluator, Parser() as parser:
         matcher = Matcher(evaluator)
-        stream = iter(documents)
-        while batch := list(islice(stream, BATCH)):
+        for batch in cut_batches(documents):
             drafts, rejects = parse_batch(parser, batch)
             publications = versions.accept(drafts)
             yield Outcome(tuple(publications), matcher.match(snapshot, publications), tuple(rejects))
+
+
+def cut_batches(documents: Iterable[Document | Reject]) -> Iterator[list[Document | Reject]]:
+    """Cuts behind the entry that fills a batch; no batch is empty."""
+    batch: list[Document | Reject] = []
+    size = 0
+    for entry in documents:
+        batch.append(entry)
+        size += len(entry.data) if isinstance(entry, Document) else 0
+        if len(batch) == BATCH_DOCUMENTS or size >= BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
 
 
 def parse_batch(parser: Parser, batch: Sequence[Document | Reject]) -> tuple[list[Draft], list[Reject]]:
@@ -85,12 +99,13 @@ def parse_batch(parser: Parser, batch: Sequence[Document | Reject]) -> tuple[lis
 class Versions:
     """Numbers versions per graph and passes over unchanged content, as the journal does (semantics 2.2)."""
 
-    def __init__(self, position: int = 0) -> None:
+    def __init__(self, position: int = 0, clock: Clock = system_clock) -> None:
         self._position = position
+        self._clock = clock
         self._latest: dict[str, tuple[int, bytes]] = {}
 
     def accept(self, drafts: Iterable[Draft]) -> list[Publication]:
-        now = datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+        now = time_text(self._clock())
         publications = []
         for draft in drafts:
             version, digest = self._latest.get(draft.graph, (0, b""))
@@ -100,10 +115,3 @@ class Versions:
             self._latest[draft.graph] = (version + 1, draft.digest)
             publications.append(Publication(self._position, draft.graph, version + 1, now, draft.quads, draft.dataset))
         return publications
-
-
-def explain_pair(subscription: Subscription, publication: Publication) -> Explanation:
-    """Why the pair matches, or where it fails; raises QuerySyntaxError or QueryRefused."""
-    return explain(
-        parse_query(subscription.text, subscription.language, subscription.name), publication, subscription.name
-    )

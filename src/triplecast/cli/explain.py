@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from triplecast.cli.match import load_admitted, read_publications
+from triplecast.cli.inputs import choose_subscription
 from triplecast.cli.terminal import describe_reject, print_json, say
 from triplecast.errors import InputError
 
 if TYPE_CHECKING:
     from triplecast.evaluate import Explanation
-    from triplecast.model.subscription import Subscription
 
 SHOWN = 3
 """Explanations printed for a file of many publications."""
@@ -36,12 +36,14 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def run(arguments: argparse.Namespace) -> int:
+    from triplecast.evaluate import explain_subscription
     from triplecast.ingest import Parser
-    from triplecast.offline import Versions, explain_pair, parse_batch
+    from triplecast.ingest.document_files import read_documents
+    from triplecast.offline import Versions, parse_batch
 
     subscription = choose_subscription(arguments.subscription, arguments.id)
     with Parser() as parser:
-        drafts, rejects = parse_batch(parser, list(read_publications([arguments.publication], arguments.dataset)))
+        drafts, rejects = parse_batch(parser, list(read_documents([arguments.publication], arguments.dataset)))
     for reject in rejects:
         say(describe_reject(reject))
     publications = Versions().accept(drafts)
@@ -52,24 +54,14 @@ def run(arguments: argparse.Namespace) -> int:
             f"no publication {arguments.graph or ''} in {arguments.publication}",
             "see its graphs with `triplecast match`" if drafts else "mend the document",
         )
-    explanations = [explain_pair(subscription, publication) for publication in publications]
+    explanations = explain_subscription(subscription, publications)
     _print(explanations, arguments.json)
     if rejects or any(explanation.undecided for explanation in explanations):
         return 1
     return 0 if any(explanation.matched for explanation in explanations) else 3
 
 
-def choose_subscription(path: Path, name: str | None) -> Subscription:
-    admitted, _ = load_admitted([path])
-    chosen = [s for s in admitted.subscriptions if name is None or s.name == name]
-    if len(chosen) != 1:
-        wanted = f"no subscription {name}" if name else f"{len(chosen)} subscriptions"
-        known = ", ".join(s.name for s in admitted.subscriptions[:5])
-        raise InputError(f"{wanted} in {path}", f"name one with --id, e.g. {known}")
-    return chosen[0]
-
-
-def _print(explanations: list[Explanation], as_json: bool) -> None:
+def _print(explanations: Sequence[Explanation], as_json: bool) -> None:
     matched = [explanation for explanation in explanations if explanation.matched]
     shown = (matched or explanations)[:SHOWN]
     for explanation in shown:

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from triplecast.cli.inputs import load_admitted
 from triplecast.cli.terminal import Progress, clip, describe_reject, describe_solution, print_json, say
-from triplecast.errors import InputError
 
 if TYPE_CHECKING:
-    from triplecast.ingest import Document
-    from triplecast.model.publication import Reject
     from triplecast.model.subscription import Subscription
-    from triplecast.offline import Admitted, Outcome
+    from triplecast.offline import Outcome
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -34,11 +30,12 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def run(arguments: argparse.Namespace) -> int:
+    from triplecast.ingest.document_files import read_documents
     from triplecast.offline import match_documents
 
     admitted, faults = load_admitted(arguments.subscriptions)
     told = Tally(faults, arguments.json)
-    for outcome in match_documents(admitted, read_publications(arguments.publications, arguments.dataset)):
+    for outcome in match_documents(admitted, read_documents(arguments.publications, arguments.dataset)):
         told.add(outcome, admitted.subscriptions)
     told.end(len(admitted.subscriptions))
     if not told.publications and (told.rejects or told.faults):
@@ -46,28 +43,6 @@ def run(arguments: argparse.Namespace) -> int:
     if told.rejects or told.undecided or told.faults:
         return 1
     return 0 if told.matches else 3
-
-
-def load_admitted(paths: list[Path]) -> tuple[Admitted, int]:
-    """The subscriptions that can be asked, and how many could not; each of those is told on stderr."""
-    from triplecast.ingest.subscription_files import load_subscriptions
-    from triplecast.offline import admit_all
-
-    loaded = load_subscriptions(paths)
-    admitted = admit_all(loaded.subscriptions)
-    for fault in (*loaded.faults, *admitted.refused):
-        say(str(fault))
-    if not admitted.subscriptions:
-        raise InputError("not one subscription can be asked", "mend those named above")
-    return admitted, len(loaded.faults) + len(admitted.refused)
-
-
-def read_publications(paths: list[Path], dataset: bool) -> Iterator[Document | Reject]:
-    from triplecast.ingest import Document
-    from triplecast.ingest.document_files import read_documents
-
-    for entry in read_documents(paths):
-        yield replace(entry, dataset=True) if dataset and isinstance(entry, Document) else entry
 
 
 class Tally:

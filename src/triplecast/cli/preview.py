@@ -6,8 +6,7 @@ import argparse
 import json
 from pathlib import Path
 
-from triplecast.cli.explain import choose_subscription
-from triplecast.cli.match import read_publications
+from triplecast.cli.inputs import choose_subscription
 from triplecast.cli.terminal import clip, describe_reject, describe_solution, print_json, say
 
 SHOWN = 5
@@ -30,13 +29,14 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def run(arguments: argparse.Namespace) -> int:
     from triplecast.compile.admission import admit
+    from triplecast.ingest.document_files import read_documents
     from triplecast.offline import Admitted, match_documents
 
     subscription = choose_subscription(arguments.subscription, arguments.id)
     admission = admit(subscription)
     asked = matches = undecided = rejected = 0
     examples: list[tuple[str, list[dict[str, str]]]] = []
-    documents = read_publications(arguments.publications, arguments.dataset)
+    documents = read_documents(arguments.publications, arguments.dataset)
     for outcome in match_documents(Admitted((subscription,), ()), documents):
         asked += len(outcome.publications)
         matches += len(outcome.matched)

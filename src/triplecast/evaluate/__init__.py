@@ -4,7 +4,7 @@ candidates."""
 from triplecast.evaluate.budget import DEFAULT_STEPS, Budget, BudgetExceeded
 from triplecast.evaluate.evaluation import evaluate, result_on_empty
 from triplecast.evaluate.evaluator import Candidate, Decision, Evaluator
-from triplecast.evaluate.explain import Explanation, explain
+from triplecast.evaluate.explain import Explanation, explain, explain_subscription
 from triplecast.evaluate.regex import check_regex
 from triplecast.evaluate.solutions import Solutions, bindings_json
 
@@ -21,5 +21,6 @@ __all__ = [
     "check_regex",
     "evaluate",
     "explain",
+    "explain_subscription",
     "result_on_empty",
 ]

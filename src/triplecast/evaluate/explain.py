@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -14,6 +14,7 @@ from triplecast.evaluate.rows import Row
 from triplecast.evaluate.scope import children, condition_names
 from triplecast.evaluate.solutions import Solutions
 from triplecast.evaluate.wording import word_aggregate, word_expression, word_node, word_pattern, word_triple
+from triplecast.languages import parse_query
 from triplecast.model.algebra import (
     BasicPattern,
     Distinct,
@@ -35,6 +36,7 @@ from triplecast.model.algebra import (
     Variable,
 )
 from triplecast.model.publication import Publication
+from triplecast.model.subscription import Subscription
 
 SHOWN = 3
 """Solutions, verdicts and near misses that an explanation shows."""
@@ -134,6 +136,12 @@ def explain(query: Query, publication: Publication, subscription_name: str, step
     if query.form == "construct" and solutions.rows:
         failure, instead = "the template of CONSTRUCT: no solution makes a valid triple of it", ()
     return _explanation(subscription_name, publication, solutions, failure=failure, instead=instead)
+
+
+def explain_subscription(subscription: Subscription, publications: Iterable[Publication]) -> tuple[Explanation, ...]:
+    """`explain` for each publication, in order. Raises `QuerySyntaxError` and `QueryRefused`."""
+    query = parse_query(subscription.text, subscription.language, subscription.name)
+    return tuple(explain(query, publication, subscription.name) for publication in publications)
 
 
 def _explanation(

@@ -1,72 +1,51 @@
-"""Publications on disk: what stands at the paths that a user names, as `Document`s."""
+"""Publications at paths that a user names: found, called and read as those of an inbox are, once and without waiting."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from triplecast.errors import InputError
-from triplecast.ingest import Document, media_type_of
+from triplecast.ingest.document import Document
+from triplecast.ingest.inbox import KNOWN, InboxFile, scan_inbox, source_of
+from triplecast.ingest.inbox_groups import read_groups
+from triplecast.ingest.inbox_lines import is_whole
 from triplecast.model.publication import Reject
 
 
-def read_documents(paths: Sequence[Path]) -> Iterator[Document | Reject]:
+def read_documents(paths: Sequence[Path], dataset: bool = False) -> Iterator[Document | Reject]:
     """Every document at `paths`, folders recursively, in the order of the paths and then of the names.
 
     A file gives one document named by its path relative to the path given (its own name when that is the file itself);
-    a ``.jsonl`` file gives one a line. Files with another extension are passed over in a folder. Raises InputError for a missing path and when nothing at all is found.
+    a ``.jsonl`` file gives one a line. In a folder, links and files with another extension are passed over; a file that
+    is named itself may be a link and have any extension. At no time is more than a group (`inbox_groups`) held. Raises
+    InputError for a missing path and when nothing at all is found.
     """
     found = False
     for path in paths:
-        if not path.exists():
-            raise InputError(f"{path} does not exist", "name a file or a folder of publications")
-        for file, name in _files(path):
-            found = True
-            yield from _documents_of(file, name)
+        folder, files = _files(path)
+        found = found or bool(files)
+        unread = {file.source: file for file in files}
+        for group in read_groups(folder, files, {}, dataset):
+            yield from group.documents
+            yield from group.rejects
+            for source, state in group.sources.items():
+                if is_whole(state):
+                    unread.pop(source, None)
+        for source in unread:
+            yield Reject(source, "gate", "it changed while it was read", "wait until it is written, then try again")
     if not found:
         named = ", ".join(str(path) for path in paths)
-        raise InputError(
-            f"no publication in {named}",
-            "files are known by extension: .ttl .nt .nq .trig .rdf .jsonld .rss .atom .xml .jsonl",
-        )
+        raise InputError(f"no publication in {named}", f"files are known by extension: {' '.join(KNOWN)}")
 
 
-def _files(path: Path) -> Iterator[tuple[Path, str]]:
-    if path.is_file():
-        yield path, path.name
-        return
-    for file in sorted(path.rglob("*")):
-        relative = file.relative_to(path)
-        hidden = any(part.startswith(".") for part in relative.parts) or file.name.endswith(".tmp")
-        if file.is_file() and not hidden and (file.suffix == ".jsonl" or media_type_of(file.name) is not None):
-            yield file, relative.as_posix()
-
-
-def _documents_of(file: Path, name: str) -> Iterator[Document | Reject]:
-    try:
-        body = file.read_bytes()
-    except OSError as error:
-        yield Reject(name, "gate", f"cannot be read: {error.strerror}", "make it readable and try again")
-        return
-    if file.suffix != ".jsonl":
-        yield Document(name, body, media_type_of(name))
-        return
-    for number, line in enumerate(body.splitlines(), 1):
-        if line.strip():
-            yield document_of_line(line, name, number)
-
-
-def document_of_line(line: bytes, name: str, number: int) -> Document | Reject:
-    """The document in line `number` of the ``.jsonl`` file `name`: ``{"id", "media_type", "data"}``, all text."""
-    source = f"{name}:{number}"
-    try:
-        row = json.loads(line)
-    except ValueError as error:
-        return Reject(source, "gate", f"is not JSON: {error}", "write one object a line", number)
-    wanted = ("id", "media_type", "data")
-    if not isinstance(row, dict) or not all(isinstance(row.get(key), str) for key in wanted):
-        return Reject(
-            source, "gate", 'lacks "id", "media_type" or "data" as text', "give all three in each line", number
-        )
-    return Document(source, row["data"].encode(), row["media_type"], row["id"])
+def _files(path: Path) -> tuple[Path, Sequence[InboxFile]]:
+    """The folder to open, and the files in it."""
+    if path.is_dir():
+        return path, scan_inbox(path, {}, {}, 0.0, quiet=0.0).ready
+    if not path.is_file():
+        what = "is neither a file nor a folder" if path.exists() else "does not exist"
+        raise InputError(f"{path} {what}", "name a file or a folder of publications")
+    real = path.resolve()
+    state = real.stat()
+    return real.parent, [InboxFile(source_of((path.name,)), (real.name,), state.st_size, state.st_mtime_ns)]

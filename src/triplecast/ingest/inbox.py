@@ -12,20 +12,22 @@ import contextlib
 import errno
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from triplecast.errors import InputError
+from triplecast.ingest.media_types import EXTENSIONS
 
 QUIET = 1.0
 """Seconds that a file's size and modification time must not change before it is read."""
 
-EXTENSIONS = frozenset({".ttl", ".nt", ".nq", ".trig", ".rdf", ".jsonld", ".rss", ".atom", ".xml", ".jsonl"})
-
 LINES = ".jsonl"
 """Many publications in one file, ``{"id", "media_type", "data"}`` a line."""
+
+KNOWN = (*EXTENSIONS, LINES)
+"""The extensions, in any case, of the files that are taken."""
 
 
 class Taken(Protocol):
@@ -49,7 +51,7 @@ class InboxFile(NamedTuple):
     """A file that is ready to be read."""
 
     source: str
-    """Its path relative to the inbox with ``/``; bytes that are no UTF-8 are escaped."""
+    """Its path relative to the inbox as `source_of` writes it."""
     path: tuple[str, ...]
     """The components of that path as the operating system gave them."""
     size: int
@@ -81,8 +83,8 @@ def scan_inbox(
     ignored: list[str] = []
     seen: dict[str, Look] = {}
     for path, entry in _walk(folder, ()):
-        source = "/".join(path).encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-        if os.path.splitext(entry.name)[1].lower() not in EXTENSIONS or not entry.is_file(follow_symlinks=False):
+        source = source_of(path)
+        if os.path.splitext(entry.name)[1].lower() not in KNOWN or not entry.is_file(follow_symlinks=False):
             ignored.append(source)
             continue
         try:
@@ -100,6 +102,13 @@ def scan_inbox(
             ready.append(InboxFile(source, path, state.st_size, state.st_mtime_ns))
     ready.sort()
     return Scan(tuple(ready), seen, len(seen) - len(ready), tuple(sorted(ignored)))
+
+
+def source_of(path: Sequence[str]) -> str:
+    """What a file is called: its components as the operating system gave them, joined by ``/``; bytes that are no UTF-8
+    are written ``\\xE9``, so that the name can be stored and printed.
+    """
+    return "/".join(path).encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 @contextlib.contextmanager

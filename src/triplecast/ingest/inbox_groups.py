@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from triplecast.ingest.document import Document
-from triplecast.ingest.document_files import document_of_line
+from triplecast.ingest.document_lines import document_of_line
 from triplecast.ingest.inbox import LINES, InboxFile, open_inbox_file, read_inbox_file
 from triplecast.ingest.inbox_lines import LINE_BYTES, LineReader, LongLine, Remembered, State, read_wholly
 from triplecast.ingest.limits import GATE
@@ -99,7 +99,7 @@ def _read_open_lines(reader: LineReader, file: InboxFile, dataset: bool) -> Iter
     try:
         for line in reader:
             if not line.isspace():
-                group.add(_document_of(line, file.source, reader.number, dataset))
+                group.add(document_of_line(line, file.source, reader.number, dataset))
             if group.full:
                 group.sources[file.source] = reader.remembered()
                 yield group
@@ -111,13 +111,6 @@ def _read_open_lines(reader: LineReader, file: InboxFile, dataset: bool) -> Iter
     else:
         group.sources[file.source] = reader.remembered()
     yield group
-
-
-def _document_of(line: bytes, source: str, number: int, dataset: bool) -> Document | Reject:
-    document = document_of_line(line, source, number)
-    if dataset and isinstance(document, Document):
-        return Document(document.source, document.data, document.media_type, document.graph, dataset)
-    return document
 
 
 def _unreadable(file: InboxFile, error: OSError) -> Reject:

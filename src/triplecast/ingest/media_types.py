@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from triplecast.errors import DocumentRejected
 
@@ -28,17 +29,19 @@ _SAME = {
     "application/json": JSON_LD,
     "text/rss+xml": RSS,
 }
-_EXTENSIONS = {
-    "ttl": TURTLE,
-    "nt": N_TRIPLES,
-    "nq": N_QUADS,
-    "trig": TRIG,
-    "rdf": RDF_XML,
-    "jsonld": JSON_LD,
-    "rss": RSS,
-    "atom": ATOM,
-    "xml": XML,
+EXTENSIONS: Mapping[str, str] = {
+    ".ttl": TURTLE,
+    ".nt": N_TRIPLES,
+    ".nq": N_QUADS,
+    ".trig": TRIG,
+    ".rdf": RDF_XML,
+    ".jsonld": JSON_LD,
+    ".rss": RSS,
+    ".atom": ATOM,
+    ".xml": XML,
 }
+"""What a file's extension, in lower case, says of it."""
+
 _JSON_START = re.compile(rb'\s*(?:\{\s*["}]|\[\s*(?:[\[{"]|\]\s*\Z))')
 _XML_START = re.compile(rb"\s*<(?:\?xml|!--|!DOCTYPE|(?:[A-Za-z][\w.-]*:)?(?:RDF|rss|feed)[\s>/])")
 
@@ -46,7 +49,7 @@ _XML_START = re.compile(rb"\s*<(?:\?xml|!--|!DOCTYPE|(?:[A-Za-z][\w.-]*:)?(?:RDF
 def media_type_of(name: str) -> str | None:
     """The media type that a file name's extension stands for; None for an extension that is not ours."""
     stem, dot, extension = name.rpartition(".")
-    return _EXTENSIONS.get(extension.lower()) if dot and stem else None
+    return EXTENSIONS.get(f".{extension.lower()}") if dot and stem else None
 
 
 def decide_type(media_type: str | None, source: str, data: bytes) -> tuple[str, str | None]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,7 +25,6 @@ LANGUAGES: Mapping[str, str] = {".rq": "sparql", ".rdql": "rdql", ".rule": "rule
 LINES = ".jsonl"
 _KNOWN = (*LANGUAGES, LINES)
 _FIELDS = frozenset({"id", "language", "text", "entailment", "scope", "owner"})
-_DIRECTIVE = re.compile(r"#\s*triplecast:\s*entailment\s*=\s*(\S+)\s*$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +119,7 @@ def read_subscription_file(file: SubscriptionFile, before: FileContent | None = 
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         return FileContent(LoadedSubscriptions((), (), (_not_utf8(str(file.path), error),)))
-    subscription = Subscription(file.name, text, LANGUAGES[file.path.suffix], entailment=stated_entailment(text))
+    subscription = Subscription(file.name, text, LANGUAGES[file.path.suffix])
     return FileContent(LoadedSubscriptions((subscription,), (str(file.path),), ()))
 
 
@@ -146,12 +144,6 @@ def join_contents(contents: Sequence[LoadedSubscriptions]) -> LoadedSubscription
                     )
                 )
     return LoadedSubscriptions(tuple(subscriptions), tuple(places.values()), tuple(faults))
-
-
-def stated_entailment(text: str) -> str | None:
-    """The entailment that a first line ``# triplecast: entailment=rdfs`` asks for."""
-    found = _DIRECTIVE.match(text.partition("\n")[0]) if text.startswith("#") else None
-    return found[1] if found else None
 
 
 def _walk(folder: Path, prefix: str) -> Iterator[SubscriptionFile]:
@@ -225,12 +217,12 @@ def _read_line(line: bytes, place: str) -> Subscription | SubscriptionFault:
         and fields.keys() <= _FIELDS
     ):
         if line.isascii() and b"\\ud" not in line and b"\\uD" not in line:
-            return Subscription(name, text, language, scope, entailment or stated_entailment(text), owner)
+            return Subscription(name, text, language, scope, entailment, owner)
         try:
             f"{name}{text}{language}{scope}{entailment}{owner}".encode()
         except UnicodeEncodeError:
             return SubscriptionFault(place, "holds half a surrogate pair", "write both halves, or the character itself")
-        return Subscription(name, text, language, scope, entailment or stated_entailment(text), owner)
+        return Subscription(name, text, language, scope, entailment, owner)
     return _wrong_field(fields, place)
 
 

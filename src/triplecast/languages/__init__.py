@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from triplecast.errors import InputError, QueryRefused
+from triplecast.errors import QueryRefused
 from triplecast.languages.directives import directives
 from triplecast.languages.template import SlotKind, Template, fill, parse_whole, shared_cache
 from triplecast.model.algebra import Query
@@ -13,7 +13,7 @@ _LATER = ("rdql", "rule")
 
 
 def parse_query(text: str, language: str = "sparql", name: str | None = None) -> Query:
-    """Raises `QuerySyntaxError`, `QueryRefused`, and `InputError` for an unknown language."""
+    """Raises `QuerySyntaxError` and `QueryRefused`, the latter for an unknown language too."""
     _check_language(language, name)
     return parse_whole(text, name)
 
@@ -33,4 +33,9 @@ def _check_language(language: str, name: str | None) -> None:
         raise QueryRefused(
             f"language {language}", "it is not built yet in this version", "write the subscription in sparql", name=name
         )
-    raise InputError(f"{language!r} is no query language", "known are sparql, and later rdql and rule")
+    raise QueryRefused(
+        f"language {language}",
+        "it is no query language of Triplecast",
+        "known are sparql, and later rdql and rule",
+        name=name,
+    )

@@ -132,8 +132,6 @@ class Registrar:
             except QueryRefused as error:
                 reason = f"{error.construct} is refused: {error.reason}"
                 refused[subscription.name] = (subscription, SubscriptionFault(place, reason, error.mend))
-            except InputError as error:
-                refused[subscription.name] = (subscription, SubscriptionFault(place, error.what, error.mend))
         return refused
 
     def _change(self, wanted: dict[str, Subscription]) -> None:

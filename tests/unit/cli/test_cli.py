@@ -99,7 +99,15 @@ def test_publications_come_as_lines_too(desk: Path, capsys: pytest.CaptureFixtur
     assert match(desk, "--json") == 1
     out, err = capsys.readouterr()
     assert [json.loads(line)["publication"] for line in out.splitlines()][-1] == "https://example.org/doc"
-    assert err.startswith("rejected more.jsonl:2")
+    assert err.startswith("rejected more.jsonl:2: gate: ")
+
+
+def test_a_subscription_in_an_unknown_language_stops_no_other(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (desk / "subscriptions" / "more.jsonl").write_text('{"id": "alien", "language": "klingon", "text": "nuqneH"}\n')
+    assert match(desk, "--json") == 1
+    out, err = capsys.readouterr()
+    assert len(out.splitlines()) == 1
+    assert err.startswith("alien: language klingon is refused")
 
 
 def test_explain_says_why_and_why_not(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -144,6 +144,10 @@ def test_admission(query: str, cost: str, warnings: list[str]) -> None:
         (Subscription("s", PREFIXES + "SELECT * { GRAPH e:g { ?x ?p ?y } GRAPH e:h { ?x ?p ?y } }"), "GRAPH"),
         (Subscription("s", "ASK { ?x ?p ?y }", scope="repository"), "scope repository"),
         (Subscription("s", "ASK { ?x ?p ?y }", entailment="rdfs"), "entailment rdfs"),
+        (Subscription("s", "# triplecast: entailment=rdfs\r\nASK { ?x ?p ?y }"), "entailment rdfs"),
+        (Subscription("s", "\n#triplecast: Entailment = rdfs\nASK { ?x ?p ?y }"), "entailment rdfs"),
+        (Subscription("s", "# triplecast: entailement=rdfs\nASK { ?x ?p ?y }"), "directive entailement"),
+        (Subscription("s", "ASK { ?x ?p ?y }", language="klingon"), "language klingon"),
     ],
 )
 def test_refused_by_name(subscription: Subscription, construct: str) -> None:

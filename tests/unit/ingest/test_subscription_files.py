@@ -43,14 +43,8 @@ def test_lines_have_their_own_ids_and_fields(tmp_path: Path) -> None:
     assert load_subscriptions([tmp_path]).subscriptions == (
         Subscription("one", ASK),
         Subscription("two", "x", "rule", "repository", "rdfs", "me"),
-        Subscription("drei é", rows[2]["text"], entailment="taxonomy"),
+        Subscription("drei é", rows[2]["text"]),
     )
-
-
-def test_the_first_line_may_ask_for_entailment(tmp_path: Path) -> None:
-    (tmp_path / "a.rq").write_text("# triplecast: entailment=rdfs\r\n" + ASK)
-    (tmp_path / "b.rq").write_text(ASK + "\n# triplecast: entailment=rdfs\n")
-    assert [found.entailment for found in load_subscriptions([tmp_path]).subscriptions] == ["rdfs", None]
 
 
 BAD_LINES = {

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from triplecast.errors import InputError, QueryRefused, QuerySyntaxError
+from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.languages import directives, parse_query, parse_template, refusals
 from triplecast.languages.prefixes import DECLARED
 from triplecast.languages.tokens import FUNCTIONS, KEYWORDS
@@ -144,8 +144,9 @@ def test_languages_are_chosen_by_name() -> None:
             parse_query("SELECT ?x", language)
         with pytest.raises(QueryRefused, match="is not built yet"):
             parse_template("SELECT ?x", language)
-    with pytest.raises(InputError, match="known are sparql"):
-        parse_query("SELECT ?x", "sql")
+    for parse in (parse_query, parse_template):
+        with pytest.raises(QueryRefused, match=r"x\.rq: language sql is refused.*known are sparql"):
+            parse("SELECT ?x", "sql", "x.rq")
 
 
 @pytest.mark.parametrize(
