@@ -57,7 +57,7 @@ def next_end(start: int, first: int | None, head: int, change: int | None, batch
 
 
 def next_batch(batch: int, publications: int, rows: int, seconds: float) -> int:
-    """The span to try after a batch of `publications` gave `rows` in `seconds`; one that was not full teaches little."""
+    """The span to try after a batch of `publications` gave `rows` in `seconds`; one not full teaches little."""
     if seconds > BATCH_SECONDS:
         wanted = publications * BATCH_SECONDS / seconds
     elif publications > batch // 2:

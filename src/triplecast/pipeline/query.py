@@ -26,6 +26,11 @@ came.
 
 LOG = "spark.log"
 
+ATTEMPTS = 8
+"""Queries that may fail in a row without a commit: each finds out about one of the Python processes that are gone."""
+
+_STACK = ("at ", "...", "Driver stacktrace:")
+
 MATCHES = (
     "after long, upto long, publications long, positions binary, versions binary, names binary, publication binary,"
     " registration binary, offsets binary, bindings binary, undecided binary"
@@ -91,9 +96,10 @@ class SparkSide:
             shutil.rmtree(self._folder / CHECKPOINT, ignore_errors=True)
 
     def _follow(self, spark: SparkSession) -> None:
-        """One query after another: one that fails is started again where the outbox stands, if it had moved that at
-        all.
+        """One query after another: one that fails is started again where the outbox stands, unless `ATTEMPTS` of them
+        have failed in a row without committing anything.
         """
+        failures = 0
         while not self._stop.is_set():
             before = self._sink.matched.batches
             error = self._query(spark)
@@ -101,8 +107,9 @@ class SparkSide:
                 return
             if self._sink.failure is not None:
                 raise self._sink.failure from error
+            failures = 1 if self._sink.matched.batches > before else failures + 1
             told = f"Spark failed: {last_words(error)}"
-            if lost_jvm(error) or self._sink.matched.batches == before:
+            if lost_jvm(error) or failures == ATTEMPTS:
                 raise PipelineFailed(told, self._mend())
             self._tell(f"{told}; matching goes on where it stood")
 
@@ -152,4 +159,5 @@ def last_words(error: Exception) -> str:
     if lost_jvm(error):
         return "its JVM ended unexpectedly"
     told = str(error).partition("=== Streaming Query ===")[0].partition("SQLSTATE:")[0]
-    return next((line.strip() for line in reversed(told.splitlines()) if line.strip()), "it did not say why")
+    lines = [line.strip() for line in told.splitlines()]
+    return next((line for line in reversed(lines) if line and not line.startswith(_STACK)), "it did not say why")

@@ -13,6 +13,7 @@ from triplecast.delivery import OutboxBatch
 from triplecast.evaluate import Evaluator
 from triplecast.faults import reach
 from triplecast.index import Snapshot
+from triplecast.journal import BYTES_AT_ONCE
 from triplecast.match import Matcher
 from triplecast.pipeline.followed import followed_journal
 from triplecast.pipeline.rows import cut, to_arrow, told_only
@@ -21,7 +22,7 @@ INDEX = "index"
 """The index's folder inside the output folder."""
 
 CHUNK = 256
-"""Publications read and matched at a time."""
+"""Publications read and matched at a time, unless fewer come to `journal.BYTES_AT_ONCE`."""
 ROW_BYTES = 32 << 20
 """Bindings in one Arrow row, unless one pair alone has more: buffers in the JVM stay small."""
 
@@ -50,7 +51,7 @@ def match_slice(folder: Path, manifest: str, after: int, upto: int) -> Iterator[
     told = False
     start = after
     while True:
-        publications = journal.publications(start, upto, CHUNK)
+        publications = journal.publications(start, upto, CHUNK, BYTES_AT_ONCE)
         if not publications and told:
             return
         if publications:
@@ -62,8 +63,6 @@ def match_slice(folder: Path, manifest: str, after: int, upto: int) -> Iterator[
         for index, piece in enumerate(cut(told_only(batch), ROW_BYTES)):
             yield to_arrow(piece, after, upto, len(publications) if index == 0 else 0)
         told = True
-        if len(publications) < CHUNK:
-            return
 
 
 @lru_cache(maxsize=1)
