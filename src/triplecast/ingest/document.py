@@ -43,6 +43,11 @@ def document_iri(document: Document) -> str:
     return DOCUMENT_PREFIX + escape(document.source)
 
 
+def part_iri(document: str, name: str) -> str:
+    """The identity of a part that has no absolute IRI of its own; `name` is escaped. A fragment of `document` goes."""
+    return f"{document.partition('#')[0]}#{escape(name)}"
+
+
 def escape(text: str) -> str:
     """Percent-escapes what an IRI's path cannot hold, and all beyond ASCII; undecodable file names keep their bytes."""
     return quote(text.encode("utf-8", "surrogateescape"), safe=_KEPT)

@@ -1,4 +1,4 @@
-"""Publications at paths that a user names: found, called and read as those of an inbox are, once and without waiting."""
+"""Publications at paths that a user names: found, called and read as those of an inbox, once and without waiting."""
 
 from __future__ import annotations
 

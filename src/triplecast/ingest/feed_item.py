@@ -9,7 +9,7 @@ from hashlib import sha256
 
 from pyoxigraph import BlankNode, Literal, NamedNode, Triple
 
-from triplecast.ingest.document import escape
+from triplecast.ingest.document import part_iri
 
 RSS = "http://purl.org/rss/1.0/"
 DC = "http://purl.org/dc/elements/1.1/"
@@ -98,8 +98,8 @@ def identity(item: FeedItem, feed: str) -> str:
     own = item.id or item.link
     if not own:
         digest = sha256(f"{item.title}\0{item.description}".encode("utf-8", "replace")).hexdigest()
-        return f"{feed}#item-{digest[:16]}"
-    return own if absolute_iri(own) else f"{feed}#{escape(clean(own))}"
+        return part_iri(feed, f"item-{digest[:16]}")
+    return own if absolute_iri(own) else part_iri(feed, clean(own))
 
 
 def describe(item: FeedItem, graph: str, feed: Feed) -> Iterator[Triple]:

@@ -92,7 +92,7 @@ def _item(entry: Any, feed_authors: tuple[Person, ...], feed_language: str, base
             )
         ),
         links=_other_links(entry, base),
-        source=Feed(_absolute(_text(source, "href"), base) or _link_of(source, base), _text(source, "title"))
+        source=Feed(absolute_link(_text(source, "href"), base) or _link_of(source, base), _text(source, "title"))
         if source
         else None,
         dates=tuple(
@@ -121,12 +121,12 @@ def _link_of(holder: Any, base: str) -> str:
     """The page: the link that feedparser chose, else the first alternate one of any type."""
     chosen = _text(holder, "link")
     if chosen:
-        return _absolute(chosen, base)
+        return absolute_link(chosen, base)
     links = (_text(link, "href") for link in holder.get("links", ()) if link.get("rel") == "alternate")
-    return _absolute(next((link for link in links if link), ""), base)
+    return absolute_link(next((link for link in links if link), ""), base)
 
 
-def _absolute(link: str, base: str) -> str:
+def absolute_link(link: str, base: str) -> str:
     """A relative link against the feed's IRI, when that has a path to be relative to."""
     if not link or _SCHEME.match(link) or not _HIERARCHICAL.match(base):
         return link
@@ -141,10 +141,10 @@ def _other_links(entry: Any, base: str) -> tuple[Link, ...]:
     links = [
         Link(_text(link, "rel"), target, _text(link, "type"), _text(link, "length"))
         for link in entry.get("links", ())
-        if (target := _absolute(_text(link, "href"), base)) != page or link.get("rel") != "alternate"
+        if (target := absolute_link(_text(link, "href"), base)) != page or link.get("rel") != "alternate"
     ]
     if comments := _text(entry, "comments"):
-        links.append(Link("replies", _absolute(comments, base)))
+        links.append(Link("replies", absolute_link(comments, base)))
     return tuple(dict.fromkeys(links))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from itertools import islice
 
-from pyoxigraph import Quad, RdfFormat, Triple, serialize
+from pyoxigraph import NamedNode, Quad, RdfFormat, Triple, serialize
 
 from triplecast.errors import DocumentRejected
 from triplecast.ingest.canonical import OutOfSteps, canonical_names, names_by_appearance, rename, split_line
@@ -45,7 +45,11 @@ def write_lines(
 
 
 def make_draft(graph: str, lines: list[bytes], source: bytes, limits: GateLimits, dataset: bool = False) -> Draft:
-    """The publication of these lines. Blank nodes get canonical names where the work bound allows (semantics 2.3)."""
+    """The publication of these lines. Blank nodes get canonical names where the work bound allows (semantics 2.3).
+
+    Raises DocumentRejected for a `graph` that is no absolute IRI.
+    """
+    _refuse_invalid(graph)
     text = b"".join(lines)
     labels = "none"
     if b"_:" in text and _BLANK_LINE.search(text):
@@ -53,6 +57,17 @@ def make_draft(graph: str, lines: list[bytes], source: bytes, limits: GateLimits
     quads = b"".join(sorted(set(lines)))
     digest = sha256(source if labels == "input" else quads).digest()
     return Draft(graph, quads, digest, labels, dataset)
+
+
+def _refuse_invalid(graph: str) -> None:
+    try:
+        NamedNode(graph)
+    except ValueError as error:
+        raise DocumentRejected(
+            stage="gate",
+            reason=f"{graph[:200]!r} cannot be a publication's identity, it is no absolute IRI: {error}",
+            mend="name graphs and items by absolute IRIs",
+        ) from None
 
 
 def _name_blank_nodes(lines: list[bytes], limits: GateLimits) -> tuple[list[bytes], str]:

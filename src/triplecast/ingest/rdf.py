@@ -11,6 +11,7 @@ from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, RdfFor
 from triplecast.errors import DocumentRejected
 from triplecast.ingest import media_types
 from triplecast.ingest.contexts import inline_contexts
+from triplecast.ingest.document import part_iri
 from triplecast.ingest.limits import GateLimits
 from triplecast.ingest.lines import make_draft, write_lines
 from triplecast.model.publication import Draft
@@ -105,7 +106,7 @@ def _identity(name: NamedNode | BlankNode | DefaultGraph, number: int, base: str
     """A graph named by a blank node has no IRI: it is known by its place in the document."""
     if isinstance(name, NamedNode):
         return name.value
-    return base if isinstance(name, DefaultGraph) else f"{base}#graph-{number + 1}"
+    return base if isinstance(name, DefaultGraph) else part_iri(base, f"graph-{number + 1}")
 
 
 def _unreadable(error: SyntaxError, media_type: str) -> DocumentRejected:

@@ -22,9 +22,12 @@ from triplecast.ingest.feed_item import (
     SUBJECT,
     TITLE,
     Feed,
+    FeedItem,
     common_vocabulary,
+    identity,
     part_of,
 )
+from triplecast.ingest.feeds import absolute_link
 
 _FURNITURE = frozenset(NamedNode(RSS + name) for name in ("image", "textinput"))
 _DATES = (DATE, *(NamedNode(DCTERMS + name) for name in ("issued", "date", "modified", "created")))
@@ -54,6 +57,16 @@ def item_triples(triples: Sequence[Triple], base: str) -> Iterator[tuple[NamedNo
             own = _closure(subject, described, stops)
             own += [*_common(subject, described[subject]), *part_of(subject, feed)]
             yield subject, own
+
+
+def item_identity(subject: NamedNode | BlankNode, own: Sequence[Triple], base: str) -> str:
+    """``rdf:about``; of an item without one, what an item of another format without id has. Never its place: a new item
+    on top leaves the others what they were."""
+    if isinstance(subject, NamedNode):
+        return subject.value
+    about = [triple for triple in own if triple.subject == subject]
+    title, link, description = ("".join(_texts(about, name)[:1]) for name in (TITLE, LINK, DESCRIPTION))
+    return identity(FeedItem(title=title, link=absolute_link(link, base), description=description), base)
 
 
 def _closure(item: NamedNode | BlankNode, described: Described, stops: Container[object]) -> list[Triple]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from pyoxigraph import NamedNode, Triple
+from pyoxigraph import Triple
 
 from triplecast.errors import DocumentRejected
 from triplecast.ingest import media_types
@@ -16,7 +16,7 @@ from triplecast.ingest.feeds import read_feed
 from triplecast.ingest.limits import GateLimits
 from triplecast.ingest.lines import make_draft, write_lines
 from triplecast.ingest.rdf import parse_rdf, parse_triples
-from triplecast.ingest.rss1 import describes_feed, item_triples
+from triplecast.ingest.rss1 import describes_feed, item_identity, item_triples
 from triplecast.ingest.xml_gate import RDF_NAMESPACE, XmlDocument, pass_xml
 from triplecast.model.publication import Draft, Reject
 
@@ -73,9 +73,8 @@ def _feed_drafts(feed: Feed, items: Sequence[FeedItem], data: bytes, limits: Gat
 
 
 def _rss1_drafts(triples: Sequence[Triple], data: bytes, base: str, limits: GateLimits) -> Iterable[Draft]:
-    for number, (subject, own) in enumerate(item_triples(triples, base)):
-        graph = subject.value if isinstance(subject, NamedNode) else f"{base}#item-{number + 1}"
-        yield _draft(graph, own, data, limits)
+    for subject, own in item_triples(triples, base):
+        yield _draft(item_identity(subject, own, base), own, data, limits)
 
 
 def _draft(graph: str, triples: list[Triple], data: bytes, limits: GateLimits) -> Draft:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 from pyoxigraph import RdfFormat, Store
 
-from triplecast.ingest import Document, Parser
+from triplecast.errors import DocumentRejected
+from triplecast.ingest import GATE, Document, Parser
 from triplecast.ingest.dates import date_time
+from triplecast.ingest.lines import make_draft
 from triplecast.ingest.parse import parse_document
 from triplecast.model.publication import Draft
 
@@ -293,3 +295,45 @@ def test_a_date_that_is_none_stays_a_string() -> None:
 def test_sloppy_dates_are_read_by_the_feed_parser() -> None:
     (draft,) = items("f.rss", rss("<item><guid>x:1</guid><pubDate>Sat Nov 21 10:00:00 2026</pubDate></item>"))
     assert says(draft, '1.1/date> "2026-11-21T10:00:00Z"^^')
+
+
+def rss_1(items_xml: str) -> str:
+    return (
+        '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns="http://purl.org/rss/1.0/">'
+        f'<channel rdf:about="http://f/"><title>F</title></channel>{items_xml}</rdf:RDF>'
+    )
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        "<title>A</title><link>http://f/a</link><description>a</description>",
+        "<title>A</title><description>a</description>",
+        "<title>A</title><link>a</link>",
+    ],
+)
+def test_an_rss_1_item_without_about_is_known_by_link_or_text_not_by_its_place(item: str) -> None:
+    (alone,) = items("f.rdf", rss_1(f"<item>{item}</item>"), "http://f/")
+    top, below = items("f.rdf", rss_1(f"<item><title>New</title></item><item>{item}</item>"), "http://f/")
+    assert below == alone
+    assert top.graph.startswith("http://f/#item-")
+    (of_rss_2,) = items("f.rss", rss(f"<item>{item}</item>"), "http://f/")
+    assert of_rss_2.graph == alone.graph
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "graph"),
+    [
+        ("f.rss", rss("<item><title>A</title></item>"), "http://f/x#item-e61c21ca716b3b1a"),
+        ("f.rss", rss("<item><guid>7</guid><title>A</title></item>"), "http://f/x#7"),
+        ("f.rdf", rss_1("<item><title>A</title></item>"), "http://f/x#item-e61c21ca716b3b1a"),
+        ("d.trig", "_:g { <a:a> <a:b> 1 }", "http://f/x#graph-1"),
+    ],
+)
+def test_the_fragment_of_a_documents_iri_goes_where_a_part_is_named(name: str, text: str, graph: str) -> None:
+    assert [draft.graph for draft in items(name, text, "http://f/x#y")] == [graph]
+
+
+def test_an_identity_that_is_no_iri_is_a_reject() -> None:
+    with pytest.raises(DocumentRejected, match="no absolute IRI"):
+        make_draft("http://f/#a#b", [], b"", GATE)
