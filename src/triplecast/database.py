@@ -84,12 +84,12 @@ class Database:
             connection = self._connected()
             return [] if connection is None else connection.execute(statement, tuple(values)).fetchall()
 
-    def each(self, statement: str) -> Iterator[tuple[Any, ...]]:
+    def each(self, statement: str, values: Sequence[object] = ()) -> Iterator[tuple[Any, ...]]:
         """The rows of a statement one by one; the caller holds `lock` meanwhile."""
         with storage_faults(self.where):
             connection = self._connected()
             if connection is not None:
-                yield from connection.execute(statement)
+                yield from connection.execute(statement, tuple(values))
 
     def run(self, statement: str, rows: Iterable[Sequence[object]] = ((),)) -> None:
         """Executes a statement that writes, once for each of `rows`, inside `write`."""
@@ -108,7 +108,7 @@ class Database:
         """
         with self.lock:
             if self._broken is not None:
-                raise self._broken
+                raise StorageFault(self.where, self._broken.found, self._broken.mend) from self._broken
             connection = self._connected()
             if connection is None:
                 raise StorageFault(self.where, "it is open for reading only", "open it for writing")

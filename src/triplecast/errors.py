@@ -8,6 +8,9 @@ from dataclasses import dataclass
 class TriplecastError(Exception):
     """The root of all errors that Triplecast raises on purpose."""
 
+    receipts: tuple[object, ...] = ()
+    """Of one that `Engine.publish_many` raised: the receipts of the documents that were done before it, in order."""
+
 
 @dataclass
 class QuerySyntaxError(TriplecastError):
@@ -112,3 +115,16 @@ class PipelineFailed(TriplecastError):
 
     def __str__(self) -> str:
         return f"{self.reason}; {self.mend}"
+
+
+@dataclass
+class SandboxFailed(TriplecastError):
+    """The child process that parses or evaluates cannot be started: nothing was asked of it, nothing is lost."""
+
+    function: str
+    """What the child was to run, ``package.module:name``."""
+    reason: str
+    mend: str = "see that this Python can start processes and import triplecast (`triplecast doctor`)"
+
+    def __str__(self) -> str:
+        return f"the sandbox's child for {self.function} did not start: {self.reason}; {self.mend}"

@@ -9,30 +9,27 @@ import hashlib
 import hmac
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from datetime import datetime
-from itertools import islice
 from pathlib import Path
 
 from triplecast.compile.admission import Admission, admit
 from triplecast.delivery import Notification, Outbox, OutboxBatch
-from triplecast.engine.receipt import (
-    Match,
-    Preview,
-    Receipt,
-    Subscribed,
-    UndecidedMatch,
-    matches_of,
-    share_out,
-    undecided_of,
+from triplecast.engine.receipt import Outcome, Preview, Receipt, Subscribed, matches_of, undecided_of
+from triplecast.engine.registry import open_index, update_index
+from triplecast.errors import (
+    DocumentRejected,
+    InputError,
+    QueryRefused,
+    QuerySyntaxError,
+    StorageFault,
+    TriplecastError,
 )
-from triplecast.engine.registry import open_index
-from triplecast.errors import DocumentRejected, InputError, QueryRefused, QuerySyntaxError, StorageFault
 from triplecast.evaluate import Evaluator, Explanation, explain
 from triplecast.index import IndexFolder, MemoryIndex
 from triplecast.ingest import Document, Parser
-from triplecast.journal import Clock, Journal, system_clock, time_text
+from triplecast.journal import BYTES_AT_ONCE, Clock, Journal, system_clock, time_text
 from triplecast.languages import parse_query
 from triplecast.match import Matcher
 from triplecast.model.match import MatchedBatch
@@ -40,9 +37,9 @@ from triplecast.model.publication import Publication
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
 
 DOCUMENTS_AT_ONCE = 500
-"""Documents of `Engine.publish_many` that are committed together."""
+"""Documents of `Engine.publish_many` that are committed together, unless fewer come to `BYTES_AT_ONCE`."""
 MATCHED_AT_ONCE = 1_000
-"""Publications that are matched and committed to the outbox together."""
+"""Publications that are matched and committed to the outbox together, unless fewer come to `BYTES_AT_ONCE`."""
 
 
 class Engine:
@@ -84,12 +81,10 @@ class Engine:
         self._parser = Parser()
         self._evaluator = Evaluator()
         self._matcher = Matcher(self._evaluator)
-        self._names: dict[int, str] = {}
+        self._met: dict[int, Subscription] = {}
+        """What this engine has given a `Match` of, or registered: by registration."""
         self._matched = outbox.progress
         """No publication after this position has been matched."""
-        self._added: list[Registration] = []
-        self._removed: list[tuple[int, int]] = []
-        """What the journal's registry has beyond `_snapshot`; nothing is accepted unmatched when these grow."""
         if isinstance(index, IndexFolder):
             self._snapshot = open_index(index, journal, self._matched)
         else:
@@ -123,32 +118,31 @@ class Engine:
     ) -> Subscribed:
         """Registers a standing query, asked of every publication from the next on.
 
-        Raises `QuerySyntaxError`, `QueryRefused`, and `InputError` for an `id` that is live already.
+        Raises `QuerySyntaxError`, `QueryRefused`, `InputError` for an `id` that is live already, and `StorageFault`:
+        then nothing was registered.
         """
         if lease is not None:
             raise InputError("leases are not built yet", "subscribe without one and cancel when it is over")
         with self._lock:
             name = self._free_name() if id is None else id
-            if not (isinstance(name, str) and name and isinstance(text, str)):
-                raise InputError("a subscription has a text and an id, both str and not empty", "give such")
             subscription = Subscription(name, text, language, scope, entailment, owner)
-            return self._register([subscription], [admit(subscription)])[0]
+            return self._register([subscription], [self._admit(subscription, ())])[0]
 
     def subscribe_many(
         self, subscriptions: Sequence[Subscription]
     ) -> list[Subscribed | QuerySyntaxError | QueryRefused | InputError]:
-        """Registers all that can be, in one step; in the place of each other one stands what is wrong with it."""
+        """Registers all that can be, in one step; in the place of each other one stands what is wrong with it.
+
+        Raises `StorageFault`: then none was registered.
+        """
         with self._lock:
             answers: dict[int, Subscribed | QuerySyntaxError | QueryRefused | InputError] = {}
             admitted: dict[int, Admission] = {}
             names: set[str] = set()
             for place, subscription in enumerate(subscriptions):
-                name = subscription.name
                 try:
-                    if name in names or self._journal.live_registration(name) is not None:
-                        raise InputError(f"the id {name!r} is taken already", "cancel it or take another id")
-                    admitted[place] = admit(subscription)
-                    names.add(name)
+                    admitted[place] = self._admit(subscription, names)
+                    names.add(subscription.name)
                 except (QuerySyntaxError, QueryRefused, InputError) as error:
                     answers[place] = error
             registered = self._register([subscriptions[place] for place in admitted], list(admitted.values()))
@@ -158,7 +152,9 @@ class Engine:
     def unsubscribe(self, id: str, ticket: str | None = None) -> int:
         """Cancels the subscription that is live as `id`; gives the journal position from which it is asked no more.
 
-        Raises `InputError` where there is none, or where a ticket is given and is not its own.
+        What it matched before stays in the outbox (semantics 9.8). The ticket is checked where one is given; without
+        one, whoever has the engine may cancel any subscription. Raises `InputError` where none is live as `id` or the
+        ticket is another's, and `StorageFault`.
         """
         with self._lock:
             found = self._live(id)
@@ -166,7 +162,6 @@ class Engine:
                 raise InputError(f"the ticket is not that of {id!r}", "give the ticket that subscribing gave")
             self._match_accepted()
             (position,) = self._journal.cancel([found.id])
-            self._removed.append((found.id, position))
             return position
 
     # ---- publishing -------------------------------------------------------------------------------------------------
@@ -189,24 +184,33 @@ class Engine:
         return self.publish_many([document_of(data, media_type, graph, dataset)])[0]
 
     def publish_many(self, documents: Iterable[Document]) -> list[Receipt]:
-        """A receipt for each document, in order. Documents are committed some hundreds at a time, each group wholly."""
+        """A receipt for each document, in order. Documents are committed some hundreds at a time, each group wholly.
+
+        Raises `StorageFault`, whose `receipts` are those of the groups before. Of the group that failed all or nothing
+        was accepted, and what was is matched by the next call; so the documents without a receipt may be given again,
+        and what is then unchanged was told in the outbox. What `documents` itself raises passes through.
+        """
         receipts: list[Receipt] = []
-        remaining = iter(documents)
-        while group := list(islice(remaining, DOCUMENTS_AT_ONCE)):
+        for group in _groups(documents):
             parsed = self._parser.parse(group)
-            with self._lock:
-                self._match_accepted()
-                drafts = [draft for result in parsed for draft in result.drafts]
-                rejects = [reject for result in parsed for reject in result.rejects]
-                acceptance = self._journal.commit_documents(drafts, rejects)
-                matches, undecided = self._match_accepted()
-            receipts += share_out(parsed, acceptance, matches, undecided)
+            drafts = [draft for result in parsed for draft in result.drafts]
+            rejects = [reject for result in parsed for reject in result.rejects]
+            outcome = Outcome()
+            try:
+                with self._lock:
+                    self._match_accepted()
+                    acceptance = self._journal.commit_documents(drafts, rejects)
+                    self._match_accepted(outcome)
+            except TriplecastError as error:
+                error.receipts = tuple(receipts)
+                raise
+            receipts += outcome.share_out(parsed, acceptance)
         return receipts
 
     def remove(self, graph: str) -> int | None:
         """Ends the current document of `graph`; gives the removal's journal position, None where there was no document.
 
-        In publication scope nobody is told.
+        In publication scope nobody is told. Raises `StorageFault`, and `InputError` for text that is not Unicode.
         """
         with self._lock:
             self._match_accepted()
@@ -240,32 +244,38 @@ class Engine:
         )
 
     def preview(self, text: str, last: int = 1000, language: str = "sparql") -> Preview:
-        """What a subscription would have matched among the `last` publications. Raises what `subscribe` raises."""
+        """What a subscription would have matched among the `last` publications, or as many as `BYTES_AT_ONCE` holds.
+
+        Raises what `subscribe` raises. It holds the engine's lock: calls that write wait for it.
+        """
         subscription = Subscription("preview", text, language)
         admission = admit(subscription)
         with self._lock:
-            publications = self._journal.last_publications(last)
+            publications = self._journal.last_publications(last, BYTES_AT_ONCE)
             registration = Registration(RegistrationId(0), subscription)
             snapshot = MemoryIndex().apply([registration], [], 0)
             matched = self._matcher.match(snapshot, publications)
-        names = {0: subscription.name}
+        asked = {0: subscription}
         times = [datetime.fromisoformat(publication.accepted_at) for publication in publications]
         seconds = (times[-1] - times[0]).total_seconds() if times else 0.0
         return Preview(
             len(publications),
-            tuple(match for _, match in matches_of(publications, matched, names)),
-            tuple(pair for _, pair in undecided_of(publications, matched, names)),
+            tuple(match for _, match in matches_of(publications, matched, asked)),
+            tuple(pair for _, pair in undecided_of(publications, matched, asked)),
             admission.cost,
             admission.warnings,
             seconds,
         )
 
     def notifications(self, since: int = 0, limit: int | None = None) -> Iterator[Notification]:
-        """The outbox after sequence `since`, in order."""
+        """The outbox after sequence `since`, in order, at most `limit`. Reading raises `StorageFault`."""
         return self._outbox.notifications(since, limit)
 
     def prune(self, sequence: int) -> int:
-        """Forgets notifications up to `sequence`, which their subscribers have; gives how many went."""
+        """Forgets notifications up to `sequence`, which their subscribers have; gives how many went.
+
+        Raises `StorageFault`; what went until then is gone.
+        """
         with self._lock:
             return self._outbox.prune(sequence)
 
@@ -276,46 +286,41 @@ class Engine:
             return []
         self._match_accepted()
         registrations = self._journal.subscribe(subscriptions)
-        self._added += registrations
-        self._names.update((found.id, found.subscription.name) for found in registrations)
+        self._met.update((found.id, found.subscription) for found in registrations)
         return [
             Subscribed(found.subscription.name, found.id, self._ticket(found.id), admission.cost, admission.warnings)
             for found, admission in zip(registrations, admissions, strict=True)
         ]
 
-    def _match_accepted(self) -> tuple[list[tuple[int, Match]], list[tuple[int, UndecidedMatch]]]:
-        """Matches what the journal has and the outbox has not; gives each outcome with its publication's position."""
+    def _match_accepted(self, outcome: Outcome | None = None) -> None:
+        """Matches what the journal has and the outbox has not, and tells it to `outcome` too."""
         head = self._journal.head()
-        matches: list[tuple[int, Match]] = []
-        undecided: list[tuple[int, UndecidedMatch]] = []
         while self._matched < head:
-            publications = self._journal.publications(self._matched, head, limit=MATCHED_AT_ONCE)
-            upto = publications[-1].position if len(publications) == MATCHED_AT_ONCE else head
+            publications = self._journal.publications(self._matched, head, MATCHED_AT_ONCE, BYTES_AT_ONCE)
+            upto = publications[-1].position if publications else head
             if publications:
-                self._update_index(publications[0].position - 1)
+                self._snapshot = update_index(self._index, self._snapshot, self._journal, head, self._matched)
                 matched = self._matcher.match(self._snapshot, publications)
                 batch = OutboxBatch.of(publications, matched)
                 self._outbox.commit(batch, upto, self._journal.registrations_of)
-                names = self._names_of(matched)
-                matches += matches_of(publications, matched, names)
-                undecided += undecided_of(publications, matched, names)
+                if outcome is not None:
+                    outcome.add(publications, matched, self._asked(matched))
             self._matched = upto
-        return matches, undecided
 
-    def _update_index(self, covers: int) -> None:
-        """Brings the index up to `covers`: after every change of the registry, before any publication not matched yet.
-
-        The index is a cache; what it does not hold yet is durable in the journal.
-        """
-        if self._added or self._removed:
-            self._snapshot = self._index.apply(self._added, self._removed, covers, needed_from=self._matched)
-            self._added, self._removed = [], []
-
-    def _names_of(self, matched: MatchedBatch) -> dict[int, str]:
+    def _asked(self, matched: MatchedBatch) -> dict[int, Subscription]:
         met = {*matched.registration.tolist(), *(pair.registration for pair in matched.undecided)}
-        for found in self._journal.registrations_of(sorted(met - self._names.keys())):
-            self._names[found.id] = found.subscription.name
-        return self._names
+        for found in self._journal.registrations_of(sorted(met - self._met.keys())):
+            self._met[found.id] = found.subscription
+        return self._met
+
+    def _admit(self, subscription: Subscription, names: Collection[str]) -> Admission:
+        """Raises what is wrong with a subscription that is to be registered beside those called `names`."""
+        name = subscription.name
+        if not (isinstance(name, str) and name and isinstance(subscription.text, str)):
+            raise InputError("a subscription has a text and an id, both str and not empty", "give such")
+        if name in names or self._journal.live_registration(name) is not None:
+            raise InputError(f"a subscription named {name!r} is registered already", "cancel it or take another id")
+        return admit(subscription)
 
     def _live(self, id: str) -> Registration:
         found = self._journal.live_registration(id)
@@ -344,3 +349,17 @@ def document_of(data: bytes | str, media_type: str | None, graph: str | None, da
         raise InputError(f"{error.object[:80]!r} holds half a character", "give text that can be UTF-8") from error
     source = graph if graph is not None else f"sha256/{hashlib.sha256(content).hexdigest()}"
     return Document(source, content, media_type, graph, dataset)
+
+
+def _groups(documents: Iterable[Document]) -> Iterator[list[Document]]:
+    """`documents` in order, in groups of at most `DOCUMENTS_AT_ONCE` that end once they come to `BYTES_AT_ONCE`."""
+    group: list[Document] = []
+    size = 0
+    for document in documents:
+        group.append(document)
+        size += len(document.data)
+        if len(group) >= DOCUMENTS_AT_ONCE or size >= BYTES_AT_ONCE:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group

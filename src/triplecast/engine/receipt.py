@@ -8,12 +8,16 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 import numpy as np
+from pyoxigraph import Triple
 
+from triplecast.engine.template import construct
 from triplecast.ingest import Parsed
 from triplecast.journal import Acceptance, Accepted
+from triplecast.languages import parse_query
 from triplecast.model.algebra import Term
-from triplecast.model.match import MatchedBatch, publication_key
+from triplecast.model.match import MatchedBatch, notification_id
 from triplecast.model.publication import Publication, Reject
+from triplecast.model.subscription import Subscription
 from triplecast.model.terms import from_ntriples
 
 
@@ -49,12 +53,20 @@ class Match:
     """The notification's id, the same for ever."""
     json: str = field(repr=False)
     """The solutions as written in the outbox."""
+    asked: Subscription = field(repr=False)
+    """What was asked, as its owner wrote it."""
 
     @property
     def bindings(self) -> list[dict[str, Term]]:
         """The solutions in canonical order; an unbound variable is absent. Decoded at each call."""
         solutions = json.loads(self.json)
         return [{name: from_ntriples(term) for name, term in solution.items()} for solution in solutions]
+
+    @property
+    def graph(self) -> list[Triple]:
+        """The triples of a ``CONSTRUCT``, sorted by their text, each once; none for another form. Made at each call."""
+        query = parse_query(self.asked.text, self.asked.language, self.asked.name)
+        return construct(query.template, self.bindings, self.notification)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +117,37 @@ class Preview:
         return len(self.matches) * 86_400 / self.seconds if self.seconds > 0 else None
 
 
+class Outcome:
+    """What matching gave for the documents of one group, by journal position."""
+
+    def __init__(self) -> None:
+        self._matches: dict[int, list[Match]] = {}
+        self._undecided: dict[int, list[UndecidedMatch]] = {}
+
+    def add(
+        self, publications: Sequence[Publication], matched: MatchedBatch, asked: Mapping[int, Subscription]
+    ) -> None:
+        for position, match in matches_of(publications, matched, asked):
+            self._matches.setdefault(position, []).append(match)
+        for position, pair in undecided_of(publications, matched, asked):
+            self._undecided.setdefault(position, []).append(pair)
+
+    def share_out(self, parsed: Sequence[Parsed], acceptance: Acceptance) -> Iterator[Receipt]:
+        """The receipt of each document; what was unchanged belongs to who brought it first."""
+        accepted = iter(acceptance.accepted)
+        for result in parsed:
+            publications = tuple(islice(accepted, len(result.drafts)))
+            new = [publication.position for publication in publications if publication.outcome == "accepted"]
+            yield Receipt(
+                publications,
+                tuple(match for position in new for match in self._matches.get(position, ())),
+                result.rejects,
+                tuple(pair for position in new for pair in self._undecided.get(position, ())),
+            )
+
+
 def matches_of(
-    publications: Sequence[Publication], matched: MatchedBatch, names: Mapping[int, str]
+    publications: Sequence[Publication], matched: MatchedBatch, asked: Mapping[int, Subscription]
 ) -> Iterator[tuple[int, Match]]:
     """Each match with the position of its publication, in the batch's order."""
     ends = np.cumsum(np.bincount(matched.publication, minlength=len(publications))).tolist()
@@ -114,47 +155,18 @@ def matches_of(
     registrations = matched.registration.tolist()
     bindings = matched.bindings.tobytes()
     for of, start, end in zip(publications, [0, *ends], ends, strict=False):
-        key = publication_key(of.graph, of.version) if start < end else ""
         for row in range(start, end):
             registration = registrations[row]
             text = bindings[offsets[row] : offsets[row + 1]].decode()
-            id = f"{key}-{registration}"
-            yield of.position, Match(names[registration], registration, of.graph, of.version, "added", id, text)
+            id = notification_id(of.graph, of.version, registration)
+            query = asked[registration]
+            yield of.position, Match(query.name, registration, of.graph, of.version, "added", id, text, query)
 
 
 def undecided_of(
-    publications: Sequence[Publication], matched: MatchedBatch, names: Mapping[int, str]
+    publications: Sequence[Publication], matched: MatchedBatch, asked: Mapping[int, Subscription]
 ) -> Iterator[tuple[int, UndecidedMatch]]:
     for pair in matched.undecided:
         of = publications[pair.publication]
-        name = names[pair.registration]
+        name = asked[pair.registration].name
         yield of.position, UndecidedMatch(name, pair.registration, of.graph, of.version, pair.reason)
-
-
-def share_out(
-    parsed: Sequence[Parsed],
-    acceptance: Acceptance,
-    matches: Sequence[tuple[int, Match]],
-    undecided: Sequence[tuple[int, UndecidedMatch]],
-) -> list[Receipt]:
-    """Shares out what a group gave among its documents; what was unchanged belongs to who brought it first."""
-    matches_at: dict[int, list[Match]] = {}
-    for position, match in matches:
-        matches_at.setdefault(position, []).append(match)
-    undecided_at: dict[int, list[UndecidedMatch]] = {}
-    for position, pair in undecided:
-        undecided_at.setdefault(position, []).append(pair)
-    accepted = iter(acceptance.accepted)
-    receipts = []
-    for result in parsed:
-        publications = tuple(islice(accepted, len(result.drafts)))
-        new = [publication.position for publication in publications if publication.outcome == "accepted"]
-        receipts.append(
-            Receipt(
-                publications,
-                tuple(match for position in new for match in matches_at.get(position, ())),
-                result.rejects,
-                tuple(pair for position in new for pair in undecided_at.get(position, ())),
-            )
-        )
-    return receipts

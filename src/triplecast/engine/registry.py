@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from triplecast.errors import StorageFault
-from triplecast.index import IndexFolder, Snapshot
+from triplecast.index import IndexFolder, MemoryIndex, Snapshot
 from triplecast.journal import JournalReader
 
 
@@ -25,6 +25,19 @@ def open_index(index: IndexFolder, journal: JournalReader, matched: int) -> Snap
     if not changes.added and not changes.removed:
         return snapshot
     return index.apply(changes.added, changes.removed, head, needed_from=matched)
+
+
+def update_index(
+    index: IndexFolder | MemoryIndex, snapshot: Snapshot, journal: JournalReader, head: int, matched: int
+) -> Snapshot:
+    """The index as the registry is at `head`; `snapshot` is what it was, and stays where nothing has changed.
+
+    What changed is read from the journal, so that an exception anywhere before leaves nothing behind that is unknown.
+    """
+    changes = journal.registry_changes(index.covers, head)
+    if changes.added or changes.removed:
+        index.apply(changes.added, changes.removed, head, needed_from=matched)
+    return snapshot if index.covers == snapshot.covers else index.snapshot()
 
 
 def _rebuild(index: IndexFolder, journal: JournalReader, matched: int, head: int) -> Snapshot:

@@ -52,13 +52,13 @@ class IndexFolder:
             return self.reset()
         self._manifest = read_manifest(self._path, f"manifest-{numbers[-1]:010}.json")
         self._segments = {name: open_segment(self._path / name) for name in self._manifest.segments}
-        return self._snapshot()
+        return self.snapshot()
 
     def reset(self) -> Snapshot:
         """Forgets what the folder holds and starts with an empty snapshot, which is not written."""
         self._segments = {}
         self._manifest = Manifest(max(self._numbers("manifest"), default=0), 0, (), ())
-        return self._snapshot()
+        return self.snapshot()
 
     def apply(
         self, added: Sequence[Registration], removed: Sequence[tuple[int, int]], covers: int, needed_from: int = 0
@@ -98,9 +98,10 @@ class IndexFolder:
         write_manifest(self._path, manifest)
         self._segments, self._manifest = segments, manifest
         self._sweep()
-        return self._snapshot()
+        return self.snapshot()
 
-    def _snapshot(self) -> Snapshot:
+    def snapshot(self) -> Snapshot:
+        """The one opened or applied last."""
         manifest = self._manifest
         return Snapshot(
             manifest.covers, tuple(self._segments.values()), make_removals(dict(manifest.removed)), manifest.name

@@ -24,6 +24,8 @@ from triplecast.model.publication import Publication, Reject
 from triplecast.model.subscription import Registration, RegistrationId
 
 DATABASE = "journal.sqlite"
+BYTES_AT_ONCE = 16 << 20
+"""Of documents or their quads that are held in memory together, wherever they are taken in groups."""
 _IDS_AT_ONCE = 500
 
 
@@ -82,21 +84,22 @@ class JournalReader:
         rows = self._database.ask("SELECT max(position) FROM record")
         return int(rows[0][0] or 0) if rows else 0
 
-    def publications(self, after: int, upto: int, limit: int | None = None) -> list[Publication]:
-        """Publications at positions in (after, upto], by position, at most `limit`."""
-        rows = self._rows(
+    def publications(
+        self, after: int, upto: int, limit: int | None = None, most_bytes: int | None = None
+    ) -> list[Publication]:
+        """Publications at positions in (after, upto], by position, at most `limit`, and none after the one with which
+        their quads come to `most_bytes`."""
+        return self._publications(
             f"SELECT * FROM record WHERE position > ? AND position <= ? AND kind = {Kind.PUBLICATION:d}"
             " ORDER BY position LIMIT ?",
             (after, upto, -1 if limit is None else limit),
+            most_bytes,
         )
-        return self._as_publications(rows)
 
-    def last_publications(self, count: int) -> list[Publication]:
-        """The `count` newest publications, by position."""
-        rows = self._rows(
-            f"SELECT * FROM record WHERE kind = {Kind.PUBLICATION:d} ORDER BY position DESC LIMIT ?", (count,)
-        )
-        return self._as_publications(rows[::-1])
+    def last_publications(self, count: int, most_bytes: int | None = None) -> list[Publication]:
+        """The `count` newest publications, or as many as come to `most_bytes`, by position."""
+        statement = f"SELECT * FROM record WHERE kind = {Kind.PUBLICATION:d} ORDER BY position DESC LIMIT ?"
+        return self._publications(statement, (count,), most_bytes)[::-1]
 
     def registry_changes(self, after: int, upto: int) -> RegistryChanges:
         """What changed at positions in (after, upto]."""
@@ -200,7 +203,16 @@ class JournalReader:
         where = self._database.where
         return [verify_row(fields, where) for fields in self._database.ask(statement, values)]
 
-    def _as_publications(self, rows: Sequence[Row]) -> list[Publication]:
+    def _publications(self, statement: str, values: Sequence[object], most_bytes: int | None) -> list[Publication]:
+        where = self._database.where
+        rows, size = [], 0
+        with self._database.lock:
+            for fields in self._database.each(statement, values):
+                row = verify_row(fields, where)
+                rows.append(row)
+                size += len(row.body)
+                if most_bytes is not None and size >= most_bytes:
+                    break
         texts = {at: time_text(at) for at in {row.written_at for row in rows}}
         return [read_publication(row, texts[row.written_at]) for row in rows]
 

@@ -204,6 +204,9 @@ def test_many_subscriptions_are_registered_beside_those_that_cannot_be() -> None
                 Subscription("bad", "SELECT"),
                 Subscription("one", ANY_TITLE),
                 Subscription("service", "SELECT * { SERVICE <urn:x> { ?s ?p ?o } }"),
+                Subscription("", TITLES),
+                Subscription("no text", TITLES.encode()),
+                Subscription("half a \udc80", TITLES),
                 Subscription("two", ANY_TITLE),
             ]
         )
@@ -213,6 +216,9 @@ def test_many_subscriptions_are_registered_beside_those_that_cannot_be() -> None
             "QuerySyntaxError",
             "InputError",
             "QueryRefused",
+            "InputError",
+            "InputError",
+            "InputError",
             "Subscribed",
         ]
         receipt = engine.publish(turtle("A"), "text/turtle", GRAPH)

@@ -145,3 +145,14 @@ def test_text_that_is_no_unicode_is_refused_and_nothing_written() -> None:
             journal.commit_documents([draft("a", "A")], sources={"\udc80": SourceState(1, 1, b"", "accepted")})
         assert journal.head() == 0
         assert journal.sources() == {}
+
+
+def test_publications_are_read_by_bytes_too() -> None:
+    with Journal.in_memory() as journal:
+        drafts = [draft(f"d{i}", "x" * 1_000) for i in range(5)]
+        journal.accept(drafts)
+        size = len(drafts[0].quads)
+        read = [[p.position for p in journal.publications(1, 5, None, most)] for most in (1, size, size + 1, 9 * size)]
+        assert read == [[2], [2], [2, 3], [2, 3, 4, 5]]
+        assert [p.position for p in journal.publications(1, 5, 1, 9 * size)] == [2]
+        assert [p.position for p in journal.last_publications(4, size + 1)] == [4, 5]
