@@ -13,17 +13,22 @@ from pyoxigraph import Literal
 
 from triplecast.evaluate.budget import Budget
 from triplecast.evaluate.functions import string_of
+from triplecast.evaluate.numbering import Numbering
 from triplecast.model.algebra import Aggregate, Term
 from triplecast.terms.arithmetic import calculate, integer_term
 from triplecast.terms.compare import ValueFault
 from triplecast.terms.order import sort_key
 
+ORDERED = frozenset({"SAMPLE", "GROUP_CONCAT", "SUM", "AVG"})
+"""Aggregates whose answer may depend on the order of the rows (SUM and AVG by rounding and by where they overflow)."""
 
-def aggregate(what: Aggregate, values: Sequence[Term | None], budget: Budget) -> Term:
+
+def aggregate(what: Aggregate, values: Sequence[Term | None], numbering: Numbering) -> Term:
     """The aggregate of a group's values, None where the expression erred. Raises `ValueFault` where it has none."""
+    budget = numbering.budget
     budget.spend(1 + len(values))
     sound = [term for term in values if term is not None]
-    terms = list(dict.fromkeys(sound)) if what.distinct else sound
+    terms = numbering.distinct(sound) if what.distinct or what.function in ("MIN", "MAX") else sound
     if what.function == "COUNT":
         return integer_term(len(terms))
     if what.function == "SAMPLE":
@@ -37,7 +42,9 @@ def aggregate(what: Aggregate, values: Sequence[Term | None], budget: Budget) ->
     if what.function in ("MIN", "MAX"):
         if not terms:
             raise ValueFault(f"{what.function} of nothing")
+        budget.spend_terms(terms)
         return min(terms, key=sort_key) if what.function == "MIN" else max(terms, key=sort_key)
+    budget.spend_terms(terms)
     total = _total(terms)
     if what.function == "SUM" or not terms:
         return total
@@ -52,6 +59,8 @@ def _total(terms: Sequence[Term]) -> Term:
 
 
 def _join(terms: Sequence[Term], separator: str, budget: Budget) -> Literal:
-    texts = [string_of(term) for term in terms]
-    budget.spend_text(sum(map(len, texts)) + len(separator) * len(texts))
+    texts: list[str] = []
+    for term in terms:
+        texts.append(string_of(term))
+        budget.spend_text(len(texts[-1]) + len(separator))
     return Literal(separator.join(texts))

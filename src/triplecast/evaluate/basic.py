@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from heapq import heapify, heappop, heappush
 
+from triplecast.evaluate.budget import ENTRIES_A_STEP, Budget
 from triplecast.evaluate.graphs import TripleSet
-from triplecast.evaluate.paths import ANY, End, connect, unfilled
+from triplecast.evaluate.paths import ANY, End, connect, path_names, unfilled
 from triplecast.evaluate.rows import Row
 from triplecast.evaluate.run import Place, Run
 from triplecast.model.algebra import BasicPattern, Node, PathPattern, Slot, Term, TriplePattern, Variable
-
-ENTRIES_A_STEP = 32
-"""Bindings of a row that are copied for one step."""
 
 
 def solve_basic(run: Run, pattern: BasicPattern, place: Place, row: Row) -> Iterator[Row]:
@@ -37,7 +35,16 @@ def _ordered(run: Run, pattern: BasicPattern, graph: TripleSet, row: Row) -> tup
     key = (id(pattern), frozenset(row))
     if key not in run.orders:
         run.orders[key] = order_patterns(pattern.triples, graph, frozenset(row))
+        for triple in pattern.triples:
+            _note_constants(triple, run.budget)
     return run.orders[key]
+
+
+def _note_constants(pattern: TriplePattern | PathPattern, budget: Budget) -> None:
+    middle = (pattern.predicate,) if isinstance(pattern, TriplePattern) else path_names(pattern.path)
+    for node in (pattern.subject, *middle, pattern.object):
+        if not isinstance(node, Variable | Slot):
+            budget.note(node)
 
 
 def order_patterns(
@@ -120,6 +127,8 @@ def _extend_triple(run: Run, pattern: TriplePattern, place: Place, row: Row) -> 
     subject, subject_name = resolve(pattern.subject, row)
     predicate, predicate_name = resolve(pattern.predicate, row)
     object_, object_name = resolve(pattern.object, row)
+    if run.budget.long:
+        run.budget.spend_noted(subject, predicate, object_)
     candidates = place.graph.candidates(subject, predicate, object_)
     share = 1 + len(row) // ENTRIES_A_STEP
     run.budget.spend(share + share * len(candidates))
@@ -147,6 +156,7 @@ def _extend_path(run: Run, pattern: PathPattern, place: Place, row: Row) -> Iter
     end = ANY if object_ is None else End(object_, _written(pattern.object, place))
     run.budget.spend()
     for first, last in connect(place.graph, pattern.path, start, end, run.budget):
+        run.budget.spend_row(row)
         extended = dict(row)
         if subject_name is not None:
             extended[subject_name] = first

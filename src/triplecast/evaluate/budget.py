@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sized
 from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from pyoxigraph import Literal
+
+from triplecast.model.algebra import Term
 
 DEFAULT_STEPS = 500_000
 """Steps that one (publication, query) pair may take; about a second of work."""
 BYTES_A_STEP = 64
-"""Characters that a text function reads or writes for one step."""
+"""Characters that are read, written, hashed or compared for one step."""
+LONGEST_FREE = 256
+"""Characters of a term up to which reading it is part of the step that reads it."""
+ENTRIES_A_STEP = 8
+"""Bindings of a row that are copied or looked up for one step."""
+
+LongTerms: TypeAlias = dict[int, tuple[Term, int]]
+"""Terms beyond `LONGEST_FREE` with the steps that reading them takes, by the identity of the object, which is kept."""
 
 
 class BudgetExceeded(Exception):
@@ -16,11 +29,15 @@ class BudgetExceeded(Exception):
 
 @dataclass(slots=True)
 class Budget:
-    """One step is one triple looked at, one solution made, merged, sorted or aggregated, one operator applied, one path
-    node visited, or 64 characters read or written by a text function. A budget serves one evaluation."""
+    """One step is one triple looked at, one solution made, merged, sorted or aggregated (more for one of many
+    bindings), one operator applied, one path node visited, or 64 characters of a long term. A budget serves one
+    evaluation."""
 
     steps: int = DEFAULT_STEPS
     left: int = field(init=False)
+    long: LongTerms = field(default_factory=dict)
+    """Of the publication, of the query's patterns, and bound by the query: joins look terms up without reading them
+    here first."""
 
     def __post_init__(self) -> None:
         self.left = self.steps
@@ -34,3 +51,37 @@ class Budget:
     def spend_text(self, characters: int) -> None:
         """For text read or written, before it is."""
         self.spend(1 + characters // BYTES_A_STEP)
+
+    def spend_row(self, row: Sized) -> None:
+        """For a row made, merged, kept or cut."""
+        self.spend(1 + len(row) // ENTRIES_A_STEP)
+
+    def spend_terms(self, terms: Iterable[Term | None]) -> None:
+        """For terms about to be read, whoever made them; short ones take nothing."""
+        for term in terms:
+            if term is not None:
+                noted = self.long.get(id(term)) if self.long else None
+                length = len(term.value) if noted is None else 0
+                if noted is not None:
+                    self.spend(noted[1])
+                elif length > LONGEST_FREE:
+                    self.spend(length // BYTES_A_STEP)
+
+    def spend_noted(self, *terms: Term | None) -> None:
+        """For terms about to be looked up or compared by a join; only noted ones take steps."""
+        if self.long:
+            for term in terms:
+                noted = self.long.get(id(term))
+                if noted is not None:
+                    self.spend(noted[1])
+
+    def note(self, term: Term) -> None:
+        """Remembers a term that joins will read, if it is long."""
+        length = measure(term)
+        if length > LONGEST_FREE:
+            self.long[id(term)] = term, length // BYTES_A_STEP
+
+
+def measure(term: Term) -> int:
+    """Characters of a term, those of its datatype's IRI included."""
+    return len(term.value) + len(term.datatype.value) if isinstance(term, Literal) else len(term.value)

@@ -65,12 +65,13 @@ def result_on_empty(query: Query, steps: int = DEFAULT_STEPS) -> bool:
 def construct(run: Run, rows: list[Row]) -> tuple[AnswerTriple, ...]:
     """The template's triples for every row (SPARQL 16.2): its blank nodes are new for each, ill-formed triples are left
     out."""
-    found: dict[AnswerTriple, None] = {}
+    found: dict[tuple[int, ...], AnswerTriple] = {}
     for row in rows:
         run.budget.spend(1 + len(run.query.template))
         for triple in _instances(run, row):
-            found[triple] = None
-    return tuple(sorted(found, key=lambda triple: tuple(map(str, triple))))
+            found[tuple([run.numbering.number(term) for term in triple])] = triple
+    ranks = run.numbering.ranks({number for key in found for number in key})
+    return tuple(found[key] for key in sorted(found, key=lambda key: [ranks[number] for number in key]))
 
 
 def _instances(run: Run, row: Row) -> Iterator[AnswerTriple]:

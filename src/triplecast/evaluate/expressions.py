@@ -49,7 +49,9 @@ def truth(run: Run, expression: Expression, row: Row, place: Place) -> bool:
         return _logical(run, expression, row, place)
     if isinstance(expression, Exists):
         return _exists(run, expression, row, place)
-    return effective_boolean(value(run, expression, row, place))
+    term = value(run, expression, row, place)
+    run.budget.spend_terms((term,))
+    return effective_boolean(term)
 
 
 def holds(run: Run, condition: Expression, row: Row, place: Place) -> bool:
@@ -69,8 +71,9 @@ def _logical(run: Run, operation: Operation, row: Row, place: Place) -> bool:
     run.budget.spend()
     operator, arguments = operation.operator, operation.arguments
     if operator in COMPARISONS:
-        left, right = arguments
-        return compare(operator, value(run, left, row, place), value(run, right, row, place))
+        left, right = value(run, arguments[0], row, place), value(run, arguments[1], row, place)
+        run.budget.spend_terms((left, right))
+        return compare(operator, left, right)
     if operator == "!":
         return not truth(run, arguments[0], row, place)
     if operator in ("in", "not in"):
@@ -99,7 +102,9 @@ def _among(run: Run, arguments: Sequence[Expression], row: Row, place: Place) ->
     for argument in arguments[1:]:
         run.budget.spend()
         try:
-            if compare("=", wanted, value(run, argument, row, place)):
+            term = value(run, argument, row, place)
+            run.budget.spend_terms((wanted, term))
+            if compare("=", wanted, term):
                 return True
         except ValueFault as found:
             fault = fault or found
@@ -111,6 +116,7 @@ def _among(run: Run, arguments: Sequence[Expression], row: Row, place: Place) ->
 def _arithmetic(run: Run, operation: Operation, row: Row, place: Place) -> Term:
     run.budget.spend()
     terms = [value(run, argument, row, place) for argument in operation.arguments]
+    run.budget.spend_terms(terms)
     if operation.operator in _ARITHMETIC:
         answer = terms[0]
         for term in terms[1:]:
@@ -143,6 +149,7 @@ def _call(run: Run, call: Call, row: Row, place: Place) -> Term:
     if name == "NOW":
         return Literal(run.publication.accepted_at, datatype=_DATETIME)
     terms = [value(run, argument, row, place) for argument in arguments]
+    run.budget.spend_terms(terms)
     if name == "BNODE":
         return run.fresh_node(call, row, plain_text_of(terms[0]) if terms else None)
     if name in ("IRI", "URI"):

@@ -16,7 +16,7 @@ from urllib.parse import quote
 from pyoxigraph import BlankNode, Literal, NamedNode
 
 from triplecast.evaluate import regex
-from triplecast.evaluate.budget import Budget
+from triplecast.evaluate.budget import BYTES_A_STEP, Budget
 from triplecast.model.algebra import Term
 from triplecast.terms.arithmetic import decimal_term, integer_term, number_of, round_number
 from triplecast.terms.casts import CASTS, boolean_term
@@ -36,7 +36,10 @@ class Builtin(NamedTuple):
 
 
 def call_function(name: str, arguments: Sequence[Term], budget: Budget) -> Term:
-    """``name(arguments)`` for a keyword or a cast's IRI; raises `ValueFault`, also for a wrong number of arguments."""
+    """``name(arguments)`` for a keyword or a cast's IRI; raises `ValueFault`, also for a wrong number of arguments.
+
+    The caller has spent what reading the arguments takes; what is written, or read more than once, is spent here.
+    """
     cast = CASTS.get(name)
     if cast is not None:
         if len(arguments) != 1:
@@ -111,16 +114,18 @@ def _datatype(term: Term) -> NamedNode:
     return term.datatype if term.language is None else _LANG_STRING
 
 
-def _typed(arguments: Sequence[Term], _: Budget) -> Literal:
+def _typed(arguments: Sequence[Term], budget: Budget) -> Literal:
     text, datatype = plain_text_of(arguments[0]), arguments[1]
     if not isinstance(datatype, NamedNode):
         raise ValueFault("the datatype is not an IRI")
     if datatype == _LANG_STRING:
         raise ValueFault("rdf:langString needs a language tag")
     try:
-        return Literal(text, datatype=datatype)
+        typed = Literal(text, datatype=datatype)
     except ValueError as error:
         raise ValueFault(f"no literal can be made with the datatype {datatype}") from error
+    budget.note(typed)
+    return typed
 
 
 def _tagged(arguments: Sequence[Term], _: Budget) -> Literal:
@@ -132,8 +137,10 @@ def _tagged(arguments: Sequence[Term], _: Budget) -> Literal:
 
 
 def _concat(arguments: Sequence[Term], budget: Budget) -> Literal:
-    texts = [text_of(term) for term in arguments]
-    budget.spend_text(sum(map(len, texts)))
+    texts: list[str] = []
+    for term in arguments:
+        texts.append(text_of(term))
+        budget.spend(len(texts[-1]) // BYTES_A_STEP)
     tags = {term.language for term in arguments if isinstance(term, Literal)}
     return Literal("".join(texts), language=tags.pop() if len(tags) == 1 else None)
 

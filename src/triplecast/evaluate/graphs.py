@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from pyoxigraph import BlankNode, DefaultGraph, NamedNode, RdfFormat, parse
 
+from triplecast.evaluate.budget import BYTES_A_STEP, LONGEST_FREE, LongTerms, measure
 from triplecast.model.algebra import Term
 from triplecast.model.publication import Publication
 
@@ -70,6 +71,8 @@ class PublishedGraphs:
     default: TripleSet
     named: Mapping[GraphName, TripleSet]
     """In the order of their N-Triples text."""
+    long: LongTerms
+    """Of the default graph and the named ones."""
 
 
 def open_publication(publication: Publication) -> PublishedGraphs:
@@ -79,14 +82,28 @@ def open_publication(publication: Publication) -> PublishedGraphs:
     quads = parse(publication.quads, format=form)
     if not publication.dataset:
         whole = TripleSet((quad.subject, quad.predicate, quad.object) for quad in quads)
-        return PublishedGraphs(whole, {NamedNode(publication.graph): whole})
+        long = _long_terms(publication.quads, whole.triples)
+        return PublishedGraphs(whole, {NamedNode(publication.graph): whole}, long)
     default: list[Triple] = []
     named: dict[GraphName, list[Triple]] = {}
     for quad in quads:
         name = quad.graph_name
         home = default if isinstance(name, DefaultGraph) else named.setdefault(name, [])
         home.append((quad.subject, quad.predicate, quad.object))
-    return PublishedGraphs(TripleSet(default), {name: TripleSet(named[name]) for name in sorted(named, key=str)})
+    long = _long_terms(publication.quads, [*default, *(triple for home in named.values() for triple in home)])
+    return PublishedGraphs(TripleSet(default), {name: TripleSet(named[name]) for name in sorted(named, key=str)}, long)
+
+
+def _long_terms(quads: bytes, triples: Sequence[Triple]) -> LongTerms:
+    """Empty at once where no line is long."""
+    if max(map(len, quads.split(b"\n"))) <= LONGEST_FREE:
+        return {}
+    return {
+        id(term): (term, length // BYTES_A_STEP)
+        for triple in triples
+        for term in triple
+        if (length := measure(term)) > LONGEST_FREE
+    }
 
 
 def _index(triples: Sequence[Triple], position: int) -> _Index:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from pyoxigraph import NamedNode
 
-from triplecast.evaluate.budget import Budget
+from triplecast.evaluate.budget import ENTRIES_A_STEP, Budget
 from triplecast.evaluate.graphs import TripleSet
 from triplecast.model.algebra import Alternative, Inverse, NegatedSet, PathExpression, Repeat, Sequence, Slot, Term
 
@@ -32,6 +32,7 @@ def connect(
 ) -> Iterator[tuple[Term, Term]]:
     """(start, end) of every way along `path`, with multiplicity."""
     if isinstance(path, NamedNode):
+        budget.spend_noted(start.term, path, end.term)
         for subject, predicate, object_ in graph.candidates(start.term, path, end.term):
             budget.spend()
             if (
@@ -54,6 +55,23 @@ def connect(
         yield from _repeat(graph, path, start, end, budget)
     else:
         raise unfilled(path)
+
+
+def path_names(path: PathExpression) -> Iterator[NamedNode]:
+    """The predicates that a path names."""
+    waiting = [path]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, NamedNode):
+            yield part
+        elif isinstance(part, Inverse | Repeat):
+            waiting.append(part.path)
+        elif isinstance(part, Sequence):
+            waiting.extend(part.steps)
+        elif isinstance(part, Alternative):
+            waiting.extend(part.choices)
+        elif isinstance(part, NegatedSet):
+            waiting.extend((*part.forward, *part.inverse))
 
 
 def unfilled(slot: Slot) -> TypeError:
@@ -89,12 +107,17 @@ def _lengthen(
 
 
 def _avoid(graph: TripleSet, path: NegatedSet, start: End, end: End, budget: Budget) -> Iterator[tuple[Term, Term]]:
+    names = 1 + (len(path.forward) + len(path.inverse)) // ENTRIES_A_STEP
     if path.forward or not path.inverse:
         for subject, predicate, object_ in _fitting(graph, start.term, end.term, budget):
+            budget.spend(names)
+            budget.spend_noted(predicate)
             if predicate not in path.forward:
                 yield subject, object_
     if path.inverse:
         for subject, predicate, object_ in _fitting(graph, end.term, start.term, budget):
+            budget.spend(names)
+            budget.spend_noted(predicate)
             if predicate not in path.inverse:
                 yield object_, subject
 
@@ -102,6 +125,7 @@ def _avoid(graph: TripleSet, path: NegatedSet, start: End, end: End, budget: Bud
 def _fitting(
     graph: TripleSet, subject: Term | None, object_: Term | None, budget: Budget
 ) -> Iterator[tuple[Term, Term, Term]]:
+    budget.spend_noted(subject, object_)
     for triple in graph.candidates(subject, None, object_):
         budget.spend()
         if (subject is None or triple[0] == subject) and (object_ is None or triple[2] == object_):

@@ -8,21 +8,22 @@ and joined afterwards (bottom-up semantics).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
 from pyoxigraph import BlankNode, NamedNode
 
-from triplecast.evaluate.aggregates import aggregate
+from triplecast.evaluate.aggregates import ORDERED, aggregate
 from triplecast.evaluate.basic import solve_basic
+from triplecast.evaluate.budget import ENTRIES_A_STEP
 from triplecast.evaluate.expressions import holds, value
 from triplecast.evaluate.graphs import GraphName
+from triplecast.evaluate.numbering import UNBOUND
 from triplecast.evaluate.paths import unfilled
 from triplecast.evaluate.rows import (
     Row,
     Table,
-    aligned,
     hidden,
     in_canonical_order,
     merge,
@@ -84,12 +85,12 @@ def arrange(run: Run, pattern: Pattern, place: Place) -> list[Row]:
         names = [variable.name for variable in pattern.variables]
         inner = _enter(place, names)
         if isinstance(pattern.pattern, OrderBy):
-            return _restrict(place, names, _sort(run, pattern.pattern, inner, names))
-        projected = _restrict(place, names, solve(run, pattern.pattern, inner, dict(inner.replaced)))
-        return in_canonical_order(projected, run.budget, names)
+            return _restrict(run, place, names, _sort(run, pattern.pattern, inner, names))
+        projected = _restrict(run, place, names, solve(run, pattern.pattern, inner, dict(inner.replaced)))
+        return in_canonical_order(projected, run.numbering, names)
     if isinstance(pattern, OrderBy):
         return _sort(run, pattern, place, None)
-    return in_canonical_order(solve(run, pattern, place, dict(place.replaced)), run.budget)
+    return in_canonical_order(solve(run, pattern, place, dict(place.replaced)), run.numbering)
 
 
 def is_open(pattern: Pattern) -> bool:
@@ -131,7 +132,7 @@ def _combiner(run: Run, pattern: Pattern, place: Place) -> Callable[[Row], Itera
 
     def look_up(row: Row) -> Iterator[Row]:
         if not tables:
-            tables.append(Table(solve(run, pattern, place, dict(place.replaced)), run.budget))
+            tables.append(Table(solve(run, pattern, place, dict(place.replaced)), run.numbering))
         return (union for _, union in tables[0].compatible(row))
 
     return look_up
@@ -183,12 +184,13 @@ def _graph_names(run: Run, wanted: Term | None) -> Iterable[GraphName]:
 def _extend(run: Run, pattern: Extend, place: Place, row: Row) -> Iterator[Row]:
     name = pattern.variable.name
     for found in solve(run, pattern.pattern, place, row):
-        run.budget.spend()
+        run.budget.spend_row(found)
         try:
             term = value(run, pattern.expression, found, place)
         except ValueFault:
             yield found
             continue
+        run.budget.note(term)
         if found.get(name, term) == term:
             yield {**found, name: term}
 
@@ -198,20 +200,25 @@ def _minus(run: Run, pattern: Minus, place: Place, row: Row) -> Iterator[Row]:
     domain = visible_names(pattern.left) & visible_names(pattern.right)
     for found in solve(run, pattern.left, place, row):
         if removing is None:
-            removing = Table(solve(run, pattern.right, place, dict(place.replaced)), run.budget)
-        if not any(name in found and name in other for other, _ in removing.compatible(found) for name in domain):
+            removing = Table(solve(run, pattern.right, place, dict(place.replaced)), run.numbering)
+        bound = [name for name in domain if name in found]
+        run.budget.spend_row(domain)
+        if not any(name in other for other, _ in removing.compatible(found) for name in bound):
             yield found
 
 
 def _values(run: Run, pattern: Values, _: Place, row: Row) -> Iterator[Row]:
     names = [variable.name for variable in pattern.variables]
     for constants in pattern.rows:
-        run.budget.spend()
+        run.budget.spend_row(row)
+        run.budget.spend_row(names)
         given: Row = {}
         for name, term in zip(names, constants, strict=True):
             if isinstance(term, Slot):
                 raise unfilled(term)
             if term is not None:
+                run.budget.note(term)
+                run.budget.spend_noted(term)
                 given[name] = term
         union = merge(row, given)
         if union is not None:
@@ -219,19 +226,22 @@ def _values(run: Run, pattern: Values, _: Place, row: Row) -> Iterator[Row]:
 
 
 def _group(run: Run, pattern: Group, place: Place, row: Row) -> Iterator[Row]:
-    rows = in_canonical_order(solve(run, pattern.pattern, place, row), run.budget)
+    rows: Iterable[Row] = solve(run, pattern.pattern, place, row)
+    if any(what.function in ORDERED for _, what in pattern.aggregates):
+        rows = in_canonical_order(rows, run.numbering)
     keys = [key.name for key in pattern.keys]
-    groups: dict[tuple[Term | None, ...], list[Row]] = {} if keys else {(): []}
+    groups: dict[tuple[int, ...], list[Row]] = {} if keys else {(): []}
     for found in rows:
-        run.budget.spend()
-        groups.setdefault(aligned(found, keys), []).append(found)
-    for key, members in groups.items():
-        answer = {name: term for name, term in zip(keys, key, strict=True) if term is not None}
+        run.budget.spend_row(keys)
+        groups.setdefault(run.numbering.key(found, keys), []).append(found)
+    for members in groups.values():
+        answer = {name: members[0][name] for name in keys if name in members[0]}
         for variable, what in pattern.aggregates:
             try:
-                answer[variable.name] = _aggregate(run, what, members, place)
+                answer[variable.name] = term = _aggregate(run, what, members, place)
             except ValueFault:
                 continue
+            run.budget.note(term)
         union = merge(place.replaced, answer)
         if union is not None:
             yield union
@@ -239,15 +249,18 @@ def _group(run: Run, pattern: Group, place: Place, row: Row) -> Iterator[Row]:
 
 def _aggregate(run: Run, what: Aggregate, members: list[Row], place: Place) -> Term:
     if what.argument is None:
+        if not what.distinct:
+            return integer_term(len(members))
         names = names_of(members)
-        return integer_term(len({aligned(row, names) for row in members}) if what.distinct else len(members))
+        run.budget.spend(len(members) * (1 + len(names) // ENTRIES_A_STEP))
+        return integer_term(len({run.numbering.key(row, names) for row in members}))
     values: list[Term | None] = []
     for row in members:
         try:
             values.append(value(run, what.argument, row, place))
         except ValueFault:
             values.append(None)
-    return aggregate(what, values, run.budget)
+    return aggregate(what, values, run.numbering)
 
 
 def _enter(place: Place, names: Iterable[str]) -> Place:
@@ -257,27 +270,31 @@ def _enter(place: Place, names: Iterable[str]) -> Place:
     return Place(place.graph, {name: place.replaced[name] for name in names if name in place.replaced})
 
 
-def _restrict(place: Place, names: Iterable[str], rows: Iterable[Row]) -> list[Row]:
+def _restrict(run: Run, place: Place, names: Sequence[str], rows: Iterable[Row]) -> list[Row]:
     """Rows cut to the projected names, joined with what EXISTS replaced."""
-    wanted = tuple(names)
-    cut = ({name: found[name] for name in wanted if name in found} for found in rows)
-    if not place.replaced:
-        return list(cut)
-    return [union for found in cut if (union := merge(place.replaced, found)) is not None]
+    cut: list[Row] = []
+    for found in rows:
+        run.budget.spend(len(names) // ENTRIES_A_STEP)
+        kept: Row | None = {name: found[name] for name in names if name in found}
+        if place.replaced and kept is not None:
+            kept = merge(place.replaced, kept)
+        if kept is not None:
+            cut.append(kept)
+    return cut
 
 
 def _project(run: Run, pattern: Project, place: Place, row: Row) -> Iterator[Row]:
     names = [variable.name for variable in pattern.variables]
     inner = _enter(place, names)
     for found in solve(run, pattern.pattern, inner, dict(inner.replaced)):
-        yield from _restrict(place, names, (found,))
+        yield from _restrict(run, place, names, (found,))
 
 
 def _distinct(run: Run, rows: Iterable[Row]) -> Iterator[Row]:
-    met: set[frozenset[tuple[str, Any]]] = set()
+    met: set[frozenset[tuple[str, int]]] = set()
     for row in rows:
-        run.budget.spend()
-        key = frozenset(item for item in row.items() if not hidden(item[0]))
+        run.budget.spend_row(row)
+        key = frozenset([(name, run.numbering.number(term)) for name, term in row.items() if not hidden(name)])
         if key not in met:
             met.add(key)
             yield row
@@ -297,18 +314,22 @@ def _slice(run: Run, pattern: Slice, place: Place, _: Row) -> Iterator[Row]:
 
 def _sort(run: Run, pattern: OrderBy, place: Place, ties: list[str] | None) -> list[Row]:
     """Rows by the conditions; ties by the canonical order of `ties` (default: all visible variables)."""
-    rows = in_canonical_order(solve(run, pattern.pattern, place, dict(place.replaced)), run.budget, ties)
+    rows = in_canonical_order(solve(run, pattern.pattern, place, dict(place.replaced)), run.numbering, ties)
     for condition, descending in reversed(pattern.conditions):
         run.budget.spend(len(rows))
-        rows.sort(key=lambda row, by=condition: _sorted_by(run, by, row, place), reverse=descending)  # type: ignore[misc]
+        numbers = [_number(run, condition, row, place) for row in rows]
+        ranks = run.numbering.ranks(numbers, sort_key)
+        places = [ranks[number] for number in numbers]
+        rows = [rows[index] for index in sorted(range(len(rows)), key=places.__getitem__, reverse=descending)]
     return rows
 
 
-def _sorted_by(run: Run, condition: Expression, row: Row, place: Place) -> tuple[Any, ...]:
+def _number(run: Run, condition: Expression, row: Row, place: Place) -> int:
+    """The number of what a condition gives, that of no term for an error."""
     try:
-        return sort_key(value(run, condition, row, place))
+        return run.numbering.number(value(run, condition, row, place))
     except ValueFault:
-        return sort_key(None)
+        return UNBOUND
 
 
 _OPERATORS: Mapping[type, Callable[[Run, Any, Place, Row], Iterator[Row]]] = MappingProxyType(

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
-from triplecast.evaluate.budget import Budget
+from triplecast.evaluate.budget import ENTRIES_A_STEP
+from triplecast.evaluate.numbering import Numbering
 from triplecast.model.algebra import Term
-from triplecast.terms.order import canonical_key
 
 Row: TypeAlias = dict[str, Term]
 
@@ -28,7 +28,7 @@ def merge(left: Row, right: Row) -> Row | None:
     """The union of two rows, None when they disagree."""
     for name, term in right.items():
         other = left.get(name)
-        if other is not None and other != term and name != IDENTITY:
+        if other is not None and other is not term and other != term and name != IDENTITY:
             return None
     return right | left
 
@@ -45,23 +45,26 @@ def aligned(row: Row, names: Sequence[str]) -> tuple[Term | None, ...]:
     return tuple([row.get(name) for name in names])
 
 
-def in_canonical_order(rows: Iterable[Row], budget: Budget, names: Sequence[str] | None = None) -> list[Row]:
+def in_canonical_order(rows: Iterable[Row], numbering: Numbering, names: Sequence[str] | None = None) -> list[Row]:
     """Rows by the N-Triples text of `names` (default: all visible variables), unbound first (semantics 1.4)."""
     collected = list(rows)
     if len(collected) < 2:
         return collected
     by = names_of(collected) if names is None else sorted(names)
-    budget.spend(len(collected))
-    return sorted(collected, key=lambda row: canonical_key(aligned(row, by)))
+    numbering.budget.spend(len(collected) * (1 + len(by) // ENTRIES_A_STEP))
+    keys = [numbering.key(row, by) for row in collected]
+    ranks = numbering.ranks({number for key in keys for number in key})
+    places = [[ranks[number] for number in key] for key in keys]
+    return [collected[index] for index in sorted(range(len(keys)), key=places.__getitem__)]
 
 
 class Table:
     """Rows to be joined with others on whatever both bind."""
 
-    def __init__(self, rows: Iterable[Row], budget: Budget) -> None:
+    def __init__(self, rows: Iterable[Row], numbering: Numbering) -> None:
         self.rows = list(rows)
-        self._budget = budget
-        self._indexes: dict[tuple[str, ...], dict[tuple[Term, ...], list[Row]]] = {}
+        self._numbering = numbering
+        self._indexes: dict[tuple[str, ...], dict[tuple[int, ...], list[Row]]] = {}
         always = set(self.rows[0]) if self.rows else set()
         for row in self.rows:
             always.intersection_update(row)
@@ -72,15 +75,19 @@ class Table:
         shared = tuple([name for name in self._always if name in row])
         if shared not in self._indexes:
             self._indexes[shared] = self._index(shared)
-        for other in self._indexes[shared].get(tuple([row[name] for name in shared]), ()):
-            self._budget.spend()
+        budget = self._numbering.budget
+        for other in self._indexes[shared].get(self._numbering.key(row, shared), ()):
+            budget.spend_row(row)
+            budget.spend_row(other)
+            if len(self._always) < len(other):  # what `shared` does not settle is compared
+                budget.spend_noted(*[row.get(name) for name in other])
             union = merge(row, other)
             if union is not None:
                 yield other, union
 
-    def _index(self, names: tuple[str, ...]) -> dict[tuple[Term, ...], list[Row]]:
-        index: dict[tuple[Term, ...], list[Row]] = {}
-        self._budget.spend(len(self.rows))
+    def _index(self, names: tuple[str, ...]) -> dict[tuple[int, ...], list[Row]]:
+        index: dict[tuple[int, ...], list[Row]] = {}
+        self._numbering.budget.spend(len(self.rows) * (1 + len(names) // ENTRIES_A_STEP))
         for row in self.rows:
-            index.setdefault(tuple([row[name] for name in names]), []).append(row)
+            index.setdefault(self._numbering.key(row, names), []).append(row)
         return index

@@ -13,6 +13,7 @@ from pyoxigraph import BlankNode
 
 from triplecast.evaluate.budget import Budget
 from triplecast.evaluate.graphs import PublishedGraphs, TripleSet
+from triplecast.evaluate.numbering import Numbering
 from triplecast.evaluate.rows import IDENTITY, Row, hidden
 from triplecast.model.algebra import Expression, PathPattern, Pattern, Query, TriplePattern
 from triplecast.model.publication import Publication
@@ -56,8 +57,15 @@ class Run:
     recorder: Recorder | None = None
     orders: dict[tuple[int, frozenset[str]], tuple[TriplePattern | PathPattern, ...]] = field(default_factory=dict)
     """Join orders by (identity of the basic pattern, names bound before it)."""
+    numbering: Numbering = field(init=False)
     _met: dict[str, int] = field(default_factory=dict)
+    """Solutions with a label of their own, by digest."""
     _sites: dict[int, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.numbering = Numbering(self.budget)
+        if self.graphs.long:
+            self.budget.long.update(self.graphs.long)
 
     def fresh_node(self, site: object, row: Row, label: str | None) -> BlankNode:
         """``BNODE()`` (label None: new at each call) or ``BNODE(label)`` (one node for a label in a solution).
@@ -72,8 +80,12 @@ class Run:
         return BlankNode("q" + _digest(f"{identity.value}\n{call}"))
 
     def _identify(self, row: Row) -> BlankNode:
-        text = "\n".join(f"{name} {row[name]}" for name in sorted(row) if not hidden(name))
-        self._met[text] = number = self._met.get(text, 0) + 1
+        names = sorted(name for name in row if not hidden(name))
+        self.budget.spend_row(names)
+        self.budget.spend_terms([row[name] for name in names])
+        text = "\n".join(f"{name} {row[name]}" for name in names)
+        digest = _digest(text)
+        self._met[digest] = number = self._met.get(digest, 0) + 1
         origin = f"{self.publication.graph}\n{self.publication.version}\n{self._query_digest}"
         return BlankNode("s" + _digest(f"{origin}\n{number}\n{text}"))
 

@@ -12,6 +12,10 @@ from triplecast.model.algebra import Term
 
 AnswerTriple: TypeAlias = tuple[NamedNode | BlankNode, NamedNode, Term]
 
+LONGEST_BINDINGS = 16 << 20
+"""Bytes of one pair's bindings; beyond, the pair is undecided."""
+TOO_LONG = f"answer: more than {LONGEST_BINDINGS} bytes of bindings"
+
 
 @dataclass(frozen=True, slots=True)
 class Solutions:
@@ -36,3 +40,15 @@ def bindings_json(solutions: Solutions) -> bytes:
         for row in solutions.rows
     ]
     return json.dumps(rows, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def bounded_bindings(solutions: Solutions) -> bytes | None:
+    """`bindings_json`, None when it is longer than `LONGEST_BINDINGS`, which is found without writing much more."""
+    least = 0
+    for row in solutions.rows:
+        for term in row:
+            least += len(str(term)) if term is not None else 0
+            if least > LONGEST_BINDINGS:
+                return None
+    bindings = bindings_json(solutions)
+    return bindings if len(bindings) <= LONGEST_BINDINGS else None

@@ -13,15 +13,13 @@ from triplecast.evaluate.budget import Budget, BudgetExceeded
 from triplecast.evaluate.evaluation import evaluate_opened
 from triplecast.evaluate.frames import LATER, Outcome, read_request, write_answer
 from triplecast.evaluate.graphs import PublishedGraphs, open_publication
-from triplecast.evaluate.solutions import Solutions, bindings_json
+from triplecast.evaluate.solutions import TOO_LONG, bounded_bindings
 from triplecast.languages import fill, parse_template
 from triplecast.model.algebra import Query
 from triplecast.model.publication import Publication
 
 STEPS_A_REQUEST = 250_000
 """Work after which a request's remaining queries are left for another request."""
-LONGEST_BINDINGS = 16 << 20
-"""Bytes of one pair's bindings; beyond, the pair is undecided."""
 REMEMBERED_LENGTH = 10_000
 """Characters of the longest query that is kept parsed."""
 LONGEST_ANSWER = 32 << 20
@@ -58,15 +56,8 @@ def decide(text: str, language: str, publication: Publication, graphs: Published
         return Outcome("undecided", b"", "query: nested too deeply to evaluate")
     if not solutions.matched:
         return Outcome("unmatched", b"", "")
-    bindings = b"" if _least_size(solutions) > LONGEST_BINDINGS else bindings_json(solutions)
-    if not bindings or len(bindings) > LONGEST_BINDINGS:
-        return Outcome("undecided", b"", f"answer: more than {LONGEST_BINDINGS} bytes of bindings")
-    return Outcome("matched", bindings, "")
-
-
-def _least_size(solutions: Solutions) -> int:
-    """A lower bound of the length of the bindings, found without writing them."""
-    return sum(len(str(term)) for row in solutions.rows for term in row if term is not None)
+    bindings = bounded_bindings(solutions)
+    return Outcome("undecided", b"", TOO_LONG) if bindings is None else Outcome("matched", bindings, "")
 
 
 def parse(text: str, language: str) -> Query:

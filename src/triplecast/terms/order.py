@@ -34,8 +34,3 @@ def sort_key(term: Term | None) -> tuple[Any, ...]:
     if exact != exact:
         return 3, rank, 0, 0, str(term)
     return 3, rank, 1, exact, str(term)
-
-
-def canonical_key(row: tuple[Term | None, ...]) -> tuple[str, ...]:
-    """The canonical order of solutions (semantics 1.4): N-Triples text, unbound first."""
-    return tuple("" if term is None else str(term) for term in row)

@@ -10,6 +10,7 @@ from triplecast.evaluate.aggregates import aggregate
 from triplecast.evaluate.budget import Budget
 from triplecast.evaluate.expressions import to_iri
 from triplecast.evaluate.functions import BUILTINS, call_function
+from triplecast.evaluate.numbering import Numbering
 from triplecast.model.algebra import Aggregate, Term
 from triplecast.terms.arithmetic import calculate, negate
 from triplecast.terms.casts import CASTS
@@ -156,6 +157,6 @@ def test_aggregates(seed: int) -> None:
         )
         values = [any_term(source) if source.random() < 0.9 else None for _ in range(source.randint(0, 5))]
         try:
-            assert aggregate(what, values, Budget()) is not None
+            assert aggregate(what, values, Numbering(Budget())) is not None
         except ValueFault:
             continue

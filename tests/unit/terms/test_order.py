@@ -8,7 +8,7 @@ from pyoxigraph import BlankNode, Literal, NamedNode
 
 from triplecast.model.algebra import Term
 from triplecast.terms.compare import ValueFault, compare
-from triplecast.terms.order import canonical_key, sort_key
+from triplecast.terms.order import sort_key
 from triplecast.terms.values import XSD
 
 
@@ -69,13 +69,3 @@ def test_the_order_never_contradicts_a_comparison() -> None:
 def test_kinds_of_terms_are_apart() -> None:
     ordered = [None, BlankNode("z"), NamedNode("urn:a"), Literal("")]
     assert sorted([*reversed(ordered)], key=sort_key) == ordered
-
-
-def test_canonical_order_is_that_of_the_text_with_unbound_first() -> None:
-    rows: list[tuple[Term | None, ...]] = [
-        (NamedNode("urn:a"), None),
-        (Literal("b"), NamedNode("urn:a")),
-        (None, Literal("z")),
-        (Literal("b"), None),
-    ]
-    assert sorted(rows, key=canonical_key) == [rows[2], rows[3], rows[1], rows[0]]

@@ -1,0 +1,59 @@
+"""Terms as numbers within one evaluation: equal terms have one number.
+
+Keys and orders over rows use numbers, so that each object's text is read once, however many rows show it, and never
+kept twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from triplecast.evaluate.budget import Budget
+from triplecast.model.algebra import Term
+
+UNBOUND = -1
+"""The number of no term, and its rank in every order."""
+
+
+class Numbering:
+    """The terms met so far. An object is known again by its identity, which is why it is kept."""
+
+    def __init__(self, budget: Budget) -> None:
+        self.budget = budget
+        self._of_object: dict[int, int] = {}
+        self._of_term: dict[Term, int] = {}
+        self._terms: list[Term] = []
+        self._kept: list[Term] = []
+
+    def number(self, term: Term | None) -> int:
+        """Spends the length of an object that was not met before."""
+        if term is None:
+            return UNBOUND
+        found = self._of_object.get(id(term))
+        return self._add(term) if found is None else found
+
+    def key(self, row: Mapping[str, Term], names: Sequence[str]) -> tuple[int, ...]:
+        """The numbers of what `row` binds to `names`."""
+        return tuple([self.number(row.get(name)) for name in names])
+
+    def ranks(self, numbers: Iterable[int], key: Callable[[Term], Any] = str) -> Mapping[int, int]:
+        """The place of each number in the order of its term's `key` (default: N-Triples text); unbound comes first."""
+        distinct = sorted(set(numbers) - {UNBOUND})
+        self.budget.spend(len(distinct))
+        self.budget.spend_terms(map(self._terms.__getitem__, distinct))
+        ordered = sorted(distinct, key=lambda number: key(self._terms[number]))
+        return {UNBOUND: UNBOUND, **{number: rank for rank, number in enumerate(ordered)}}
+
+    def distinct(self, terms: Iterable[Term]) -> list[Term]:
+        """One of each, in order of first appearance."""
+        return [self._terms[number] for number in dict.fromkeys(map(self.number, terms))]
+
+    def _add(self, term: Term) -> int:
+        self.budget.spend_terms((term,))
+        number = self._of_term.setdefault(term, len(self._terms))
+        if number == len(self._terms):
+            self._terms.append(term)
+        self._kept.append(term)
+        self._of_object[id(term)] = number
+        return number
