@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
 
+from triplecast.errors import InputError
 from triplecast.ingest.document import Document, Parsed
 from triplecast.ingest.frames import pack_document, unpack_parsed
 from triplecast.ingest.limits import CHILD, MEGABYTE
@@ -29,11 +30,16 @@ _MEND = {
 
 
 class Parser:
-    """`n` children that gate and parse. Used by any thread; children start at the first document."""
+    """`n` children that gate and parse. Used by any thread; children start at the first document.
+
+    `close` ends a `parse` that is under way in another thread: it raises InputError once its turn is over, and so does
+    one that comes later. No child is left.
+    """
 
     def __init__(self, n: int = 1, limits: Limits = CHILD, function: str = "triplecast.ingest.worker:answer") -> None:
         self._sandboxes = [Sandbox(function, limits) for _ in range(n)]
         self._threads = ThreadPoolExecutor(n, thread_name_prefix="triplecast-parser") if n > 1 else None
+        self._closed = threading.Event()
 
     def __enter__(self) -> Parser:
         return self
@@ -44,43 +50,65 @@ class Parser:
         self.close()
 
     def close(self) -> None:
-        for sandbox in self._sandboxes:
-            sandbox.close()
+        self._closed.set()
         if self._threads:
             self._threads.shutdown()
+        for sandbox in self._sandboxes:
+            sandbox.close()
 
     def parse(self, documents: Sequence[Document]) -> list[Parsed]:
-        """One result per document, in order. A document that its child does not survive is a reject, no more."""
+        """One result per document, in order. A document that its child does not survive is a reject, no more.
+
+        Raises SandboxFailed when a child cannot be started.
+        """
         results: list[Parsed] = [Parsed(())] * len(documents)
-        turns = _Turns(documents, len(documents) // (_TURNS_A_CHILD * len(self._sandboxes)))
+        turns = _Turns(documents, len(documents) // (_TURNS_A_CHILD * len(self._sandboxes)), self._closed)
 
         def work(sandbox: Sandbox) -> None:
-            for start, end in turns:
-                taken = documents[start:end]
-                outcomes = sandbox.map([pack_document(document) for document in taken])
-                results[start:end] = [
-                    _parsed(document, outcome) for document, outcome in zip(taken, outcomes, strict=True)
-                ]
+            try:
+                for start, end in turns:
+                    taken = documents[start:end]
+                    outcomes = sandbox.map([pack_document(document) for document in taken])
+                    results[start:end] = [
+                        _parsed(document, outcome) for document, outcome in zip(taken, outcomes, strict=True)
+                    ]
+            finally:
+                if self._closed.is_set():  # `close` may have passed before this turn started the child
+                    sandbox.close()
 
         if self._threads is None or len(documents) <= 1:
             work(self._sandboxes[0])
         else:
-            for done in [self._threads.submit(work, sandbox) for sandbox in self._sandboxes]:
+            for done in [self._submit(work, sandbox) for sandbox in self._sandboxes]:
                 done.result()
+        if not turns.all_taken:
+            raise _closed_parser()
         return results
+
+    def _submit(self, work: Callable[[Sandbox], None], sandbox: Sandbox) -> Future[None]:
+        assert self._threads is not None
+        try:
+            return self._threads.submit(work, sandbox)
+        except RuntimeError:  # shut down
+            raise _closed_parser() from None
 
 
 class _Turns:
-    """Hands out consecutive ranges of documents to whoever asks next."""
+    """Hands out consecutive ranges of documents to whoever asks next, until `stop` is set."""
 
-    def __init__(self, documents: Sequence[Document], longest: int) -> None:
+    def __init__(self, documents: Sequence[Document], longest: int, stop: threading.Event) -> None:
         self._documents = documents
         self._longest = max(1, min(longest, _TURN_DOCUMENTS))
         self._next = 0
+        self._stop = stop
         self._lock = threading.Lock()
 
+    @property
+    def all_taken(self) -> bool:
+        return self._next == len(self._documents)
+
     def __iter__(self) -> Iterator[tuple[int, int]]:
-        while True:
+        while not self._stop.is_set():
             with self._lock:
                 start = end = self._next
                 room = _TURN_BYTES
@@ -91,6 +119,10 @@ class _Turns:
             if start == end:
                 return
             yield start, end
+
+
+def _closed_parser() -> InputError:
+    return InputError("the parser is closed", "open another")
 
 
 def _parsed(document: Document, outcome: bytes | Failure) -> Parsed:

@@ -10,7 +10,8 @@ class Limits:
     """What one request may use. Where the system has no resource limits (`memory`) the rest still holds."""
 
     seconds: float
-    """Wall time from the moment the child begins the request."""
+    """Wall time from the moment the child begins the request. One that overruns it is asked once more, alone, in a
+    fresh child (`Sandbox.map`): it may take twice this in all, and the start of a child."""
     memory: int
     """Bytes of address space above what the child uses once its function is imported."""
     answer: int

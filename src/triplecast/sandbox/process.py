@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from triplecast.errors import SandboxFailed
 from triplecast.sandbox.frames import ANSWER, ERROR, HEADER, MEMORY, READY, REQUEST, SIZE, BrokenFrame, FrameReader
 from triplecast.sandbox.outcome import Failure, Limits
 
@@ -40,21 +41,13 @@ class ChildLost(Exception):
 
 
 class Child:
-    """A running child, ready for requests. Raises RuntimeError when it cannot be started."""
+    """A running child, ready for requests. Raises SandboxFailed when it cannot be started."""
 
     def __init__(self, function: str, limits: Limits, clock: Clock = time.monotonic) -> None:
         self._limits = limits
         self._clock = clock
         self._stderr = b""
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", str(_SCRIPT), function, *_arguments(limits)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            bufsize=0,
-            env=_environment(),
-            process_group=0,
-        )
+        self._process = _start(function, limits)
         assert self._process.stdin
         assert self._process.stdout
         assert self._process.stderr
@@ -115,7 +108,7 @@ class Child:
             self._converse(_Feed(()), take, lambda: ready, _START_SECONDS)
         except ChildLost as error:
             self.kill()
-            raise RuntimeError(f"the sandbox's child for {function} did not start: {error.failure.detail}") from None
+            raise SandboxFailed(function, error.failure.detail) from None
         except BaseException:
             self.kill()
             raise
@@ -190,6 +183,21 @@ class Child:
                 return Failure("memory", "native code could not allocate memory")
             return Failure("crash", f"the child was ended by signal {name}")
         return Failure("crash", f"the child ended with status {status}")
+
+
+def _start(function: str, limits: Limits) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(
+            [sys.executable, "-P", str(_SCRIPT), function, *_arguments(limits)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            env=_environment(),
+            process_group=0,
+        )
+    except OSError as error:  # no process, memory or descriptor left, or no such interpreter
+        raise SandboxFailed(function, str(error)) from error
 
 
 def _overrun(seconds: float) -> Failure:

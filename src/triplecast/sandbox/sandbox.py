@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from types import TracebackType
 
 from triplecast.sandbox.outcome import Failure, Limits
@@ -14,7 +14,8 @@ from triplecast.sandbox.process import Child, ChildLost, Clock, Outcome
 class Sandbox:
     """A function bytes → bytes (``package.module:name``) in one child process; used by any thread, one at a time.
 
-    The child starts at the first request and stays. Raises RuntimeError when it cannot import the function.
+    The child starts at the first request and stays. `map` raises SandboxFailed when it cannot be started or
+    cannot import the function.
     """
 
     def __init__(self, function: str, limits: Limits, clock: Clock = time.monotonic) -> None:
@@ -34,18 +35,22 @@ class Sandbox:
     ) -> None:
         self.close()
 
-    def map(self, requests: Sequence[bytes]) -> list[bytes | Failure]:
+    def map(self, requests: Sequence[bytes], once: Container[int] = ()) -> list[bytes | Failure]:
         """One outcome per request, in order.
 
         The request that a child did not survive (death, time, memory) may be a victim of its neighbours: it is asked
         once more, alone, in a fresh child, and what that gives is its outcome. What was answered is never asked again;
         what stood behind goes on in the next child. An exception or too long an answer harms no child and is final.
+        Requests whose index is in `once` are not asked again: their caller asks them in another form.
         """
         outcomes: list[Outcome] = []
         with self._lock:
             try:
                 while len(outcomes) < len(requests):
-                    if self._ask(requests[len(outcomes) :] if outcomes else requests, outcomes) is not None:
+                    failure = self._ask(requests[len(outcomes) :] if outcomes else requests, outcomes)
+                    if failure is not None and len(outcomes) in once:
+                        outcomes.append(failure)
+                    elif failure is not None:
                         self._ask_alone(requests[len(outcomes)], outcomes)
             except BaseException:  # an interrupt in the middle: nobody knows what is in the pipes
                 self._discard()

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from triplecast.errors import SandboxFailed
 from triplecast.sandbox import Failure, Limits, Sandbox
 
 MEGABYTE = 1 << 20
@@ -151,7 +152,7 @@ def test_no_request_starts_no_child() -> None:
 
 @pytest.mark.parametrize("function", ["faulty_functions:absent", "no_such_module:echo"])
 def test_a_function_that_cannot_be_imported_is_named(function: str) -> None:
-    with Sandbox(function, Limits(1, MEGABYTE, MEGABYTE)) as sandbox, pytest.raises(RuntimeError, match=function):
+    with Sandbox(function, Limits(1, MEGABYTE, MEGABYTE)) as sandbox, pytest.raises(SandboxFailed, match=function):
         sandbox.map([b""])
 
 
