@@ -84,8 +84,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "constants-not-checked-on-the-short-way",
         "kernels/join.py",
-        "if wanted >= 0 and ids[triple, place] != wanted:",
-        "if wanted >= 0 and place < 1 and ids[triple, place] != wanted:",
+        "if key_terms[key, place] >= 0 and triples[triple, 3 + place] != key_terms[key, place]:",
+        "if key_terms[key, place] >= 0 and place == 0 and triples[triple, 3] != key_terms[key, 0]:",
     ),
     Mutant(
         "duplicates-always-dropped",

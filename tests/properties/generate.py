@@ -92,6 +92,22 @@ class World:
         self.datasets = number % 5 == 4
         self.archetypes = [self._archetype() for _ in range(random.choice((1, 2, 2)))]
 
+    def probe(self) -> Asked:
+        """``?s p ?o`` under one or two comparisons of ?o with values of this world."""
+        random, value = self.random, q.Var("o")
+        pattern: q.Pattern = q.Basic((q.Step(q.Var("s"), self._predicate(), value),))
+        for _ in range(random.choice((1, 1, 1, 2))):
+            term = random.choice(self.values)
+            near = random.choice(RELATIVES.get(term, (term,)))
+            operator, constant = random.choice((*OPERATORS, "!=")), q.Constant(random.choice((term, near)))
+            condition: q.Expression = q.Compare(operator, value, constant)
+            if random.random() < 0.15:
+                condition = q.Not(condition)
+            pattern = q.Filter(condition, pattern)
+        variables = random.choice((None, (value,), (q.Var("s"),)))
+        query = q.Query("select", q.Select(pattern, variables, distinct=random.random() < 0.2))
+        return Asked(query, random.randrange(2**32))
+
     @classmethod
     def of_publications(cls, random: Random, published: Sequence[Published]) -> World:
         """A world whose names and values are those of publications from elsewhere."""
@@ -148,7 +164,12 @@ class World:
         return self.random.choice(self.predicates)
 
     def subscription(self, published: tuple[Published, ...]) -> Asked:
-        """Mostly a query that some publication answers: drafts without an answer from their witness are drawn again."""
+        """Mostly a query that some publication answers: drafts without an answer from their witness are drawn again.
+
+        A quarter are probes, which nobody has checked: one value of the world is compared with what a predicate has.
+        """
+        if self.random.random() < 0.25:
+            return self.probe()
         for _ in range(12):
             witness = self.random.choice(published)
             query = Draft(self, witness).query()

@@ -44,7 +44,8 @@ CLUSTERS: tuple[tuple[Member, ...], ...] = tuple(
         + _typed("float", "float", "1.0", "1.5")
         + _typed("derived integer", "byte", "1", "2")
         + _typed("derived integer", "long", "1", "01")
-        + _typed("derived integer", "positiveInteger", "1"),
+        + _typed("derived integer", "positiveInteger", "1")
+        + _typed("beside a double", "decimal", "1.0000000000000001", "0.99999999999999999"),
         # the bounds of the derived types
         _typed("integer", "integer", "200", "199", "201", "127", "128")
         + _typed("out of its type's bounds", "byte", "200", "128")
@@ -54,7 +55,8 @@ CLUSTERS: tuple[tuple[Member, ...], ...] = tuple(
         + _typed("out of its type's bounds", "unsignedByte", "256", "-1")
         + _typed("ill-formed number", "integer", " 200", "200.0", "two hundred", "")
         + _typed("ill-formed number", "decimal", "2e2", " 200.0")
-        + _typed("decimal", "decimal", "200.0", "200.5", "199.5"),
+        + _typed("decimal", "decimal", "200.0", "200.5", "199.5")
+        + _typed("beside a double", "decimal", "200.00000000000001", "199.99999999999999"),
         # the end of 64 bits and beyond
         _typed("30 digits", "integer", "123456789012345678901234567890", "123456789012345678901234567891")
         + _typed("30 digits", "decimal", "123456789012345678901234567890.5")
@@ -66,7 +68,8 @@ CLUSTERS: tuple[tuple[Member, ...], ...] = tuple(
         # one tenth, three times
         _typed("float 0.1", "float", "0.1", "0.10", "0.100000001490116")
         + _typed("double 0.1", "double", "0.1", "1.0E-1", "0.10000000000000002", "0.10000000149011612")
-        + _typed("decimal 0.1", "decimal", "0.1", "0.10", "0.100000001490116"),
+        + _typed("decimal 0.1", "decimal", "0.1", "0.10", "0.100000001490116")
+        + _typed("beside a double", "decimal", "0.10000000000000001", "0.100000000000000001"),
         # zeros and the ends of the floating-point world
         _typed("negative zero", "double", "-0.0", "-0.0E0")
         + _typed("negative zero", "float", "-0.0")

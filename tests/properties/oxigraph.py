@@ -27,6 +27,7 @@ _CONSTRUCTS = {
     "path ?": "a zero-length path gives nothing for a constant that the graph lacks",
     "order of a term with itself": "compares without an error what has no order",
     "upper-case tag": "does not lower the case of what LANG is compared with",
+    "COUNT(*) with blank nodes": "counts what blank nodes stand for as part of a solution",
     "nested EXISTS": "joins the inside of EXISTS with variables of other groups",
     "path !": "gives one row where two predicates join the same nodes",
     "LIMIT": "has no canonical order",
@@ -77,6 +78,8 @@ def doubts_of(query: q.Query, constructs: frozenset[str], constants: frozenset[T
     while isinstance(outer, q.Filter):
         outer = outer.pattern
     nested = {"nested EXISTS"} if any(isinstance(part, q.Exists) for part in parts(outer)) else set()
+    if {"COUNT(*)", "blank node"} <= constructs:
+        nested.add("COUNT(*) with blank nodes")
     names = sorted(constructs | nested | {name for part in inside for name in _odd_comparisons(part)})
     objections = [f"{name}: {_CONSTRUCTS[name]}" for name in names if name in _CONSTRUCTS]
     objections += [f"does not keep {write(term)}" for term in sorted(constants) if not keeps(term)]

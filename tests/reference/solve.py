@@ -189,9 +189,12 @@ def _group(pattern: q.Group, dataset: Dataset, graph: tuple[Triple, ...]) -> lis
 
 
 def _count(count: q.Count, rows: list[Solution]) -> Term:
-    """``COUNT(*)`` of solutions, ``COUNT(?x)`` of those that bind x; DISTINCT: of different ones (SPARQL 18.5.1.2)."""
+    """``COUNT(*)`` of solutions, ``COUNT(?x)`` of those that bind x; DISTINCT: of different ones (SPARQL 18.5.1.2).
+
+    What a blank node of the query stands for is no part of a solution (SPARQL 18.3.1).
+    """
     if count.argument is None:
-        counted: list[object] = [tuple(sorted(row.items())) for row in rows]
+        counted: list[object] = [tuple(sorted(pair for pair in row.items() if pair[0][0] != "_")) for row in rows]
     else:
         counted = [row[count.argument.name] for row in rows if count.argument.name in row]
     return literal(str(len(set(counted) if count.distinct else counted)), XSD + "integer")
