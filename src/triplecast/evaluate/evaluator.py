@@ -13,7 +13,11 @@ from triplecast.model.publication import Publication
 from triplecast.sandbox import Failure, Limits, Sandbox
 
 LIMITS = Limits(seconds=20.0, memory=768 << 20, answer=64 << 20)
-"""Of one request. The step budget ends a pair long before the clock does, so that a replay decides alike."""
+"""Of one request. The step budget ends a pair long before the clock does, so that a replay decides alike.
+
+Should one pair overrun them all the same, it costs at most three children and 60 s: once in the request it shares, twice
+alone. k such pairs of one publication cost at most 2k + 1 children for each `QUERIES_A_REQUEST` queries.
+"""
 QUERIES_A_REQUEST = 256
 REQUESTS_AT_ONCE = 64
 """Requests that are held in memory together."""
@@ -70,21 +74,28 @@ class Evaluator:
     ) -> None:
         self.close()
 
+    @property
+    def children(self) -> int:
+        """Children started so far; more than one tells of requests that one did not survive."""
+        return self._sandbox.started
+
     def close(self) -> None:
         self._sandbox.close()
 
     def decide(self, candidates: Sequence[Candidate]) -> list[Decision]:
         """One decision per candidate, in order.
 
-        A query asked twice of one publication is evaluated once. A request that fails is asked again query by query, so
-        that a query which kills its child leaves its neighbours decided and itself undecided.
+        A query asked twice of one publication is evaluated once. A shared request that fails is asked again query by
+        query, so that a query which kills its child leaves its neighbours decided and itself undecided; a request of
+        one query is tried twice.
         """
         decisions: dict[int, Decision] = {}
         waiting = deque(_questions(candidates))
         while waiting:
             asked = [waiting.popleft() for _ in range(min(REQUESTS_AT_ONCE, len(waiting)))]
             answers = self._sandbox.map(
-                [write_request(question.publication, self._steps, question.queries) for question in asked]
+                [write_request(question.publication, self._steps, question.queries) for question in asked],
+                once={index for index, question in enumerate(asked) if len(question.queries) > 1},
             )
             for question, answered in zip(asked, answers, strict=True):
                 waiting.extend(_settle(question, answered, decisions))

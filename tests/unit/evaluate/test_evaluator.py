@@ -7,11 +7,14 @@ from collections.abc import Iterator
 import pytest
 
 from tests.unit.evaluate.evaluate_samples import PREFIXES, published, solve
-from triplecast.evaluate import Budget, Candidate, Evaluator, bindings_json
+from triplecast.evaluate import Budget, Candidate, Evaluator, bindings_json, explain
 from triplecast.evaluate.evaluator import QUERIES_A_REQUEST
 from triplecast.evaluate.frames import Outcome, read_answer, read_request, write_answer, write_request
 from triplecast.evaluate.graphs import open_publication
 from triplecast.evaluate.worker import STEPS_A_REQUEST, answer, decide
+from triplecast.languages import parse_query
+from triplecast.languages.refusals import MAX_DEPTH, MAX_NESTING
+from triplecast.sandbox import Limits
 
 FIRST = published(":a :p :b ; :price 5 .", graph="urn:x:first")
 SECOND = published(":c :p :d ; :price 50 .", graph="urn:x:second", version=3)
@@ -67,6 +70,20 @@ def test_one_costly_query_harms_no_neighbour(evaluator: Evaluator) -> None:
     assert (decisions[4].undecided or "").startswith("query: ")
 
 
+def test_a_pair_that_kills_its_child_is_tried_three_times_in_company_and_twice_alone() -> None:
+    limits = Limits(seconds=0.6, memory=768 << 20, answer=1 << 20)
+    with Evaluator(limits, steps=1 << 40) as evaluator:
+        texts = ["ASK { ?s ?p 5 }", PRODUCT, "ASK { ?s ?p 7 }"]
+        decisions = evaluator.decide([Candidate(FIRST, 1, text, "sparql") for text in texts])
+        assert [decision.undecided for decision in decisions] == [None, "timeout: no answer within 0.6 s", None]
+        assert [decision.matched for decision in decisions] == [True, False, False]
+        assert evaluator.children <= 4
+        before = evaluator.children
+        (alone,) = evaluator.decide([Candidate(FIRST, 1, PRODUCT, "sparql")])
+        assert alone == decisions[1]
+        assert evaluator.children - before <= 2
+
+
 def test_more_queries_than_a_request_holds(evaluator: Evaluator) -> None:
     count = QUERIES_A_REQUEST + 10
     texts = [f"SELECT ?o {{ <urn:x:a> <urn:x:price> ?o FILTER(?o < {limit}) }}" for limit in range(count)]
@@ -104,14 +121,33 @@ def test_a_publication_that_is_none_is_undecided(evaluator: Evaluator) -> None:
     assert second.matched
 
 
-def test_deep_queries_are_decided_or_undecided_but_never_crash() -> None:
-    deep = "ASK { FILTER(" + "(" * 150 + "1" + ")" * 150 + " || " + " + ".join(["1"] * 3_000) + " > 1) }"
-    wide = "ASK { " + "{ ?s ?p ?o } UNION " * 2_000 + "{ ?s ?p ?o } }"
-    nested = "ASK " + "{ ?s ?p ?o FILTER EXISTS " * 60 + "{ ?s ?p ?o }" + "}" * 60
-    for text in (deep, wide, nested):
-        outcome = decide(text, "sparql", FIRST, open_publication(FIRST), Budget())
-        assert outcome.kind in ("matched", "undecided"), outcome
-        assert outcome.kind == "matched" or outcome.reason.startswith("query: ")
+DEEPEST = {
+    "OPTIONAL": "SELECT * { ?s ?p ?o " + "OPTIONAL { ?s ?p ?o } " * (MAX_DEPTH - 5) + "}",
+    "MINUS": "SELECT * { ?s ?p ?o " + "MINUS { ?x ?y 1 } " * (MAX_DEPTH - 5) + "}",
+    "BIND": "SELECT * { ?s ?p ?o " + "".join(f"BIND(?o AS ?b{i}) " for i in range(MAX_DEPTH - 5)) + "}",
+    "not": "ASK { ?s ?p ?o FILTER(" + "!" * (MAX_DEPTH - 6) + "?o) }",
+    "plus": "ASK { ?s ?p ?o FILTER(" + "1+" * (MAX_DEPTH - 6) + "1 > 9) }",
+    "EXISTS": "ASK " + "{ ?s ?p ?o FILTER EXISTS " * (MAX_DEPTH // 2 - 2) + "{ ?s ?p ?o }" + "}" * (MAX_DEPTH // 2 - 2),
+    "sub-select": "ASK " + "{ SELECT * " * (MAX_NESTING // 2 - 1) + "{ ?s ?p ?o }" + "}" * (MAX_NESTING // 2 - 1),
+    "path": "ASK { :a " + "^(" * (MAX_NESTING - 2) + ":p*" + ")" * (MAX_NESTING - 2) + " ?o }",
+    "GRAPH": "ASK " + "{ GRAPH ?g " * (MAX_NESTING // 2 - 1) + "{ ?s ?p ?o }" + "}" * (MAX_NESTING // 2 - 1),
+    "UNION": "ASK { " + "{ ?s ?p 6 } UNION " * 2_000 + "{ ?s ?p ?o } }",
+}
+
+
+@pytest.mark.parametrize("text", DEEPEST.values(), ids=DEEPEST)
+def test_the_deepest_queries_that_parse_are_evaluated(text: str) -> None:
+    """At Python's default recursion limit."""
+    outcome = decide(PREFIXES + text, "sparql", FIRST, open_publication(FIRST), Budget())
+    assert outcome.kind == "matched", outcome.reason
+    assert explain(parse_query(PREFIXES + text), FIRST, "deep.rq").matched
+
+
+def test_a_query_that_does_not_parse_is_undecided() -> None:
+    text = "ASK { FILTER(" + "(" * 150 + "1" + ")" * 150 + ") }"
+    outcome = decide(text, "sparql", FIRST, open_publication(FIRST), Budget())
+    assert outcome.kind == "undecided"
+    assert outcome.reason.startswith("query: ")
 
 
 def test_answers_are_the_same_under_any_hash_seed() -> None:

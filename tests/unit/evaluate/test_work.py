@@ -70,7 +70,7 @@ def test_a_construct_ranks_terms_once() -> None:
         "SELECT (BNODE() AS ?n) { ?s :p ?o . ?l :text ?t }",
         "SELECT (IRI(?t) AS ?n) { ?s :p ?o . ?l :text ?t }",
         "SELECT (COUNT(*) AS ?n) { ?s :p ?o . ?l :text ?t OPTIONAL { ?t :p+ ?x } }",
-        'ASK { ?s :p ?o FILTER EXISTS { ?x ?y "' + "x" * LENGTH + '" } }',
+        'ASK { ?s :p ?o FILTER EXISTS { ?x ?y "' + "y" * LENGTH + '" } }',
         "ASK { BIND(STRDT('x', IRI(CONCAT('urn:', REPLACE(STR(0), '0', '" + "x" * LENGTH + "')))) AS ?t) "
         "?s :p ?o FILTER(?t = ?o) }",
     ],
