@@ -84,6 +84,21 @@ class Database:
             connection = self._connected()
             return [] if connection is None else connection.execute(statement, tuple(values)).fetchall()
 
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """All statements inside see one state of the file, whatever another process commits meanwhile."""
+        with self.lock, storage_faults(self.where):
+            connection = self._connected()
+            if connection is None:
+                yield
+                return
+            connection.execute("BEGIN")
+            try:
+                yield
+            finally:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+
     def each(self, statement: str, values: Sequence[object] = ()) -> Iterator[tuple[Any, ...]]:
         """The rows of a statement one by one; the caller holds `lock` meanwhile."""
         with storage_faults(self.where):

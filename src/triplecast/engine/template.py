@@ -1,4 +1,4 @@
-"""The graph of a ``CONSTRUCT``, made from its solutions by whoever reads them (decision 5)."""
+"""The graph of a ``CONSTRUCT``, made from its solutions by whoever reads them (decision 4)."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from triplecast.database import Database
-from triplecast.errors import StorageFault
+from triplecast.journal.check import check_journal
 from triplecast.journal.record import (
     JOURNAL,
     REGISTRY_KINDS,
@@ -174,28 +174,12 @@ class JournalReader:
         return states
 
     def check(self) -> None:
-        """Reads everything. Raises `StorageFault` for the first page, record or repeated fact that is wrong."""
-        where = self._database.where
-        with self._database.lock:
+        """Reads everything. Raises `StorageFault` for the first page, record or repeated fact that is wrong or missing
+        (`check_journal`). What the inbox watcher noted of a file is verified, its absence cannot be seen."""
+        with self._database.reading():
             self._database.check_pages()
             self.sources()
-            latest: dict[str, tuple[int, int]] = {}
-            live: dict[str, int] = {}
-            for fields in self._database.each("SELECT * FROM record ORDER BY position"):
-                row = verify_row(fields, where)
-                if row.kind in (Kind.PUBLICATION, Kind.REMOVAL):
-                    latest[row.name] = (row.number, row.position)
-                elif row.kind == Kind.SUBSCRIPTION:
-                    live[row.name] = row.position
-                elif row.kind == Kind.CANCELLATION:
-                    live.pop(row.name, None)
-            documents = self._database.ask("SELECT * FROM document")
-            for graph, version, position, written_at, digest, crc in documents:
-                numbers = (version, position, written_at)
-                verify(crc, where, f"the entry of document {graph}", graph, numbers, digest)
-            repeated = {graph: (version, position) for graph, version, position, *_ in documents}
-            if repeated != latest or dict(self._database.ask("SELECT name, registration FROM live")) != live:
-                raise StorageFault(where, "its tables contradict its records", "restore the folder from a copy")
+            check_journal(self._database)
 
     # ---- inside -----------------------------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from journal_samples import draft
 
 from triplecast.errors import StorageFault, StorageFull
 from triplecast.journal import Journal, SourceState
+from triplecast.journal.record import checksum
 from triplecast.model.publication import Reject
 from triplecast.model.subscription import Subscription
 
@@ -30,9 +32,14 @@ def fill(folder: Path) -> None:
         journal.remove(draft("d3", "").graph)
 
 
-def read_all(folder: Path) -> tuple[object, ...]:
+def check(folder: Path) -> None:
     with Journal.read_only(folder) as journal:
         journal.check()
+
+
+def read_all(folder: Path) -> tuple[object, ...]:
+    check(folder)
+    with Journal.read_only(folder) as journal:
         changes = journal.registry_changes(0, 99)
         return (journal.publications(0, 99), changes, journal.rejects(), journal.sources(), journal.registration(10))
 
@@ -64,8 +71,71 @@ def test_every_changed_column_is_noticed(tmp_path: Path, table: str, column: str
     with sqlite3.connect(tmp_path / "journal.sqlite") as raw:
         raw.execute(f"UPDATE {table} SET {column} = {value} WHERE {_first(table)}")
     raw.close()
-    with pytest.raises(StorageFault, match=r"damaged|contradict"):
-        read_all(tmp_path)
+    with pytest.raises(StorageFault, match=r"damaged|contradict|missing"):
+        check(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("statement", "told"),
+    [
+        ("DELETE FROM record WHERE position = 1", "record 1 is missing"),
+        ("DELETE FROM record WHERE position = 9", "record 9 is missing"),
+        ("DELETE FROM record WHERE position = 13", "contradict.*d3"),
+        ("DELETE FROM record WHERE position > 11", "contradict.*d3"),
+        ("DELETE FROM document WHERE version = 1 AND position = 2", "contradict.*d1"),
+        ("DELETE FROM live", "contradict.*subscription b"),
+        ("DELETE FROM cancelled", "contradict.*cancellation of 10"),
+        ("UPDATE writer SET written_at = 0", "not the one written last"),
+    ],
+)
+def test_what_is_missing_is_noticed(tmp_path: Path, statement: str, told: str) -> None:
+    fill(tmp_path)
+    with sqlite3.connect(tmp_path / "journal.sqlite") as raw:
+        assert raw.execute(statement).rowcount > 0
+    raw.close()
+    with pytest.raises(StorageFault, match=told):
+        check(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("table", "values", "text", "numbers"),
+    [
+        ("document", "digest = x'00'", "https://example.org/d2", (1, 3, "at")),
+        ("document", "written_at = 5", "https://example.org/d2", (1, 3, 5)),
+        ("live", "registration = 10", "b", (10,)),
+        ("cancelled", "position = 11", "", (10, 11)),
+    ],
+)
+def test_an_entry_that_is_sound_but_says_another_thing_is_noticed(
+    tmp_path: Path, table: str, values: str, text: str, numbers: tuple[int | str, ...]
+) -> None:
+    """As an older page would be: its checksum is right, it is not what the records say."""
+    fill(tmp_path)
+    where = {"document": f"graph = '{text}'", "live": "name = 'b'", "cancelled": "registration = 10"}[table]
+    with sqlite3.connect(tmp_path / "journal.sqlite") as raw:
+        raw.execute(f"UPDATE {table} SET {values} WHERE {where}")
+        blobs = ()
+        if table == "document":
+            ((at, digest),) = raw.execute(f"SELECT written_at, digest FROM document WHERE {where}")
+            numbers, blobs = (*numbers[:2], at), (digest,)
+        raw.execute(f"UPDATE {table} SET crc = {checksum(text, numbers, *blobs)} WHERE {where}")
+    raw.close()
+    with pytest.raises(StorageFault, match="contradict"):
+        check(tmp_path)
+
+
+def test_a_check_sees_one_state_while_the_writer_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(tmp_path)
+    with Journal.open(tmp_path) as writer, Journal.read_only(tmp_path) as follower:
+        each = follower._database.each
+
+        def disturbed(statement: str) -> Iterator[tuple[object, ...]]:
+            yield from each(statement)
+            writer.accept([draft(f"new-{writer.head()}", "x")])
+
+        monkeypatch.setattr(follower._database, "each", disturbed)
+        follower.check()
+        assert writer.head() > 13
 
 
 def _first(table: str) -> str:

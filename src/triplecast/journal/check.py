@@ -1,0 +1,77 @@
+"""Whether a journal is whole: its records follow each other, and its other tables say what they say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from triplecast.database import Database
+from triplecast.errors import StorageFault
+from triplecast.journal.record import Kind, verify, verify_row
+
+_Entry = tuple[int | bytes, ...]
+
+_MEND = "restore the folder from a copy"
+
+
+class Said:
+    """What the records say, up to the last one read."""
+
+    def __init__(self) -> None:
+        self.position = 0
+        self.written_at: int | None = None
+        self.documents: dict[str, _Entry] = {}
+        self.live: dict[str, _Entry] = {}
+        self.cancelled: dict[int, _Entry] = {}
+
+
+def check_journal(database: Database) -> None:
+    """Reads every record and every entry of the tables that repeat records.
+
+    Raises `StorageFault` for the first that is damaged, missing or contradicts the others. A journal that lost its last
+    records is told by an entry that names one of them, or by the time of the last one.
+    """
+    where = database.where
+    said = _read_records(database)
+    documents: dict[str, _Entry] = {}
+    for graph, version, position, at, digest, crc in database.each("SELECT * FROM document"):
+        verify(crc, where, f"the entry of document {graph}", graph, (version, position, at), digest)
+        documents[graph] = (version, position, at, digest)
+    _compare(where, "document", said.documents, documents)
+    live: dict[str, _Entry] = {}
+    for name, id, crc in database.each("SELECT * FROM live"):
+        verify(crc, where, f"the entry of subscription {name}", name, (id,))
+        live[name] = (id,)
+    _compare(where, "subscription", said.live, live)
+    cancelled: dict[int, _Entry] = {}
+    for id, position, crc in database.each("SELECT * FROM cancelled"):
+        verify(crc, where, f"the cancellation of {id}", "", (id, position))
+        cancelled[id] = (position,)
+    _compare(where, "the cancellation of", said.cancelled, cancelled)
+    written = [at for (at,) in database.ask("SELECT written_at FROM writer")]
+    if said.written_at is not None and written != [said.written_at]:
+        raise StorageFault(where, "its last record is not the one written last", _MEND)
+
+
+def _read_records(database: Database) -> Said:
+    said = Said()
+    for fields in database.each("SELECT * FROM record ORDER BY position"):
+        row = verify_row(fields, database.where)
+        if row.position != said.position + 1:
+            raise StorageFault(database.where, f"record {said.position + 1} is missing before {row.position}", _MEND)
+        said.position, said.written_at = row.position, row.written_at
+        if row.kind in (Kind.PUBLICATION, Kind.REMOVAL):
+            said.documents[row.name] = (row.number, row.position, row.written_at, row.digest)
+        elif row.kind == Kind.SUBSCRIPTION:
+            said.live[row.name] = (row.position,)
+        elif row.kind == Kind.CANCELLATION:
+            said.live.pop(row.name, None)
+            said.cancelled[row.number] = (row.position,)
+    return said
+
+
+def _compare(where: str, what: str, said: Mapping[Any, _Entry], repeated: Mapping[Any, _Entry]) -> None:
+    for name in (*said, *repeated):
+        if said.get(name) != repeated.get(name):
+            found = f"its tables contradict its records: {what} {name} is {repeated.get(name)}, not {said.get(name)}"
+            raise StorageFault(where, found, _MEND)
