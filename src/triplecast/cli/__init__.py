@@ -1,7 +1,7 @@
 """The command line. Data on stdout, progress on stderr and only at a terminal.
 
 Exit codes: 0 done; 1 done, but something was rejected or undecided; 2 usage, or nothing could be done; 3 done, nothing
-rejected, nothing matched.
+rejected, nothing matched. As the shell has it, 130 after an interrupt and 141 when the reader of stdout has gone.
 """
 
 from __future__ import annotations
@@ -35,17 +35,49 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
+    _open_closed_streams()
     arguments = build_parser().parse_args(argv)
     try:
-        code: int = arguments.run(arguments)
+        code = _run(arguments)
         sys.stdout.flush()
+    except BrokenPipeError:
+        _drop_output()
+        return 141
+    except OSError as error:
+        _drop_output()
+        print(
+            f"triplecast {arguments.command}: {error}; see that there is space and the right to write", file=sys.stderr
+        )
+        return FAILED
+    return code
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    try:
+        code: int = arguments.run(arguments)
     except TriplecastError as error:
         print(f"triplecast {arguments.command}: {error}", file=sys.stderr)
         return FAILED
     except KeyboardInterrupt:
         print(f"triplecast {arguments.command}: interrupted", file=sys.stderr)
         return 130
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
     return code
+
+
+def _open_closed_streams() -> None:
+    """Whoever closes stdin, stdout or stderr wants nothing of it; but its number must not become that of a file of
+    ours, and Python has no stream for it then."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest free number is this one
+    if sys.stdout is None:
+        sys.stdout = os.fdopen(1, "w", closefd=False)
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(2, "w", closefd=False)
+
+
+def _drop_output() -> None:
+    """What is still buffered goes nowhere: the interpreter would fail over it at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

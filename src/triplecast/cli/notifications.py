@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from triplecast.cli.terminal import clip, describe_solution, print_json
+from triplecast.errors import InputError
 
 if TYPE_CHECKING:
     from triplecast.delivery import Notification
@@ -24,14 +25,20 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument(
         "--since", metavar="SEQUENCE", type=int, default=0, help="only those after this sequence number"
     )
-    parser.add_argument("--follow", action="store_true", help="wait for more until interrupted")
+    parser.add_argument("--follow", action="store_true", help="wait for more, and for the folder, until interrupted")
     parser.add_argument("--json", action="store_true", help="one JSON object a notification")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     from triplecast.delivery import Outbox
+    from triplecast.delivery.outbox import DATABASE
 
+    if not arguments.follow and not (arguments.folder / DATABASE).exists():
+        raise InputError(
+            f"{arguments.folder} holds no outbox",
+            "name the folder that `triplecast run` was given as --output, or wait for it with --follow",
+        )
     since = arguments.since
     told = 0
     with Outbox.read_only(arguments.folder) as outbox:

@@ -43,7 +43,7 @@ class Reject:
     source: str
     """What the user calls it: a path relative to the inbox, or an id."""
     stage: str
-    """``gate``, ``parse``, ``feed``, ``canonicalise`` or ``sandbox``."""
+    """``gate``, ``parse``, ``feed`` or ``sandbox``."""
     reason: str
     """What was found and what was expected."""
     mend: str

@@ -141,6 +141,32 @@ def test_notifications_of_an_engine(desk: Path, capsys: pytest.CaptureFixture[st
     assert main(["notifications", str(desk / "state"), "--since", "1"]) == 3
 
 
+def test_a_folder_without_an_outbox_is_exit_code_2(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for folder in (desk, desk / "nowhere"):
+        assert main(["notifications", str(folder)]) == 2
+        assert f"{folder} holds no outbox" in capsys.readouterr().err
+
+
+def test_following_waits_for_the_folder(
+    desk: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import triplecast
+
+    looks: list[float] = []
+
+    def publish_then_interrupt(seconds: float) -> None:
+        looks.append(seconds)
+        if len(looks) == 2:
+            raise KeyboardInterrupt
+        with triplecast.Engine.open(desk / "later") as engine:
+            engine.subscribe("SELECT ?s WHERE { ?s dcterms:title ?t }", id="titles")
+            engine.publish(RECORD, media_type="text/turtle", graph="https://example.org/doc")
+
+    monkeypatch.setattr("triplecast.cli.notifications.time.sleep", publish_then_interrupt)
+    assert main(["notifications", str(desk / "later"), "--follow"]) == 130
+    assert "titles  https://example.org/doc v1" in capsys.readouterr().out
+
+
 def test_doctor_finds_everything_here(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor", "--json"]) == 0
     states = {row["what"]: row["state"] for row in map(json.loads, capsys.readouterr().out.splitlines())}
