@@ -238,8 +238,14 @@ class Engine:
             raise DocumentRejected("parse", "it holds no publication", "give a document with at least one")
         query = parse_query(subscription.text, subscription.language, subscription.name)
         at = time_text(self._clock())
+        in_index = admit(subscription).decided
         return tuple(
-            explain(query, Publication(0, draft.graph, 0, at, draft.quads, draft.dataset), subscription.name)
+            explain(
+                query,
+                Publication(0, draft.graph, 0, at, draft.quads, draft.dataset),
+                subscription.name,
+                index_decides=in_index,
+            )
             for draft in parsed.drafts
         )
 

@@ -15,8 +15,8 @@ from triplecast.sandbox import Failure, Limits, Sandbox
 LIMITS = Limits(seconds=20.0, memory=768 << 20, answer=64 << 20)
 """Of one request. The step budget ends a pair long before the clock does, so that a replay decides alike.
 
-Should one pair overrun them all the same, it costs at most three children and 60 s: once in the request it shares, twice
-alone. k such pairs of one publication cost at most 2k + 1 children for each `QUERIES_A_REQUEST` queries.
+Should one pair overrun them all the same, it costs at most three children and 60 s: once in the request it shares,
+twice alone. k such pairs of one publication cost at most 2k + 1 children for each `QUERIES_A_REQUEST` queries.
 """
 QUERIES_A_REQUEST = 256
 REQUESTS_AT_ONCE = 64

@@ -12,7 +12,7 @@ from triplecast.evaluate.evaluation import evaluate_opened
 from triplecast.evaluate.graphs import PublishedGraphs, Triple, open_publication
 from triplecast.evaluate.rows import Row
 from triplecast.evaluate.scope import children, condition_names
-from triplecast.evaluate.solutions import Solutions
+from triplecast.evaluate.solutions import TOO_LONG, Solutions, bounded_bindings
 from triplecast.evaluate.wording import word_aggregate, word_expression, word_node, word_pattern, word_triple
 from triplecast.languages import parse_query
 from triplecast.model.algebra import (
@@ -35,6 +35,7 @@ from triplecast.model.algebra import (
     TriplePattern,
     Variable,
 )
+from triplecast.model.match import INDEX_SOLUTIONS
 from triplecast.model.publication import Publication
 from triplecast.model.subscription import Subscription
 
@@ -49,6 +50,7 @@ class Explanation:
     subscription: str
     graph: str
     version: int
+    """0: of a document that was not accepted; the readable form leaves it out."""
     matched: bool
     undecided: str | None
     """Why the pair is undecided, None when it is decided."""
@@ -64,7 +66,8 @@ class Explanation:
 
     def __str__(self) -> str:
         verdict = "is undecided" if self.undecided else "matches" if self.matched else "does not match"
-        lines = [f"{self.subscription} {verdict} {self.graph} (version {self.version})"]
+        version = f" (version {self.version})" if self.version else ""
+        lines = [f"{self.subscription} {verdict} {self.graph}{version}"]
         if self.undecided:
             lines.append(f"  {self.undecided}")
         if self.matched:
@@ -119,14 +122,27 @@ class Trace:
             kept.append(dict(row))
 
 
-def explain(query: Query, publication: Publication, subscription_name: str, steps: int = DEFAULT_STEPS) -> Explanation:
-    """Why the pair matches or where it fails, by evaluating it within `steps`."""
+def explain(
+    query: Query,
+    publication: Publication,
+    subscription_name: str,
+    steps: int = DEFAULT_STEPS,
+    index_decides: bool = False,
+) -> Explanation:
+    """Why the pair matches or where it fails, by evaluating it within `steps`, in this process.
+
+    Undecided where the evaluator is (steps, length of the answer) and, if `index_decides` the query
+    (`Admission.decided`), beyond the index's bound on solutions; its bound on join steps is not looked at.
+    """
     graphs = open_publication(publication)
     trace = Trace()
     try:
         solutions = evaluate_opened(query, publication, graphs, Budget(steps), trace)
     except BudgetExceeded as error:
         return _explanation(subscription_name, publication, undecided=f"budget: {error}")
+    beyond = _beyond_bounds(query, solutions, trace, index_decides)
+    if beyond is not None:
+        return _explanation(subscription_name, publication, undecided=beyond)
     if solutions.matched:
         support = tuple(_support(_core(query.pattern), trace, graphs))
         return _explanation(subscription_name, publication, solutions, support=support)
@@ -142,6 +158,18 @@ def explain_subscription(subscription: Subscription, publications: Iterable[Publ
     """`explain` for each publication, in order. Raises `QuerySyntaxError` and `QueryRefused`."""
     query = parse_query(subscription.text, subscription.language, subscription.name)
     return tuple(explain(query, publication, subscription.name) for publication in publications)
+
+
+def _beyond_bounds(query: Query, solutions: Solutions, trace: Trace, index_decides: bool) -> str | None:
+    """Why the pair is undecided where it is matched, for all that its evaluation ended."""
+    if not index_decides:
+        return TOO_LONG if solutions.matched and bounded_bindings(solutions) is None else None
+    patterns = _core(query.pattern)
+    while isinstance(patterns, Filter):
+        patterns = patterns.pattern
+    if query.form == "ask" or trace.left.get(id(patterns), 0) <= INDEX_SOLUTIONS:
+        return None
+    return f"more than {INDEX_SOLUTIONS:,} solutions of its patterns in this publication"
 
 
 def _explanation(
@@ -207,8 +235,12 @@ def _supporting(pattern: TriplePattern | PathPattern, row: Row, trace: Trace, gr
     if isinstance(pattern, PathPattern):
         ends = [word_node(resolve(node, known)[0] or node) for node in (pattern.subject, pattern.object)]
         return [f"{ends[0]} reaches {ends[1]} along {word_triple(pattern)}"] if own else []
-    terms = tuple(resolve(node, known)[0] for node in (pattern.subject, pattern.predicate, pattern.object))
-    stored = (triple for graph in (graphs.default, *graphs.named.values()) for triple in graph.triples)
+    terms = (
+        resolve(pattern.subject, known)[0],
+        resolve(pattern.predicate, known)[0],
+        resolve(pattern.object, known)[0],
+    )
+    stored = (triple for graph in (graphs.default, *graphs.named.values()) for triple in graph.candidates(*terms))
     return next(([" ".join(map(word_node, triple)) + " ."] for triple in stored if triple == terms), [])
 
 

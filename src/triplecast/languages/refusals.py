@@ -5,6 +5,8 @@ from __future__ import annotations
 from types import MappingProxyType
 
 from triplecast.errors import QueryRefused
+from triplecast.terms.casts import CASTS
+from triplecast.terms.values import XSD
 
 MAX_CHARACTERS = 1_000_000
 MAX_TOKENS = 100_000
@@ -56,11 +58,21 @@ WORDS = MappingProxyType(
     }
 )
 
-_CASTS = ("string", "boolean", "integer", "decimal", "float", "double", "dateTime")
-CASTS = frozenset(f"http://www.w3.org/2001/XMLSchema#{name}" for name in _CASTS)
+KNOWN_CASTS = ", ".join(f"xsd:{iri.removeprefix(XSD)}" for iri in CASTS)
 
 _STAGES = (
     ("urn:triplecast:ft:", *_FULL_TEXT),
+    (
+        "http://www.opengis.net/def/function/geosparql/",
+        "geography comes with operators, which are not built yet in this version",
+        "compare latitude and longitude as numbers until it is there",
+    ),
+    (
+        XSD,
+        f"SPARQL 1.1 casts only to {KNOWN_CASTS}",
+        "use one of these; STRDT(?text, datatype) makes a literal of any other datatype, and comparisons read dates, "
+        "times and the types derived from xsd:integer without a cast",
+    ),
     (
         "urn:triplecast:taxonomy:",
         "the taxonomy is not built yet in this version",
@@ -86,11 +98,10 @@ def refuse_function(iri: str) -> tuple[str, str, str] | None:
     for namespace, reason, mend in _STAGES:
         if iri.startswith(namespace):
             return f"function <{iri}>", reason, mend
-    known = ", ".join(f"xsd:{name}" for name in _CASTS)
     return (
         f"function <{iri}>",
         "no such function is known",
-        f"use a built-in function of SPARQL 1.1 or a cast ({known})",
+        f"use a built-in function of SPARQL 1.1 or a cast ({KNOWN_CASTS})",
     )
 
 

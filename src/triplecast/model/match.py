@@ -8,6 +8,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+INDEX_SOLUTIONS = 10_000
+"""Solutions of a query's patterns in one publication beyond which the index leaves the pair undecided (ASK needs one
+only). The kernels state it again for themselves (`kernels.rows.SOLUTIONS_LIMIT`)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Undecided:

@@ -19,6 +19,8 @@ from decimal import (
     DivisionByZero,
     Inexact,
     InvalidOperation,
+    Overflow,
+    Underflow,
 )
 from operator import add, mul, sub
 from types import MappingProxyType
@@ -48,7 +50,11 @@ _FLOAT = NamedNode(XSD_FLOAT)
 _DOUBLE = NamedNode(XSD_DOUBLE)
 _EXACT = Context(prec=2 * SIGNIFICANT_DIGITS + 1, traps=[Inexact, InvalidOperation])
 _DECIMALS = Context(prec=SIGNIFICANT_DIGITS, traps=[Inexact])
-_QUOTIENT = Context(prec=SIGNIFICANT_DIGITS, rounding=ROUND_HALF_EVEN, traps=[DivisionByZero, InvalidOperation])
+_QUOTIENT = Context(
+    prec=SIGNIFICANT_DIGITS,
+    rounding=ROUND_HALF_EVEN,
+    traps=[DivisionByZero, InvalidOperation, Overflow, Underflow],
+)
 _FLOATING: Mapping[str, Callable[[float, float], float]] = MappingProxyType({"+": add, "-": sub, "*": mul})
 
 
@@ -184,8 +190,8 @@ def _divide_exactly(first: Number, second: Number) -> Literal:
         raise ValueFault("division by zero")
     try:
         return decimal_term(_QUOTIENT.divide(Decimal(first), Decimal(second)))
-    except (DivisionByZero, InvalidOperation) as error:
-        raise ValueFault("division failed") from error
+    except (DivisionByZero, InvalidOperation, Overflow, Underflow) as error:
+        raise ValueFault("division failed: the quotient is out of range") from error
 
 
 def _divide_floating(x: float, y: float) -> float:

@@ -8,7 +8,9 @@ from pyoxigraph import Literal, NamedNode
 from tests.unit.evaluate.evaluate_samples import PREFIXES, published
 from triplecast.evaluate import Explanation, explain
 from triplecast.evaluate.wording import word_node
+from triplecast.kernels.rows import SOLUTIONS_LIMIT
 from triplecast.languages import parse_query
+from triplecast.model.match import INDEX_SOLUTIONS
 from triplecast.terms.values import XSD
 
 DOC = published(':a a :Item ; :price 12 ; :title "Boats" . :b :title "Cars" .')
@@ -78,3 +80,30 @@ def test_undecided_says_so() -> None:
     assert not found.matched
     assert "budget" in (found.undecided or "")
     assert "is undecided" in str(found)
+
+
+def test_an_explanation_is_undecided_where_the_index_is() -> None:
+    many = published("".join(f":s{i} :p :o{i} . " for i in range(150)), version=0)
+    product = parse_query(PREFIXES + "SELECT * { ?a :p ?b . ?c :p ?d FILTER(?a = :s1) }")
+    found = explain(product, many, "big.rq", index_decides=True)
+    assert not found.matched
+    assert found.undecided == "more than 10,000 solutions of its patterns in this publication"
+    assert "big.rq is undecided urn:x:doc\n" in str(found)
+    assert explain(product, many, "big.rq").solution_count == 150
+    asked = explain(parse_query(PREFIXES + "ASK { ?a :p ?b . ?c :p ?d }"), many, "ask.rq", index_decides=True)
+    assert asked.matched
+
+
+def test_an_explanation_is_undecided_where_the_answer_is_too_long() -> None:
+    long = published("".join(f':s{i} :p "{i}{"x" * 20_000}" . ' for i in range(40)))
+    found = explain(parse_query("SELECT * { ?a ?b ?c . ?d ?e ?f }"), long, "long.rq")
+    assert found.undecided == "answer: more than 16777216 bytes of bindings"
+
+
+def test_a_version_that_does_not_exist_is_not_told() -> None:
+    text = "ASK { ?s :p ?o }"
+    assert "version" not in str(explain(parse_query(PREFIXES + text), published(":a :p :b .", version=0), "mine.rq"))
+
+
+def test_the_bound_stated_for_the_index_is_the_kernels() -> None:
+    assert INDEX_SOLUTIONS == SOLUTIONS_LIMIT

@@ -157,3 +157,11 @@ def test_strings_of_other_terms() -> None:
         casts.to_string(BlankNode("b"))
     with pytest.raises(ValueFault):
         casts.to_integer(NamedNode("urn:x"))
+
+
+def test_a_quotient_beyond_every_exponent_is_an_error() -> None:
+    """Not ``"Infinity"^^xsd:decimal``, nor 0."""
+    huge, tiny = term(f"1{'0' * 600_000} decimal"), term(f"0.{'0' * 600_000}1 decimal")
+    for left, right in ((huge, tiny), (tiny, huge)):
+        with pytest.raises(ValueFault, match="out of range"):
+            calculate("/", left, right)

@@ -1,0 +1,34 @@
+"""Functions that are refused by name, and what is said instead."""
+
+from __future__ import annotations
+
+import pytest
+
+from triplecast.errors import QueryRefused
+from triplecast.languages import parse_query
+from triplecast.languages.refusals import KNOWN_CASTS
+from triplecast.terms.casts import CASTS
+from triplecast.terms.values import XSD
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        ("xsd:date(?o)", KNOWN_CASTS),
+        ("xsd:int(?o)", "STRDT"),
+        ("geof:distance(?o, ?o)", "operators"),
+        ("op:near(?o)", "operators"),
+        ("tc:instance(?o)", "taxonomy"),
+        ("<urn:none>(?o)", KNOWN_CASTS),
+    ],
+)
+def test_a_function_is_refused_with_what_is_known(call: str, said: str) -> None:
+    with pytest.raises(QueryRefused, match="function <") as caught:
+        parse_query(f"ASK {{ ?s ?p ?o FILTER({call}) }}")
+    assert said in f"{caught.value.reason} {caught.value.mend}"
+
+
+def test_the_casts_that_parse_are_those_that_are_evaluated() -> None:
+    for iri in CASTS:
+        assert parse_query(f"ASK {{ ?s ?p ?o FILTER(<{iri}>(?o)) }}")
+    assert [XSD + name.removeprefix("xsd:") for name in KNOWN_CASTS.split(", ")] == list(CASTS)
