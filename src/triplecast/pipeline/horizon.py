@@ -24,7 +24,7 @@ an idle machine, 2 s on a busy one) must not come to be most of it.
 ROWS = 1_000_000
 """Notifications that a batch may come to by what the last one gave: they are in memory until they are committed."""
 
-BATCH_SECONDS = 1.5
+BATCH_SECONDS = 2.5
 """How long a batch of a backlog should take: short enough to watch."""
 
 

@@ -14,13 +14,13 @@ from pyspark.sql.types import StructType
 
 from triplecast.delivery import Outbox
 from triplecast.faults import reach
-from triplecast.pipeline.followed import followed_journal
+from triplecast.pipeline.followed import followed_journal, settle
 from triplecast.pipeline.horizon import next_end, read_horizon
 
 NAME = "triplecast-journal"
 SCHEMA = "after long, upto long, manifest string"
 
-SMALLEST_SLICE = 32
+SMALLEST_SLICE = 128
 """Journal positions from the first publication on; a task costs more than matching fewer publications does."""
 
 
@@ -82,6 +82,7 @@ class JournalStream(DataSourceStreamReader):  # type: ignore[misc]
 
     def read(self, partition: InputPartition) -> Iterator[tuple[int, int, str]]:
         yield partition.value
+        settle()
 
 
 def cut(after: int, upto: int, first: int, most: int) -> list[tuple[int, int]]:

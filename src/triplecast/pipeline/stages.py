@@ -15,7 +15,7 @@ from triplecast.faults import reach
 from triplecast.index import Snapshot
 from triplecast.journal import BYTES_AT_ONCE
 from triplecast.match import Matcher
-from triplecast.pipeline.followed import followed_journal
+from triplecast.pipeline.followed import followed_journal, settle
 from triplecast.pipeline.rows import cut, to_arrow, told_only
 
 INDEX = "index"
@@ -42,6 +42,7 @@ def match_slices(folder: Path, batches: Iterator[pa.RecordBatch]) -> Iterator[pa
     for batch in batches:
         for row in batch.to_pylist():
             yield from match_slice(folder, row["manifest"], row["after"], row["upto"])
+    settle()
 
 
 def match_slice(folder: Path, manifest: str, after: int, upto: int) -> Iterator[pa.RecordBatch]:
