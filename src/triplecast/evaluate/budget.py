@@ -38,6 +38,8 @@ class Budget:
     long: LongTerms = field(default_factory=dict)
     """Of the publication, of the query's patterns, and bound by the query: joins look terms up without reading them
     here first."""
+    regexes: dict[tuple[str, str], object] = field(default_factory=dict)
+    """Regular expressions (pattern, flags) whose compilation this evaluation has spent (`regex.open_regex`)."""
 
     def __post_init__(self) -> None:
         self.left = self.steps

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import re2
 
@@ -21,9 +21,16 @@ LONGEST_PATTERN = 10_000
 """Characters."""
 PATTERN_MEMORY = 2 << 20
 """Bytes that RE2 may use for one pattern's program and states."""
+REMEMBERED = 64
+"""Regular expressions that are kept compiled."""
+FAILED_STEPS = 50_000
+"""For an expression that RE2 gives up on; a tenth of a second and more."""
+POSITIONS_A_CHARACTER = 16
+"""Positions of an expression, repetitions written out, that RE2 may follow at once at the cost of one character."""
 
 _TOKEN = re.compile(r"\\.|\[\^?\]?|.", re.DOTALL)
 _CLASSES = {"d": r"\p{Nd}", "D": r"\P{Nd}", "w": r"\p{L}\p{M}\p{N}\p{S}", "W": r"\p{P}\p{Z}\p{C}", "s": r" \t\n\r"}
+_NAMED_CLASS = re.compile(r"\\[pP](?:\{[^}]*\}|.)")
 _REFUSED = frozenset("CicIAzZQEGKXRN")
 """Escapes whose meaning XPath and RE2 do not share (``\\b`` is allowed, as RE2 has it)."""
 
@@ -37,9 +44,46 @@ def check_regex(pattern: str, flags: str = "") -> None:
         raise QueryRefused("regular expression", str(fault), mend) from fault
 
 
-@lru_cache(maxsize=128)
-def compile_regex(pattern: str, flags: str) -> Any:
-    """RE2's compiled pattern. Raises `ValueFault`."""
+class Program(NamedTuple):
+    """What an expression compiles to: a pure function of pattern and flags, costs included."""
+
+    compiled: Any
+    """RE2's pattern, or the `ValueFault` that it is."""
+    steps: int
+    """For compiling it."""
+    weight: int
+    """Characters of work for each one searched: RE2 follows all positions when it has no room to remember states."""
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _program(pattern: str, flags: str) -> Program:
+    try:
+        compiled = compile_regex(pattern, flags)
+        shape = compile_regex(pattern, flags, shape=True)
+    except ValueFault as fault:
+        return Program(fault, FAILED_STEPS, 1)
+    return Program(compiled, compiled.programsize, 1 + shape.programsize // POSITIONS_A_CHARACTER)
+
+
+def open_regex(pattern: str, flags: str, budget: Budget) -> Program:
+    """The compiled expression; spends its compilation once an evaluation, or as often as it is forgotten there. Raises
+    `ValueFault`."""
+    program = budget.regexes.get((pattern, flags))
+    if not isinstance(program, Program):
+        budget.spend(1 + 4 * min(len(pattern), LONGEST_PATTERN))
+        program = _program(pattern, flags)
+        budget.spend(program.steps)
+        if len(budget.regexes) >= REMEMBERED:
+            budget.regexes.clear()
+        budget.regexes[pattern, flags] = program
+    if isinstance(program.compiled, ValueFault):
+        raise ValueFault(str(program.compiled))
+    return program
+
+
+def compile_regex(pattern: str, flags: str, shape: bool = False) -> Any:
+    """RE2's compiled pattern; its `shape` has ASCII letters in the place of classes, so that its size counts positions.
+    Raises `ValueFault`."""
     unknown = sorted(set(flags) - set("imsxq"))
     if unknown:
         raise ValueFault(f"unknown flag {unknown[0]!r} of a regular expression (known: i m s x q)")
@@ -54,6 +98,8 @@ def compile_regex(pattern: str, flags: str) -> Any:
     text = pattern if "q" in flags else translate_regex(pattern, free_spacing="x" in flags)
     if "m" in flags and "q" not in flags:
         text = f"(?m){text}"
+    if shape and "q" not in flags:
+        text = _NAMED_CLASS.sub("a", text)
     try:
         return re2.compile(text, options)
     except re2.error as error:
@@ -61,19 +107,20 @@ def compile_regex(pattern: str, flags: str) -> Any:
 
 
 def matches(text: str, pattern: str, flags: str, budget: Budget) -> bool:
-    compiled = compile_regex(pattern, flags)
-    budget.spend_text(len(text) + len(pattern))
-    return compiled.search(text) is not None
+    program = open_regex(pattern, flags, budget)
+    budget.spend_text(len(text) * program.weight)
+    return program.compiled.search(text) is not None
 
 
 def replace(text: str, pattern: str, replacement: str, flags: str, budget: Budget) -> str:
     """fn:replace: ``$N`` are groups, ``\\$`` and ``\\\\`` themselves. A pattern that matches the empty string is an
     error."""
-    compiled = compile_regex(pattern, flags)
+    program = open_regex(pattern, flags, budget)
+    compiled = program.compiled
     if compiled.search("") is not None:
         raise ValueFault("REPLACE with a regular expression that matches the empty string")
     pieces = [replacement] if "q" in flags else _replacement(replacement, compiled.groups)
-    budget.spend_text(len(text) + len(pattern))
+    budget.spend_text(len(text) * program.weight)
     written: list[str] = []
     position = 0
     for match in compiled.finditer(text):

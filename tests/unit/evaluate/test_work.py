@@ -149,3 +149,28 @@ def test_every_function_of_the_language_is_evaluated_with_the_same_arity() -> No
     assert {name: (builtin.least, builtin.most) for name, builtin in BUILTINS.items()} == {
         name: arity for name, arity in FUNCTIONS.items() if name not in in_expressions
     }
+
+
+SLOW_EXPRESSIONS = {
+    "one that needs all its positions at once": ('"(a|b|c)"', 1_400, ONE),
+    "one of many classes, for each row": ('"[\\\\w]"', 9, MANY),
+    "one that is too large to compile, for each row": ('"\\\\w"', 300, MANY),
+}
+
+
+@pytest.mark.parametrize(("unit", "times", "doc"), SLOW_EXPRESSIONS.values(), ids=SLOW_EXPRESSIONS)
+def test_expressions_cost_what_they_take(unit: str, times: int, doc: Publication) -> None:
+    pattern = unit[1:-1] * times
+    if doc is ONE:
+        text = f"SELECT * {{ ?s ?p ?o FILTER(REGEX(?o, '{pattern}') || REGEX(?o, '{pattern}y')) }}"
+    else:
+        text = f"SELECT * {{ ?s :p ?o FILTER(REGEX('x', CONCAT('{pattern}', STR(?o)))) }}"
+    with pytest.raises(BudgetExceeded):
+        solve(text, doc, steps=500_000)
+
+
+def test_an_expression_is_compiled_once_an_evaluation() -> None:
+    text = "SELECT * {{ ?s :p ?o FILTER(REGEX('{}', '\\\\w+@\\\\w+[.]org')) }}"
+    assert steps(text.format("x"), MANY) < 20_000
+    prose = published("".join(f':s{i} :p "{"many words " * 100}" . ' for i in range(300)))
+    assert steps("SELECT * { ?s :p ?o FILTER(REGEX(?o, '\\\\w+@\\\\w+[.]org')) }", prose) < 30_000
