@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import tracemalloc
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 from pyoxigraph import Literal, NamedNode
 
 from tests.unit.evaluate.evaluate_samples import PREFIXES, answers, published, solve
 from triplecast.evaluate import Budget, BudgetExceeded, Candidate, Evaluator, evaluate
+from triplecast.evaluate.budget import BYTES_A_STEP, DEFAULT_STEPS, ENTRIES_A_STEP, LONGEST_FREE
+from triplecast.evaluate.evaluator import LIMITS, QUERIES_A_REQUEST
 from triplecast.evaluate.functions import BUILTINS
 from triplecast.evaluate.numbering import Numbering
+from triplecast.evaluate.regex import LONGEST_PATTERN, PATTERN_MEMORY
 from triplecast.evaluate.rows import Row, in_canonical_order
+from triplecast.evaluate.solutions import LONGEST_BINDINGS
 from triplecast.languages import parse_query
 from triplecast.languages.tokens import FUNCTIONS
+from triplecast.model.match import INDEX_SOLUTIONS
 from triplecast.model.publication import Publication
+from triplecast.terms.casts import CASTS
+from triplecast.terms.values import XSD
 
 LENGTH = 100_000
 MANY = published(f':long :text "{"x" * LENGTH}" . ' + "".join(f":s{i} :p {i} . " for i in range(1_500)))
@@ -174,3 +182,26 @@ def test_an_expression_is_compiled_once_an_evaluation() -> None:
     assert steps(text.format("x"), MANY) < 20_000
     prose = published("".join(f':s{i} :p "{"many words " * 100}" . ' for i in range(300)))
     assert steps("SELECT * { ?s :p ?o FILTER(REGEX(?o, '\\\\w+@\\\\w+[.]org')) }", prose) < 30_000
+
+
+def test_the_limits_are_documented_with_their_values() -> None:
+    text = (Path(__file__).parents[3] / "docs" / "language.md").read_text()
+    rows = {
+        "steps": f"{DEFAULT_STEPS:,}",
+        "bytes of the bindings": f"{LONGEST_BINDINGS:,}",
+        "characters of a regular expression": f"{LONGEST_PATTERN:,}",
+        "memory of a regular expression": f"{PATTERN_MEMORY:,} bytes",
+        "seconds of a request, memory above the evaluator's own": f"{LIMITS.seconds:g}, {LIMITS.memory >> 20} MiB",
+    }
+    for name, value in rows.items():
+        assert f"| {name} | {value} |" in text
+    prose = " ".join(text.split())
+    assert f"one more for every {ENTRIES_A_STEP} variables that it binds" in prose
+    assert f"{BYTES_A_STEP} characters of a term longer than {LONGEST_FREE}" in prose
+    assert f"up to {QUERIES_A_REQUEST} queries of one publication" in prose
+    assert f"beyond {INDEX_SOLUTIONS:,} solutions" in prose
+    for iri in CASTS:
+        assert f"`xsd:{iri.removeprefix(XSD)}`" in text
+    assert answers('ASK { FILTER(REGEX("é", "^\\\\w$")) }', ONE) == [{}]
+    assert answers('ASK { BIND(REPLACE("ab", "x*", "-") AS ?x) FILTER(!BOUND(?x)) }', ONE) == [{}]
+    assert answers("ASK { BIND(NOW() - NOW() AS ?x) FILTER(!BOUND(?x)) }", ONE) == [{}]
