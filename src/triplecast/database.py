@@ -179,6 +179,15 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
+def make_folder(folder: Path) -> None:
+    """Makes `folder` and those above it where they are missing, each with its name synced. Raises `StorageFault`."""
+    with storage_faults(folder):
+        missing = [each for each in (folder.absolute(), *folder.absolute().parents) if not each.is_dir()]
+        for each in reversed(missing):
+            each.mkdir(exist_ok=True)
+            sync_folder(each.parent)
+
+
 @contextmanager
 def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
     connection.execute("BEGIN IMMEDIATE")

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from triplecast.database import Database, Format, storage_faults
+from triplecast.database import Database, Format, make_folder
 from triplecast.delivery.batch import OutboxBatch
 from triplecast.faults import reach
 from triplecast.model.match import publication_key
@@ -36,8 +36,17 @@ CREATE VIEW outbox AS
     SELECT sequence, key || '-' || registration AS id, CASE change WHEN 0 THEN 'added' ELSE 'removed' END AS change,
         graph, version, registration, name, owner, bindings, accepted_at
     FROM notification JOIN publication USING (position) LEFT JOIN registration ON registration.id = registration;
-INSERT INTO progress VALUES (1, 0, 0)""",
+INSERT INTO progress VALUES (1, 0, 0);
+CREATE TABLE horizon(one INTEGER PRIMARY KEY CHECK (one = 1), position INTEGER NOT NULL);
+INSERT INTO horizon VALUES (1, 0)""",
 )
+"""``horizon``: up to this position publications may have been pruned; beyond it, one that is not there had no rows."""
+
+_ADD_HORIZON = (
+    "CREATE TABLE IF NOT EXISTS horizon(one INTEGER PRIMARY KEY CHECK (one = 1), position INTEGER NOT NULL)",
+    "INSERT OR IGNORE INTO horizon SELECT 1, position FROM progress",
+)
+"""For a file that was made before there was a horizon."""
 
 _PAGE = 2_000
 """Rows that a reader takes at once; between pages it holds no lock and no snapshot."""
@@ -107,9 +116,10 @@ class OutboxReader:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    @classmethod
-    def follow(cls, folder: Path | str) -> OutboxReader:
-        return cls(Database.follower(Path(folder) / DATABASE, OUTBOX))
+    @staticmethod
+    def read_only(folder: Path | str) -> OutboxReader:
+        """A follower of the outbox in `folder`, which need not exist yet: it takes no lock."""
+        return OutboxReader(Database.follower(Path(folder) / DATABASE, OUTBOX))
 
     def close(self) -> None:
         self._database.close()
@@ -179,24 +189,22 @@ class Outbox(OutboxReader):
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)
+        if not database.ask("SELECT 1 FROM sqlite_master WHERE name = 'horizon'"):
+            with database.write():
+                for statement in _ADD_HORIZON:
+                    database.run(statement)
         self._known: set[int] = {id for (id,) in database.ask("SELECT id FROM registration")}
 
     @classmethod
     def open(cls, folder: Path | str) -> Outbox:
         """The outbox in `folder`, made where there is none. Raises `StorageFault`."""
-        with storage_faults(Path(folder)):
-            Path(folder).mkdir(parents=True, exist_ok=True)
+        make_folder(Path(folder))
         return cls(Database.writer(Path(folder) / DATABASE, OUTBOX))
 
     @classmethod
     def in_memory(cls) -> Outbox:
         """An outbox that ends with the process."""
         return cls(Database.writer(None, OUTBOX))
-
-    @staticmethod
-    def read_only(folder: Path | str) -> OutboxReader:
-        """A follower that may open before the writer has made the folder."""
-        return OutboxReader.follow(folder)
 
     def __enter__(self) -> Outbox:
         return self
@@ -229,7 +237,8 @@ class Outbox(OutboxReader):
     def prune(self, upto_sequence: int) -> int:
         """Deletes notifications up to `upto_sequence`, and undecided pairs of the publications that leaves behind.
 
-        Gives how many notifications went. Needs some free space itself: on a full disk SQLite cannot delete either.
+        Gives how many notifications went. Raises `StorageFault`, also on a full disk, where SQLite cannot delete
+        either; what went in the steps before is gone.
         """
         pruned = 0
         while True:
@@ -242,13 +251,29 @@ class Outbox(OutboxReader):
                     return pruned
                 last, position = rows[-1]
                 self._database.run("DELETE FROM notification WHERE sequence <= ?", [(last,)])
-                ((left,),) = self._database.ask("SELECT position FROM notification ORDER BY sequence LIMIT 1") or [
-                    (position + 1,)
-                ]
-                self._database.run("DELETE FROM undecided WHERE position < ?", [(left,)])
-                self._database.run("DELETE FROM publication WHERE position < ?", [(left,)])
+                left = self._database.ask("SELECT position FROM notification ORDER BY sequence LIMIT 1")
+                self._forget(left[0][0] - 1 if left else position)
                 reach("outbox.pruned")
             pruned += len(rows)
+
+    def prune_undecided(self, upto: int) -> int:
+        """Deletes the undecided pairs of publications at positions up to `upto`; gives how many. Raises `StorageFault`.
+
+        Notifications stay.
+        """
+        with self._database.write():
+            ((pairs,),) = self._database.ask("SELECT count(*) FROM undecided WHERE position <= ?", (upto,))
+            self._forget(min(upto, self.progress))
+        return int(pairs)
+
+    def _forget(self, upto: int) -> None:
+        """Deletes undecided pairs up to this position, and publications that neither pairs nor notifications need."""
+        self._database.run("DELETE FROM undecided WHERE position <= ?", [(upto,)])
+        self._database.run("UPDATE horizon SET position = max(position, ?)", [(upto,)])
+        ((horizon,),) = self._database.ask("SELECT position FROM horizon")
+        needed = self._database.ask("SELECT position FROM notification ORDER BY sequence LIMIT 1")
+        first = min(needed[0][0], horizon + 1) if needed else horizon + 1
+        self._database.run("DELETE FROM publication WHERE position < ?", [(first,)])
 
     # ---- inside -----------------------------------------------------------------------------------------------------
 
@@ -297,12 +322,16 @@ class Outbox(OutboxReader):
         )
 
     def _differing(self, rows: OutboxBatch, first: int) -> tuple[int, ...]:
-        """Of the publications before `first`, all committed earlier, those whose rows are not the ones kept."""
+        """Of the publications before `first`, all committed earlier, those whose rows are not the ones kept. One that
+        is not there had no rows, unless it may have been pruned."""
         differing = []
+        ((horizon,),) = self._database.ask("SELECT position FROM horizon")
         for index in range(first):
             position = int(rows.positions[index])
             kept = self._database.ask("SELECT digest FROM publication WHERE position = ?", (position,))
-            if kept and kept[0][0] != _digest(rows, index):
+            if not kept and position <= horizon:
+                continue
+            if _digest(rows, index) != (kept[0][0] if kept else rows.digest(0, 0)):
                 differing.append(position)
         return tuple(differing)
 

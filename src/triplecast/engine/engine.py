@@ -15,7 +15,7 @@ from datetime import datetime
 from pathlib import Path
 
 from triplecast.compile.admission import Admission, admit
-from triplecast.delivery import Notification, Outbox, OutboxBatch
+from triplecast.delivery import Notification, Outbox, OutboxBatch, UndecidedPair
 from triplecast.engine.receipt import Outcome, Preview, Receipt, Subscribed, matches_of, undecided_of
 from triplecast.engine.registry import open_index, update_index
 from triplecast.errors import (
@@ -277,13 +277,23 @@ class Engine:
         """The outbox after sequence `since`, in order, at most `limit`. Reading raises `StorageFault`."""
         return self._outbox.notifications(since, limit)
 
-    def prune(self, sequence: int) -> int:
-        """Forgets notifications up to `sequence`, which their subscribers have; gives how many went.
+    def undecided(self, after: int = 0) -> list[UndecidedPair]:
+        """Pairs that could not be decided, of publications at journal positions beyond `after`, in order."""
+        return self._outbox.undecided(after)
 
-        Raises `StorageFault`; what went until then is gone.
+    def prune(self, sequence: int) -> int:
+        """Forgets notifications up to `sequence`, which their subscribers have, and the undecided pairs before them.
+
+        Gives how many notifications went. Raises `StorageFault`; what went until then is gone.
         """
         with self._lock:
             return self._outbox.prune(sequence)
+
+    def prune_undecided(self, upto: int) -> int:
+        """Forgets undecided pairs of publications at journal positions up to `upto`; gives how many. Raises
+        `StorageFault`."""
+        with self._lock:
+            return self._outbox.prune_undecided(upto)
 
     # ---- inside -----------------------------------------------------------------------------------------------------
 

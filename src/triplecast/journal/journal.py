@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from triplecast.database import Database, storage_faults, sync_folder
+from triplecast.database import Database, make_folder, storage_faults
 from triplecast.errors import FolderLocked, InputError
 from triplecast.faults import reach
 from triplecast.journal.reader import DATABASE, JournalReader, SourceState
@@ -99,9 +99,8 @@ class Journal(JournalReader):
         Raises `FolderLocked` while another writer has it, `StorageFault` where it cannot be read or made.
         """
         folder = Path(folder)
+        make_folder(folder)
         with storage_faults(folder):
-            folder.mkdir(parents=True, exist_ok=True)
-            sync_folder(folder.absolute().parent)
             lock = WriterLock(folder, time_text(clock()))
         try:
             database = Database.writer(folder / DATABASE, JOURNAL)
@@ -119,11 +118,6 @@ class Journal(JournalReader):
     def in_memory(cls, clock: Clock = system_clock, randomness: Callable[[int], bytes] = os.urandom) -> Journal:
         """A journal that ends with the process."""
         return cls(Database.writer(None, JOURNAL), clock, randomness, None)
-
-    @staticmethod
-    def read_only(folder: Path | str) -> JournalReader:
-        """A follower: takes no lock, may open before the writer has made the folder."""
-        return JournalReader.follow(folder)
 
     def close(self) -> None:
         super().close()

@@ -65,10 +65,10 @@ class JournalReader:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    @classmethod
-    def follow(cls, folder: Path | str) -> JournalReader:
-        """A reader of the journal in `folder`, which need not exist yet."""
-        return cls(Database.follower(Path(folder) / DATABASE, JOURNAL))
+    @staticmethod
+    def read_only(folder: Path | str) -> JournalReader:
+        """A follower of the journal in `folder`, which need not exist yet: it takes no lock."""
+        return JournalReader(Database.follower(Path(folder) / DATABASE, JOURNAL))
 
     def close(self) -> None:
         self._database.close()

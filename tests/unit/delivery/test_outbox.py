@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -92,6 +93,57 @@ def test_another_answer_on_replay_is_reported_and_the_first_stays() -> None:
         committed = outbox.commit(batch([ROWS[0], (1, 7, "[]"), *ROWS[2:]]), 6, registrations)
         assert committed == (4, 5, 3, (1,))
         assert [bindings for *_, bindings in seen(outbox)] == [bindings for *_, bindings in ROWS]
+
+
+def test_an_answer_where_there_was_none_is_reported_while_it_can_be_known(tmp_path: Path) -> None:
+    """A publication that is not there had no rows, until pruning comes to where it may have stood."""
+    with Outbox.open(tmp_path) as outbox:
+        outbox.commit(batch([ROWS[0], *ROWS[3:]]), 6, registrations)
+        replay = batch([*ROWS[:2], (2, 8, "[{}]"), ROWS[2], ROWS[3], (5, 5, "[]")])
+        assert outbox.commit(replay, 6, registrations).differing == (1, 2, 3, 5)
+        outbox.prune(1)
+        assert outbox.commit(replay, 6, registrations).differing == (5,)
+    with Outbox.open(tmp_path) as outbox:
+        assert outbox.commit(replay, 6, registrations).differing == (5,)
+        outbox.prune_undecided(99)
+        assert outbox.commit(replay, 6, registrations).differing == ()
+        assert len(seen(outbox)) == 2
+
+
+def test_an_outbox_without_a_horizon_gets_one(tmp_path: Path) -> None:
+    """One made by an earlier Triplecast: what it may have pruned is not known."""
+    with Outbox.open(tmp_path) as outbox:
+        outbox.commit(batch(ROWS[:1]), 2, registrations)
+        outbox._database._connected().execute("DROP TABLE horizon")
+    with Outbox.open(tmp_path) as outbox:
+        assert outbox.commit(batch([(2, 8, "[{}]")]), 2, registrations).differing == ()
+        outbox.commit(batch([]), 4, registrations)
+        assert outbox.commit(batch([(2, 8, "[]"), (4, 8, "[{}]")]), 4, registrations).differing == (4,)
+
+
+def test_undecided_pairs_are_pruned_by_position() -> None:
+    with Outbox.in_memory() as outbox:
+        pairs = [(1, 9, "slow"), (2, 9, "slow"), (3, 8, "slow"), (3, 9, "slow"), (5, 9, "slow")]
+        outbox.commit(batch([(2, 4, "[]")], pairs), 5, registrations)
+        assert outbox.prune_undecided(3) == 4
+        assert [(pair.position, pair.registration) for pair in outbox.undecided()] == [(5, 9)]
+        assert seen(outbox) == [(1, 2, 4, "[]")]
+        assert outbox.prune_undecided(99) == 1
+        assert outbox.prune(1) == 1
+        assert outbox.counts() == (0, 0, 0, 5, 1)
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"]), max_size=8), st.integers(1, 10**12), st.integers(1, 2**62))
+@settings(max_examples=40, derandomize=True, database=None, deadline=None)
+def test_the_ids_of_the_view_are_those_of_the_model(graph: str, version: int, registration: int) -> None:
+    one = replace(
+        batch([(1, registration, "[]")], [(1, registration + 1, "slow")]), graphs=(graph,), versions=(version,)
+    )
+    with Outbox.in_memory() as outbox:
+        outbox.commit(one, 1, registrations)
+        (told,), (pair,) = outbox.notifications(), outbox.undecided()
+        assert told.id == notification_id(graph, version, registration)
+        assert pair.id == notification_id(graph, version, registration + 1)
 
 
 def test_undecided_pairs_are_rows_of_their_own() -> None:

@@ -133,6 +133,11 @@ def test_what_cannot_be_decided_is_told() -> None:
         assert (pair.subscription, pair.publication, pair.version) == ("product", GRAPH, 1)
         assert pair.reason
         assert [n.name for n in engine.notifications()] == ["seven"]
+        (kept,) = engine.undecided()
+        assert (kept.name, kept.graph, kept.reason) == ("product", GRAPH, pair.reason)
+        assert engine.undecided(after=kept.position) == []
+        assert engine.prune_undecided(kept.position) == 1
+        assert engine.undecided() == []
 
 
 def test_after_a_cancel_nothing_new() -> None:
