@@ -14,6 +14,7 @@ from triplecast.errors import InputError
 
 if TYPE_CHECKING:
     from triplecast.evaluate import Explanation
+    from triplecast.model.publication import Draft, Reject
 
 SHOWN = 3
 """Explanations printed for a file of many publications."""
@@ -39,11 +40,16 @@ def run(arguments: argparse.Namespace) -> int:
     from triplecast.evaluate import explain_subscription
     from triplecast.ingest import Parser
     from triplecast.ingest.document_files import read_documents
-    from triplecast.offline import Versions, parse_batch
+    from triplecast.offline import Versions, cut_batches, parse_batch
 
     subscription = choose_subscription(arguments.subscription, arguments.id)
+    drafts: list[Draft] = []
+    rejects: list[Reject] = []
     with Parser() as parser:
-        drafts, rejects = parse_batch(parser, list(read_documents([arguments.publication], arguments.dataset)))
+        for batch in cut_batches(read_documents([arguments.publication], arguments.dataset)):
+            found, refused = parse_batch(parser, batch)
+            drafts += found
+            rejects += refused
     for reject in rejects:
         say(describe_reject(reject))
     publications = Versions().accept(drafts)

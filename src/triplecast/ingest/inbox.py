@@ -106,7 +106,7 @@ def scan_inbox(
 
 def source_of(path: Sequence[str]) -> str:
     """What a file is called: its components as the operating system gave them, joined by ``/``; bytes that are no UTF-8
-    are written ``\\xE9``, so that the name can be stored and printed.
+    are written ``\\xe9``, so that the name can be stored and printed.
     """
     return "/".join(path).encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
