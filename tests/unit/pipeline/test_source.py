@@ -61,8 +61,8 @@ def test_a_start_begins_where_the_outbox_is(tmp_path: Path) -> None:
 
 def test_partitions_carry_the_manifest_and_travel(tmp_path: Path) -> None:
     with Journal.open(tmp_path) as journal:
-        journal.commit_documents(drafts(*map(str, range(100))))
+        journal.commit_documents(drafts(*map(str, range(400))))
     stream = pickle.loads(pickle.dumps(JournalStream({"folder": str(tmp_path), "slices": "2"})))
-    partitions = stream.partitions({"position": 0, "manifest": ""}, {"position": 100, "manifest": "m7"})
-    assert [next(stream.read(partition)) for partition in partitions] == [(0, 50, "m7"), (50, 100, "m7")]
+    partitions = stream.partitions({"position": 0, "manifest": ""}, {"position": 400, "manifest": "m7"})
+    assert [next(stream.read(partition)) for partition in partitions] == [(0, 200, "m7"), (200, 400, "m7")]
     assert stream.partitions({"position": 9, "manifest": ""}, {"position": 9, "manifest": ""}) == []
