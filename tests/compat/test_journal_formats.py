@@ -66,8 +66,8 @@ def test_a_journal_of_format_1_opens(tmp_path: Path) -> None:
         assert journal.secret == b"s" * 32
         assert journal.publications(0, 99) == [
             Publication(1, "https://example.org/1", 1, AT, QUADS),
-            Publication(2, "urn:2", 1, AT, QUADS, dataset=True),
-            Publication(8, "urn:2", 2, AT, QUADS),
+            Publication(2, "urn:2", 1, AT, QUADS, dataset=True, labels="input"),
+            Publication(8, "urn:2", 2, AT, QUADS, labels="canonical"),
         ]
         assert journal.registrations() == [Registration(RegistrationId(5), SUBSCRIPTIONS[1])]
         assert journal.registration(4) == Registration(RegistrationId(4), SUBSCRIPTIONS[0], removed=6)

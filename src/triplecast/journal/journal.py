@@ -50,6 +50,8 @@ class Accepted:
     accepted_at: str
     outcome: str
     """``accepted``, or ``unchanged``: then position, version and time are those of the equal latest version."""
+    labels: str
+    """Of its blank nodes, as in `Draft`: ``input`` when the work bound of canonical labels was hit."""
 
 
 class Acceptance(NamedTuple):
@@ -206,7 +208,7 @@ class Journal(JournalReader):
                     known = changed[graph] = _Latest(version, position, writing.at, draft.digest)
                 latest[graph] = known
                 at = writing.time if known.written_at == writing.at else time_text(known.written_at)
-                accepted.append(Accepted(index, known.position, graph, known.version, at, outcome))
+                accepted.append(Accepted(index, known.position, graph, known.version, at, outcome, draft.labels))
             rejected = [writing.add(reject_row(writing.next, reject, writing.at)) for reject in rejects]
             self._write_latest(changed)
             self._write_sources(sources or {}, gone)

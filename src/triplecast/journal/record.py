@@ -112,7 +112,8 @@ def reject_row(position: int, reject: Reject, at: int) -> Row:
 
 
 def read_publication(row: Row, at: str) -> Publication:
-    return Publication(row.position, row.name, row.number, at, row.body, dataset=bool(row.flags & _DATASET))
+    dataset, labels = bool(row.flags & _DATASET), _LABELS[row.flags % _DATASET]
+    return Publication(row.position, row.name, row.number, at, row.body, dataset, labels)
 
 
 def read_registration(row: Row, removed: int | None = None) -> Registration:

@@ -34,6 +34,8 @@ class Publication:
     quads: bytes
     """As in `Draft`."""
     dataset: bool = False
+    labels: str = "none"
+    """As in `Draft`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,8 +84,14 @@ def test_what_was_removed_comes_back_as_the_next_version() -> None:
 
 def test_the_flags_of_a_draft_come_back() -> None:
     with Journal.in_memory() as journal:
-        journal.accept([draft("a", "A", dataset=True), draft("b", "B", labels="input")])
-        assert [p.dataset for p in journal.publications(0, 2)] == [True, False]
+        drafts = [draft("a", "A", "canonical", dataset=True), draft("b", "B", labels="input"), draft("c", "C")]
+        accepted = journal.accept([*drafts, drafts[1]])
+        assert [(p.dataset, p.labels) for p in journal.publications(0, 3)] == [
+            (True, "canonical"),
+            (False, "input"),
+            (False, "none"),
+        ]
+        assert [each.labels for each in accepted] == ["canonical", "input", "none", "input"]
 
 
 def test_time_never_runs_back_even_across_a_restart(tmp_path: Path) -> None:
