@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from heapq import heapify, heappop, heappush
 
-from triplecast.evaluate.budget import ENTRIES_A_STEP, Budget
+from pyoxigraph import Literal, NamedNode
+
+from triplecast.evaluate.budget import ENTRIES_A_STEP, LONGEST_FREE, Budget
 from triplecast.evaluate.graphs import TripleSet
 from triplecast.evaluate.paths import ANY, End, connect, path_names, unfilled
 from triplecast.evaluate.rows import Row
@@ -35,16 +37,19 @@ def _ordered(run: Run, pattern: BasicPattern, graph: TripleSet, row: Row) -> tup
     key = (id(pattern), frozenset(row))
     if key not in run.orders:
         run.orders[key] = order_patterns(pattern.triples, graph, frozenset(row))
-        for triple in pattern.triples:
-            _note_constants(triple, run.budget)
+        _note_constants(pattern.triples, run.budget)
     return run.orders[key]
 
 
-def _note_constants(pattern: TriplePattern | PathPattern, budget: Budget) -> None:
-    middle = (pattern.predicate,) if isinstance(pattern, TriplePattern) else path_names(pattern.path)
-    for node in (pattern.subject, *middle, pattern.object):
-        if not isinstance(node, Variable | Slot):
-            budget.note(node)
+def _note_constants(patterns: Sequence[TriplePattern | PathPattern], budget: Budget) -> None:
+    for pattern in patterns:
+        middle = (pattern.predicate,) if type(pattern) is TriplePattern else path_names(pattern.path)  # type: ignore[union-attr]
+        for node in (pattern.subject, *middle, pattern.object):
+            if type(node) is NamedNode:
+                if len(node.value) > LONGEST_FREE:
+                    budget.note(node)
+            elif type(node) is Literal:
+                budget.note(node)
 
 
 def order_patterns(

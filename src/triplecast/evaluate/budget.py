@@ -61,13 +61,12 @@ class Budget:
     def spend_terms(self, terms: Iterable[Term | None]) -> None:
         """For terms about to be read, whoever made them; short ones take nothing."""
         for term in terms:
-            if term is not None:
-                noted = self.long.get(id(term)) if self.long else None
-                length = len(term.value) if noted is None else 0
-                if noted is not None:
-                    self.spend(noted[1])
-                elif length > LONGEST_FREE:
-                    self.spend(length // BYTES_A_STEP)
+            if term is None:
+                continue
+            if self.long and id(term) in self.long:
+                self.spend(self.long[id(term)][1])
+            elif len(term.value) > LONGEST_FREE:
+                self.spend(len(term.value) // BYTES_A_STEP)
 
     def spend_noted(self, *terms: Term | None) -> None:
         """For terms about to be looked up or compared by a join; only noted ones take steps."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from triplecast.evaluate.budget import Budget
+from triplecast.evaluate.budget import LONGEST_FREE, Budget
 from triplecast.model.algebra import Term
 
 UNBOUND = -1
@@ -50,7 +50,8 @@ class Numbering:
         return [self._terms[number] for number in dict.fromkeys(map(self.number, terms))]
 
     def _add(self, term: Term) -> int:
-        self.budget.spend_terms((term,))
+        if self.budget.long or len(term.value) > LONGEST_FREE:
+            self.budget.spend_terms((term,))
         number = self._of_term.setdefault(term, len(self._terms))
         if number == len(self._terms):
             self._terms.append(term)

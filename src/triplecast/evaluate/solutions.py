@@ -14,6 +14,7 @@ AnswerTriple: TypeAlias = tuple[NamedNode | BlankNode, NamedNode, Term]
 
 LONGEST_BINDINGS = 16 << 20
 """Bytes of one pair's bindings; beyond, the pair is undecided."""
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 TOO_LONG = f"answer: more than {LONGEST_BINDINGS} bytes of bindings"
 
 
@@ -39,7 +40,7 @@ def bindings_json(solutions: Solutions) -> bytes:
         {solutions.variables[index]: str(term) for index in order if (term := row[index]) is not None}
         for row in solutions.rows
     ]
-    return json.dumps(rows, ensure_ascii=False, separators=(",", ":")).encode()
+    return _ENCODER.encode(rows).encode()
 
 
 def bounded_bindings(solutions: Solutions) -> bytes | None:
