@@ -54,7 +54,7 @@ def test_an_interrupt_is_130_and_one_line(desk: Path) -> None:
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no /dev/full")
 def test_a_full_disk_under_stdout_is_2_and_one_line(desk: Path) -> None:
     with open("/dev/full", "wb") as full:
-        done = subprocess.run(MATCH, cwd=desk, stdout=full, stderr=subprocess.PIPE, check=False)
+        done = subprocess.run(MATCH, cwd=desk, stdout=full, stderr=subprocess.PIPE, timeout=300, check=False)
     assert done.returncode == 2
     assert done.stderr.startswith(b"triplecast match: [Errno 28]")
     assert done.stderr.count(b"\n") == 1
@@ -63,7 +63,9 @@ def test_a_full_disk_under_stdout_is_2_and_one_line(desk: Path) -> None:
 @pytest.mark.parametrize(("closed", "other"), [(">&-", "stderr"), ("2>&-", "stdout")])
 def test_a_closed_stream_drops_what_would_go_there_and_nothing_else(desk: Path, closed: str, other: str) -> None:
     command = f'exec "$@" {closed}'
-    done = subprocess.run(["sh", "-c", command, "sh", *MATCH, "--json"], cwd=desk, capture_output=True, check=False)
+    done = subprocess.run(
+        ["sh", "-c", command, "sh", *MATCH, "--json"], cwd=desk, capture_output=True, timeout=300, check=False
+    )
     assert done.returncode == 1
     lines = getattr(done, other).splitlines()
     assert len(lines) == (1 if other == "stderr" else LINES)
