@@ -17,6 +17,8 @@ Row: TypeAlias = dict[str, Term]
 
 IDENTITY = "_: solution"
 """The name of a solution's own label: no variable has it, joins and domains ignore it."""
+FEW = 64
+"""Bindings that are ordered by their texts directly, all of them short; more are numbered first."""
 
 
 def hidden(name: str) -> bool:
@@ -52,6 +54,8 @@ def in_canonical_order(rows: Iterable[Row], numbering: Numbering, names: Sequenc
         return collected
     by = names_of(collected) if names is None else sorted(names)
     numbering.budget.spend(len(collected) * (1 + len(by) // ENTRIES_A_STEP))
+    if len(collected) * len(by) <= FEW and not numbering.budget.long:
+        return sorted(collected, key=lambda row: ["" if (term := row.get(name)) is None else str(term) for name in by])
     keys = [numbering.key(row, by) for row in collected]
     ranks = numbering.ranks({number for key in keys for number in key})
     places = [[ranks[number] for number in key] for key in keys]

@@ -16,7 +16,7 @@ from triplecast.evaluate.evaluator import LIMITS, QUERIES_A_REQUEST
 from triplecast.evaluate.functions import BUILTINS
 from triplecast.evaluate.numbering import Numbering
 from triplecast.evaluate.regex import LONGEST_PATTERN, PATTERN_MEMORY
-from triplecast.evaluate.rows import Row, in_canonical_order
+from triplecast.evaluate.rows import FEW, Row, in_canonical_order
 from triplecast.evaluate.solutions import LONGEST_BINDINGS
 from triplecast.languages import parse_query
 from triplecast.languages.tokens import FUNCTIONS
@@ -205,3 +205,11 @@ def test_the_limits_are_documented_with_their_values() -> None:
     assert answers('ASK { FILTER(REGEX("é", "^\\\\w$")) }', ONE) == [{}]
     assert answers('ASK { BIND(REPLACE("ab", "x*", "-") AS ?x) FILTER(!BOUND(?x)) }', ONE) == [{}]
     assert answers("ASK { BIND(NOW() - NOW() AS ?x) FILTER(!BOUND(?x)) }", ONE) == [{}]
+
+
+def test_few_rows_and_many_are_ordered_alike() -> None:
+    rows: list[Row] = [{"x": Literal(str(i % 7)), "y": NamedNode(f"urn:{i}")} for i in range(FEW // 2)]
+    few = in_canonical_order(rows, Numbering(Budget()))
+    many = in_canonical_order([*rows, {"y": NamedNode("urn:0")}], Numbering(Budget()))
+    assert many[0] == {"y": NamedNode("urn:0")}
+    assert many[1:] == few
