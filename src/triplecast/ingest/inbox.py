@@ -15,10 +15,11 @@ import stat
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from triplecast.errors import InputError
 from triplecast.ingest.media_types import EXTENSIONS
+from triplecast.model.source import SourceState
 
 QUIET = 1.0
 """Seconds that a file's size and modification time must not change before it is read."""
@@ -28,15 +29,6 @@ LINES = ".jsonl"
 
 KNOWN = (*EXTENSIONS, LINES)
 """The extensions, in any case, of the files that are taken."""
-
-
-class Taken(Protocol):
-    """What is remembered of a file that was read."""
-
-    @property
-    def size(self) -> int: ...
-    @property
-    def mtime_ns(self) -> int: ...
 
 
 class Look(NamedTuple):
@@ -73,7 +65,7 @@ class Scan:
 
 
 def scan_inbox(
-    folder: Path, known: Mapping[str, Taken], looks: Mapping[str, Look], now: float, quiet: float = QUIET
+    folder: Path, known: Mapping[str, SourceState], looks: Mapping[str, Look], now: float, quiet: float = QUIET
 ) -> Scan:
     """Looks at every file below `folder`; `looks` is the last scan's, `now` the clock that `Look.since` is on.
 

@@ -8,10 +8,10 @@ import hashlib
 import os
 import re
 from collections.abc import Iterator
-from typing import NamedTuple, Protocol
 
 from triplecast.ingest.inbox import InboxFile, is_unchanged
 from triplecast.ingest.limits import GATE
+from triplecast.model.source import SourceState
 
 LINE_BYTES = 8 * GATE.bytes
 """Of one line: a document at the gate's limit with every character escaped still fits."""
@@ -20,49 +20,25 @@ _PIECE = 4 << 20
 _READ = re.compile(r"read (\d+) bytes, (\d+) lines")
 
 
-class State(Protocol):
-    """What is remembered of a file (`journal.SourceState`)."""
-
-    @property
-    def size(self) -> int: ...
-    @property
-    def mtime_ns(self) -> int: ...
-    @property
-    def digest(self) -> bytes: ...
-    @property
-    def outcome(self) -> str: ...
-
-
-class Remembered(NamedTuple):
-    """What to remember of a file."""
-
-    size: int
-    mtime_ns: int
-    digest: bytes
-    """SHA-256 of the content, or of that part of a ``.jsonl`` file that was read."""
-    outcome: str
-    """``accepted``, ``rejected``, or how far a ``.jsonl`` file was read."""
-
-
 class LongLine(Exception):
     """A line with more than `LINE_BYTES` bytes."""
 
 
-def is_whole(state: State) -> bool:
+def is_whole(state: SourceState) -> bool:
     """Whether all of the file was read, not only its first lines."""
     part = _READ.fullmatch(state.outcome)
     return part is None or int(part[1]) >= state.size
 
 
-def read_wholly(file: InboxFile) -> Remembered:
+def read_wholly(file: InboxFile) -> SourceState:
     """The state of a ``.jsonl`` file that is not to be looked into again until it changes."""
-    return Remembered(file.size, file.mtime_ns, b"", f"read {file.size} bytes, 0 lines")
+    return SourceState(file.size, file.mtime_ns, b"", f"read {file.size} bytes, 0 lines")
 
 
 class LineReader:
     """The lines of an open file that `known` does not cover: whole ones, and the last one also when nothing ends it."""
 
-    def __init__(self, descriptor: int, file: InboxFile, known: State | None) -> None:
+    def __init__(self, descriptor: int, file: InboxFile, known: SourceState | None) -> None:
         self._descriptor = descriptor
         self._file = file
         self._done = 0
@@ -91,10 +67,10 @@ class LineReader:
         if rest and is_unchanged(self._descriptor, self._file):
             yield self._step(rest)
 
-    def remembered(self) -> Remembered:
+    def remembered(self) -> SourceState:
         """The state to write with the documents of all lines given so far."""
         outcome = f"read {self._done} bytes, {self.number} lines"
-        return Remembered(self._file.size, self._file.mtime_ns, self._hash.digest(), outcome)
+        return SourceState(self._file.size, self._file.mtime_ns, self._hash.digest(), outcome)
 
     def _step(self, line: bytes) -> bytes:
         self._hash.update(line)

@@ -1,8 +1,9 @@
 """The journal: the one durable, total order of everything that changes an answer."""
 
 from triplecast.journal.journal import Acceptance, Accepted, Clock, Journal, system_clock
-from triplecast.journal.reader import BYTES_AT_ONCE, JournalReader, RegistryChanges, Rejected, SourceState
+from triplecast.journal.reader import BYTES_AT_ONCE, JournalReader, RegistryChanges, Rejected
 from triplecast.journal.record import time_text
+from triplecast.model.source import SourceState
 
 __all__ = [
     "BYTES_AT_ONCE",

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from triplecast.database import Database, make_folder, storage_faults
 from triplecast.errors import FolderLocked, InputError
 from triplecast.faults import reach
-from triplecast.journal.reader import DATABASE, JournalReader, SourceState
+from triplecast.journal.reader import DATABASE, JournalReader
 from triplecast.journal.record import (
     JOURNAL,
     Kind,
@@ -28,6 +28,7 @@ from triplecast.journal.record import (
 )
 from triplecast.journal.writer_lock import WriterLock
 from triplecast.model.publication import Draft, Reject
+from triplecast.model.source import SourceState
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
 
 Clock = Callable[[], int]

@@ -21,23 +21,13 @@ from triplecast.journal.record import (
     verify_row,
 )
 from triplecast.model.publication import Publication, Reject
+from triplecast.model.source import SourceState
 from triplecast.model.subscription import Registration, RegistrationId
 
 DATABASE = "journal.sqlite"
 BYTES_AT_ONCE = 16 << 20
 """Of documents or their quads that are held in memory together, wherever they are taken in groups."""
 _IDS_AT_ONCE = 500
-
-
-class SourceState(NamedTuple):
-    """What the inbox watcher knows of a file it has taken."""
-
-    size: int
-    mtime_ns: int
-    digest: bytes
-    """Of the file's bytes, by whatever hash the watcher uses."""
-    outcome: str
-    """What became of it, in the watcher's own words (``accepted``, ``rejected`` …)."""
 
 
 class Rejected(NamedTuple):

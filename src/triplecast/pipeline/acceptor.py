@@ -97,7 +97,7 @@ class Acceptor:
             document.source for document, result in zip(group.documents, parsed, strict=True) if not result.drafts
         }
         sources = {
-            source: SourceState(*(state._replace(outcome="rejected") if source in failed else state))
+            source: state._replace(outcome="rejected") if source in failed else state
             for source, state in group.sources.items()
         }
         reach("inbox.taken")
