@@ -51,8 +51,11 @@ def run_pairs(folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def try_mutant(mutant: Mutant | None, scratch: Path) -> str:
-    """``caught``, ``crashed`` or ``survived``; None is the unchanged source."""
-    folder = scratch / (mutant.name if mutant else "unchanged")
+    """``caught``, ``crashed`` or ``survived``; None is the unchanged source.
+
+    Every tree stands at the same path with the same file times, so that unchanged kernels are compiled once.
+    """
+    folder = scratch / "tree"
     shutil.copytree(
         PROJECT / "src" / "triplecast", folder / "src" / "triplecast", ignore=shutil.ignore_patterns("__pycache__")
     )

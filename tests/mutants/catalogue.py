@@ -1,4 +1,7 @@
-"""The faults: in which file which text becomes which. Each is a mistake that somebody could make."""
+"""The faults: in which file which text becomes which. Each is a mistake that somebody could make.
+
+Those that leave the kernels alone come first: they need no compilation of their own.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,54 @@ class Mutant(NamedTuple):
 
 
 MUTANTS: tuple[Mutant, ...] = (
+    Mutant(
+        "constant-on-the-left-not-mirrored",
+        "compile/conditions.py",
+        '"<": ">", "<=": ">=", ">": "<", ">=": "<="}',
+        '"<": "<", "<=": ">=", ">": "<", ">=": "<="}',
+    ),
+    Mutant(
+        "not-less-is-at-least",
+        "compile/conditions.py",
+        '_NEGATED = {"=": "!=", "!=": "=", "in": "not in", "not in": "in"}',
+        '_NEGATED = {"=": "!=", "!=": "=", "in": "not in", "not in": "in", "<": ">="}',
+    ),
+    Mutant(
+        "or-keeps-one-clause-of-and",
+        "compile/conditions.py",
+        "part.bound or len(part.clauses) != 1:",
+        "part.bound or len(part.clauses) < 1:",
+    ),
+    Mutant(
+        "inexact-constant-decided",
+        "compile/conditions.py",
+        "    if tie != 0:\n",
+        "    if tie > 1:\n",
+    ),
+    Mutant(
+        "optional-is-required",
+        "compile/necessary.py",
+        "        case Join(left, right):\n",
+        "        case Join(left, right) | LeftJoin(left, right, _):\n",
+    ),
+    Mutant(
+        "zero-length-path-needs-a-step",
+        "compile/necessary.py",
+        "            if at_least == 0:\n                return ANYTHING\n",
+        "            if at_least == 0 and many:\n                return ANYTHING\n",
+    ),
+    Mutant(
+        "not-exists-is-exists",
+        "compile/conditions.py",
+        "return None if expression.negated != negated else Conditions(",
+        "return Conditions(",
+    ),
+    Mutant(
+        "removal-forgotten",
+        "match/matcher.py",
+        "(position < removals.position[at])",
+        "(position > 0)",
+    ),
     Mutant(
         "at-least-bound-off-by-one",
         "kernels/conditions.py",
@@ -122,53 +173,5 @@ MUTANTS: tuple[Mutant, ...] = (
         "kernels/literals.py",
         "        if weight == 0 and digit != 0:\n            tie = 1\n",
         "        if weight == 0 and digit != 0:\n            tie = 0\n",
-    ),
-    Mutant(
-        "constant-on-the-left-not-mirrored",
-        "compile/conditions.py",
-        '"<": ">", "<=": ">=", ">": "<", ">=": "<="}',
-        '"<": "<", "<=": ">=", ">": "<", ">=": "<="}',
-    ),
-    Mutant(
-        "not-less-is-at-least",
-        "compile/conditions.py",
-        '_NEGATED = {"=": "!=", "!=": "=", "in": "not in", "not in": "in"}',
-        '_NEGATED = {"=": "!=", "!=": "=", "in": "not in", "not in": "in", "<": ">="}',
-    ),
-    Mutant(
-        "or-keeps-one-clause-of-and",
-        "compile/conditions.py",
-        "part.bound or len(part.clauses) != 1:",
-        "part.bound or len(part.clauses) < 1:",
-    ),
-    Mutant(
-        "inexact-constant-decided",
-        "compile/conditions.py",
-        "    if tie != 0:\n",
-        "    if tie > 1:\n",
-    ),
-    Mutant(
-        "optional-is-required",
-        "compile/necessary.py",
-        "        case Join(left, right):\n",
-        "        case Join(left, right) | LeftJoin(left, right, _):\n",
-    ),
-    Mutant(
-        "zero-length-path-needs-a-step",
-        "compile/necessary.py",
-        "            if at_least == 0:\n                return ANYTHING\n",
-        "            if at_least == 0 and many:\n                return ANYTHING\n",
-    ),
-    Mutant(
-        "not-exists-is-exists",
-        "compile/conditions.py",
-        "return None if expression.negated != negated else Conditions(",
-        "return Conditions(",
-    ),
-    Mutant(
-        "removal-forgotten",
-        "match/matcher.py",
-        "(position < removals.position[at])",
-        "(position > 0)",
     ),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.properties.__main__ import run, show
+from tests.properties.running import run, show
 
 PAIRS = 20_000
 SMALLEST_SHARE_OF_MATCHES = 0.25
