@@ -129,8 +129,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "third-key-not-required",
         "kernels/join.py",
-        "start = structures[structure, STRUCTURE_KEYS] + 2\n",
-        "start = structures[structure, STRUCTURE_KEYS] + 3\n",
+        "structures[structure, STRUCTURE_KEYS] + 2\n",
+        "structures[structure, STRUCTURE_KEYS] + 3\n",
     ),
     Mutant(
         "constants-not-checked-on-the-short-way",
