@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.spark.workplace import Workplace, document
-from triplecast.delivery import Outbox
-from triplecast.errors import FolderLocked
+from triplecast.delivery import Outbox, OutboxBatch
+from triplecast.errors import FolderLocked, StorageFault
 from triplecast.journal import Journal
 
 if TYPE_CHECKING:
@@ -118,4 +118,14 @@ def test_a_second_run_on_the_same_output_is_refused_naming_the_first(tmp_path: P
 
     place = Workplace(tmp_path)
     with Journal.open(place.output), pytest.raises(FolderLocked, match="process"):
+        run([place.subscriptions], place.inbox, place.output, once=True)
+
+
+def test_an_outbox_that_is_ahead_of_its_journal_is_refused(tmp_path: Path) -> None:
+    from triplecast.pipeline.run import run
+
+    place = Workplace(tmp_path)
+    with Outbox.open(place.output) as outbox:
+        outbox.commit(OutboxBatch.joined(()), 7, lambda ids: ())
+    with pytest.raises(StorageFault, match="ends at position 0, but 7 has been matched"):
         run([place.subscriptions], place.inbox, place.output, once=True)

@@ -14,7 +14,7 @@ from triplecast.ingest import Parsed, Parser
 from triplecast.ingest.inbox import Look, scan_inbox
 from triplecast.ingest.inbox_groups import Group, read_groups
 from triplecast.ingest.inbox_lines import is_whole
-from triplecast.journal import Journal, SourceState
+from triplecast.journal import Journal
 from triplecast.model.publication import Reject
 
 
@@ -57,20 +57,21 @@ class Acceptor:
         self._dataset = dataset
         self._tell = tell
         self._known = dict(journal.sources())
+        self._whole = {source: state for source, state in self._known.items() if is_whole(state)}
         self._looks: dict[str, Look] = {}
         self.taken = Taken()
         self.ignored: tuple[str, ...] = ()
 
     def has_work(self) -> bool:
         """Whether anything stands in the inbox that was not taken as it is."""
-        return bool(scan_inbox(self._inbox, self._whole(), {}, 0.0).looks)
+        return bool(scan_inbox(self._inbox, self._whole, {}, 0.0).looks)
 
     def look(self, now: float, stop: threading.Event) -> Looked:
         """Takes every file that is ready. Ends early, between two commits, when `stop` is set.
 
         Raises InputError when the inbox cannot be listed, StorageFault when the journal cannot be written.
         """
-        scan = scan_inbox(self._inbox, self._whole(), self._looks, now)
+        scan = scan_inbox(self._inbox, self._whole, self._looks, now)
         self._looks = dict(scan.looks)
         self.ignored = scan.ignored
         with ThreadPoolExecutor(1, "triplecast-parsing") as parsing:
@@ -85,9 +86,6 @@ class Acceptor:
             if pending is not None:
                 self._commit(*pending)
         return Looked(frozenset(self._looks), bool(scan.ready))
-
-    def _whole(self) -> dict[str, SourceState]:
-        return {source: state for source, state in self._known.items() if is_whole(state)}
 
     def _commit(self, group: Group, parsing: Future[list[Parsed]]) -> None:
         parsed = parsing.result()
@@ -110,6 +108,9 @@ class Acceptor:
         self._known.update(sources)
         for source, state in sources.items():
             if is_whole(state):
+                self._whole[source] = state
                 self._looks.pop(source, None)
+            else:
+                self._whole.pop(source, None)
         for reject in rejects:
             self._tell(reject)

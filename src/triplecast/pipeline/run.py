@@ -18,7 +18,7 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, NamedTuple
 
 from triplecast.delivery import Outbox
-from triplecast.errors import InputError
+from triplecast.errors import InputError, StorageFault
 from triplecast.index import IndexFolder
 from triplecast.ingest import Parser
 from triplecast.ingest.inbox import scan_inbox
@@ -87,6 +87,9 @@ def run(
     with ExitStack() as closing:
         journal = closing.enter_context(Journal.open(output))
         outbox = closing.enter_context(Outbox.open(output))
+        if outbox.progress > journal.head():
+            found = f"the journal ends at position {journal.head()}, but {outbox.progress} has been matched"
+            raise StorageFault(str(output), found, "restore journal and outbox from one copy")
         parser = closing.enter_context(Parser(cores))
         notices: SimpleQueue[Notice] = SimpleQueue()
         accepting = threading.Lock()
@@ -172,12 +175,12 @@ class _Run:
         self._drained.set()
 
     def _repeat(self, look: Callable[[], bool]) -> None:
-        """Looks until the end; after a look that took nothing it rests at least three times as long as that took."""
+        """Looks until the end; after a look that took nothing it rests at least five times as long as that took."""
         rest = LOOK_SECONDS
         while not self._ending.wait(rest):
             began = time.monotonic()
             took = look()
-            rest = LOOK_SECONDS if took else max(LOOK_SECONDS, 3 * (time.monotonic() - began))
+            rest = LOOK_SECONDS if took else max(LOOK_SECONDS, 5 * (time.monotonic() - began))
 
     def _done(self) -> bool:
         return self._once and self._drained.is_set() and not self._pending()
