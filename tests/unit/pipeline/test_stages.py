@@ -70,6 +70,11 @@ def test_slices_give_what_one_batch_gives(tmp_path: Path, monkeypatch: pytest.Mo
     parts = matched((0, 3), (3, 30), (30, 43))
     assert rows_of(*(from_arrow(batch.to_pylist()[0]) for batch in parts)) == told
     assert sum(batch.to_pylist()[0]["publications"] for batch in parts) == 40
+    monkeypatch.undo()
+    monkeypatch.setattr(stages, "BYTES_AT_ONCE", 100)
+    small = matched((0, 43))
+    assert rows_of(*(from_arrow(batch.to_pylist()[0]) for batch in small)) == told
+    assert len(small) == 40 // 4, "an answer for each four publications of some 30 bytes"
 
 
 def test_a_slice_without_publications_still_answers(tmp_path: Path) -> None:
