@@ -171,7 +171,8 @@ def _find_shapes(items: Items, topology: I32) -> _Shapes:
     number, first = group_equal_rows(offsets, topology)
     join, _ = make_programs(offsets, topology, first, False)
     full, variables = make_programs(offsets, topology, first, True)
-    rows = _pack(np.append(items.verified[first], 0), np.append(variables, 0), join.offsets, full.offsets)
+    verified, stars = np.append(items.verified[first], 0), np.append(join.stars, 0)
+    rows = _pack(verified, np.append(variables, 0), join.offsets, full.offsets, stars)
     return _Shapes(number, rows, join.steps, full.steps)
 
 

@@ -159,6 +159,8 @@ class Programs(NamedTuple):
 
     offsets: I32
     steps: I32
+    stars: I32
+    """[H] as `SHAPE_STAR`."""
 
 
 @njit
@@ -171,7 +173,9 @@ def make_programs(offsets: I64, topology: I32, shapes: I32, full: bool) -> tuple
     rows = 0
     for shape in range(len(shapes)):
         rows += (offsets[shapes[shape] + 1] - offsets[shapes[shape]]) // 3
-    programs = Programs(np.zeros(len(shapes) + 1, np.int32), np.empty((rows, 4), np.int32))
+    programs = Programs(
+        np.zeros(len(shapes) + 1, np.int32), np.empty((rows, 4), np.int32), np.ones(len(shapes), np.int32)
+    )
     counts = np.zeros(len(shapes), np.int32)
     seen = np.zeros(256, np.int32)
     bound = np.zeros(256, np.uint8)
@@ -186,12 +190,15 @@ def make_programs(offsets: I64, topology: I32, shapes: I32, full: bool) -> tuple
                 seen[topology[cell] >> 1] += 1 + (topology[cell] & 1)
                 counts[shape] = max(counts[shape], (topology[cell] >> 1) + 1)
         done = np.zeros(patterns, np.uint8)
+        first = filled
         while True:
             chosen = _next_pattern(topology, start, patterns, done, seen, bound, full)
             if chosen < 0:
                 break
             done[chosen] = 1
             programs.steps[filled, 0] = chosen
+            if not _is_star(topology, start + 3 * chosen, seen, start + 3 * programs.steps[first, 0]):
+                programs.stars[shape] = 0
             for place in range(3):
                 code = topology[start + 3 * chosen + place]
                 keep = code >= 0 and (full or seen[code >> 1] > 1)
@@ -200,7 +207,19 @@ def make_programs(offsets: I64, topology: I32, shapes: I32, full: bool) -> tuple
                     bound[code >> 1] = 1
             filled += 1
         programs.offsets[shape + 1] = filled
-    return Programs(programs.offsets, programs.steps[:filled].copy()), counts
+    return Programs(programs.offsets, programs.steps[:filled].copy(), programs.stars), counts
+
+
+@inlined
+def _is_star(topology: I32, cell: int, seen: I32, first: int) -> bool:
+    """Whether a pattern shares its subject variable with the first pattern, and with others at most that."""
+    subject, predicate, end = topology[cell], topology[cell + 1], topology[cell + 2]
+    return bool(
+        subject >= 0
+        and subject == topology[first]
+        and (predicate < 0 or seen[predicate >> 1] == 1)
+        and (end < 0 or seen[end >> 1] == 1 + (end & 1))
+    )
 
 
 @njit

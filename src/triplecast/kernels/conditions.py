@@ -200,7 +200,11 @@ def narrow_range(
         return start, start
     single = how == BY_SINGLE
     if operator == EQUAL:
-        return _first_from(constants, start, end, number, single), _first_beyond(constants, start, end, number, single)
+        start = _first_from(constants, start, end, number, single)
+        last = start
+        while last < end and _rounded(constants[last], single) == number:
+            last += 1
+        return start, last
     if operator == LESS or (operator == AT_MOST and strict):
         return _first_beyond(constants, start, end, number, single), end
     if operator == AT_MOST:
@@ -210,33 +214,35 @@ def narrow_range(
     if operator == AT_LEAST:
         return start, _first_beyond(constants, start, end, number, single)
     slack = abs(number) * 1e-6 + width * 1e-6 + 1e-30
-    return (
-        _first_from(constants, start, end, number - width - slack, False),
-        _first_beyond(constants, start, end, number, single),
-    )
+    start = _first_from(constants, start, end, number - width - slack, False)
+    last = start
+    while last < end and _rounded(constants[last], single) <= number:
+        last += 1
+    return start, last
+
+
+@inlined
+def _rounded(constant: float, single: bool) -> float:
+    return float(np.float32(constant)) if single else constant
 
 
 @inlined
 def _first_from(constants: F64, start: int, end: int, number: float, single: bool) -> int:
-    """The first of the ascending constants that is not less than `number`."""
-    while start < end:
-        middle = (start + end) >> 1
-        constant = float(np.float32(constants[middle])) if single else constants[middle]
-        if constant < number:
-            start = middle + 1
-        else:
-            end = middle
+    """The first of the ascending constants that is not less than `number`, in steps without branches."""
+    left = end - start
+    while left > 0:
+        half = (left + 1) >> 1
+        start += half if _rounded(constants[start + half - 1], single) < number else 0
+        left -= half
     return start
 
 
 @inlined
 def _first_beyond(constants: F64, start: int, end: int, number: float, single: bool) -> int:
     """The first of the ascending constants that is greater than `number`."""
-    while start < end:
-        middle = (start + end) >> 1
-        constant = float(np.float32(constants[middle])) if single else constants[middle]
-        if constant <= number:
-            start = middle + 1
-        else:
-            end = middle
+    left = end - start
+    while left > 0:
+        half = (left + 1) >> 1
+        start += half if _rounded(constants[start + half - 1], single) <= number else 0
+        left -= half
     return start

@@ -20,6 +20,7 @@ from triplecast.kernels.layout import (
     I32,
     I64,
     SHAPE_JOIN,
+    SHAPE_STAR,
     SHAPE_VERIFIED,
     STRUCTURE_GROUPS,
     STRUCTURE_KEYS,
@@ -277,10 +278,16 @@ def _choose(index: Index, mode: int, hits: Hits, found: int, candidates: I32) ->
         for structure in range(first, last):
             second = structures[structure, STRUCTURE_SECOND]
             if second >= 0 and not unfiltered:
-                if not has_key(bits, second):
+                if (bits[second >> 6] >> np.uint64(second & 63)) & np.uint64(1) == np.uint64(0):
                     continue
                 start = structures[structure, STRUCTURE_KEYS] + 2
-                if not _all_present(bits, structure_keys, start, structures[structure + 1, STRUCTURE_KEYS]):
+                end = structures[structure + 1, STRUCTURE_KEYS]
+                while start < end:
+                    key = structure_keys[start]
+                    if (bits[key >> 6] >> np.uint64(key & 63)) & np.uint64(1) == np.uint64(0):
+                        break
+                    start += 1
+                if start < end:
                     continue
             if mode != 0 and (shapes[structures[structure, STRUCTURE_SHAPE], SHAPE_VERIFIED] == 1) != (mode == 2):
                 continue
@@ -331,6 +338,17 @@ def _make_room(found: Found, subscriptions: int, runs: int) -> Found:
     return larger
 
 
+@inlined
+def _have_subject(
+    steps: I32, first_step: int, last_step: int, keys: I32, first_key: int, slots: I32, size: int, subjects: U64
+) -> bool:
+    """Whether the triples of all steps of a star have a subject in common."""
+    common = ~np.uint64(0)
+    for step in range(first_step, last_step):
+        common &= subjects[find_slot(slots, size, keys[first_key + steps[step, 0]])]
+    return bool(common != np.uint64(0))
+
+
 @njit
 def _emit(
     index: Index,
@@ -355,6 +373,8 @@ def _emit(
     filled, runs, lost = found.sizes
     epoch = np.uint32(work.epoch[0])
     unfiltered = index.facts[FACT_UNFILTERED] == 1
+    subjects = hits.subjects
+    starred = hits.ordinals[0] == 1
     for i in range(chosen):
         structure = candidates[i]
         first_key = structures[structure, STRUCTURE_KEYS]
@@ -363,11 +383,18 @@ def _emit(
         start = filled
         shape = structures[structure, STRUCTURE_SHAPE]
         first_step = shapes[shape, SHAPE_JOIN]
+        first_group, last_group = structures[structure, STRUCTURE_GROUPS], structures[structure + 1, STRUCTURE_GROUPS]
+        last_step = shapes[shape + 1, SHAPE_JOIN]
+        if starred and shapes[shape, SHAPE_STAR] == 1:
+            if not _have_subject(steps, first_step, last_step, structure_keys, first_key, slots, size, subjects):
+                continue
+            if first_group == last_group:
+                last_step = first_step
         walk = Walk(
             0,
             STEPS_LIMIT,
             first_step,
-            shapes[shape + 1, SHAPE_JOIN] - first_step,
+            last_step - first_step,
             encoded.view_offsets[view],
             encoded.view_offsets[view + 1],
             encoded.view_terms[view, 0],
@@ -375,7 +402,6 @@ def _emit(
         )
         if walk.steps:
             begin(walk, steps, structure_keys, first_key, slots, size, state)
-        first_group, last_group = structures[structure, STRUCTURE_GROUPS], structures[structure + 1, STRUCTURE_GROUPS]
         unseen = True
         while True:
             if walk.steps:

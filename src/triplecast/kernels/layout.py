@@ -74,7 +74,7 @@ class Index(NamedTuple):
     last."""
     atom_value: F64
     shapes: I32
-    """[H + 1, 4] the ``SHAPE_`` columns."""
+    """[H + 1, 5] the ``SHAPE_`` columns."""
     join_steps: I32
     """[·, 4] pattern, and variable or -1 at each place: the steps that decide existence, of patterns whose variables
     are shared, repeated or compared."""
@@ -113,6 +113,9 @@ SHAPE_JOIN = 2
 """First in `join_steps`."""
 SHAPE_FULL = 3
 """First in `full_steps`."""
+SHAPE_STAR = 4
+"""1: all `join_steps` have one subject variable and share nothing else, so they have a solution iff they have a subject
+in common."""
 
 CONTINUES = 1
 ENDS = 2
@@ -193,7 +196,7 @@ def empty_index() -> Index:
         entries=np.zeros((0, 2), np.int32),
         atom_code=np.zeros((0, 4), np.uint8),
         atom_value=np.zeros(0, np.float64),
-        shapes=np.zeros((1, 4), np.int32),
+        shapes=np.zeros((1, 5), np.int32),
         join_steps=np.zeros((0, 4), np.int32),
         full_steps=np.zeros((0, 4), np.int32),
         answer_of=np.zeros(0, np.int32),

@@ -11,7 +11,10 @@ from typing import NamedTuple
 import numpy as np
 
 from triplecast.kernels import inlined, njit
-from triplecast.kernels.layout import FACT_ALWAYS, I32, U8, U64, Encoded, Index, Integer, hash_key
+from triplecast.kernels.layout import FACT_ALWAYS, I32, I64, U8, U64, Encoded, Index, Integer, hash_key
+
+SUBJECTS_LIMIT = 64
+"""Subjects of a view up to which stars are joined by the bits of their keys' subjects."""
 
 
 class Hits(NamedTuple):
@@ -32,6 +35,11 @@ class Hits(NamedTuple):
     """[lookups] the slot of the key table that each begins at."""
     origin: I32
     """[lookups] ``8 * triple + mask``."""
+    subjects: U64
+    """[slots] bits of the subjects that a key's triples have, for a view with at most 64 of them in the order met."""
+    ordinals: I64
+    """[1 + terms] 1 if `subjects` is made; by local term ``64 * view + number of the subject`` of the last view having
+    it."""
     links: I32
     """See `link_ends`; ``links[0]`` is 0 until they are made."""
 
@@ -49,6 +57,8 @@ def make_hits(index: Index, encoded: Encoded) -> Hits:
         np.empty(lookups, np.uint64),
         np.empty(lookups, np.uint64),
         np.empty(lookups, np.int32),
+        np.empty(table_size(lookups), np.uint64),
+        np.full(1 + terms, -1, np.int64),
         np.zeros(1 + 4 * terms + 2 * triples, np.int32),
     )
 
@@ -88,6 +98,11 @@ def probe(index: Index, encoded: Encoded, view: int, hits: Hits) -> tuple[int, i
     )
     size = table_size(lookups)
     slots[:size, 0] = -1
+    subjects, ordinals = hits.subjects, hits.ordinals
+    first_term = encoded.view_terms[view, 0]
+    ordinal = 0
+    known = 0
+    subject = np.int64(-1)
     hits.links[0] = 0
     found = 0
     hit = 0
@@ -101,6 +116,13 @@ def probe(index: Index, encoded: Encoded, view: int, hits: Hits) -> tuple[int, i
         slot = hashed >> np.uint64(32)
         triple = origin[lookup] >> 3
         mask = origin[lookup] & 7
+        if triples[base + triple, 0] != subject:
+            subject = np.int64(triples[base + triple, 0])
+            ordinal = ordinals[1 + subject - first_term]
+            if ordinal < 0 or ordinal // SUBJECTS_LIMIT != view:
+                ordinal = view * SUBJECTS_LIMIT + min(known, SUBJECTS_LIMIT - 1)
+                ordinals[1 + subject - first_term] = ordinal
+                known += 1
         key = np.int64(-1)
         while entry != np.uint64(0):
             if entry >> np.uint64(32) == tag:
@@ -117,6 +139,7 @@ def probe(index: Index, encoded: Encoded, view: int, hits: Hits) -> tuple[int, i
             slots[place, 0] = key
             slots[place, 1] = -1
             slots[place, 2] = 0
+            subjects[place] = np.uint64(0)
             keys[found] = key
             found += 1
             bits[key >> 6] |= np.uint64(1) << np.uint64(key & 63)
@@ -124,7 +147,9 @@ def probe(index: Index, encoded: Encoded, view: int, hits: Hits) -> tuple[int, i
         chain[hit, 1] = slots[place, 1]
         slots[place, 1] = hit
         slots[place, 2] += 1
+        subjects[place] |= np.uint64(1) << np.uint64(ordinal % SUBJECTS_LIMIT)
         hit += 1
+    ordinals[0] = known <= SUBJECTS_LIMIT
     always = index.facts[FACT_ALWAYS]
     if always >= 0:
         place = find_slot(slots, size, always)
