@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -146,6 +147,27 @@ def test_long_chains_are_joined_by_subject_and_object() -> None:
     chain = " ".join(f"e:n{i:05} e:p e:n{i + 1:05} ." for i in range(3000))
     found = answer("SELECT ?x { e:n00000 e:p ?a . ?a e:p ?b . ?b e:p ?x . ?y e:p ?b }", chain)
     assert found == '[{"x":"<http://e/n00003>"}]'
+
+
+@pytest.mark.parametrize("subjects", [1, 63, 64, 65, 130])
+def test_stars_on_few_and_on_many_subjects(subjects: int) -> None:
+    """Up to 64 subjects a star is decided by bits; the subject that has all its triples is the last in the text."""
+    turtle = " ".join(f"e:s{n:03} e:p 1 ; e:r {n} ." for n in range(subjects - 1))
+    whole = f"{turtle} e:t e:p 1 ; e:q 2 ; e:r 3 ."
+    halves = f"{turtle} e:t e:p 1 . e:u e:q 2 ."
+    star = "SELECT ?x { ?x e:p 1 . ?x e:q 2 }"
+    wider = "SELECT ?x { ?x e:p 1 . ?x e:q ?y . ?x e:r ?z FILTER(?z >= 3) }"
+    for query in (star, wider):
+        assert answer(query, whole) == '[{"x":"<http://e/t>"}]'
+        assert answer(query, halves) is None
+
+
+def test_subjects_apart_in_the_text_are_one() -> None:
+    """Journals hold sorted lines; the join does not depend on it."""
+    sorted_lines = publication("e:a e:p 1 ; e:q 2 . e:b e:p 3")
+    lines = sorted_lines.quads.splitlines(keepends=True)
+    apart = replace(sorted_lines, quads=lines[0] + lines[2] + lines[1])
+    assert match_all(registrations("SELECT ?x { ?x e:p 1 . ?x e:q 2 }"), [apart])
 
 
 def test_an_empty_publication_matches_what_needs_nothing() -> None:
