@@ -97,16 +97,23 @@ class World:
         random, value = self.random, q.Var("o")
         pattern: q.Pattern = q.Basic((q.Step(q.Var("s"), self._predicate(), value),))
         for _ in range(random.choice((1, 1, 1, 2))):
-            term = random.choice(self.values)
-            near = random.choice(RELATIVES.get(term, (term,)))
-            operator, constant = random.choice((*OPERATORS, "!=")), q.Constant(random.choice((term, near)))
-            condition: q.Expression = q.Compare(operator, value, constant)
-            if random.random() < 0.15:
-                condition = q.Not(condition)
-            pattern = q.Filter(condition, pattern)
+            pattern = q.Filter(self.probing(value), pattern)
         variables = random.choice((None, (value,), (q.Var("s"),)))
         query = q.Query("select", q.Select(pattern, variables, distinct=random.random() < 0.2))
         return Asked(query, random.randrange(2**32))
+
+    def probing(self, value: q.Var, depth: int = 2) -> q.Expression:
+        """A comparison with a value of this world, or a few of them under ``!``, ``&&`` and ``||``."""
+        random, draw = self.random, self.random.random()
+        if depth and draw < 0.1:
+            return q.Not(self.probing(value, depth - 1))
+        if depth and draw < 0.35:
+            return q.Logic(
+                random.choice(("&&", "||")), (self.probing(value, depth - 1), self.probing(value, depth - 1))
+            )
+        term = random.choice(self.values)
+        constant = random.choice((term, random.choice(RELATIVES.get(term, (term,)))))
+        return q.Compare(random.choice((*OPERATORS, "!=")), value, q.Constant(constant))
 
     @classmethod
     def of_publications(cls, random: Random, published: Sequence[Published]) -> World:
