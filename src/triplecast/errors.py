@@ -108,7 +108,7 @@ class InputError(TriplecastError):
 
 @dataclass
 class PipelineFailed(TriplecastError):
-    """Spark, its JVM or one of its workers ended; what was accepted is in the journal, and the next start matches it."""
+    """Spark, its JVM or one of its workers ended; what was accepted is in the journal; the next start matches it."""
 
     reason: str
     mend: str

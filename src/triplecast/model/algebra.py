@@ -1,8 +1,9 @@
 """The one algebra every language parses to (SPARQL 1.1 Query, section 18), as frozen values.
 
-Invariants: a blank node of a query is a `Variable` whose name starts with ``_:`` and is never projected by ``SELECT *``;
-prefixed and relative names are already resolved; language tags are lower case; `Path` stands only where a path cannot be
-written as triples (a lone IRI is a `TriplePattern`). A *template* is the same algebra with `Slot` in the place of constants.
+Invariants: a blank node of a query is a `Variable` whose name starts with ``_:`` and is never projected by
+``SELECT *``; prefixed and relative names are already resolved; language tags are lower case; `PathPattern` stands only
+where a path cannot be written as a triple (a lone IRI is a `TriplePattern`). A *template* is the same algebra with
+`Slot` in the place of constants.
 """
 
 from __future__ import annotations
@@ -37,12 +38,13 @@ Constant: TypeAlias = NamedNode | Literal | Slot
 Node: TypeAlias = Variable | NamedNode | Literal | Slot
 
 
-# ---- expressions (section 17) ------------------------------------------------------------------------------------------
+# ---- expressions (section 17) ----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """A built-in operator: ``|| && ! = != < <= > >= + - * / u+ u-`` or ``in`` / ``not in`` (first argument against the others)."""
+    """A built-in operator: ``|| && ! = != < <= > >= + - * / u+ u-`` or ``in`` / ``not in``: first argument
+    against the others."""
 
     operator: str
     arguments: tuple[Expression, ...]
@@ -50,7 +52,7 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A built-in function by its upper-case keyword (``REGEX``, ``BOUND``, ``IF``, ``COALESCE`` …) or any other by its IRI.
+    """A built-in function by its upper-case keyword (``REGEX``, ``BOUND``, ``IF``, …) or any other by its IRI.
 
     ``IRI`` and ``URI`` have the query's base as a second argument where it declares one.
     """
@@ -67,7 +69,7 @@ class Exists:
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """``COUNT SUM MIN MAX AVG SAMPLE GROUP_CONCAT``; `argument` is None for ``COUNT(*)``. Only inside `Group.aggregates`."""
+    """``COUNT SUM MIN MAX AVG SAMPLE GROUP_CONCAT``; `argument` is None for ``COUNT(*)``. Only in `Group.aggregates`."""
 
     function: str
     argument: Expression | None
@@ -78,7 +80,7 @@ class Aggregate:
 Expression: TypeAlias = Variable | NamedNode | Literal | Slot | Operation | Call | Exists
 
 
-# ---- property paths (section 9) ----------------------------------------------------------------------------------------
+# ---- property paths (section 9) --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +118,7 @@ class NegatedSet:
 PathExpression: TypeAlias = NamedNode | Slot | Inverse | Sequence | Alternative | Repeat | NegatedSet
 
 
-# ---- patterns ----------------------------------------------------------------------------------------------------------
+# ---- patterns --------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +198,7 @@ class Values:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """``GROUP BY`` `keys` (already variables: expressions are bound by an `Extend` below); each aggregate binds a variable.
+    """``GROUP BY`` `keys` (already variables: expressions are bound by an `Extend` below); each aggregate binds one.
 
     Without keys there is exactly one group, also on no solutions. ``HAVING`` is a `Filter` above.
     """
@@ -265,6 +267,6 @@ class Query:
     """``select``, ``ask`` or ``construct``."""
     pattern: Pattern
     variables: tuple[Variable, ...]
-    """Projected variables of a ``select`` in order, all visible variables of WHERE for a ``construct``, none for ``ask``."""
+    """Projected variables of a ``select`` in order, all visible ones of WHERE for a ``construct``, none for ``ask``."""
     template: tuple[TriplePattern, ...] = ()
     """The triples of a ``construct``; a blank node in it is a hidden variable that WHERE does not bind."""

@@ -14,7 +14,7 @@ class Subscription:
     """A standing query as its owner wrote it."""
 
     name: str
-    """The subscriber's id for it: a relative path, the ``id`` of a ``.jsonl`` line, or what `Engine.subscribe` was given."""
+    """The subscriber's id for it: a relative path, the ``id`` of a ``.jsonl`` line, or what `subscribe` was given."""
     text: str
     language: str = "sparql"
     scope: str = "publication"

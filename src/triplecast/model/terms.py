@@ -1,7 +1,7 @@
 """Terms and their one written form.
 
-A term's identity everywhere inside Triplecast is its *canonical N-Triples form*: `pyoxigraph`'s ``str(term)``, which is the
-form of RDF 1.1 N-Triples, section 4 (``"x"`` without datatype for xsd:string, escapes only where required).
+A term's identity everywhere inside Triplecast is its *canonical N-Triples form*: `pyoxigraph`'s ``str(term)``, which is
+the form of RDF 1.1 N-Triples, section 4 (``"x"`` without datatype for xsd:string, escapes only where required).
 """
 
 from __future__ import annotations
