@@ -69,7 +69,7 @@ class Exists:
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """``COUNT SUM MIN MAX AVG SAMPLE GROUP_CONCAT``; `argument` is None for ``COUNT(*)``. Only in `Group.aggregates`."""
+    """``COUNT SUM MIN MAX AVG SAMPLE GROUP_CONCAT``; no `argument` for ``COUNT(*)``, in `Group.aggregates`."""
 
     function: str
     argument: Expression | None
