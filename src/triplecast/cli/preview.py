@@ -44,6 +44,8 @@ def run(arguments: argparse.Namespace) -> int:
         rejected += len(outcome.rejects)
         for reject in outcome.rejects:
             say(describe_reject(reject))
+        for pair in outcome.matched.undecided:
+            say(f"undecided {outcome.publications[pair.publication].graph}: {pair.reason}")
         for row in range(min(len(outcome.matched), SHOWN - len(examples))):
             graph = outcome.publications[int(outcome.matched.publication[row])].graph
             examples.append((graph, json.loads(outcome.matched.bindings_of(row))))
@@ -67,8 +69,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _print(summary: dict[str, object], examples: list[tuple[str, list[dict[str, str]]]]) -> None:
+    undecided = f" ({summary['undecided']} undecided)" if summary["undecided"] else ""
     print(
-        f"{summary['subscription']}: {summary['matches']} of {summary['publications']} publications match, "
+        f"{summary['subscription']}: {summary['matches']} of {summary['publications']} publications match{undecided}, "
         f"{summary['matches_per_1000']} per 1,000; cost: {summary['cost']}, decided by the {summary['decided_by']}"
     )
     for warning in summary["warnings"] if isinstance(summary["warnings"], list) else ():
