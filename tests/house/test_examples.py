@@ -34,3 +34,15 @@ def test_the_readme_snippet_runs() -> None:
     answer = subprocess.run([sys.executable, "-c", snippet], capture_output=True, text=True, check=False, cwd=ROOT)
     assert answer.returncode == 0, answer.stderr
     assert answer.stdout.startswith("['Tram line nine reaches the harbour of Leuven', ")
+
+
+def test_the_readme_counts_what_the_samples_give(capsys: pytest.CaptureFixture[str]) -> None:
+    from triplecast.cli import main
+
+    examples = ROOT / "examples"
+    argv = ["match", "--subscriptions", str(examples / "subscriptions"), "--publications", str(examples / "inbox")]
+    assert main(argv) == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+    publications, subscriptions, matches = re.findall(r"\d+", last)[:3]
+    line = f"{publications} publications matched against {subscriptions} subscriptions: {matches} notifications"
+    assert line in (ROOT / "README.md").read_text("utf-8")
