@@ -21,7 +21,9 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
+from unittest.mock import patch
 
 import pyarrow as pa
 
@@ -78,10 +80,18 @@ def second_files(place: Workplace) -> None:
 
 def run_in_turn(place: Workplace, prune: int = 0) -> None:
     """A run until done, its parts called one after the other in this process, in small steps so that there are many."""
-    inbox_groups.GROUP_DOCUMENTS = 15
-    horizon.SMALLEST = horizon.LARGEST = 40
+    small = (
+        patch.object(inbox_groups, "GROUP_DOCUMENTS", 15),
+        patch.object(horizon, "SMALLEST", 40),
+        patch.object(horizon, "LARGEST", 40),
+    )
     accepting = threading.Lock()
-    with Journal.open(place.output) as journal, Outbox.open(place.output) as outbox, Parser() as parser:
+    with ExitStack() as opened:
+        for step in small:
+            opened.enter_context(step)
+        journal = opened.enter_context(Journal.open(place.output))
+        outbox = opened.enter_context(Outbox.open(place.output))
+        parser = opened.enter_context(Parser())
         moving = HorizonFile(place.output)
         index = IndexFolder(place.output / INDEX)
         Registrar(
