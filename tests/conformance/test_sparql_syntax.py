@@ -204,13 +204,15 @@ def known_difference(text: str) -> bool:
 
     It refuses ``SELECT ?x ?x``, ``COALESCE`` apart from its bracket and selecting the name of a key ``(?x AS ?name)``.
     It accepts an aggregate in GROUP BY, casts without an argument (found when it evaluates), keywords that run into the
-    next word, and ``?x<?a&&?b>?y``, where the longest token is an IRI.
+    next word, a space between the sign and the digits of a signed number (``- + 1``), and ``?x<?a&&?b>?y``, where the
+    longest token is an IRI.
     """
     try:
         parse_query(text)
     except QuerySyntaxError as error:
         known = ("in GROUP BY", "and got 0", "unknown word", "unexpected <?a&&?b>")
-        return any(part in error.message for part in known)
+        spaced = error.message in ("unexpected +", "unexpected -") and re.search(r"[-+]\s*[-+]\s+[\d.]", text)
+        return bool(spaced) or any(part in error.message for part in known)
     words = [token.upper() for token in TOKEN.findall(text)]
     if "COALESCE" in words and "COALESCE(" not in text.upper():
         return True
