@@ -96,9 +96,11 @@ CLUSTERS: tuple[tuple[Member, ...], ...] = tuple(
         + _typed("dateTime without zone", "dateTime", "2024-03-01T02:00:00", "2024-02-28T22:00:00")
         + _typed("24:00:00", "dateTime", "2024-02-28T24:00:00Z", "2024-02-28T24:00:00")
         + _typed("dateTime with zone", "dateTime", "2024-02-29T00:00:00Z", "2024-02-29T00:00:00-14:00")
-        + _typed("finer than a millisecond", "dateTime", "2024-02-29T12:00:00.0001Z", "2024-02-29T12:00:00.00010Z")
-        + _typed("finer than a millisecond", "dateTime", "2024-02-29T12:00:00.0002Z", "2024-02-29T11:59:59.9999Z")
         + _typed("ill-formed time", "dateTime", "2023-02-29T12:00:00Z", "2024-02-29", "2024-02-29T25:00:00Z"),
+        # moments closer than a millisecond
+        _typed("finer than a millisecond", "dateTime", "2024-02-29T12:00:00.0001Z", "2024-02-29T12:00:00.00010Z")
+        + _typed("finer than a millisecond", "dateTime", "2024-02-29T12:00:00.0002Z", "2024-02-29T11:59:59.9999Z")
+        + _typed("dateTime with zone", "dateTime", "2024-02-29T12:00:00Z", "2024-02-29T13:00:00.000+01:00"),
         # days and hours
         _typed("date with zone", "date", "2024-02-29Z", "2024-02-29+01:00", "2024-03-01+14:00", "2024-03-01Z")
         + _typed("date without zone", "date", "2024-02-29", "2024-03-01", "2024-02-28")
