@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import time
 from pathlib import Path
+from time import sleep
 from typing import TYPE_CHECKING
 
 from triplecast.cli.terminal import clip, describe_solution, print_json
@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
             if not arguments.follow:
                 return 0 if told else 3
             sys.stdout.flush()
-            time.sleep(LOOK_EVERY)
+            sleep(LOOK_EVERY)
 
 
 def _tell(notification: Notification, as_json: bool) -> None:

@@ -162,7 +162,7 @@ def test_following_waits_for_the_folder(
             engine.subscribe("SELECT ?s WHERE { ?s dcterms:title ?t }", id="titles")
             engine.publish(RECORD, media_type="text/turtle", graph="https://example.org/doc")
 
-    monkeypatch.setattr("triplecast.cli.notifications.time.sleep", publish_then_interrupt)
+    monkeypatch.setattr("triplecast.cli.notifications.sleep", publish_then_interrupt)
     assert main(["notifications", str(desk / "later"), "--follow"]) == 130
     assert "titles  https://example.org/doc v1" in capsys.readouterr().out
 
