@@ -45,7 +45,7 @@ def admit(subscription: Subscription) -> Admission:
     except (QuerySyntaxError, QueryRefused) as fault:
         fault.name = fault.name or subscription.name
         raise
-    return _describe(plan, empty)
+    return _describe(plan, empty, template.notes)
 
 
 def needs_nothing(plan: Plan) -> bool:
@@ -76,8 +76,8 @@ def _stated_entailment(text: str) -> str | None:
     return stated.get("entailment")
 
 
-def _describe(plan: Plan, empty: bool) -> Admission:
-    warnings = []
+def _describe(plan: Plan, empty: bool, notes: tuple[str, ...]) -> Admission:
+    warnings = list(notes)
     if plan.cost is Cost.PREDICATE:
         warnings.append(_PREDICATE_WARNING)
     elif plan.cost is Cost.BROAD:

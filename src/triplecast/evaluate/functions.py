@@ -17,12 +17,14 @@ from pyoxigraph import BlankNode, Literal, NamedNode
 
 from triplecast.evaluate import regex
 from triplecast.evaluate.budget import BYTES_A_STEP, Budget
+from triplecast.evaluate.fulltext import contains, score_of
 from triplecast.model.algebra import Term
 from triplecast.terms.arithmetic import decimal_term, integer_term, number_of, round_number
 from triplecast.terms.casts import CASTS, boolean_term
 from triplecast.terms.compare import ValueFault
 from triplecast.terms.temporal import Clock, read_clock
 from triplecast.terms.values import XSD, XSD_DATETIME, XSD_STRING, ValueClass, value_of
+from triplecast.text import CONTAINS, SCORE
 
 _LANG_STRING = NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#langString")
 _DAY_TIME_DURATION = NamedNode(XSD + "dayTimeDuration")
@@ -308,6 +310,8 @@ BUILTINS: Mapping[str, Builtin] = MappingProxyType(
         "ISBLANK": _test(lambda term: isinstance(term, BlankNode)),
         "ISLITERAL": _test(lambda term: isinstance(term, Literal)),
         "ISNUMERIC": _test(_is_numeric),
+        CONTAINS: Builtin(2, 2, contains),
+        SCORE: Builtin(2, 2, score_of),
     }
 )
-"""By upper-case keyword."""
+"""By upper-case keyword, full text by IRI."""

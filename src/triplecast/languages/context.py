@@ -43,6 +43,12 @@ class Translation:
     """Constants that are compared with ``LANG(…)``."""
     graphs: set[int] = field(default_factory=set)
     """Constants that name a graph."""
+    texts: dict[int, str] = field(default_factory=dict)
+    """Constants that are texts of full-text functions, by the function's IRI."""
+    searches: list[Any] = field(default_factory=list)
+    """Triples met since the last block of triples whose predicates are searches (`fulltext.Search`)."""
+    notes: list[str] = field(default_factory=list)
+    """How foreign forms were read."""
     made: int = 0
 
     def fresh(self, letter: str) -> Variable:

@@ -27,6 +27,7 @@ _WORDS = MappingProxyType(
         "COMPARISON": "a comparison",
         "EQUAL": "=",
         "A": "a (rdf:type)",
+        "FTCONTAINS": "a function",
         "$END": "the end of the query",
         **{name: text for text, name in PUNCTUATION.items() if name not in ("COMPARISON", "EQUAL", "A")},
     }

@@ -10,7 +10,9 @@ from lark.lexer import Token
 from pyoxigraph import NamedNode
 
 from triplecast.languages.context import Translation, variables_in
+from triplecast.languages.fulltext import TEXT_FUNCTIONS, text_call
 from triplecast.languages.refusals import refuse_function
+from triplecast.languages.searches import BIF, bif_call
 from triplecast.languages.tokens import FUNCTIONS, unescape_string
 from triplecast.model.algebra import Aggregate, Call, Expression, Operation, Slot, Variable
 
@@ -138,6 +140,10 @@ def _iri_call(translation: Translation, children: list[Any]) -> Expression:
     token, arguments = children
     _refuse_distinct(translation, arguments)
     iri = translation.pin(translation.slot(token)).value
+    if iri in TEXT_FUNCTIONS:
+        return text_call(translation, token, iri, arguments.values)
+    if iri == BIF:
+        return bif_call(translation, token, arguments.values)
     refused = refuse_function(iri)
     if refused is not None:
         raise translation.refusal(token, *refused)

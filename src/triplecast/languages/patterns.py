@@ -13,6 +13,7 @@ from pyoxigraph import NamedNode
 from triplecast.languages.context import NIL, Translation
 from triplecast.languages.expressions import conjoin, forbid_aggregates
 from triplecast.languages.prefixes import RDF
+from triplecast.languages.searches import Search, collect_members, magic_predicate, read_searches, refuse_in_path
 from triplecast.model.algebra import (
     Alternative,
     BasicPattern,
@@ -50,6 +51,8 @@ class Triples(NamedTuple):
 
     edges: list[Edge]
     labels: dict[str, Token]
+    conditions: list[Expression]
+    """What full-text predicates among them ask."""
 
 
 class _Node(NamedTuple):
@@ -153,10 +156,18 @@ def _properties(translation: Translation, children: list[Any]) -> list[tuple[Any
     return [(translation.node(verb), objects) for verb, objects in zip(pairs[::2], pairs[1::2], strict=True)]
 
 
-def _state(subject: _Node, properties: list[tuple[Any, list[_Node]]]) -> list[Edge]:
+def _state(translation: Translation, subject: _Node, properties: list[tuple[Any, list[_Node]]]) -> list[Edge]:
     edges = list(subject.edges)
     for verb, objects in properties:
+        search = magic_predicate(translation, verb)
+        if not isinstance(verb, Variable | NamedNode | Slot):
+            refuse_in_path(translation, verb)
         for target in objects:
+            if search is not None:
+                members = collect_members(target.node, target.edges)
+                token = translation.tokens[verb.index]
+                translation.searches.append(Search(subject.node, search, target.node, members, token))
+                continue
             edges.append(_edge(subject.node, verb, target.node))
             edges.extend(target.edges)
     return edges
@@ -164,7 +175,7 @@ def _state(subject: _Node, properties: list[tuple[Any, list[_Node]]]) -> list[Ed
 
 def _property_list(translation: Translation, children: list[Any]) -> _Node:
     node = translation.fresh("b")
-    return _Node(node, _state(_Node(node, []), children[0]))
+    return _Node(node, _state(translation, _Node(node, []), children[0]))
 
 
 def _collection(translation: Translation, children: list[Any]) -> _Node:
@@ -180,12 +191,13 @@ def _collection(translation: Translation, children: list[Any]) -> _Node:
 
 
 def _same_subject(translation: Translation, children: list[Any]) -> list[Edge]:
-    return _state(_as_node(translation, children[0]), children[1] or [])
+    return _state(translation, _as_node(translation, children[0]), children[1] or [])
 
 
 def _triples(translation: Translation, children: list[Any]) -> Triples:
     labels, translation.labels = translation.labels, {}
-    return Triples([edge for edges in children for edge in edges], labels)
+    edges, conditions = read_searches(translation)
+    return Triples([*(edge for found in children for edge in found), *edges], labels, conditions)
 
 
 # ---- groups ------------------------------------------------------------------------------------------------
@@ -227,8 +239,9 @@ class _Assembly:
 
     def add(self, element: Any) -> None:
         match element:
-            case Triples(edges, labels):
+            case Triples(edges, labels, conditions):
                 self.edges.extend(edges)
+                self.conditions.extend(conditions)
                 self.labels.update(labels)
                 for edge in edges:
                     self.visible.update(dict.fromkeys(_variables(edge)))

@@ -34,6 +34,7 @@ DECLARED: Mapping[str, str] = MappingProxyType(
         "ft": "urn:triplecast:ft:",
         "tc": "urn:triplecast:taxonomy:",
         "op": "urn:triplecast:op:",
+        "bif": "bif:",
     }
 )
 """Prefixes that every query may use; a declaration of its own replaces them."""

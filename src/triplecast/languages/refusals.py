@@ -35,8 +35,6 @@ _CHANCE = (
     "leave it out, or derive a value from the data",
 )
 
-_FULL_TEXT = ("full text is not built yet in this version", "use CONTAINS, STRSTARTS or REGEX until it is")
-
 _UPDATES = ("LOAD", "CLEAR", "DROP", "CREATE", "ADD", "MOVE", "COPY", "INSERT", "DELETE", "WITH", "USING")
 _STATEMENTS = ("<<", ">>", "{|", "|}", "~", "TRIPLE", "SUBJECT", "PREDICATE", "OBJECT", "ISTRIPLE", "VERSION")
 WORDS = MappingProxyType(
@@ -54,14 +52,13 @@ WORDS = MappingProxyType(
         **dict.fromkeys(_UPDATES, _UPDATE),
         **dict.fromkeys(_STATEMENTS, TRIPLE_TERM),
         **dict.fromkeys(["LANGDIR", "HASLANG", "HASLANGDIR", "STRLANGDIR"], TRIPLE_TERM),
-        **dict.fromkeys(["FTCONTAINS", "FTAND", "FTOR", "FTNOT", "FTNEAR"], _FULL_TEXT),
     }
 )
 
 KNOWN_CASTS = ", ".join(f"xsd:{iri.removeprefix(XSD)}" for iri in CASTS)
 
 _STAGES = (
-    ("urn:triplecast:ft:", *_FULL_TEXT),
+    ("urn:triplecast:ft:", "full text has ft:contains and ft:score only", "use one of these"),
     (
         "http://www.opengis.net/def/function/geosparql/",
         "geography comes with operators, which are not built yet in this version",

@@ -313,7 +313,7 @@ def _ask(translation: Translation, children: list[Any]) -> Query:
 
 
 def _template(translation: Translation, children: list[Any]) -> patterns.Triples:
-    found: patterns.Triples = children[0] if children else patterns.Triples([], {})
+    found: patterns.Triples = children[0] if children else patterns.Triples([], {}, [])
     return found
 
 
@@ -349,6 +349,9 @@ def _built(
         return renamed[node]
 
     triples = []
+    if template.conditions:
+        sign = translation.first_of("_CONSTRUCT")
+        raise translation.fault(sign, "a full-text search cannot stand in a CONSTRUCT template", ("plain triples",))
     for edge in template.edges:
         if not isinstance(edge, TriplePattern):
             sign = translation.first_of("SLASH", "_VBAR", "CIRCUMFLEX", "QMARK", "STAR", "PLUS", "BANG")

@@ -13,7 +13,7 @@ from lark.lexer import Lexer, Token
 from pyoxigraph import Literal, NamedNode
 
 from triplecast.errors import QuerySyntaxError
-from triplecast.languages import expressions, patterns, solutions
+from triplecast.languages import expressions, fulltext, patterns, solutions
 from triplecast.languages.context import Translation
 from triplecast.languages.expected import describe
 from triplecast.languages.prefixes import Namespace, read_prologue
@@ -33,6 +33,10 @@ class Parsed(NamedTuple):
     namespace: Namespace
     pinned: frozenset[int]
     lowered: frozenset[int]
+    texts: Mapping[int, str]
+    """As `Translation.texts`."""
+    notes: tuple[str, ...]
+    """How foreign forms were read."""
 
 
 class _Given(Lexer):
@@ -53,7 +57,7 @@ def _parser() -> Lark:
 
 @cache
 def _rules() -> Mapping[str, Callable[[Translation, list[Any]], Any]]:
-    return {**expressions.RULES, **patterns.RULES, **solutions.RULES}
+    return {**expressions.RULES, **fulltext.RULES, **patterns.RULES, **solutions.RULES}
 
 
 def parse(text: str, name: str | None = None) -> Parsed:
@@ -69,7 +73,16 @@ def parse(text: str, name: str | None = None) -> Parsed:
         raise refuse_size("a query nested this deep", f"its algebra may have {MAX_DEPTH} levels", name)
     if len(translation.graphs) > 1:
         query = _pin_graphs(translation, query)
-    return Parsed(query, source, numbered, namespace, frozenset(translation.pinned), frozenset(translation.lowered))
+    return Parsed(
+        query,
+        source,
+        numbered,
+        namespace,
+        frozenset(translation.pinned),
+        frozenset(translation.lowered),
+        translation.texts,
+        tuple(translation.notes),
+    )
 
 
 def _pin_graphs(translation: Translation, query: Query) -> Query:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from pyoxigraph import Literal, NamedNode
 
 from triplecast.errors import QuerySyntaxError
-from triplecast.languages import context, patterns, sparql
+from triplecast.languages import context, fulltext, patterns, searches, sparql
 from triplecast.languages.prefixes import XSD, Namespace, read_prologue
 from triplecast.languages.refusals import MAX_CHARACTERS
 from triplecast.languages.rewriting import replace_constants
@@ -45,6 +45,8 @@ class Template:
     key: str
     query: Query
     kinds: tuple[SlotKind, ...]
+    notes: tuple[str, ...] = ()
+    """How forms of other languages were read, for the subscriber."""
 
     @property
     def slots(self) -> int:
@@ -58,6 +60,11 @@ def fill(query: Query, constants: tuple[str, ...]) -> Query:
         return from_ntriples(constants[constant.index]) if isinstance(constant, Slot) else constant
 
     return replace_constants(query, replace)
+
+
+def text_of(constant: str) -> str:
+    """The text of a string in N-Triples form."""
+    return from_ntriples(constant).value if "\\" in constant else constant[1:-1]
 
 
 def slot_kind(constant: str) -> SlotKind:
@@ -121,6 +128,13 @@ class _Terms(dict[str, str]):
         super().__init__()
         self.namespace = namespace
 
+    def named(self, token: str) -> str:
+        """The IRI of a name; empty for what is none."""
+        try:
+            return self.namespace.iri(token)
+        except ValueError:
+            return ""
+
     def __missing__(self, token: str) -> str:
         if len(self) > _WORDS:
             self.clear()
@@ -145,8 +159,8 @@ class _Pieces(dict[str, str]):
     def __missing__(self, token: str) -> str:
         if len(self) > _WORDS:
             self.clear()
-        if token[0] == "<" and token[-1] == ">":
-            piece = _IRI
+        if token[0] == "<" and token[-1] == ">" and self.terms.namespace.base is None:
+            piece = f"{_MARK}{token}" if token[1:-1] in searches.MAGIC else _IRI
         elif token.isdigit() and token.isascii() and len(token) <= 15:
             piece = _INTEGER
         else:
@@ -159,7 +173,8 @@ class _Pieces(dict[str, str]):
             return f"{token}{_MARK}{self.terms.namespace.base}"
         match terminal(token):
             case "IRI":
-                return _IRI
+                iri = self.terms.named(token)
+                return f"{_MARK}<{iri}>" if iri in searches.MAGIC else _IRI
             case "STRING":
                 return _MARK + "s"
             case "LITERAL" | "INTEGER" | "NUMBER" | "SIGNED" as kind:
@@ -187,6 +202,8 @@ class _Arrangement(NamedTuple):
     places: Callable[[list[str]], tuple[str, ...]]
     fixed: list[str]
     lowered: tuple[int, ...]
+    texts: tuple[tuple[int, str], ...]
+    """Constants that are texts of full-text functions, with the function."""
 
 
 class _Entry(NamedTuple):
@@ -219,7 +236,10 @@ class TemplateCache:
                 pinned = tuple([reader.terms[tokens[place]] for place in entry.pinned])
                 found = entry.arrangements.get(pinned)
                 if found is not None:
-                    return found.template, _pick(found, tokens, reader.terms)
+                    constants = _pick(found, tokens, reader.terms)
+                    for constant, function in found.texts:
+                        fulltext.check_text(function, text_of(constants[constant]))
+                    return found.template, constants
         except (ValueError, QuerySyntaxError):
             sparql.parse(text, name)
             parse_whole(text, name)
@@ -250,6 +270,7 @@ class TemplateCache:
         places: list[int] = []
         fixed: list[str] = []
         lowered: list[int] = []
+        texts: list[tuple[int, str]] = []
 
         def lift(constant: NamedNode | Literal | Slot) -> Any:
             if isinstance(constant, Slot):
@@ -257,6 +278,8 @@ class TemplateCache:
                 term = _term(parsed, constant.index)
                 if constant.index in parsed.lowered:
                     lowered.append(len(constants))
+                if constant.index in parsed.texts:
+                    texts.append((len(constants), parsed.texts[constant.index]))
             elif constant in _FIXED or (isinstance(constant, Literal) and constant.datatype == context.BOOLEAN):
                 places.append(count + len(fixed))
                 fixed.append(to_ntriples(constant))
@@ -267,7 +290,7 @@ class TemplateCache:
             return Slot(len(constants) - 1)
 
         query = replace_constants(parsed.query, lift)
-        template = self._intern(query, tuple([slot_kind(constant) for constant in constants]))
+        template = self._intern(query, tuple([slot_kind(constant) for constant in constants]), parsed.notes)
         pinned = tuple(sorted(number - skipped for number in parsed.pinned))
         if len(self._entries) >= _ENTRIES:
             self._entries.clear()
@@ -275,14 +298,14 @@ class TemplateCache:
         if len(entry.arrangements) >= _ENTRIES:
             entry.arrangements.clear()
         terms = tuple([to_ntriples(parsed.namespace.term(str(parsed.tokens[number + skipped]))) for number in pinned])
-        entry.arrangements[terms] = _Arrangement(template, _places(places), fixed, tuple(lowered))
+        entry.arrangements[terms] = _Arrangement(template, _places(places), fixed, tuple(lowered), tuple(texts))
         return template, tuple(constants)
 
-    def _intern(self, query: Query, kinds: tuple[SlotKind, ...]) -> Template:
-        key = blake2b(f"{query!r}\n{kinds!r}".encode(), digest_size=16).hexdigest()
+    def _intern(self, query: Query, kinds: tuple[SlotKind, ...], notes: tuple[str, ...]) -> Template:
+        key = blake2b(f"{query!r}\n{kinds!r}\n{notes!r}".encode(), digest_size=16).hexdigest()
         if len(self._templates) >= _ENTRIES:
             self._templates.clear()
-        return self._templates.setdefault(key, Template(key, query, kinds))
+        return self._templates.setdefault(key, Template(key, query, kinds, notes))
 
 
 def _places(places: list[int]) -> Callable[[list[str]], tuple[str, ...]]:
@@ -296,7 +319,8 @@ def _pick(found: _Arrangement, tokens: list[str], terms: _Terms) -> tuple[str, .
         tokens += found.fixed
     constants = tuple(map(terms.__getitem__, found.places(tokens)))
     if found.lowered:
-        lowered = {place: to_ntriples(_lower(from_ntriples(constants[place]))) for place in found.lowered}  # type: ignore[arg-type]
+        terms_lowered = ((place, from_ntriples(constants[place])) for place in found.lowered)
+        lowered = {place: to_ntriples(_lower(term)) for place, term in terms_lowered}  # type: ignore[arg-type]
         return tuple([lowered.get(place, constant) for place, constant in enumerate(constants)])
     return constants
 

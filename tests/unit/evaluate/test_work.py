@@ -154,7 +154,8 @@ def test_groups_are_ordered_only_for_aggregates_that_see_it() -> None:
 def test_every_function_of_the_language_is_evaluated_with_the_same_arity() -> None:
     """Two lists of one thing: what the parser lets through and what the evaluator applies."""
     in_expressions = {"BOUND", "IF", "COALESCE", "NOW", "BNODE", "IRI", "URI"}
-    assert {name: (builtin.least, builtin.most) for name, builtin in BUILTINS.items()} == {
+    keywords = {name: builtin for name, builtin in BUILTINS.items() if ":" not in name}
+    assert {name: (builtin.least, builtin.most) for name, builtin in keywords.items()} == {
         name: arity for name, arity in FUNCTIONS.items() if name not in in_expressions
     }
 

@@ -1,0 +1,146 @@
+"""Full text in SPARQL: ``ft:contains`` and ``ft:score``, and the RTF paper's ``ftcontains``, read as the first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from lark.lexer import Token
+from pyoxigraph import Literal
+
+from triplecast.errors import QueryRefused, QuerySyntaxError
+from triplecast.languages.context import Translation
+from triplecast.languages.tokens import unescape_string
+from triplecast.model.algebra import (
+    Call,
+    Expression,
+    Slot,
+    Variable,
+)
+from triplecast.text import CONTAINS, SCORE, TextFault, parse_selection, words_of
+from triplecast.text.dialects import quote
+
+TEXT_FUNCTIONS = frozenset({CONTAINS, SCORE})
+
+
+def check_text(function: str, text: str) -> None:
+    """Raises `TextFault` for a constant that `function` cannot take."""
+    if function == CONTAINS:
+        parse_selection(text)
+    elif not words_of(text):
+        raise TextFault(0, "there is no word in these terms", ("a word with a letter or a number",))
+
+
+def text_call(translation: Translation, token: Token, function: str, arguments: tuple[Expression, ...]) -> Call:
+    """``ft:contains(value, 'selection')`` or ``ft:score(value, 'terms')``; the text stays a slot of the template."""
+    name = f"ft:{function.rpartition(':')[2]}"
+    if len(arguments) != 2:
+        raise translation.fault(token, f"{name} takes a value and a text, and got {len(arguments)} arguments")
+    slot = arguments[1]
+    constant = translation.tokens.get(slot.index) if isinstance(slot, Slot) else None
+    if constant is None or constant.type != "STRING":
+        mend = 'write it out as a string without language tag, like \'"olympic" ftand "games"\''
+        raise translation.refusal(
+            token, f"{name} with a text that is no constant string", "it is read when you subscribe", mend
+        )
+    assert isinstance(slot, Slot)
+    text = translation.resolve(constant).value
+    try:
+        check_text(function, text)
+    except TextFault as fault:
+        raise place_fault(translation, constant, fault) from None
+    translation.texts[slot.index] = function
+    return Call(function, arguments)
+
+
+def place_fault(translation: Translation, token: Token, fault: TextFault) -> QuerySyntaxError | QueryRefused:
+    """A fault inside a string token, with its place in the query."""
+    offset = (token.start_pos or 0) + _offset_in_token(str(token), fault.offset)
+    if fault.refused:
+        return translation.source.refusal(offset, fault.refused, fault.message, ", ".join(fault.expected))
+    return translation.source.fault(offset, fault.message, fault.expected)
+
+
+def _offset_in_token(token: str, offset: int) -> int:
+    """Where character `offset` of a string stands in its token, quotation marks and escapes included."""
+    at = 3 if token[:3] in ('"""', "'''") and len(token) >= 6 else 1
+    for _ in range(offset):
+        at += 2 if token[at] == "\\" else 1
+    return at
+
+
+# ---- ftcontains ------------------------------------------------------------------------------------------------------
+
+
+def _join(sign: str) -> Callable[[Translation, list[Any]], str]:
+    return lambda translation, children: f" {sign} ".join(_written(translation, child) for child in children)
+
+
+def _written(translation: Translation, child: Any) -> str:
+    if not isinstance(child, Token):
+        return str(child)
+    translation.pinned.add(child.end_pos or 0)
+    if child.type != "STRING":
+        return str(child)
+    try:
+        text = unescape_string(str(child))
+    except ValueError as error:
+        raise translation.fault(child, str(error)) from error
+    if not words_of(text):
+        raise translation.fault(child, "there is no word in this string", ("a string with a letter or a number",))
+    return quote(text)
+
+
+def _not(translation: Translation, children: list[Any]) -> str:
+    return f"ftnot {_written(translation, children[0])}"
+
+
+def _bracket(translation: Translation, children: list[Any]) -> str:
+    return f"({_written(translation, children[0])})"
+
+
+def _near(translation: Translation, children: list[Any]) -> str:
+    parts = [_written(translation, children[0])]
+    for at in range(1, len(children), 3):
+        least, most, part = (_written(translation, child) for child in children[at : at + 3])
+        parts.append(f"ftnear[{least},{most}] {part}")
+    return " ".join(parts)
+
+
+def _text_search(translation: Translation, children: list[Any]) -> Call:
+    token, value, written = children
+    selection = _written(translation, written)
+    try:
+        parse_selection(selection)
+    except TextFault as fault:
+        raise _at_token(translation, token, fault) from None
+    expression: Expression = translation.node(value)
+    return noted_call(translation, expression, selection, "ftcontains")
+
+
+def noted_call(translation: Translation, value: Expression, selection: str, form: str) -> Call:
+    shown = f"?{value.name}" if isinstance(value, Variable) and not value.hidden else "the text"
+    """The call that a foreign form means, noted for the subscriber."""
+    note = f"{form} is read as ft:contains({shown}, '{selection}')"
+    if note not in translation.notes:
+        translation.notes.append(note)
+    return Call(CONTAINS, (value, Literal(selection)))
+
+
+def _at_token(translation: Translation, token: Token, fault: TextFault) -> QuerySyntaxError | QueryRefused:
+    if fault.refused:
+        return translation.refusal(token, fault.refused, fault.message, ", ".join(fault.expected))
+    return translation.fault(token, fault.message, fault.expected)
+
+
+RULES: Mapping[str, Callable[[Translation, list[Any]], Any]] = MappingProxyType(
+    {
+        "text_search": _text_search,
+        "ft_or": _join("ftor"),
+        "ft_and": _join("ftand"),
+        "ft_not": _not,
+        "ft_near": _near,
+        "ft_bracket": _bracket,
+    }
+)

@@ -1,0 +1,214 @@
+"""Other stores' searches: predicates that are no data but ask for text, read as conditions of their group.
+
+``bif:contains`` (Virtuoso), ``text:query`` (Jena), ``textMatch`` (Stardog) and ``bds:search`` (Blazegraph) become
+``ft:contains(?v, '…')`` with a note that shows it; what they cannot say here is refused by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple, NoReturn
+
+from lark.lexer import Token
+from pyoxigraph import NamedNode
+
+from triplecast.languages.context import NIL, Translation
+from triplecast.languages.fulltext import noted_call, place_fault
+from triplecast.languages.prefixes import RDF
+from triplecast.model.algebra import (
+    Alternative,
+    Call,
+    Expression,
+    Inverse,
+    NegatedSet,
+    Node,
+    PathExpression,
+    PathPattern,
+    Repeat,
+    Sequence,
+    Slot,
+    TriplePattern,
+    Variable,
+)
+from triplecast.text import TextFault, parse_selection
+from triplecast.text.dialects import blazegraph, lucene, virtuoso
+
+BIF = "bif:contains"
+JENA = "http://jena.apache.org/text#query"
+STARDOG = ("tag:stardog:api:property:textMatch", "tag:stardog:api:search:textMatch")
+BDS = "http://www.bigdata.com/rdf/search#"
+_BDS = (
+    *("search", "matchAllTerms", "matchExactTerms", "matchExact", "matchRegex", "minRelevance", "maxRelevance"),
+    *("minRank", "maxRank", "rank", "relevance", "subjectSearch", "searchTimeout", "rangeCount"),
+)
+MAGIC = frozenset({BIF, JENA, *STARDOG, *(BDS + name for name in _BDS)})
+"""Predicates that are searches in other stores; they never stand for themselves in a query."""
+_FIRST, _REST = RDF + "first", RDF + "rest"
+
+
+class Search(NamedTuple):
+    """A triple whose predicate is magic, as it was met."""
+
+    subject: Node
+    predicate: str
+    target: Node
+    members: tuple[Node, ...] | None
+    """Of the collection that stands as object, None without."""
+    token: Token
+
+
+def magic_predicate(translation: Translation, verb: object) -> str | None:
+    """The IRI of a predicate that is a search elsewhere; the predicate is then part of the template."""
+    if not isinstance(verb, Slot):
+        return None
+    iri = translation.resolve(translation.tokens[verb.index]).value
+    if iri not in MAGIC:
+        return None
+    translation.pin(verb)
+    return iri
+
+
+def refuse_in_path(translation: Translation, path: PathExpression) -> None:
+    """Raises `QueryRefused` where such a predicate stands in a path."""
+    todo: list[object] = [path]
+    while todo:
+        part = todo.pop()
+        if isinstance(part, Slot):
+            if magic_predicate(translation, part) is not None:
+                token = translation.tokens[part.index]
+                _refuse(translation, token, "in a path", "a search is no step of a path", "make it a triple of its own")
+        elif isinstance(part, tuple):
+            todo.extend(part)
+        elif isinstance(part, Inverse | Repeat):
+            todo.append(part.path)
+        elif isinstance(part, Sequence | Alternative):
+            todo.extend(part.steps if isinstance(part, Sequence) else part.choices)
+        elif isinstance(part, NegatedSet):
+            todo.extend((*part.forward, *part.inverse))
+
+
+def collect_members(target: Node, edges: list[TriplePattern | PathPattern]) -> tuple[Node, ...] | None:
+    """The members of the collection whose first cell is `target`."""
+    cells = {
+        edge.subject: edge.object
+        for edge in edges
+        if isinstance(edge, TriplePattern) and isinstance(edge.predicate, NamedNode) and edge.predicate.value == _FIRST
+    }
+    rests = {
+        edge.subject: edge.object
+        for edge in edges
+        if isinstance(edge, TriplePattern) and isinstance(edge.predicate, NamedNode) and edge.predicate.value == _REST
+    }
+    if target not in cells:
+        return None
+    members = []
+    while target != NIL:
+        members.append(cells[target])
+        target = rests[target]
+    return tuple(members)
+
+
+def bif_call(translation: Translation, token: Token, arguments: tuple[Expression, ...]) -> Call:
+    """``bif:contains(?v, '…')`` as Virtuoso's FILTER writes it."""
+    if len(arguments) != 2:
+        raise translation.refusal(token, f"{token} with options", "scores and offsets are not known", "two arguments")
+    text, place = _constant_text(translation, token, arguments[1])
+    return noted_call(translation, arguments[0], _translated(translation, place, virtuoso, text), str(token))
+
+
+def read_searches(translation: Translation) -> tuple[list[TriplePattern], list[Expression]]:
+    """The searches met since the last block of triples as triples and conditions of their group."""
+    searches, translation.searches = translation.searches, []
+    edges: list[TriplePattern] = []
+    conditions: list[Expression] = []
+    bds: dict[Node, list[Search]] = {}
+    for search in searches:
+        if search.predicate.startswith(BDS):
+            bds.setdefault(search.subject, []).append(search)
+        elif search.predicate == JENA:
+            edge, condition = _read_jena(translation, search)
+            edges.append(edge)
+            conditions.append(condition)
+        else:
+            reader = virtuoso if search.predicate == BIF else lucene
+            text, place = _search_text(translation, search)
+            selection = _translated(translation, place, reader, text)
+            conditions.append(noted_call(translation, _searched(translation, search), selection, str(search.token)))
+    conditions.extend(_read_bds(translation, group) for group in bds.values())
+    return edges, conditions
+
+
+def _read_jena(translation: Translation, search: Search) -> tuple[TriplePattern, Expression]:
+    token = search.token
+    members, mend = search.members, 'write ?s text:query (dc:title "…")'
+    if members is None:
+        _refuse(translation, token, "without a property", "there is no default field", mend)
+    if len(members) != 2 or not isinstance(members[0], Slot):
+        reason = "an answer has no limit, score or highlighting"
+        _refuse(translation, token, "with other arguments than a property and a query", reason, mend)
+    text, place = _constant_text(translation, token, members[1])
+    selection = _translated(translation, place, lucene, text)
+    variable = translation.fresh("t")
+    condition = noted_call(translation, variable, selection, f"{token} ({translation.tokens[members[0].index]} …)")
+    return TriplePattern(search.subject, members[0], variable), condition
+
+
+def _read_bds(translation: Translation, group: list[Search]) -> Expression:
+    """All ``bds:`` triples of one subject are one search."""
+    main: Search | None = None
+    every = exact = False
+    for search in group:
+        name = search.predicate.removeprefix(BDS)
+        if name == "search" and main is None:
+            main = search
+        elif name in ("matchAllTerms", "matchExactTerms", "matchExact") and search.members is None:
+            flag = _search_text(translation, search)[0].lower() == "true"
+            every, exact = every or (flag and name == "matchAllTerms"), exact or (flag and name == "matchExact")
+        else:
+            _refuse(
+                translation, search.token, "", "an answer has no rank or relevance", "leave it out, or use ft:score"
+            )
+    if main is None:
+        _refuse(translation, group[0].token, "without bds:search", "there is nothing to search for", "add bds:search")
+    text, place = _search_text(translation, main)
+    selection = _translated(translation, place, lambda written: blazegraph(written, every, exact), text)
+    return noted_call(translation, _searched(translation, main), selection, str(main.token))
+
+
+def _refuse(translation: Translation, token: Token, with_what: str, reason: str, mend: str) -> NoReturn:
+    raise translation.refusal(token, f"{token} {with_what}".rstrip(), reason, mend)
+
+
+def _searched(translation: Translation, search: Search) -> Variable:
+    if not isinstance(search.subject, Variable) or search.subject.hidden:
+        _refuse(translation, search.token, "on something other than a variable", "it reads a text", "a variable for it")
+    return search.subject
+
+
+def _search_text(translation: Translation, search: Search) -> tuple[str, Token]:
+    if search.members is not None:
+        _refuse(
+            translation, search.token, "with a list", "an answer has no limit, threshold or score", "the query alone"
+        )
+    return _constant_text(translation, search.token, search.target)
+
+
+def _constant_text(translation: Translation, token: Token, node: object) -> tuple[str, Token]:
+    """The text of a constant string, now part of the template, and its token."""
+    constant = translation.tokens.get(node.index) if isinstance(node, Slot) else None
+    if constant is None or constant.type not in ("STRING", "LITERAL"):
+        _refuse(translation, token, "with a text that is no constant", "it is read when you subscribe", "write it out")
+    translation.pinned.add(constant.end_pos or 0)
+    return translation.resolve(constant).value, constant
+
+
+def _translated(translation: Translation, token: Token, reader: Callable[[str], str], text: str) -> str:
+    try:
+        selection = reader(text)
+    except TextFault as fault:
+        raise place_fault(translation, token, fault) from None
+    try:
+        parse_selection(selection)
+    except TextFault as fault:
+        raise translation.fault(token, f"{fault.message} (read as {selection})", fault.expected) from None
+    return selection

@@ -1,0 +1,171 @@
+"""Other stores' full-text queries, written as selections where they can be.
+
+``virtuoso``: ``bif:contains``. ``lucene``: the classic syntax of Jena's ``text:query`` and Stardog's ``textMatch``,
+where terms without operator are alternatives. ``blazegraph``: ``bds:search``. Each gives the text of a selection or
+raises `TextFault`; what ranks, scores, guesses or names fields is refused, because an answer has no rank here.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from triplecast.text.fault import TextFault
+from triplecast.text.words import words_of
+
+_VIRTUOSO = re.compile(r"\s*(?:\"([^\"]*)\"|'([^']*)'|([()])|([^\s()\"']+))")
+_LUCENE = re.compile(r"\s*(?:\"((?:[^\"\\]|\\.)*)\"|([()])|(\+|-|!|&&|\|\|)|((?:[^\s()\"+!&|\\]|\\.|[+!&|](?=\S))+))")
+_RANKED = "an answer has no rank and no similarity here"
+
+
+def quote(text: str, wild: bool = False) -> str:
+    return '"' + text.replace('"', '""') + '"' + (" using wildcards" if wild else "")
+
+
+def _term(text: str, place: int) -> str:
+    """One word or phrase; ``*`` and ``?`` are wildcards."""
+    if "*" in text or "?" in text:
+        spelt = re.sub(r"[.\\{}]", r"\\\g<0>", text).replace("*", ".*").replace("?", ".")
+        return quote(spelt, wild=True)
+    if not words_of(text):
+        raise TextFault(place, f"there is no word in {text}", ("a word with a letter or a number",))
+    return quote(text)
+
+
+class _Piece(NamedTuple):
+    kind: str
+    text: str
+    place: int
+
+
+def virtuoso(text: str) -> str:
+    """Words and phrases with ``AND``, ``OR``, ``NOT``, ``NEAR`` and brackets; ``*`` in a word."""
+    pieces = []
+    for match in _VIRTUOSO.finditer(text):
+        phrase = match[1] if match[1] is not None else match[2]
+        if phrase is not None:
+            pieces.append(_Piece("term", phrase, match.start()))
+        elif match[3]:
+            pieces.append(_Piece("sign", match[3], match.start(3)))
+        else:
+            upper = match[4].upper()
+            kind = "operator" if upper in ("AND", "OR", "NOT", "NEAR") else "term"
+            pieces.append(_Piece(kind, upper if kind == "operator" else match[4], match.start(4)))
+    return _virtuoso_text(pieces)
+
+
+def _virtuoso_text(pieces: list[_Piece]) -> str:
+    written: list[str] = []
+    expects_term = True
+    for piece in pieces:
+        if piece.text == "NEAR" and piece.kind == "operator":
+            raise TextFault(
+                piece.place, _RANKED, ("use ft:contains with distance at most n words",), "NEAR of bif:contains"
+            )
+        if piece.kind == "operator":
+            written.append({"AND": "ftand", "OR": "ftor", "NOT": "ftnot"}[piece.text])
+            expects_term = True
+        elif piece.text == ")" and piece.kind == "sign":
+            written.append(")")
+            expects_term = False
+        else:
+            if not expects_term:
+                raise TextFault(piece.place, "two words without AND or OR between them", ("AND", "OR"))
+            written.append("(" if piece.kind == "sign" else _term(piece.text, piece.place))
+            expects_term = piece.kind == "sign"
+    return " ".join(written)
+
+
+class _Clause(NamedTuple):
+    occurs: str
+    """``must``, ``should`` or ``not``."""
+    text: str
+
+
+def lucene(text: str) -> str:
+    pieces = []
+    for match in _LUCENE.finditer(text):
+        if match[1] is not None:
+            pieces.append(_Piece("term", re.sub(r"\\(.)", r"\1", match[1]), match.start()))
+        elif match[2]:
+            pieces.append(_Piece("sign", match[2], match.start(2)))
+        elif match[3]:
+            pieces.append(
+                _Piece("operator", {"&&": "AND", "||": "OR", "!": "NOT"}.get(match[3], match[3]), match.start(3))
+            )
+        else:
+            _refuse_lucene(match[4], match.start(4))
+            word = match[4]
+            kind = "operator" if word in ("AND", "OR", "NOT") else "term"
+            pieces.append(_Piece(kind, re.sub(r"\\(.)", r"\1", word) if kind == "term" else word, match.start(4)))
+    at, written = _lucene_clauses(pieces, 0)
+    if at < len(pieces):
+        raise TextFault(pieces[at].place, "unexpected ) in the Lucene query", ())
+    return written
+
+
+def _refuse_lucene(word: str, place: int) -> None:
+    word = re.sub(r"\\.", "", word)
+    for sign, construct, mend in (
+        (":", "a field of a Lucene query", "name the property in a triple pattern"),
+        ("~", "~ (fuzziness and slop) of a Lucene query", "use ft:contains with distance or wildcards"),
+        ("^", "^ (a boost) of a Lucene query", "use ft:score"),
+        ("[", "a range of a Lucene query", "compare values in a FILTER"),
+        ("{", "a range of a Lucene query", "compare values in a FILTER"),
+        ("/", "a regular expression of a Lucene query", "use REGEX, or ft:contains using wildcards"),
+    ):
+        if sign in word:
+            raise TextFault(place, _RANKED if sign in "~^" else "ft:contains has no such thing", (mend,), construct)
+
+
+def _lucene_clauses(pieces: list[_Piece], at: int) -> tuple[int, str]:
+    """Clauses up to a closing bracket: (where they end, the selection)."""
+    clauses: list[_Clause] = []
+    start = pieces[at].place if at < len(pieces) else 0
+    occurs, joined = "should", False
+    while at < len(pieces) and not (pieces[at].kind == "sign" and pieces[at].text == ")"):
+        piece = pieces[at]
+        at += 1
+        if piece.kind == "operator":
+            if piece.text == "AND" and clauses:
+                joined = True
+                if clauses[-1].occurs == "should":
+                    clauses[-1] = clauses[-1]._replace(occurs="must")
+            elif piece.text in ("NOT", "-"):
+                occurs = "not"
+            elif piece.text == "+":
+                occurs = "must"
+            continue
+        if piece.kind == "sign":
+            at, inner = _lucene_clauses(pieces, at)
+            if at >= len(pieces):
+                raise TextFault(piece.place, "this bracket does not close", (")",))
+            at += 1
+            written = f"({inner})"
+        else:
+            written = _term(piece.text, piece.place)
+        clauses.append(_Clause("must" if joined and occurs == "should" else occurs, written))
+        occurs, joined = "should", False
+    return at, _lucene_text(clauses, start)
+
+
+def _lucene_text(clauses: list[_Clause], place: int) -> str:
+    must = [clause.text for clause in clauses if clause.occurs == "must"]
+    should = [clause.text for clause in clauses if clause.occurs == "should"]
+    never = [f"ftnot {clause.text}" for clause in clauses if clause.occurs == "not"]
+    if not must and not should:
+        raise TextFault(place, "there is no word that has to be there", ("a word",))
+    if must:
+        return " ftand ".join(must + never)
+    either = should[0] if len(should) == 1 else " ftor ".join(should)
+    return " ftand ".join([f"({either})" if never and len(should) > 1 else either, *never])
+
+
+def blazegraph(text: str, every: bool, exact: bool) -> str:
+    """Words with ``*`` at their ends: any of them, `every` one, or `exact` as a phrase."""
+    if exact:
+        return _term(text, 0)
+    terms = [_term(word, match.start()) for match in re.finditer(r"\S+", text) for word in [match[0]]]
+    if not terms:
+        raise TextFault(0, "there is no word to search for", ("a word",))
+    return (" ftand " if every else " ftor ").join(terms)

@@ -1,0 +1,351 @@
+"""The text of a full-text selection to its value: XQuery and XPath Full Text 1.0, appendix A, the answered part.
+
+::
+
+    selection = and ("ftor" and)* filter*
+    and       = not ("ftand" not)*
+    not       = "ftnot"? near
+    near      = primary ("ftnear" "[" least "," most? "]" primary)*
+    primary   = (string any-all? | "(" selection ")") ("using" option)*
+    filter    = "ordered" | "window" n "words" | "distance" range "words"
+    range     = "exactly" n | "at" "least" n | "at" "most" n | "from" n "to" n
+
+Keywords in any letter case. ``ftnear`` is the RTF paper's, between single words or phrases.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from typing import NamedTuple, TypeAlias
+
+from triplecast.text.fault import TextFault
+from triplecast.text.query import And, Distance, Near, Not, Options, Or, Ordered, Phrase, Selection, Window
+from triplecast.text.wildcards import split_patterns
+from triplecast.text.words import words_of
+
+LONGEST = 10_000
+"""Characters of a selection."""
+DEEPEST = 50
+"""Brackets open at once."""
+MOST_WORDS = 200
+"""Words of a selection."""
+_TOKEN = re.compile(r"\s*(?:(\"(?:[^\"]|\"\")*\"|'(?:[^']|'')*')|([A-Za-z]+)|([0-9]+)|(\S)|$)")
+_REFUSED = {
+    "occurs": ("counting occurrences is not built", "name the words only"),
+    "same": ("sentences and paragraphs are not known", "use window n words"),
+    "different": ("sentences and paragraphs are not known", "use distance n words"),
+    "weight": ("matching has no weights", "use ft:score"),
+    "not": ("the mild not is not built", "use ftnot"),
+    "at": ("anchors in the text are not built", "leave 'at start' or 'at end' out"),
+    "entire": ("anchors in the text are not built", "leave 'entire content' out"),
+    "without": ("content to be ignored is not known in a literal", "leave it out"),
+}
+_REFUSED_OPTIONS = {
+    "thesaurus": ("there is no thesaurus", "write the synonyms with ftor"),
+    "stop": ("there are no stop words", "leave it out: every word counts"),
+    "language": ("the language is the literal's own tag", "ask for it with LANGMATCHES"),
+    "option": ("there are no extension options", "leave it out"),
+}
+
+
+_Bounds: TypeAlias = tuple[int | None, int | None]
+
+
+class _Token(NamedTuple):
+    kind: str
+    """``string``, ``word``, ``number``, ``sign`` or ``end``."""
+    text: str
+    """Words in lower case."""
+    place: int
+
+
+class _Leaf(NamedTuple):
+    """A string before its options are known."""
+
+    text: str
+    place: int
+    choice: str
+    """``phrase``, ``any word`` or ``all words``."""
+    options: dict[str, object]
+
+
+class _Inner(NamedTuple):
+    """A selection in the making."""
+
+    kind: str
+    parts: tuple[_Inner | _Leaf, ...]
+    numbers: tuple[_Bounds, ...] = ()
+
+
+@lru_cache(maxsize=65_536)
+def parse_selection(text: str) -> Selection:
+    """Raises `TextFault`."""
+    if len(text) > LONGEST:
+        raise TextFault(LONGEST, f"the limit is {LONGEST:,} characters", ("split it",), "a longer full-text selection")
+    parser = _Parser(text)
+    tree = parser.selection(0)
+    token = parser.peek()
+    if token.kind != "end":
+        raise parser.unexpected(("ftand", "ftor", "a filter like distance at most 2 words", "the end"))
+    selection = _Maker(text).make(tree, False)
+    if count_words(selection) > MOST_WORDS:
+        raise TextFault(0, f"the limit is {MOST_WORDS} words", ("split it",), "a selection of more words")
+    return selection
+
+
+def count_words(selection: Selection) -> int:
+    if isinstance(selection, Phrase):
+        return len(selection.words)
+    if isinstance(selection, And | Or | Near):
+        return sum(map(count_words, selection.parts))
+    return count_words(selection.part)
+
+
+class _Parser:
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._tokens = _tokenise(text)
+        self._at = 0
+
+    def peek(self) -> _Token:
+        return self._tokens[self._at]
+
+    def _next(self) -> _Token:
+        token = self._tokens[self._at]
+        self._at += token.kind != "end"
+        return token
+
+    def _accept(self, *words: str) -> bool:
+        """Takes these words if they follow."""
+        texts = [token.text for token in self._tokens[self._at : self._at + len(words)] if token.kind == "word"]
+        if texts != list(words):
+            return False
+        self._at += len(words)
+        return True
+
+    def unexpected(self, expected: tuple[str, ...]) -> TextFault:
+        token = self.peek()
+        if token.kind == "end":
+            return TextFault(token.place, "the full-text selection ends too early", expected)
+        written = self._text[token.place : token.place + len(token.text)]
+        if token.kind == "word" and token.text in _REFUSED:
+            reason, mend = _REFUSED[token.text]
+            return TextFault(token.place, reason, (mend,), f"'{written}' in a full-text selection")
+        if token.kind == "word" and 'words in quotes, like "olympic games"' in expected:
+            return TextFault(token.place, f"the word {written} is not in quotes", (f'"{written}"',))
+        return TextFault(token.place, f"unexpected {written} in the full-text selection", expected)
+
+    def _expect(self, word: str) -> None:
+        if not self._accept(word):
+            raise self.unexpected((word,))
+
+    def _sign(self, sign: str) -> None:
+        if self.peek().kind != "sign" or self.peek().text != sign:
+            raise self.unexpected((sign,))
+        self._next()
+
+    def _number(self) -> int:
+        if self.peek().kind != "number" or len(self.peek().text) > 9:
+            raise self.unexpected(("a whole number",))
+        return int(self._next().text)
+
+    def selection(self, depth: int) -> _Inner | _Leaf:
+        if depth > DEEPEST:
+            raise TextFault(
+                self.peek().place, f"brackets are nested more than {DEEPEST} deep", ("flatten it",), "nesting"
+            )
+        found = self._chain("ftor", lambda: self._chain("ftand", lambda: self._negation(depth)))
+        while True:
+            if self._accept("ordered"):
+                found = _Inner("ordered", (found,))
+            elif self._accept("window"):
+                size = self._number()
+                self._units()
+                found = _Inner("window", (found,), ((size, size),))
+            elif self._accept("distance"):
+                bounds = self._range()
+                self._units()
+                found = _Inner("distance", (found,), (bounds,))
+            else:
+                return found
+
+    def _chain(self, word: str, read: Callable[[], _Inner | _Leaf]) -> _Inner | _Leaf:
+        parts = [read()]
+        while self._accept(word):
+            parts.append(read())
+        return parts[0] if len(parts) == 1 else _Inner(word, tuple(parts))
+
+    def _units(self) -> None:
+        for unit in ("sentences", "paragraphs", "sentence", "paragraph"):
+            if self.peek().text == unit:
+                raise TextFault(
+                    self.peek().place, "sentences and paragraphs are not known", ("words",), f"the unit {unit}"
+                )
+        if not self._accept("word"):
+            self._expect("words")
+
+    def _range(self) -> _Bounds:
+        if self._accept("exactly"):
+            exact = self._number()
+            return exact, exact
+        if self._accept("at", "least"):
+            return self._number(), None
+        if self._accept("at", "most"):
+            return None, self._number()
+        if self._accept("from"):
+            least = self._number()
+            self._expect("to")
+            return least, self._number()
+        raise self.unexpected(("exactly", "at least", "at most", "from"))
+
+    def _negation(self, depth: int) -> _Inner | _Leaf:
+        if self._accept("ftnot"):
+            return _Inner("ftnot", (self._near(depth),))
+        return self._near(depth)
+
+    def _near(self, depth: int) -> _Inner | _Leaf:
+        place = self.peek().place
+        parts = [self._primary(depth)]
+        gaps: list[_Bounds] = []
+        while self._accept("ftnear"):
+            self._sign("[")
+            least = self._number()
+            self._sign(",")
+            gaps.append((least, self._number() if self.peek().kind == "number" else None))
+            self._sign("]")
+            parts.append(self._primary(depth))
+        if not gaps:
+            return parts[0]
+        if any(isinstance(part, _Inner) or part.choice != "phrase" for part in parts):
+            raise TextFault(place, "ftnear stands between single words or phrases", ("a string on each side",))
+        return _Inner("ftnear", tuple(parts), tuple(gaps))
+
+    def _primary(self, depth: int) -> _Inner | _Leaf:
+        token = self.peek()
+        found: _Inner | _Leaf
+        if token.kind == "string":
+            self._next()
+            text = token.text[1:-1].replace(token.text[0] * 2, token.text[0])
+            found = _Leaf(text, token.place, self._choice(), {})
+        elif token.kind == "sign" and token.text == "(":
+            self._next()
+            found = self.selection(depth + 1)
+            self._sign(")")
+        else:
+            raise self.unexpected(('words in quotes, like "olympic games"', "("))
+        options: dict[str, object] = {}
+        while self._accept("using"):
+            self._option(options)
+        return _with_options(found, options) if options else found
+
+    def _choice(self) -> str:
+        if self._accept("any", "word"):
+            return "any word"
+        if self._accept("all", "words"):
+            return "all words"
+        if self._accept("any") or self._accept("all") or self._accept("phrase"):
+            return "phrase"
+        return "phrase"
+
+    def _option(self, options: dict[str, object]) -> None:
+        token = self.peek()
+        if token.text in _REFUSED_OPTIONS:
+            reason, mend = _REFUSED_OPTIONS[token.text]
+            raise TextFault(token.place, reason, (mend,), f"'using {token.text}'")
+        for name, values in _OPTION_WORDS.items():
+            for words, value in values:
+                if self._accept(*words):
+                    if name in options:
+                        raise TextFault(token.place, f"the option {name} is given twice", ("one of them",))
+                    options[name] = value
+                    return
+        raise self.unexpected(tuple(" ".join(words) for values in _OPTION_WORDS.values() for words, _ in values))
+
+
+_OPTION_WORDS: dict[str, tuple[tuple[tuple[str, ...], object], ...]] = {
+    "case": (
+        (("case", "insensitive"), "insensitive"),
+        (("case", "sensitive"), "sensitive"),
+        (("lowercase",), "lowercase"),
+        (("uppercase",), "uppercase"),
+    ),
+    "marks": ((("diacritics", "insensitive"), False), (("diacritics", "sensitive"), True)),
+    "stemming": ((("stemming",), True), (("no", "stemming"), False)),
+    "wildcards": ((("wildcards",), True), (("no", "wildcards"), False)),
+}
+
+
+def _with_options(tree: _Inner | _Leaf, options: dict[str, object]) -> _Inner | _Leaf:
+    """Options reach what they stand behind; what stands nearer to a string wins."""
+    if isinstance(tree, _Leaf):
+        return tree._replace(options={**options, **tree.options})
+    return tree._replace(parts=tuple(_with_options(part, options) for part in tree.parts))
+
+
+def _tokenise(text: str) -> list[_Token]:
+    tokens = []
+    at = 0
+    while True:
+        match = _TOKEN.match(text, at)
+        assert match is not None
+        at = match.end()
+        string, word, number, sign = match.groups()
+        if string is not None:
+            tokens.append(_Token("string", string, match.start(1)))
+        elif word is not None:
+            tokens.append(_Token("word", word.lower(), match.start(2)))
+        elif number is not None:
+            tokens.append(_Token("number", number, match.start(3)))
+        elif sign is not None:
+            if sign in "\"'":
+                raise TextFault(match.start(4), "this string does not end", (f"a closing {sign}",))
+            tokens.append(_Token("sign", sign, match.start(4)))
+        else:
+            tokens.append(_Token("end", "", len(text.rstrip())))
+            return tokens
+
+
+class _Maker:
+    """Trees to selections, once options are known."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def make(self, tree: _Inner | _Leaf, positional: bool) -> Selection:
+        if isinstance(tree, _Leaf):
+            return _make_leaf(tree)
+        if tree.kind == "ftnot" and positional:
+            place = self._text.lower().find("ftnot")
+            raise TextFault(
+                place, "it has no position in the text", ("put it in brackets outside the filter",),
+                "ftnot under distance, window or ordered",
+            )  # fmt: skip
+        below = positional or tree.kind in ("distance", "window", "ordered")
+        parts = tuple(self.make(part, below) for part in tree.parts)
+        match tree.kind:
+            case "ftand":
+                return And(parts)
+            case "ftor":
+                return Or(parts)
+            case "ftnot":
+                return Not(parts[0])
+            case "ftnear":
+                return Near(tuple(part for part in parts if isinstance(part, Phrase)), tree.numbers)
+            case "ordered":
+                return Ordered(parts[0])
+            case "window":
+                return Window(parts[0], tree.numbers[0][1] or 0)
+        return Distance(parts[0], *tree.numbers[0])
+
+
+def _make_leaf(leaf: _Leaf) -> Selection:
+    options = Options()._replace(**leaf.options)  # type: ignore[arg-type]
+    words = split_patterns(leaf.text) if options.wildcards else words_of(leaf.text)
+    if not words:
+        raise TextFault(leaf.place, "there is no word in this string", ("a string with a letter or a number",))
+    if leaf.choice == "phrase" or len(words) == 1:
+        return Phrase(tuple(words), options)
+    singles = tuple(Phrase((word,), options) for word in words)
+    return Or(singles) if leaf.choice == "any word" else And(singles)

@@ -1,0 +1,51 @@
+"""Wildcards inside words (XQuery Full Text, section 3.4.2): ``.``, ``.?``, ``.*``, ``.+``, ``.{n,m}``; ``\\`` takes a
+character as it is. RE2 runs them, on one word at a time."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+from typing import Any
+
+import re2
+
+from triplecast.text.fault import TextFault
+from triplecast.text.words import Form, fold
+
+MOST_CHARACTERS = 100
+"""Bounds of ``.{n,m}``."""
+_PIECE = re.compile(r"\\(.)|\.\{([0-9]{1,4}),([0-9]{1,4})\}|\.[?*+]?|[^.\\]+|\\", re.DOTALL)
+
+
+def split_patterns(text: str) -> tuple[str, ...]:
+    """The patterns of a string: between white space; each must hold a letter, a number or a wildcard. Raises
+    `TextFault`."""
+    patterns = []
+    for part in text.split():
+        for match in _PIECE.finditer(part):
+            if match[0] == "\\":
+                raise TextFault(0, f"nothing follows the \\ of the pattern {part}", ("\\\\",))
+            if match[2] and not int(match[2]) <= int(match[3]) <= MOST_CHARACTERS:
+                raise TextFault(0, f"{match[0]} is no range of at most {MOST_CHARACTERS} characters", (".{0,3}",))
+        if any(character.isalnum() or character == "." for character in part):
+            patterns.append(unicodedata.normalize("NFC", part))
+    return tuple(patterns)
+
+
+@lru_cache(maxsize=1024)
+def compile_pattern(pattern: str, form: Form) -> Any:
+    """RE2's expression for words folded under `form`; it has `fullmatch`."""
+    written = []
+    for match in _PIECE.finditer(pattern):
+        piece = match[0]
+        if match[1]:
+            written.append(re2.escape(fold(match[1], form)))
+        elif piece.startswith("."):
+            written.append(f".{{{int(match[2])},{int(match[3])}}}" if match[2] else piece)
+        else:
+            written.append(re2.escape(fold(piece, form)))
+    options = re2.Options()
+    options.dot_nl = True
+    options.log_errors = False
+    return re2.compile("".join(written), options)
