@@ -174,7 +174,8 @@ class Engine:
         attachments: object = None,
         dataset: bool = False,
     ) -> Receipt:
-        """Accepts a document and matches what it brings. Without `graph` it is named by its content, a feed by itself.
+        """Accepts a document and matches what it brings. Without `graph` it is named by its content, a feed by
+        what it says that it is (docs/ingest.md).
 
         A document that cannot be read is told in `Receipt.rejects`. Raises `StorageFault`; after `StorageFull` nothing
         was accepted, or it was accepted and the next call matches it.

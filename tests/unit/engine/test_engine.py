@@ -290,3 +290,16 @@ def test_threads_may_publish_and_subscribe_at_once() -> None:
             assert [n.version for n in mine if n.graph == f"urn:doc:{number}"] == list(range(1, 11))
         later = engine.publish(turtle("last"), "text/turtle", "urn:doc:0")
         assert len(later.matches) == 31
+
+
+def test_a_feed_that_is_polled_tells_each_item_once() -> None:
+    with Engine() as engine:
+        engine.subscribe("SELECT ?t { ?item rss:title ?t }", id="titles")
+        channel = "<title>f</title><link>http://f/</link>"
+        first, second = (f"<item><guid isPermaLink='false'>{n}</guid><title>{n}</title></item>" for n in (1, 2))
+        polls = [f"<rss version='2.0'><channel>{channel}{items}</channel></rss>" for items in (first, second + first)]
+        receipts = [engine.publish(poll, media_type="application/rss+xml") for poll in polls]
+        assert [[match.publication for match in receipt.matches] for receipt in receipts] == [
+            ["http://f/#1"],
+            ["http://f/#2"],
+        ]
