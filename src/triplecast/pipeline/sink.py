@@ -66,13 +66,13 @@ class Sink:
         if table.num_rows == 0:
             return
         rows = table.to_pylist()
-        _, upto = check_cover(rows, self._outbox.progress)
+        after, upto = check_cover(rows, self._outbox.progress)
         batch = OutboxBatch.joined([from_arrow(row) for row in rows])
-        committed = self._outbox.commit(batch, upto, self._registrations)
+        committed = self._outbox.commit(batch, upto, self._registrations, after)
         if committed.differing:
             raise StorageFault(
                 "outbox",
-                f"a replay gave other bindings than were committed for positions {committed.differing[:5]}",
+                f"a replay gave other matches than were committed for positions {committed.differing[:5]}",
                 "report it to the authors of Triplecast; the rows committed first stay",
             )
         publications = sum(row["publications"] for row in rows)
