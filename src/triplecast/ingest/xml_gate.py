@@ -23,7 +23,6 @@ from triplecast.ingest.limits import GateLimits
 from triplecast.ingest.xml_encoding import blank, decode
 
 RDF_NAMESPACE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
-ATOM_NAMESPACES = frozenset(("http://www.w3.org/2005/Atom", "http://purl.org/atom/ns#"))
 
 _DECLARES = re.compile(rb"<!(?:DOCTYPE|ENTITY)", re.IGNORECASE)
 _PLAIN_DOCTYPE = re.compile(
