@@ -14,6 +14,7 @@ from pathlib import Path
 from benchmarks.figures import Figure
 from benchmarks.machine import describe_machine
 from benchmarks.report import show, to_markdown, write_results
+from benchmarks.scenarios.fulltext import measure_fulltext
 from benchmarks.scenarios.indexes import index_workload
 from benchmarks.scenarios.matching import measure_matching
 from benchmarks.scenarios.pipeline import measure_pipeline
@@ -38,6 +39,7 @@ QUICK_SUBSCRIPTIONS_OF_GRAPHS = 1_000
 """Each subscription of `gtopss` and `cluster` is a template of its own, so that building them takes long."""
 QUICK_PUBLICATIONS = 500
 QUICK_PARTS = ["scan", "templates", "realtail", "alerts", "same", "stars"]
+FULLTEXT_SUBSCRIPTIONS = 100_000
 SPARK_WORKLOADS = ("alerts", "realtail")
 SPARK_SUBSCRIPTIONS = 100_000
 SPARK_SECONDS = 75.0
@@ -71,6 +73,9 @@ def plan_runs(quick: bool, only: list[str], large: bool) -> list[Callable[[], It
     chosen += [(name, size) for name, size in LARGE.items() if name in only and large]
     for name, size in chosen:
         runs.append(partial(measure_workload, name, size, publications))
+    if "fulltext" in only:
+        size, texts = (QUICK_SUBSCRIPTIONS, QUICK_PUBLICATIONS) if quick else (FULLTEXT_SUBSCRIPTIONS, 5_000)
+        runs.append(partial(measure_fulltext, ROOT, size, texts))
     if "spark" in only:
         size, seconds = (QUICK_SUBSCRIPTIONS, 10.0) if quick else (SPARK_SUBSCRIPTIONS, SPARK_SECONDS)
         for name in SPARK_WORKLOADS:
@@ -88,7 +93,7 @@ def warm_up() -> None:
 
 
 def main() -> int:
-    parts = ["scan", "templates", *WORKLOADS, "spark"]
+    parts = ["scan", "templates", *WORKLOADS, "fulltext", "spark"]
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small sizes, about a minute; writes no results")
     parser.add_argument("--only", action="append", choices=parts, help="a part; may be repeated")

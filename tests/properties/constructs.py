@@ -101,6 +101,8 @@ def _names(part: object) -> Iterator[str]:
             yield "boolean value"
         case q.Optional(_, _, condition):
             yield "OPTIONAL" if condition is None else "OPTIONAL with FILTER"
+            if isinstance(condition, q.Var):
+                yield "boolean value"
         case q.Union() | q.Minus() | q.Bind() | q.Graph():
             yield type(part).__name__.upper()
         case q.Values(_, rows):

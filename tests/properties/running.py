@@ -19,7 +19,7 @@ from tests.properties.differential import (
     show_rows,
 )
 from tests.properties.generate import make_round
-from tests.properties.product import ByEvaluator, ByIndex, Product
+from tests.properties.product import UNDECIDED, ByEvaluator, ByIndex, Product
 from tests.properties.shrink import shrink
 from triplecast.match import Matcher
 
@@ -93,4 +93,6 @@ def show(faults: list[Fault], product_name: str, most: int = 3) -> str:
     """The first `most` faults of different subscriptions, each made small; the others are counted."""
     distinct = list({fault.asked: fault for fault in faults}.values())
     shown = [report(fault, _product(product_name), product_name) for fault in distinct[:most]]
-    return "\n\n".join([f"{len(faults)} pairs differ, of {len(distinct)} subscriptions", *shown])
+    undecided = sum(isinstance(fault.got, str) and fault.got.startswith(UNDECIDED) for fault in faults)
+    counted = f"{len(faults)} pairs differ, {undecided} of them undecided, of {len(distinct)} subscriptions"
+    return "\n\n".join([counted, *shown])

@@ -7,37 +7,15 @@ splits, ``||`` and ``IN`` make one clause of several atoms (true iff one of them
 
 from __future__ import annotations
 
-import math
-from enum import IntEnum
-from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
 from pyoxigraph import Literal, NamedNode
 
+from triplecast.compile.constants import Constant, Kind, constant_text, place_of
+from triplecast.compile.texts import NamedText, read_text
 from triplecast.model.algebra import Call, Exists, Expression, Operation, Slot, Variable
 from triplecast.model.conditions import Lane, Operator
-from triplecast.terms.values import ValueClass, order_key
-
-Constant: TypeAlias = NamedNode | Literal | Slot
-
-
-class Kind(IntEnum):
-    """What a comparison needs to know of its constant; below 32 a `ValueClass` whose place is exact."""
-
-    NAN = 32
-    INEXACT = 33
-    """A value that needs more digits than its number holds: compared by the evaluator only."""
-
-
-@lru_cache(maxsize=65_536)
-def place_of(constant: str) -> tuple[int, float]:
-    """(kind, number) of a constant in N-Triples form; the kind is a `ValueClass` or a `Kind`."""
-    value_class, number, tie = order_key(constant)
-    if tie != 0:
-        return int(Kind.INEXACT), number
-    if math.isnan(number) and value_class != ValueClass.ILL:
-        return int(Kind.NAN), number
-    return int(value_class), number
+from triplecast.terms.values import ValueClass
 
 
 class NamedAtom(NamedTuple):
@@ -59,6 +37,8 @@ class Conditions(NamedTuple):
     bound: tuple[Variable, ...]
     """Variables that ``BOUND`` asks for."""
     whole: bool
+    texts: tuple[NamedText, ...] = ()
+    """Full-text conditions; under `whole` what each needs says all."""
 
 
 NOTHING = Conditions((), (), (), False)
@@ -86,14 +66,13 @@ def read_conditions(condition: Expression, constants: tuple[str, ...]) -> Condit
     return NOTHING if found is None else found
 
 
-def constant_text(constant: Constant, constants: tuple[str, ...]) -> str:
-    return constants[constant.index] if isinstance(constant, Slot) else str(constant)
-
-
 def _read(expression: Expression, negated: bool, constants: tuple[str, ...]) -> Conditions | None:
     """None where nothing was understood, which is different from a condition that is always true."""
     if isinstance(expression, Exists):
         return None if expression.negated != negated else Conditions((), (expression,), (), False)
+    text = None if negated else read_text(expression)
+    if text is not None:
+        return Conditions((), (), (), text.needed(constants).exact, (text,))
     if isinstance(expression, Call):
         return _read_call(expression, negated, constants)
     if not isinstance(expression, Operation):
@@ -136,6 +115,7 @@ def _both(parts: list[Conditions | None]) -> Conditions:
         tuple(exists for part in known for exists in part.exists),
         tuple(variable for part in known for variable in part.bound),
         len(known) == len(parts) and all(part.whole for part in known),
+        tuple(text for part in known for text in part.texts),
     )
 
 
@@ -143,7 +123,7 @@ def _either(parts: list[Conditions | None]) -> Conditions | None:
     """One clause of all atoms, when every part is one clause and nothing else."""
     atoms: list[NamedAtom] = []
     for part in parts:
-        if part is None or not part.whole or part.bound or len(part.clauses) != 1:
+        if part is None or not part.whole or part.bound or part.texts or len(part.clauses) != 1:
             return None
         atoms.extend(part.clauses[0])
     return Conditions((tuple(atoms),), (), (), True)

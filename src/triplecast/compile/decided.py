@@ -13,7 +13,7 @@ from typing import NamedTuple
 from pyoxigraph import Literal, NamedNode
 
 from triplecast.compile.conditions import NamedClause, read_conditions
-from triplecast.compile.necessary import Conjunction, FreshNames
+from triplecast.compile.necessary import Conjunction, FreshNames, find_words
 from triplecast.compile.plan import PATTERNS_LIMIT
 from triplecast.model.algebra import (
     BasicPattern,
@@ -62,8 +62,8 @@ def decide_query(query: Query, constants: tuple[str, ...]) -> Decided:
         for atom in clause:
             if atom.variable not in bound:
                 raise Undecidable(f"FILTER on ?{atom.variable.name}, which no triple pattern binds")
-    if len(conjunction.patterns) > PATTERNS_LIMIT:
-        raise Undecidable(f"more than {PATTERNS_LIMIT} triple patterns")
+    if len(conjunction.patterns) + len(conjunction.words) > PATTERNS_LIMIT:
+        raise Undecidable(f"more than {PATTERNS_LIMIT} triple patterns and words")
     if query.form == "construct" and not any(_always_made(triple, conjunction) for triple in query.template):
         raise Undecidable("CONSTRUCT whose triples may be left out")
     shown = {variable for variable in query.variables if variable in bound}
@@ -86,11 +86,17 @@ def _flatten(pattern: Pattern, constants: tuple[str, ...], names: FreshNames) ->
             conjunction = _flatten(inner, constants, names)
             found = read_conditions(condition, constants)
             if not found.whole or found.exists:
-                raise Undecidable("FILTER with more than comparisons of a variable with constants")
+                raise Undecidable("FILTER with more than comparisons of a variable with constants, and words of it")
             bound = set(conjunction.variables())
+            if not bound.issuperset(text.variable for text in found.texts):
+                raise Undecidable("full text of a variable that no triple pattern of its group binds")
+            words = tuple(
+                word for text in found.texts for word in find_words(text, 0, text.needed(constants).alternatives)
+            )
             if not bound.issuperset(found.bound) or not bound.issuperset(_variables(found.clauses)):
                 raise Undecidable("FILTER on a variable that no triple pattern of its group binds")
-            return conjunction._replace(clauses=conjunction.clauses + found.clauses)
+            clauses, words = conjunction.clauses + found.clauses, tuple(dict.fromkeys(conjunction.words + words))
+            return conjunction._replace(clauses=clauses, words=words)
     raise Undecidable(_name(pattern))
 
 
@@ -98,6 +104,7 @@ def _joined(left: Conjunction, right: Conjunction) -> Conjunction:
     return Conjunction(
         tuple(dict.fromkeys((*left.patterns, *right.patterns))),
         left.clauses + right.clauses,
+        tuple(dict.fromkeys(left.words + right.words)),
     )
 
 

@@ -16,6 +16,7 @@ from pyoxigraph import NamedNode
 
 from triplecast.compile.conditions import Conditions, NamedClause, read_conditions
 from triplecast.compile.plan import BRANCHES_LIMIT, PATTERNS_LIMIT
+from triplecast.compile.texts import NamedText, NeededWord
 from triplecast.model.algebra import (
     Alternative,
     BasicPattern,
@@ -49,10 +50,12 @@ from triplecast.model.algebra import (
 
 
 class Conjunction(NamedTuple):
-    """Patterns and clauses that hold together."""
+    """Patterns, clauses and words that hold together."""
 
     patterns: tuple[TriplePattern, ...] = ()
     clauses: tuple[NamedClause, ...] = ()
+    words: tuple[NeededWord, ...] = ()
+    """Of variables that the patterns have."""
 
     def variables(self) -> tuple[Variable, ...]:
         """Of the patterns, in order of first appearance."""
@@ -74,6 +77,10 @@ class Conjunction(NamedTuple):
             tuple(
                 tuple(atom._replace(variable=new.get(atom.variable, atom.variable)) for atom in clause)
                 for clause in self.clauses
+            ),
+            tuple(
+                word._replace(text=word.text._replace(variable=new.get(word.text.variable, word.text.variable)))
+                for word in self.words
             ),
         )
 
@@ -129,8 +136,22 @@ def _narrow(
     narrowed: list[tuple[Conjunction, ...]] = []
     for branch in branches:
         inner = [_find_exists(exists, branch, constants, names) for exists in found.exists]
-        narrowed.append(_all_of([(branch._replace(clauses=branch.clauses + found.clauses),), *inner]))
+        own = branch._replace(clauses=branch.clauses + found.clauses)
+        bound = set(branch.variables())
+        texts = [_find_words(text, constants) for text in found.texts if text.variable in bound]
+        narrowed.append(_all_of([(own,), *inner, *texts]))
     return _any_of(narrowed)
+
+
+def _find_words(text: NamedText, constants: tuple[str, ...]) -> tuple[Conjunction, ...]:
+    """A literal that a pattern binds has all words of an alternative. (One that ``BIND`` makes need not be
+    published.)"""
+    alternatives = text.needed(constants).alternatives
+    return tuple(Conjunction(words=find_words(text, number, alternatives)) for number in range(len(alternatives)))
+
+
+def find_words(text: NamedText, alternative: int, alternatives: tuple[tuple[str, ...], ...]) -> tuple[NeededWord, ...]:
+    return tuple(NeededWord(text, alternative, number) for number in range(len(alternatives[alternative])))
 
 
 def _find_exists(
@@ -160,6 +181,7 @@ def _all_of(parts: list[tuple[Conjunction, ...]]) -> tuple[Conjunction, ...]:
         Conjunction(
             tuple(dict.fromkeys(pattern for branch in choice for pattern in branch.patterns))[:PATTERNS_LIMIT],
             tuple(clause for branch in choice for clause in branch.clauses),
+            tuple(dict.fromkeys(word for branch in choice for word in branch.words)),
         )
         for choice in product(*kept)
     )

@@ -1,8 +1,8 @@
 """Plans: what the index keeps of a template.
 
 A plan is made once per template; a subscription adds its constants. Numbers inside a plan: a *node* of a pattern is
-``-(v + 1)`` for variable number v, else a *reference*; reference r is the subscription's constant r while r < slots,
-else ``plan.fixed[r - slots]`` (constants that the template itself holds).
+``-(v + 1)`` for variable number v, else a *reference*. References count the subscription's constants first, then
+`Plan.words` (what its texts need), then `Plan.fixed` (constants that the template itself holds).
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple, TypeAlias
 
+from triplecast.compile.texts import NamedText, NeededWord
 from triplecast.model.conditions import Lane, Operator
 
 PATTERNS_LIMIT = 64
@@ -81,6 +82,15 @@ class Plan:
     cost: Cost
     comparisons: tuple[int, ...]
     """References of the constants that clauses compare with: the plan holds for constants of the same kinds only."""
+    words: tuple[NeededWord, ...]
+    texts: tuple[NamedText, ...]
+    """All full-text conditions of the query: the plan holds for constants that need alike only."""
 
     def reference(self, constants: tuple[str, ...], reference: int) -> str:
-        return constants[reference] if reference < self.slots else self.fixed[reference - self.slots]
+        """The dictionary's text of what a reference means to a subscription with these constants."""
+        if reference < self.slots:
+            return constants[reference]
+        reference -= self.slots
+        if reference < len(self.words):
+            return self.words[reference].term(constants)
+        return self.fixed[reference - len(self.words)]

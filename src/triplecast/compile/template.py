@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING
 
 from pyoxigraph import Literal, NamedNode
 
-from triplecast.compile.conditions import NamedClause, place_of
+from triplecast.compile.conditions import NamedClause
+from triplecast.compile.constants import place_of
 from triplecast.compile.decided import Decided, Undecidable, decide_query
 from triplecast.compile.necessary import Conjunction, necessary_conditions
-from triplecast.compile.plan import ATOMS_LIMIT, Atom, Branch, Clause, Cost, Plan
+from triplecast.compile.plan import ATOMS_LIMIT, PATTERNS_LIMIT, Atom, Branch, Clause, Cost, Plan
 from triplecast.compile.refusals import check_constant_regexes, refuse_no_solutions
+from triplecast.compile.texts import WORD, NamedText, NeededWord, shape_of, texts_within
 from triplecast.model.algebra import (
     Distinct,
     Extend,
@@ -44,18 +46,21 @@ def compile_query(query: Query, slots: int, constants: tuple[str, ...], within_a
     gives nothing on any publication (see `aggregate_within`)."""
     refuse_no_solutions(query)
     check_constant_regexes(query)
+    texts = tuple(dict.fromkeys(texts_within(query.pattern)))
     try:
         decided = decide_query(query, constants)
     except Undecidable as fault:
         pattern = aggregate_within(query.pattern) if within_aggregate else None
         branches = necessary_conditions(pattern or query.pattern, constants)
-        return _number(branches, None, str(fault), slots, constants)
-    return _number((decided.conjunction,), decided, "", slots, constants)
+        return _number(branches, None, str(fault), slots, constants, texts)
+    return _number((decided.conjunction,), decided, "", slots, constants, texts)
 
 
-def kinds_of(plan: Plan, constants: tuple[str, ...]) -> tuple[int, ...]:
-    """The kinds of the constants that the plan compares by value; equal kinds may share a plan."""
-    return tuple(place_of(constants[reference])[0] for reference in plan.comparisons if reference < plan.slots)
+def kinds_of(plan: Plan, constants: tuple[str, ...]) -> tuple[object, ...]:
+    """The kinds of the constants that the plan compares by value, and the shapes of what its texts need; equal kinds
+    may share a plan."""
+    kinds = (place_of(constants[reference])[0] for reference in plan.comparisons if reference < plan.slots)
+    return (*kinds, *(shape_of(text.needed(constants)) for text in plan.texts))
 
 
 def aggregate_within(pattern: Pattern) -> Pattern | None:
@@ -91,14 +96,15 @@ def _asks_exists(expression: object) -> bool:
 class _Numbers:
     """Variable numbers and references of constants of a plan in the making."""
 
-    def __init__(self, slots: int) -> None:
+    def __init__(self, slots: int, words: tuple[NeededWord, ...]) -> None:
         self.slots = slots
+        self.words = {word: slots + number for number, word in enumerate(words)}
         self.fixed: dict[str, int] = {}
 
-    def reference(self, constant: NamedNode | Literal | Slot) -> int:
+    def reference(self, constant: NamedNode | Literal | Slot | str) -> int:
         if isinstance(constant, Slot):
             return constant.index
-        return self.slots + self.fixed.setdefault(str(constant), len(self.fixed))
+        return self.slots + len(self.words) + self.fixed.setdefault(str(constant), len(self.fixed))
 
     def branch(self, conjunction: Conjunction) -> tuple[Branch, dict[Variable, int]]:
         variables = {variable: number for number, variable in enumerate(conjunction.variables())}
@@ -115,8 +121,13 @@ class _Numbers:
         patterns = tuple(
             (node(pattern.subject), node(pattern.predicate), node(pattern.object)) for pattern in conjunction.patterns
         )
+        words = tuple(
+            (-variables[word.text.variable] - 1, self.reference(WORD), self.words[word]) for word in conjunction.words
+        )
         usable = [clause for clause in conjunction.clauses if all(atom.variable in variables for atom in clause)]
-        return Branch(patterns, tuple(clause(atoms) for atoms in usable), len(variables)), variables
+        return Branch(
+            (patterns + words)[:PATTERNS_LIMIT], tuple(clause(atoms) for atoms in usable), len(variables)
+        ), variables
 
 
 def _number(
@@ -125,13 +136,15 @@ def _number(
     reason: str,
     slots: int,
     constants: tuple[str, ...],
+    texts: tuple[NamedText, ...],
 ) -> Plan:
-    numbers = _Numbers(slots)
+    words = tuple(dict.fromkeys(word for conjunction in conjunctions for word in conjunction.words))
+    numbers = _Numbers(slots, words)
     made = [numbers.branch(conjunction) for conjunction in conjunctions]
     branches = tuple(branch for branch, _ in made)
     if sum(len(clause) for branch in branches for clause in branch.clauses) > ATOMS_LIMIT:
         bare = tuple(conjunction._replace(clauses=()) for conjunction in conjunctions)
-        return _number(bare, None, reason or f"more than {ATOMS_LIMIT} comparisons", slots, constants)
+        return _number(bare, None, reason or f"more than {ATOMS_LIMIT} comparisons", slots, constants, texts)
     projection = decided.variables if decided else ()
     compared = {atom.reference for branch in branches for clause in branch.clauses for atom in clause}
     return Plan(
@@ -145,6 +158,8 @@ def _number(
         reason=reason,
         cost=_cost(conjunctions),
         comparisons=tuple(sorted(compared)),
+        words=words,
+        texts=texts,
     )
 
 
@@ -158,6 +173,6 @@ def _branch_cost(conjunction: Conjunction) -> Cost:
         (not isinstance(pattern.subject, Variable) or not isinstance(pattern.object, Variable), pattern)
         for pattern in conjunction.patterns
     ]
-    if any(ends for ends, _ in fixed):
+    if conjunction.words or any(ends for ends, _ in fixed):
         return Cost.NARROW
     return Cost.PREDICATE if any(not isinstance(pattern.predicate, Variable) for _, pattern in fixed) else Cost.BROAD

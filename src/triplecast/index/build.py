@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from triplecast.compile.texts import WORD
 from triplecast.index.anchors import Anchor, KeyFacts
 from triplecast.index.flat import Flat
 from triplecast.kernels.build import (
@@ -27,9 +28,11 @@ from triplecast.kernels.layout import (
     FACT_ALWAYS,
     FACT_COUNT,
     FACT_LANGUAGES,
+    FACT_PHRASES,
     FACT_STEPS,
     FACT_UNFILTERED,
     FACT_VARIABLES,
+    FACT_WORDS,
     I32,
     I64,
     SHAPE_FULL,
@@ -42,6 +45,7 @@ from triplecast.kernels.words import pad
 from triplecast.model.conditions import Lane
 from triplecast.model.terms import from_ntriples
 
+_WORD = WORD.encode()
 MOST_SINGLE = float(np.finfo(np.float32).max)
 
 
@@ -76,6 +80,9 @@ def build_tables(flat: Flat, anchor: Anchor) -> Tables:
     facts[FACT_UNFILTERED] = anchor.unfiltered
     facts[FACT_VARIABLES] = shapes.rows[:, SHAPE_VARIABLES].max(initial=0)
     facts[FACT_STEPS] = np.diff(shapes.rows[:, SHAPE_FULL]).max(initial=0)
+    word_predicate = flat.constants.index(_WORD) if _WORD in flat.constants else -1
+    facts[FACT_WORDS] = word_predicate
+    facts[FACT_PHRASES] = _phrase_lengths(flat.constants)
     facts[FACT_LANGUAGES] = (items.atom_code[:, 2] == Lane.LANGUAGE).any()
     constant = (key_terms >= 0).astype(np.uint8)
     masks = constant[:, 0] | constant[:, 1] << 1 | constant[:, 2] << 2
@@ -104,8 +111,34 @@ def build_tables(flat: Flat, anchor: Anchor) -> Tables:
         join_steps=shapes.join_steps,
         full_steps=shapes.full_steps,
         answer_of=answer_of,
+        word_predicates=_find_word_predicates(items, word_predicate),
     )
     return Tables(index, _make_dictionary(flat.constants, bounds), answers, flat.registrations)
+
+
+def _phrase_lengths(constants: tuple[bytes, ...]) -> int:
+    """Bit n is set for phrases of n words."""
+    lengths = 0
+    for length in {constant.count(b" ") for constant in constants if constant.startswith(_WORD) and constant != _WORD}:
+        lengths |= 1 << length
+    return lengths
+
+
+def _find_word_predicates(items: Items, word_predicate: int) -> I32:
+    """The predicates of the patterns whose object is a variable that words are asked of; -1 stands for a variable
+    predicate, and for words of a variable that is no pattern's object."""
+    patterns = items.patterns
+    asked = patterns[:, 1] == word_predicate
+    if word_predicate < 0 or not asked.any():
+        return np.zeros(0, np.int32)
+    item = np.repeat(np.arange(len(items.offsets) - 1, dtype=np.int64), np.diff(items.offsets))
+    wanted = np.unique((item[asked] << 16) - patterns[asked, 0])
+    object_of = np.where(patterns[:, 2] < 0, (item << 16) - patterns[:, 2], -1)
+    gives = np.isin(object_of, wanted) & ~asked
+    predicates = np.unique(np.maximum(patterns[gives, 1], -1))
+    if len(np.setdiff1d(wanted, object_of[gives])):
+        predicates = np.union1d(predicates, [-1])
+    return predicates.astype(np.int32)
 
 
 def _pack(*columns: NDArray[np.integer]) -> I32:

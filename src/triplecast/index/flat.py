@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from triplecast.compile.admission import refuse_unbuilt
-from triplecast.compile.conditions import place_of
+from triplecast.compile.constants import place_of
 from triplecast.compile.plan import Branch, Plan
 from triplecast.compile.plans import plan_of
 from triplecast.errors import QueryRefused, QuerySyntaxError
@@ -146,7 +146,7 @@ class _Columns:
     def _texts(self, reference: int) -> list[str]:
         if reference < self.plan.slots:
             return [constants[reference] for constants in self.constants]
-        return [self.plan.fixed[reference - self.plan.slots]] * len(self.constants)
+        return [self.plan.reference(constants, reference) for constants in self.constants]
 
     def terms(self, reference: int) -> list[int]:
         return list(map(self.ids.__getitem__, self._texts(reference)))

@@ -66,6 +66,11 @@ class Segment:
         """Whether any condition looks at language tags."""
         return bool(self.tables.index.facts[FACT_LANGUAGES])
 
+    @property
+    def uses_words(self) -> bool:
+        """Whether any subscription asks for words of a literal."""
+        return len(self.tables.index.word_predicates) > 0
+
     def __len__(self) -> int:
         return len(self.tables.registrations)
 

@@ -17,6 +17,7 @@ from triplecast.kernels.layout import (
     FACT_STEPS,
     FACT_UNFILTERED,
     FACT_VARIABLES,
+    FACT_WORDS,
     I32,
     I64,
     SHAPE_JOIN,
@@ -66,6 +67,8 @@ class Walk(NamedTuple):
     """Of the view, the last one excluded."""
     first_term: int
     terms: int
+    word_predicate: int
+    """`FACT_WORDS`."""
 
 
 class Matched(NamedTuple):
@@ -191,7 +194,7 @@ def advance(
         else:
             triple = walk.first_triple + cursor
             state[step, _CURSOR] = links[nexts + 2 * cursor + way]
-            fits = _has_key(triples, triple, key_terms, state[step, _KEY])
+            fits = _has_key(triples, triple, key_terms, state[step, _KEY], walk.word_predicate)
         if fits:
             for place in range(3):
                 variable = steps[walk.first_step + step, 1 + place]
@@ -211,13 +214,23 @@ def advance(
         step += 1
         enter(walk, step, steps, state, bound, triples, links)
     return Walk(
-        step, budget, walk.first_step, walk.steps, walk.first_triple, walk.last_triple, walk.first_term, walk.terms
+        step,
+        budget,
+        walk.first_step,
+        walk.steps,
+        walk.first_triple,
+        walk.last_triple,
+        walk.first_term,
+        walk.terms,
+        walk.word_predicate,
     )
 
 
 @inlined
-def _has_key(triples: I32, triple: int, key_terms: I32, key: int) -> bool:
-    """Whether a triple has the constants of a key."""
+def _has_key(triples: I32, triple: int, key_terms: I32, key: int, word_predicate: int) -> bool:
+    """Whether a triple has the constants of a key; a word triple, only of a key with its predicate."""
+    if word_predicate >= 0 and triples[triple, 4] == word_predicate and key_terms[key, 1] != word_predicate:
+        return False
     for place in range(3):
         if key_terms[key, place] >= 0 and triples[triple, 3 + place] != key_terms[key, place]:
             return False
@@ -399,6 +412,7 @@ def _emit(
             encoded.view_offsets[view + 1],
             encoded.view_terms[view, 0],
             encoded.view_terms[view, 1],
+            index.facts[FACT_WORDS],
         )
         if walk.steps:
             begin(walk, steps, structure_keys, first_key, slots, size, state)

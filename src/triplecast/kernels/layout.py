@@ -82,6 +82,8 @@ class Index(NamedTuple):
     """As `join_steps`, of all patterns that have variables, for bindings."""
     answer_of: I32
     """[N] how a subscription's bindings are written, -1 when the evaluator decides it."""
+    word_predicates: I32
+    """Ids of the predicates whose literals are cut into words, ascending; -1: of all predicates."""
 
 
 FACT_ALWAYS = 0
@@ -94,6 +96,10 @@ FACT_STEPS = 3
 """The most steps of a shape."""
 FACT_LANGUAGES = 4
 """1 when a condition looks at language tags."""
+FACT_WORDS = 5
+"""The id of the predicate of word triples (`wordbank`), or -1."""
+FACT_PHRASES = 6
+"""Bit n: the dictionary holds phrases of n words."""
 FACT_COUNT = 8
 
 STRUCTURE_SECOND = 0
@@ -200,6 +206,7 @@ def empty_index() -> Index:
         join_steps=np.zeros((0, 4), np.int32),
         full_steps=np.zeros((0, 4), np.int32),
         answer_of=np.zeros(0, np.int32),
+        word_predicates=np.zeros(0, np.int32),
     )
 
 

@@ -133,8 +133,8 @@ def compare_strings(left: Text, left_start: int, right: Text, right_start: int) 
     left_start += 1
     right_start += 1
     while True:
-        left_point, left_size = _decode(left, left_start)
-        right_point, right_size = _decode(right, right_start)
+        left_point, left_size = decode(left, left_start)
+        right_point, right_size = decode(right, right_start)
         if left_point != right_point:
             return -1 if left_point < right_point else 1
         if left_point < 0:
@@ -144,7 +144,7 @@ def compare_strings(left: Text, left_start: int, right: Text, right_start: int) 
 
 
 @inlined
-def _decode(text: Text, at: int) -> tuple[int, int]:
+def decode(text: Text, at: int) -> tuple[int, int]:
     """(code point, bytes it takes in the text); -1 at the closing quote."""
     byte = int(text[at])
     if byte == _QUOTE:

@@ -29,6 +29,7 @@ from triplecast.kernels.join import (
 from triplecast.kernels.layout import (
     ASK_FLAG,
     DISTINCT_FLAG,
+    FACT_WORDS,
     I32,
     I64,
     SHAPE_FULL,
@@ -187,6 +188,7 @@ def _solve(
         encoded.view_offsets[view + 1],
         encoded.view_terms[view, 0],
         encoded.view_terms[view, 1],
+        index.facts[FACT_WORDS],
     )
     if walk.steps == 0:
         return growing, 1

@@ -17,7 +17,7 @@ from triplecast.kernels.layout import I64
 from triplecast.kernels.render import gather
 from triplecast.kernels.rows import SOLUTIONS_LIMIT
 from triplecast.match.pairs import Decided, Pairs, Scratch, match_segment
-from triplecast.match.views import encode, scan_views
+from triplecast.match.views import cut_views_texts, encode, scan_views
 from triplecast.model.match import MatchedBatch, MatchStats, Undecided
 from triplecast.model.publication import Publication
 
@@ -59,8 +59,9 @@ class Matcher:
         of_asked: list[tuple[int, int]] = []
         undecided: list[Undecided] = []
         stats = MatchStats(publications=len(publications))
+        bank = cut_views_texts(snapshot.segments, views)
         for segment in snapshot.segments:
-            found = match_segment(segment, views, encode(segment, views), self._scratch_of(segment))
+            found = match_segment(segment, views, encode(segment, views, bank), self._scratch_of(segment))
             answers.append(validity.keep_decided(found.decided))
             for publication, number, registration in validity.keep(segment, found.candidates):
                 text, language = segment.texts.of(number)

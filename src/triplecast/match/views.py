@@ -22,6 +22,7 @@ from triplecast.kernels.layout import (
 )
 from triplecast.kernels.resolve import Terms, current_hash_mask, find_languages, pair_ids, rank_strings, resolve
 from triplecast.kernels.scan import ScannedBatch, scan
+from triplecast.kernels.wordbank import WordBank, add_words, cut_texts, mark_texts
 from triplecast.model.publication import Publication
 
 WHOLE, DECIDED_ONLY, VERIFIED_ONLY = 0, 1, 2
@@ -106,8 +107,18 @@ def _make_values(scanned: ScannedBatch) -> F64:
 _NO_EXTRAS = np.zeros((0, 2), np.float64)
 
 
-def encode(segment: Segment, views: Views) -> Encoded:
-    """A batch in the numbers of one segment."""
+def cut_views_texts(segments: Sequence[Segment], views: Views) -> WordBank | None:
+    """The words of all literals that some segment asks for; None when none does."""
+    wanted = np.zeros(len(views.terms.start), np.uint8)
+    asking = [segment for segment in segments if segment.uses_words]
+    for segment in asking:
+        identity = resolve(segment.tables.dictionary, views.terms)
+        mark_texts(views.triples, identity, segment.tables.index.word_predicates, views.terms.value_class, wanted)
+    return cut_texts(views.terms, wanted) if asking else None
+
+
+def encode(segment: Segment, views: Views, bank: WordBank | None = None) -> Encoded:
+    """A batch in the numbers of one segment; `bank` holds the words of its literals where other segments ask too."""
     dictionary = segment.tables.dictionary
     identity = resolve(dictionary, views.terms)
     extras = _NO_EXTRAS
@@ -115,5 +126,11 @@ def encode(segment: Segment, views: Views) -> Encoded:
         extras = np.empty((len(identity), 2), np.float64)
         extras[:, EXTRA_RANK] = rank_strings(dictionary, views.terms)
         extras[:, EXTRA_LANGUAGE] = find_languages(dictionary, views.terms, current_hash_mask())
-    triples = pair_ids(views.triples, identity)
-    return Encoded(views.offsets, views.spans, views.mode, triples, views.values, identity, extras)
+    triples, offsets = pair_ids(views.triples, identity), views.offsets
+    if segment.uses_words:
+        bank = bank or cut_views_texts([segment], views)
+        assert bank is not None
+        index = segment.tables.index
+        mask = current_hash_mask()
+        triples, offsets = add_words(dictionary, index.facts, index.word_predicates, bank, triples, offsets, mask)
+    return Encoded(offsets, views.spans, views.mode, triples, views.values, identity, extras)

@@ -145,23 +145,20 @@ def split_words(text: str) -> Iterator[tuple[int, int]]:
     """The places (start, end) of the words of a text: the segments between boundaries that hold a letter or number."""
     starts: list[int] = []
     kinds: list[Break] = []
-    for place, character in enumerate(text):
-        kind = break_of(character)
+    for place, kind in enumerate(map(break_of, text)):
         if kind is Break.EXTEND and kinds and kinds[-1] is not Break.LINE_END:
             continue
         starts.append(place)
         kinds.append(kind)
     starts.append(len(text))
     first = 0
-    for at in range(1, len(kinds) + 1):
-        if at < len(kinds) and joins(
-            kinds[at - 2] if at > 1 else Break.OTHER,
-            kinds[at - 1],
-            kinds[at],
-            kinds[at + 1] if at + 1 < len(kinds) else Break.OTHER,
-        ):
-            continue
-        start, end = starts[first], starts[at]
-        if any(character.isalnum() for character in text[start:end]):
-            yield start, end
-        first = at
+    before, left = Break.OTHER, Break.OTHER
+    for at, (right, after) in enumerate(zip(kinds, [*kinds[1:], Break.OTHER], strict=True)):
+        if at and (right is Break.OTHER or not joins(before, left, right, after)):
+            start, end = starts[first], starts[at]
+            if any(map(str.isalnum, text[start:end])):
+                yield start, end
+            first = at
+        before, left = left, right
+    if kinds and any(map(str.isalnum, text[starts[first] :])):
+        yield starts[first], len(text)

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from tests.unit.match.match_samples import LITERALS, publication
-from triplecast.compile.conditions import _lane, place_of
+from triplecast.compile.conditions import _lane
+from triplecast.compile.constants import place_of
 from triplecast.kernels import njit
 from triplecast.kernels.conditions import holds, narrow_range, see
 from triplecast.kernels.layout import F64, I32

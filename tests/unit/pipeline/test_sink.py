@@ -47,10 +47,20 @@ def test_a_replay_adds_nothing_and_one_that_differs_is_reported() -> None:
         sink.take(lambda: table((batch, 0, 24)))
         assert list(outbox.notifications()) == before
         assert sink.matched.matches == len(before)
-        with pytest.raises(StorageFault, match="a replay gave other bindings"):
+        with pytest.raises(StorageFault, match="a replay gave other matches"):
             sink.take(lambda: table((random_batch(2), 0, 24)))
         assert list(outbox.notifications()) == before
         assert isinstance(sink.failure, StorageFault)
+
+
+def test_a_replay_without_a_publication_that_was_told_of_is_reported() -> None:
+    with Outbox.in_memory() as outbox:
+        sink = make_sink(outbox)
+        sink.take(lambda: table((random_batch(1), 0, 24)))
+        told = list(outbox.notifications())
+        with pytest.raises(StorageFault, match="a replay gave other matches"):
+            sink.take(lambda: table((OutboxBatch.joined(()), 0, 24)))
+        assert list(outbox.notifications()) == told
 
 
 def test_ranges_must_leave_no_gap() -> None:

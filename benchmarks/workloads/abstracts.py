@@ -1,0 +1,83 @@
+"""The workload of the RTF paper's section 4: DBpedia abstracts against subscriptions with text.
+
+Its data: 5,000 abstracts, each a publication of a type and a text, and the DBpedia ontology. A subscription has one to
+four patterns on one subject; half of their properties are the two that occur (a type with a class of the ontology, or
+the abstract), half are any of the ontology's. `share` of the subscriptions have text: each of their patterns with a
+literal asks for one to three words at once.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from pathlib import Path
+
+from pyoxigraph import Literal, NamedNode, RdfFormat, parse
+
+from benchmarks.workloads.texts import Workload
+from triplecast.text import words_of
+from triplecast.text.dialects import quote
+from triplecast.text.words import fold
+
+FOLDER = Path("..") / "shared" / "data" / "rdf" / "dbpedia"
+"""Beside the project; no part of it."""
+_ABSTRACT = "http://dbpedia.org/ontology/abstract"
+_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
+_OWL = "http://www.w3.org/2002/07/owl#"
+_MOST_PATTERNS, _MOST_WORDS = 4, 3
+
+
+def make_abstracts(
+    folder: Path, subscriptions: int, publications: int, share: float, from_tokens: bool, seed: int = 1
+) -> Workload:
+    """`from_tokens`: words are drawn as often as they occur, else each word of the vocabulary alike."""
+    lines = (folder / "abstracts.nt").read_bytes().splitlines(keepends=True)
+    texts = ["".join(sorted(line.decode() for line in lines[at : at + 2])).encode() for at in range(0, len(lines), 2)]
+    tokens = _tokens(folder / "abstracts.nt")
+    words = tokens if from_tokens else sorted(set(tokens))
+    classes, properties = _ontology(folder / "ontology" / "ontology.ttl")
+    source = random.Random(seed)
+    queries = [_query(source, source.random() < share, words, classes, properties) for _ in range(subscriptions)]
+    name = f"abstracts, {share:.0%} with text, words of the {'tokens' if from_tokens else 'vocabulary'}"
+    return Workload(name, queries, texts[:publications])
+
+
+def _query(
+    source: random.Random, with_text: bool, words: Sequence[str], classes: Sequence[str], properties: Sequence[str]
+) -> str:
+    patterns, conditions = [], []
+    for number in range(source.randint(1, _MOST_PATTERNS)):
+        chosen = source.random()
+        if chosen < 0.25:
+            patterns.append(f"?s <{_TYPE}> <{source.choice(classes)}>")
+            continue
+        patterns.append(f"?s <{_ABSTRACT if chosen < 0.5 else source.choice(properties)}> ?v{number}")
+        if with_text:
+            asked = [source.choice(words) for _ in range(source.randint(1, _MOST_WORDS))]
+            selection = " ftand ".join(map(quote, asked))
+            conditions.append(f"FILTER(ft:contains(?v{number}, {Literal(selection)}))")
+    return f"SELECT ?s {{ {' . '.join(patterns)} {' '.join(conditions)} }}"
+
+
+def _tokens(path: Path) -> list[str]:
+    """All words of the abstracts, folded, in order."""
+    return [
+        fold(word)
+        for triple in parse(path.read_bytes(), format=RdfFormat.N_TRIPLES)
+        if isinstance(triple.object, Literal)
+        for word in words_of(triple.object.value)
+    ]
+
+
+def _ontology(path: Path) -> tuple[list[str], list[str]]:
+    """Classes and properties of DBpedia's namespace."""
+    kinds: dict[str, set[str]] = {"Class": set(), "DatatypeProperty": set(), "ObjectProperty": set()}
+    for triple in parse(path.read_bytes(), format=RdfFormat.TURTLE):
+        named = isinstance(triple.subject, NamedNode) and isinstance(triple.object, NamedNode)
+        if (
+            named
+            and triple.predicate.value == _TYPE
+            and triple.subject.value.startswith("http://dbpedia.org/ontology/")
+        ):
+            kinds.get(triple.object.value.removeprefix(_OWL), set()).add(triple.subject.value)
+    return sorted(kinds["Class"]), sorted((kinds["DatatypeProperty"] | kinds["ObjectProperty"]) - {_ABSTRACT})
