@@ -10,12 +10,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from triplecast.errors import StorageFault
 from triplecast.index.anchors import Anchor, RarestKey
 from triplecast.index.build import Tables, build_tables
-from triplecast.index.file import ArrayFile, read_arrays, write_arrays
+from triplecast.index.file import REBUILD, ArrayFile, read_arrays, write_arrays
 from triplecast.index.flat import Flat, Refused, flatten_registrations
 from triplecast.kernels.layout import FACT_LANGUAGES, I32, I64, U8, Answers, Dictionary, Index
 from triplecast.model.subscription import Registration
+from triplecast.text import ANALYSER
 
 
 class Texts(NamedTuple):
@@ -87,7 +89,8 @@ class Segment:
         texts: dict[str, Any] = self.texts._asdict()
         languages = texts.pop("languages")
         arrays.update({f"texts.{field}": array for field, array in texts.items()})
-        notes = {"languages": list(languages), "refused": [list(each) for each in self.refused]}
+        refused = [list(each) for each in self.refused]
+        notes = {"languages": list(languages), "refused": refused, "analyser": ANALYSER}
         write_arrays(path, ArrayFile(arrays, notes))
 
     @classmethod
@@ -105,7 +108,11 @@ class Segment:
             file.arrays["registrations"],
         )
         texts = Texts(**group("texts."), languages=tuple(file.notes["languages"]))
-        return cls(tables, texts, tuple(Refused(*each) for each in file.notes["refused"]))
+        segment = cls(tables, texts, tuple(Refused(*each) for each in file.notes["refused"]))
+        if segment.uses_words and file.notes["analyser"] != ANALYSER:
+            found = f"its words are those of analyser {file.notes['analyser']}, here {ANALYSER} runs"
+            raise StorageFault(path.name, found, REBUILD)
+        return segment
 
 
 def build_segment(registrations: Sequence[Registration], anchor: Anchor | None = None) -> Segment:

@@ -17,6 +17,7 @@ import llvmlite.binding
 import numba
 
 from triplecast.kernels.cache import choose_folder, source_digest
+from triplecast.text.breaks import Break
 
 _Kernel = TypeVar("_Kernel", bound=Callable[..., Any])
 
@@ -24,7 +25,8 @@ _Kernel = TypeVar("_Kernel", bound=Callable[..., Any])
 def _find_cache() -> Path:
     cpu = llvmlite.binding
     features = cpu.get_host_cpu_features().flatten()
-    made_with = (numba.__version__, cpu.get_process_triple(), cpu.get_host_cpu_name(), features)
+    breaks = " ".join(f"{kind.name}={kind:d}" for kind in Break)
+    made_with = (numba.__version__, cpu.get_process_triple(), cpu.get_host_cpu_name(), features, breaks)
     name = f"kernels-{source_digest(Path(__file__).parent, made_with)}"
     return choose_folder(name, os.environ, Path(os.path.expanduser("~")), Path(tempfile.gettempdir()))
 

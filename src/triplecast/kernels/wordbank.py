@@ -13,6 +13,15 @@ from typing import NamedTuple
 import numpy as np
 
 from triplecast.kernels import hashing, inlined, njit
+from triplecast.kernels.characters import (
+    ELSEWHERE,
+    SINGLE,
+    SKIPPED,
+    SPOKEN,
+    TABLE_END,
+    CharacterTables,
+    character_tables,
+)
 from triplecast.kernels.hashing import hash_slice
 from triplecast.kernels.layout import FACT_PHRASES, FACT_WORDS, I32, I64, U8, Dictionary
 from triplecast.kernels.resolve import Terms, decode, empty_terms, find_term
@@ -20,7 +29,6 @@ from triplecast.kernels.words import PADDING, pad
 from triplecast.model.conditions import Lane
 from triplecast.model.terms import from_ntriples
 from triplecast.text.breaks import Break
-from triplecast.text.tables import ELSEWHERE, SINGLE, SKIPPED, SPOKEN, TABLE_END, CharacterTables, character_tables
 from triplecast.text.words import fold, words_of
 
 _LANG, _STRING = int(Lane.LANG), int(Lane.STRING)

@@ -11,8 +11,6 @@ import unicodedata
 from functools import lru_cache
 from typing import NamedTuple
 
-import snowballstemmer
-
 from triplecast.text.breaks import UNICODE, split_words
 
 ANALYSER = f"1/{UNICODE}"
@@ -73,6 +71,8 @@ def stemmer_of(language: str | None) -> str | None:
 
 @lru_cache(maxsize=65_536)
 def _stem(word: str, algorithm: str) -> str:
+    import snowballstemmer  # half of this package's import time, and few subscriptions ask for stems
+
     stemmed: str = snowballstemmer.stemmer(algorithm).stemWord(word)
     return stemmed or word
 

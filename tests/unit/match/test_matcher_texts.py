@@ -23,7 +23,8 @@ from tests.unit.match.match_samples import (
 )
 from tests.unit.text.text_samples import LEXICON, random_selection, random_text, write_text
 from triplecast.compile.admission import admit
-from triplecast.index import IndexFolder, MemoryIndex, NoFilter, RarestKey, build_segment
+from triplecast.errors import StorageFault
+from triplecast.index import IndexFolder, MemoryIndex, NoFilter, RarestKey, Segment, build_segment
 from triplecast.index.merge import merge_segments
 from triplecast.model.publication import Publication
 from triplecast.model.subscription import Registration, Subscription
@@ -171,6 +172,17 @@ def test_reopened_folder_gives_the_same(tmp_path: Path, seed: int) -> None:
     wanted = match_all(queries, publications)
     for snapshot in (written, IndexFolder(tmp_path).open()):
         assert matches_of(matcher().match(snapshot, publications)) == wanted
+
+
+def test_words_of_another_analyser_are_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another version of Unicode may cut and fold otherwise."""
+    segment = build_segment(registrations("ASK { ?s e:t ?t FILTER(ft:contains(?t, '\"a\"')) }"))
+    segment.write(tmp_path / "with-words")
+    build_segment(registrations("ASK { ?s e:t ?t }")).write(tmp_path / "without")
+    monkeypatch.setattr("triplecast.index.segment.ANALYSER", "0/another")
+    Segment.open(tmp_path / "without")
+    with pytest.raises(StorageFault, match="analyser"):
+        Segment.open(tmp_path / "with-words")
 
 
 # ---- cases -----------------------------------------------------------------------------------------------------------

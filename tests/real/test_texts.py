@@ -1,0 +1,128 @@
+"""Real texts through the index: Luwak's queries over its articles, and DBpedia's abstracts, against sets of words."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pyoxigraph import Literal, NamedNode, RdfFormat, Triple, parse
+
+from benchmarks.scenarios.indexes import to_registrations
+from benchmarks.workloads.abstracts import make_abstracts
+from triplecast.index import Segment, build_segment
+from triplecast.match.pairs import Scratch, match_segment
+from triplecast.match.views import encode, scan_views
+from triplecast.model.publication import Publication
+from triplecast.text import holds, parse_selection
+from triplecast.text.dialects import lucene
+from triplecast.text.words import fold, words_of
+
+_WORD = re.compile(r"[A-Za-z0-9]+")
+"""Articles are rewritten as runs of these, which are words to everybody."""
+
+
+def _publications(texts: Sequence[bytes]) -> list[Publication]:
+    return [Publication(10**9 + at, f"urn:text:{at}", 1, "", text) for at, text in enumerate(texts)]
+
+
+def _pairs(segment: Segment, texts: Sequence[bytes]) -> set[tuple[int, int]]:
+    """(publication, subscription) of decided matches, a hundred publications at a time."""
+    found: set[tuple[int, int]] = set()
+    scratch = Scratch(segment)
+    for first in range(0, len(texts), 100):
+        views = scan_views(_publications(texts[first : first + 100]))
+        matched = match_segment(segment, views, encode(segment, views), scratch)
+        assert len(matched.candidates.publication) == 0
+        assert len(matched.exhausted.publication) == 0
+        number = np.searchsorted(segment.tables.registrations, matched.decided.registration)
+        found.update(zip((matched.decided.publication + first).tolist(), number.tolist(), strict=True))
+    return found
+
+
+@pytest.mark.slow
+def test_luwak_queries_are_set_containment(shared_data: Path) -> None:
+    folder = shared_data / "keywords" / "luwak" / "benchmark" / "src" / "main" / "resources"
+    queries = [re.findall(r"\+(\S+)", line) for line in (folder / "queries").read_text("utf-8").splitlines()]
+    assert len(queries) == 2_000
+    plain = [number for number, words in enumerate(queries) if all(map(str.isalnum, words))]
+    assert len(plain) == 1_000
+    articles = [path.read_text("utf-8") for path in sorted((folder / "docfiles").iterdir())]
+    spaced = [" ".join(_WORD.findall(article)) for article in articles]
+    body = NamedNode("urn:x-body")
+    texts = [f"<urn:x> {body} {Literal(text)} .\n".encode() for text in spaced]
+    tokens = [set(text.lower().split()) for text in spaced]
+    asked = [f"ASK {{ ?s {body} ?t FILTER(ft:contains(?t, {Literal(lucene(_line(queries[at])))})) }}" for at in plain]
+    segment = build_segment(to_registrations(asked))
+    assert not segment.refused
+    wanted = {
+        (at, row)
+        for at, has in enumerate(tokens)
+        for row, number in enumerate(plain)
+        if has.issuperset(queries[number])
+    }
+    assert len(wanted) > 1_000
+    assert _pairs(segment, texts) == wanted
+    wild = [words for number, words in enumerate(queries) if number not in plain]
+    for words in wild[::20]:
+        selection = parse_selection(lucene(_line(words)))
+        for text, has in list(zip(spaced, tokens, strict=True))[::20]:
+            there = all(any(token.startswith(word.removesuffix("*")) for token in has) for word in words)
+            assert holds(selection, text, None, lambda steps: None) is there
+
+
+def _line(words: Sequence[str]) -> str:
+    """As Luwak's file has it."""
+    return " ".join(f"+{word}" for word in words)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("from_tokens", [False, True])
+def test_abstracts_are_what_a_slow_reading_finds(shared_data: Path, seed: int, from_tokens: bool) -> None:
+    workload = make_abstracts(shared_data / "rdf" / "dbpedia", 5_000, 5_000, 0.5, from_tokens, seed)
+    texts = random.Random(seed).sample(workload.publications, 200)
+    segment = build_segment(to_registrations(workload.subscriptions))
+    assert not segment.refused
+    assert _pairs(segment, texts) == set(_read_slowly(workload.subscriptions, texts))
+
+
+def _read_slowly(queries: Sequence[str], texts: Sequence[bytes]) -> list[tuple[int, int]]:
+    """Each pattern of each query against each publication, by text and sets of words."""
+    asked = []
+    for query in queries:
+        words = {
+            variable: re.findall(r'\\"((?:[^"\\]|\\"\\")+)\\"', selection)
+            for variable, selection in re.findall(r'ft:contains\((\?v\d), "((?:[^"\\]|\\.)*)"\)', query)
+        }
+        patterns = re.findall(r"\?s <([^>]*)> (<[^>]*>|\?v\d)", query)
+        asked.append(
+            [
+                (verb, end, frozenset(word.replace('\\"\\"', '"') for word in words.get(end, ())))
+                for verb, end in patterns
+            ]
+        )
+    pairs = []
+    for at, text in enumerate(texts):
+        stated = {(triple.predicate.value, str(triple.object)) for triple in _triples(text)}
+        literals = {
+            triple.predicate.value: {fold(word) for word in words_of(triple.object.value)}
+            for triple in _triples(text)
+            if isinstance(triple.object, Literal)
+        }
+        present = {verb for verb, _ in stated}
+        for number, patterns in enumerate(asked):
+            if all(
+                (verb, end) in stated
+                if end[0] == "<"
+                else verb in present and (not words or words <= literals.get(verb, set()))
+                for verb, end, words in patterns
+            ):
+                pairs.append((at, number))
+    return pairs
+
+
+def _triples(text: bytes) -> list[Triple]:
+    return [quad.triple for quad in parse(text, format=RdfFormat.N_TRIPLES)]
