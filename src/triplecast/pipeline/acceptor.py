@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from triplecast.errors import InputError
 from triplecast.faults import reach
-from triplecast.ingest import Parsed, Parser
+from triplecast.ingest import ParsedDocument, Parser
 from triplecast.ingest.inbox import Look, scan_inbox
-from triplecast.ingest.inbox_groups import Group, read_groups
+from triplecast.ingest.inbox_groups import DocumentGroup, read_groups
 from triplecast.ingest.inbox_lines import is_whole
 from triplecast.journal import Journal
 from triplecast.model.publication import Reject
@@ -100,7 +100,7 @@ class Acceptor:
         self._looks = dict(scan.looks)
         self._tell_ignored(scan.ignored)
         with ThreadPoolExecutor(1, "triplecast-parsing") as parsing:
-            pending: tuple[Group, Future[list[Parsed]]] | None = None
+            pending: tuple[DocumentGroup, Future[list[ParsedDocument]]] | None = None
             for group in read_groups(self._inbox, scan.ready, self._known, self._dataset):
                 following = (group, parsing.submit(self._parser.parse, group.documents))
                 if pending is not None:
@@ -119,7 +119,7 @@ class Acceptor:
         if new:
             self._tell(describe_ignored(new))
 
-    def _commit(self, group: Group, parsing: Future[list[Parsed]]) -> None:
+    def _commit(self, group: DocumentGroup, parsing: Future[list[ParsedDocument]]) -> None:
         parsed = parsing.result()
         rejects = [*group.rejects, *(reject for result in parsed for reject in result.rejects)]
         drafts = [draft for result in parsed for draft in result.drafts]

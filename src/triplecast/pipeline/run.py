@@ -132,7 +132,7 @@ class _Run:
                 wait(tasks)
             raise_failure(tasks)
         acceptor, registrar = self._parts.acceptor, self._parts.registrar
-        drained = not self._once or self._drained.is_set()
+        drained = self._drained.is_set() if self._once else not acceptor.has_work()
         return teller.summary(acceptor.ignored, registrar.faults, time.monotonic() - began, drained)
 
     def _register(self) -> None:
