@@ -36,7 +36,7 @@ class Admitted:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class MatchedDocuments:
     """What became of one batch of documents."""
 
     publications: tuple[Publication, ...]
@@ -109,7 +109,7 @@ def describe_ignored(names: Sequence[str]) -> str:
 
 def match_documents(
     admitted: Admitted, documents: Iterable[Document | Reject], clock: Clock = system_clock
-) -> Iterator[Outcome]:
+) -> Iterator[MatchedDocuments]:
     """Asks every subscription of every publication, in the order of the documents, as if all were registered before the
     first. Content equal to the same graph's latest version is asked once."""
     registrations = [Registration(RegistrationId(i), s) for i, s in enumerate(admitted.subscriptions, 1)]
@@ -120,7 +120,7 @@ def match_documents(
         for batch in cut_batches(documents):
             drafts, rejects = parse_batch(parser, batch)
             publications = versions.accept(drafts)
-            yield Outcome(tuple(publications), matcher.match(snapshot, publications), tuple(rejects))
+            yield MatchedDocuments(tuple(publications), matcher.match(snapshot, publications), tuple(rejects))
 
 
 def cut_batches(documents: Iterable[Document | Reject]) -> Iterator[list[Document | Reject]]:
