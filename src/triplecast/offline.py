@@ -44,12 +44,12 @@ class MatchedDocuments:
     rejects: tuple[Reject, ...]
 
 
-def admit_all(loaded: LoadedSubscriptions) -> Admitted:
-    """Those of some files that can be asked; the faults are those of the files, then those of the queries."""
+def admit_all(loaded: LoadedSubscriptions, datasets: bool = True) -> Admitted:
+    """Those of some files that can be asked; the faults are those of the files, then those of the queries (`admit`)."""
     taken: list[Subscription] = []
     faults = [*loaded.faults]
     for subscription, place in zip(loaded.subscriptions, loaded.places, strict=True):
-        fault = find_fault(subscription, place)
+        fault = find_fault(subscription, place, datasets)
         if fault is None:
             taken.append(subscription)
         else:
@@ -57,13 +57,13 @@ def admit_all(loaded: LoadedSubscriptions) -> Admitted:
     return Admitted(tuple(taken), tuple(faults))
 
 
-def find_fault(subscription: Subscription, place: str) -> SubscriptionFault | None:
+def find_fault(subscription: Subscription, place: str, datasets: bool = True) -> SubscriptionFault | None:
     """Why the subscription that stands at `place` cannot be asked; None when it can.
 
     The place of the fault goes on with the line and the column in the query's text.
     """
     try:
-        admit(subscription)
+        admit(subscription, datasets)
     except QuerySyntaxError as error:
         shown = str(replace(error, name=place, expected=()))
         _, _, reason = shown.removeprefix(f"{place}:").partition(" ")
