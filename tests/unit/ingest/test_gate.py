@@ -47,10 +47,14 @@ def test_a_document_type_is_refused_in_every_encoding(encoding: str, media_type:
     [
         b"<rss><channel><item><title>a</title><!DOCTYPE rss></item></channel></rss>",
         b"<rss><channel><item></rss><!doctype x [<!entity a 'b'>]>",
-        b"<!DOCTYPE rss SYSTEM 'http://127.0.0.1/dtd'><rss/>",
+        b"<!DOCTYPE rss><!DOCTYPE rss [<!ENTITY a 'b'>]><rss/>",
+        b"<!DOCTYPE rss [<!ELEMENT rss ANY>]><rss/>",
+        b"<!DOCTYPE rss SYSTEM 'http://127.0.0.1/dtd' [<!ENTITY % p SYSTEM 'file:///etc/hostname'> %p;]><rss/>",
+        b"<!DOCTYPE rss [%p;]><rss/>",
+        b"<!-- --><!-- <!DOCTYPE rss> --><?p ?> <!DOCTYPE rss PUBLIC 'a' [<!ENTITY a SYSTEM 'file:///etc/hostname'>]><rss/>",
     ],
 )
-def test_a_document_type_where_xml_is_none_any_more(data: bytes) -> None:
+def test_a_document_type_that_declares_something_or_stands_elsewhere_is_refused(data: bytes) -> None:
     (reject,) = parse_document(Document("feed.rss", data)).rejects
     assert "DOCTYPE" in reject.reason
 
@@ -204,6 +208,21 @@ def test_items_beyond_the_limit_are_told() -> None:
     parsed = parse_document(Document("d.rss", feed), GateLimits(feed_items=3))
     assert len(parsed.drafts) == 3
     assert "more than 3 items" in parsed.rejects[0].reason
+
+
+def test_an_item_beyond_a_limit_harms_no_other() -> None:
+    titles = (b"a", b"x" * 500, b"b")
+    items = b"".join(b"<item><guid>http://e/%d</guid><title>%b</title></item>" % entry for entry in enumerate(titles))
+    feed = b"<rss version='2.0'><channel>" + items + b"</channel></rss>"
+    parsed = parse_document(Document("d.rss", feed), GateLimits(term_bytes=400))
+    assert [draft.graph for draft in parsed.drafts] == ["http://e/0", "http://e/2"]
+    (reject,) = parsed.rejects
+    assert reject.reason.startswith("the item http://e/1 is left out: a term has about")
+    many = b"".join(b"<item><guid>http://e/%d</guid><title>%b</title></item>" % (i, b"x" * 500) for i in range(30))
+    feed = b"<rss version='2.0'><channel>" + many + b"</channel></rss>"
+    rejects = parse_document(Document("d.rss", feed), GateLimits(term_bytes=400, expanded_bytes=4_000)).rejects
+    assert len(rejects) == 11, "they are not looked at without end"
+    assert "4000 bytes written out" in rejects[-1].reason
 
 
 @pytest.mark.parametrize("fault", ["abort", "loop", "allocate", "kill", "raise"])
