@@ -21,13 +21,14 @@ class Failing(SparkSide):
     def __init__(self, folder: Path, outbox: Outbox, error: str) -> None:
         self.told: list[str] = []
         sink = Sink(outbox, lambda ids: (), lambda publications, rows, seconds: None)
-        super().__init__(folder, sink, 2, self.told.append, nullcontext())  # type: ignore[arg-type]
+        super().__init__(folder, sink, 2, self.told.append, nullcontext())
         self._error = error
 
     def _query(self, spark: object) -> Exception:
         from pyspark.errors import PySparkException
 
-        return PySparkException(self._error)
+        error: Exception = PySparkException(self._error)
+        return error
 
 
 def test_a_query_that_fails_is_started_again_until_it_is_hopeless(tmp_path: Path) -> None:
