@@ -23,7 +23,7 @@ from tests.reference.terms import RDF, Term, Triple, blank, iri, write_quads
 
 EXAMPLE = "http://example.org/"
 LISTINGS = 4
-"""Publications of a round that compares."""
+"""Least number of publications of a round that compares."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +72,9 @@ def make_round(seed: int, number: int, publications: int, subscriptions: int) ->
     world = World(random, number)
     if number % 4 == 1:
         world.hold(CLUSTERS[number // 4 % len(CLUSTERS)])
-        listed = tuple(world.listing(index) for index in range(LISTINGS))
+        listed = tuple(world.listing(index) for index in range(max(LISTINGS, publications // 4)))
         each = [world.asked(world.recognising(value)) for value in world.values]
-        left = publications * subscriptions // LISTINGS - len(each)
+        left = publications * subscriptions // len(listed) - len(each)
         return Round(number, listed, (*each, *(world.probe() for _ in range(left))))
     published = tuple(world.publication(index) for index in range(publications))
     asked = [world.asked(query) for query in owed_to(number, world)]

@@ -21,7 +21,7 @@ from triplecast.cli.terminal import (
 
 if TYPE_CHECKING:
     from triplecast.model.subscription import Subscription
-    from triplecast.offline import Outcome
+    from triplecast.offline import MatchedDocuments
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
     from triplecast.ingest.document_files import read_documents
     from triplecast.offline import match_documents
 
-    admitted = load_admitted(arguments.subscriptions)
+    admitted = load_admitted(arguments.subscriptions, datasets=arguments.dataset)
     told = Tally(len(admitted.faults), arguments.json)
     told.ignored = check_publications(arguments.publications)
     told.compile()
@@ -71,7 +71,7 @@ class Tally:
 
         compile_kernels(self._progress.show)
 
-    def add(self, outcome: Outcome, subscriptions: tuple[Subscription, ...]) -> None:
+    def add(self, outcome: MatchedDocuments, subscriptions: tuple[Subscription, ...]) -> None:
         self._progress.clear()
         matched = outcome.matched
         for row in range(len(matched)):

@@ -69,10 +69,7 @@ def run_pipeline(subscriptions: list[Path], inbox: Path, output: Path, once: boo
     progress = Progress()
 
     def show(state: RunProgress) -> None:
-        progress.show(
-            f"{state.phase}: {state.publications} publications, {state.matches} matches, {state.rejects} rejected, "
-            f"{state.undecided} undecided, {state.rate:.0f}/s, {state.lag} behind"
-        )
+        progress.show(describe_progress(state))
 
     def tell(notice: Notice) -> None:
         progress.clear()
@@ -81,6 +78,15 @@ def run_pipeline(subscriptions: list[Path], inbox: Path, output: Path, once: boo
     summary = run_on_spark(subscriptions, inbox, output, once, show, tell, stop, dataset)
     progress.clear()
     return summary
+
+
+def describe_progress(state: RunProgress) -> str:
+    rate = f", {state.rate:.0f} publications/s" if state.rate >= 1 else ""
+    return (
+        f"{state.phase}: {count_of(state.publications, 'publication')}, "
+        f"{count_of(state.matches, 'match', 'matches')}, {state.rejects} rejected, {state.undecided} undecided"
+        f"{rate}, {state.lag} behind"
+    )
 
 
 def describe_notice(notice: Notice) -> str:

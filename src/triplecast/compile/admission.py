@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from triplecast.compile.doubts import find_doubts
 from triplecast.compile.plan import Cost, Plan
 from triplecast.compile.plans import graphs_of, matches_nothing, plan_of
 from triplecast.compile.refusals import refuse_two_graphs
@@ -57,7 +58,8 @@ def admit(subscription: Subscription, datasets: bool = True) -> Admission:
         fault.name = fault.name or subscription.name
         raise
     told = _describe(plan, graphs, empty)
-    return replace(told, warnings=template.notes + told.warnings)
+    doubts = find_doubts(template, constants)
+    return replace(told, warnings=(*template.notes, *told.warnings, *doubts))
 
 
 def needs_nothing(plan: Plan) -> bool:

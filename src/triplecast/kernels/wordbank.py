@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from triplecast.kernels import hashing, inlined, njit
+from triplecast.kernels import borrowing, hashing, inlined, njit
 from triplecast.kernels.characters import (
     ELSEWHERE,
     SINGLE,
@@ -53,7 +53,7 @@ class WordBank(NamedTuple):
     """[L] its words; -1 where it was not cut."""
 
 
-@njit
+@borrowing
 def mark_texts(triples: I32, identity: I32, word_predicates: I32, value_class: U8, wanted: U8) -> None:
     """Marks the string literals that stand as objects of `word_predicates` (-1 among them: of any)."""
     for triple in range(len(triples)):
@@ -143,7 +143,7 @@ def _cut(terms: Terms, wanted: U8, tables: CharacterTables) -> tuple[WordBank, i
     return bank, used, words
 
 
-@njit
+@borrowing
 def _cut_literal(text: U8, at: int, tables: CharacterTables, bank: WordBank, used: int, words: int) -> tuple[int, int]:
     """Writes the words of the literal whose first quote is at `at` (WB5 to WB13b of UAX #29, as `breaks.joins`):
     (bytes in use, how many), -1 where the tables do not suffice."""
@@ -262,7 +262,7 @@ def add_words(
     return grown[:filled].copy(), ends
 
 
-@njit
+@borrowing
 def _count_room(facts: I64, word_predicates: I32, bank: WordBank, triples: I32) -> int:
     lengths = 0
     phrases = facts[FACT_PHRASES]
@@ -276,7 +276,7 @@ def _count_room(facts: I64, word_predicates: I32, bank: WordBank, triples: I32) 
     return room
 
 
-@njit
+@borrowing
 def _add_literal(
     dictionary: Dictionary,
     facts: I64,

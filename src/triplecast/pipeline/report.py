@@ -49,7 +49,7 @@ class Progress:
     rate: float
     """Publications committed a second over the last seconds."""
     lag: int
-    """Journal positions between its head and what the outbox has."""
+    """Publications that were accepted, in this run or before it, and are not matched yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +110,7 @@ class Teller:
         self._taken = taken
         self._matched = matched
         self._told = 0.0
+        self._left_before = journal.count_publications(outbox.progress)
         self._past: deque[tuple[float, int]] = deque()
         self._rejects: list[Reject] = []
 
@@ -171,5 +172,5 @@ class Teller:
             rejects=taken.rejects,
             undecided=matched.undecided,
             rate=(matched.publications - before) / span if now > then else 0.0,
-            lag=max(0, self._journal.head() - self._outbox.progress),
+            lag=max(0, self._left_before + taken.accepted - matched.publications),
         )

@@ -94,7 +94,9 @@ def run(
         horizon = HorizonFile(output)
         sink = Sink(outbox, journal.registrations_of, horizon.learn, notices.put)
         index = IndexFolder(output / INDEX)
-        registrar = Registrar(subscriptions, journal, index, horizon, accepting, lambda: outbox.progress, notices.put)
+        registrar = Registrar(
+            subscriptions, journal, index, horizon, accepting, lambda: outbox.progress, notices.put, dataset
+        )
         acceptor = Acceptor(inbox, journal, parser, accepting, dataset, notices.put)
         side = SparkSide(output, sink, cores, notices.put, nullcontext(spark) if spark is not None else None)
         teller = Teller(notices, on_progress, on_notice, journal, outbox, registrar, acceptor.taken, sink.matched)
@@ -132,7 +134,7 @@ class _Run:
                 wait(tasks)
             raise_failure(tasks)
         acceptor, registrar = self._parts.acceptor, self._parts.registrar
-        drained = not self._once or self._drained.is_set()
+        drained = self._drained.is_set() if self._once else not acceptor.has_work()
         return teller.summary(acceptor.ignored, registrar.faults, time.monotonic() - began, drained)
 
     def _register(self) -> None:

@@ -150,6 +150,8 @@ def split_words(text: str) -> Iterator[tuple[int, int]]:
             continue
         starts.append(place)
         kinds.append(kind)
+    if not kinds:
+        return
     starts.append(len(text))
     first = 0
     before, left = Break.OTHER, Break.OTHER
@@ -160,5 +162,5 @@ def split_words(text: str) -> Iterator[tuple[int, int]]:
                 yield start, end
             first = at
         before, left = left, right
-    if kinds and any(map(str.isalnum, text[starts[first] :])):
+    if any(map(str.isalnum, text[starts[first] :])):
         yield starts[first], len(text)

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from pyoxigraph import Literal, RdfFormat, parse
 
-from triplecast.ingest import Document, Parsed
+from triplecast.ingest import Document, ParsedDocument
 from triplecast.ingest.feed_item import CONTENT_ENCODED, DATE, DATE_TIME, DESCRIPTION, ITEM, LINK, RDF_TYPE, TITLE
 from triplecast.ingest.parse import parse_document
 from triplecast.model.publication import Draft
@@ -37,7 +37,7 @@ EXPECTED_DATE = re.compile(
 
 
 @cache
-def read(path: Path) -> Parsed:
+def read(path: Path) -> ParsedDocument:
     document = Document(path.name, path.read_bytes(), "application/xml", "http://127.0.0.1:8097/" + path.name)
     return parse_document(document)
 
