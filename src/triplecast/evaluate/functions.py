@@ -21,6 +21,7 @@ from triplecast.model.algebra import Term
 from triplecast.terms.arithmetic import decimal_term, integer_term, number_of, round_number
 from triplecast.terms.casts import CASTS, boolean_term
 from triplecast.terms.compare import ValueFault
+from triplecast.terms.readings import number_reading, text_reading
 from triplecast.terms.temporal import Clock, read_clock
 from triplecast.terms.values import XSD, XSD_DATETIME, XSD_STRING, ValueClass, value_of
 
@@ -308,6 +309,8 @@ BUILTINS: Mapping[str, Builtin] = MappingProxyType(
         "ISBLANK": _test(lambda term: isinstance(term, BlankNode)),
         "ISLITERAL": _test(lambda term: isinstance(term, Literal)),
         "ISNUMERIC": _test(_is_numeric),
+        "NUMBER": _one(number_reading),
+        "TEXT": _one(lambda term: Literal(text_reading(term))),
     }
 )
-"""By upper-case keyword."""
+"""By upper-case keyword; the last two are RDQL's readings, which SPARQL cannot name."""

@@ -50,6 +50,9 @@ _BARE: Mapping[str, re.Pattern[str]] = MappingProxyType(
 )
 """What SPARQL lets one write without quotes."""
 
+_TEXTUAL: Mapping[str, str] = MappingProxyType({"=": "eq", "!=": "ne"})
+"""What RDQL writes for a comparison of texts."""
+
 
 def word_node(node: Node | Term) -> str:
     """Plain integers, decimals and booleans bare, XSD's types as ``xsd:``, all else in N-Triples form."""
@@ -87,6 +90,8 @@ def word_path(path: PathExpression) -> str:
 def word_expression(expression: Expression) -> str:
     if isinstance(expression, Exists):
         return f"{'NOT ' if expression.negated else ''}EXISTS {{ {word_pattern(expression.pattern)} }}"
+    if isinstance(expression, Call) and expression.function in ("NUMBER", "TEXT"):
+        return word_expression(expression.arguments[0])
     if isinstance(expression, Call):
         name = f"<{expression.function}>" if ":" in expression.function else expression.function
         return f"{name}({_listed(expression.arguments)})"
@@ -97,6 +102,8 @@ def word_expression(expression: Expression) -> str:
         return f"{word_expression(arguments[0])} {operator.upper()} ({_listed(arguments[1:])})"
     if len(arguments) == 1:
         return f"{operator.removeprefix('u')}{word_expression(arguments[0])}"
+    if operator in _TEXTUAL and any(isinstance(part, Call) and part.function == "TEXT" for part in arguments):
+        operator = _TEXTUAL[operator]
     return "(" + f" {operator} ".join(map(word_expression, arguments)) + ")"
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from itertools import chain
 from types import MappingProxyType
+from typing import NamedTuple
 
 from lark.lexer import Token
 from pyoxigraph import Literal, NamedNode, RdfFormat, parse
@@ -42,27 +43,52 @@ _ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _LOCAL_ESCAPE = re.compile(r"\\(.)")
 
 
+_SCHEMES = frozenset({"content", "geo"})
+"""Declared for all, and schemes of IRIs as well: in angle brackets they are that, unless the query declares them."""
+
+
+class Notation(NamedTuple):
+    """How a language writes names."""
+
+    declaration: str
+    """With ``{}`` in the place of a prefix."""
+    loose: bool
+    """Names may stand in angle brackets too, and IRIs with ``://`` without them."""
+
+
+_NOTATION = Notation("PREFIX {}: <…>", loose=False)
+
+
 class Namespace:
     """What names mean in one query: its prefixes and base.
 
     All methods raise ValueError, with a reason to show, for a text that is no term.
     """
 
-    __slots__ = ("base", "prefixes")
+    __slots__ = ("base", "notation", "prefixes")
 
-    def __init__(self, prefixes: Mapping[str, str], base: str | None) -> None:
+    def __init__(self, prefixes: Mapping[str, str], base: str | None, notation: Notation = _NOTATION) -> None:
         self.prefixes = prefixes
         self.base = base
+        self.notation = notation
 
     def iri(self, token: str) -> str:
         """The absolute IRI of ``<…>`` or ``prefix:local``; nothing is normalised."""
-        if token[0] == "<":
+        if token[0] == "<" and not self._is_bracketed_name(token):
             return self._absolute(token[1:-1])
-        prefix, _, local = token.partition(":")
+        prefix, _, local = token.strip("<>").partition(":")
+        if local[:2] == "//" and self.notation.loose:
+            return token
         start = self.prefixes.get(prefix)
         if start is None:
-            raise ValueError(f"the prefix {prefix}: is not declared; add PREFIX {prefix}: <…>")
+            declaration = self.notation.declaration.format(prefix)
+            raise ValueError(f"the prefix {prefix}: is not declared; add {declaration}")
         return start + (_LOCAL_ESCAPE.sub(r"\1", local) if "\\" in local else local)
+
+    def _is_bracketed_name(self, token: str) -> bool:
+        prefix = token[1:].partition(":")[0]
+        declared = self.prefixes.get(prefix) if self.notation.loose else None
+        return declared is not None and (prefix not in _SCHEMES or declared != DECLARED[prefix])
 
     def _absolute(self, reference: str) -> str:
         if _ABSOLUTE.match(reference):
