@@ -90,7 +90,7 @@ def read_tree(
         return _grammar(grammar, start).parse(tokens)  # type: ignore[arg-type]
     except UnexpectedToken as error:
         token, parser = error.token, error.interactive_parser
-        accepted = words(parser.accepts() if parser is not None else error.expected)  # type: ignore[no-untyped-call]
+        accepted = words(parser.accepts() if parser is not None else error.expected)
         if token.type == "$END":
             raise source.fault(len(source.text.rstrip()), "the query ends too early", accepted) from None
         raise source.fault(token.start_pos or 0, f"unexpected {clip(str(token))}", accepted) from None

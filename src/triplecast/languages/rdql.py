@@ -1,10 +1,10 @@
 """Parses RDQL to the algebra, as Jena's grammar and as the cluster paper write it.
 
-A query is one basic graph pattern under a conjunction of constraints; ``AND``, ``SUCHTHAT``, the comma and brackets only
-say where one ends. RDQL's reading of values (semantics 7.1) is in the algebra: where an operator looks at a variable as
-a number the variable stands inside ``NUMBER``, where it looks at its text inside ``TEXT``; all operators are SPARQL's
-then. A variable in the place of a subject or predicate is an IRI or a blank node: it has no number, and its text is the
-same as another's only if the terms are the same, so there both are left out and the index can decide.
+A query is one basic graph pattern under a conjunction of constraints; ``AND``, ``SUCHTHAT``, the comma and brackets
+only say where one ends. RDQL's reading of values (semantics 7.1) is in the algebra: where an operator looks at a
+variable as a number the variable stands inside ``NUMBER``, where it looks at its text inside ``TEXT``; the operators are
+SPARQL's. A variable in the place of a subject or predicate is an IRI or a blank node: it has no number, and its text is
+the same as another's only if the terms are the same, so there both are left out and the index can decide.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from lark import Tree
 from lark.lexer import Token
 from pyoxigraph import Literal
 
-from triplecast.errors import QuerySyntaxError
 from triplecast.languages import expressions
 from triplecast.languages.context import Translation
 from triplecast.languages.dialect import Cut, Dialect, Parsed, Rules, number_tokens, read_tree, translate
@@ -91,9 +90,7 @@ def _declared(source: Source, tree: Tree[Token]) -> Namespace:
     Raises `QuerySyntaxError`.
     """
     prefixes = dict(DECLARED)
-    for clause in tree.iter_subtrees_topdown():
-        if clause.data != "prefix":
-            continue
+    for clause in tree.find_data("prefix"):
         name, iri = clause.children
         assert isinstance(name, Tree)
         assert isinstance(iri, Token)

@@ -1,7 +1,7 @@
 """The tokens of RDQL: Jena's, and what the papers write besides (IRIs without brackets, ``#`` comments).
 
-Names, strings and numbers are SPARQL's (`tokens`). A pattern of ``=~`` or ``!~`` is one token with its operator, because
-a ``/`` elsewhere divides; ``//`` and ``/* … */`` are comments outside IRIs and strings.
+Names, strings and numbers are SPARQL's (`tokens`). A pattern of ``=~`` or ``!~`` is one token with its operator,
+because a ``/`` elsewhere divides; ``//`` and ``/* … */`` are comments outside IRIs and strings.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ _PUNCTUATION = {
     "<=": "COMPARISON", ">=": "COMPARISON", "=~": "MATCH_SIGN", "!~": "MATCH_SIGN",
 }  # fmt: skip
 _KEYWORDS = {
-    "SELECT": "_SELECT", "FROM": "_FROM", "SOURCE": "_SOURCE", "WHERE": "_WHERE", "AND": "_AND", "SUCHTHAT": "_SUCHTHAT",
-    "USING": "_USING", "FOR": "_FOR", "EQ": "EQ", "NE": "NE", "TRUE": "BOOLEAN", "FALSE": "BOOLEAN",
+    "SELECT": "_SELECT", "FROM": "_FROM", "SOURCE": "_SOURCE", "WHERE": "_WHERE", "AND": "_AND", "USING": "_USING",
+    "SUCHTHAT": "_SUCHTHAT", "FOR": "_FOR", "EQ": "EQ", "NE": "NE", "TRUE": "BOOLEAN", "FALSE": "BOOLEAN",
 }  # fmt: skip
 _AS_NAMES = frozenset(_KEYWORDS.values()) - {"BOOLEAN"}
 _WORDS = MappingProxyType(
@@ -61,6 +61,7 @@ _WORDS = MappingProxyType(
         "MATCH_SIGN": "=~ or !~ with a pattern",
         "_BOTH": "&&",
         "_AND": "AND",
+        "_COMMA": "a comma",
     }
 )
 

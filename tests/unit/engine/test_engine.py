@@ -165,7 +165,6 @@ def test_what_is_not_built_is_refused_by_name() -> None:
         for refused, named in (
             ({"scope": "repository"}, "repository"),
             ({"entailment": "rdfs"}, "rdfs"),
-            ({"language": "rdql"}, "rdql"),
             ({"language": "rule"}, "rule"),
         ):
             with pytest.raises(QueryRefused, match=named):

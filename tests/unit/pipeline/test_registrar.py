@@ -129,11 +129,11 @@ def test_a_refused_one_among_good_ones_is_told_and_stops_nobody(desk: Desk) -> N
     desk.write("bad.rq", "SELECT ?a WHERE { ?a <http://e/p> }")
     desk.write("good.rq", query("a"))
     desk.write("refused.rq", "DESCRIBE <http://e/x>")
-    desk.write("later.rdql", "SELECT ?x WHERE (?x <http://e/p> ?y)")
+    desk.write("later.rule", "search Item i register i")
     desk.start()
     assert sorted(desk.live()) == ["good.rq"]
     told = {Path(fault.place).name: fault for fault in desk.told}
-    assert sorted(told) == ["bad.rq", "later.rdql", "refused.rq"]
+    assert sorted(told) == ["bad.rq", "later.rule", "refused.rq"]
     assert "line 1, column" in told["bad.rq"].reason
     assert "^" in told["bad.rq"].reason
     assert "DESCRIBE is refused" in told["refused.rq"].reason
