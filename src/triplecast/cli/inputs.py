@@ -13,23 +13,34 @@ if TYPE_CHECKING:
     from triplecast.offline import Admitted
 
 
-def load_admitted(paths: list[Path]) -> tuple[Admitted, int]:
-    """The subscriptions that can be asked, and how many could not; each of those is told on stderr."""
+def load_admitted(paths: list[Path]) -> Admitted:
+    """The subscriptions that can be asked; each of the others is told on stderr."""
     from triplecast.ingest.subscription_files import load_subscriptions
     from triplecast.offline import admit_all
 
-    loaded = load_subscriptions(paths)
-    admitted = admit_all(loaded.subscriptions)
-    for fault in (*loaded.faults, *admitted.refused):
+    admitted = admit_all(load_subscriptions(paths))
+    for fault in admitted.faults:
         say(str(fault))
     if not admitted.subscriptions:
         raise InputError("not one subscription can be asked", "mend those named above")
-    return admitted, len(loaded.faults) + len(admitted.refused)
+    return admitted
+
+
+def check_publications(paths: list[Path]) -> int:
+    """How many files in the folders are no documents; a few of them are told on stderr. Raises InputError for two
+    documents with one name.
+    """
+    from triplecast.offline import check_places, describe_ignored
+
+    ignored = check_places(paths)
+    if ignored:
+        say(describe_ignored(ignored))
+    return len(ignored)
 
 
 def choose_subscription(path: Path, name: str | None) -> Subscription:
     """The one subscription of a file, or the one called `name`. Raises InputError where there is not exactly one."""
-    admitted, _ = load_admitted([path])
+    admitted = load_admitted([path])
     chosen = [s for s in admitted.subscriptions if name is None or s.name == name]
     if len(chosen) != 1:
         wanted = f"no subscription {name}" if name else f"{len(chosen)} subscriptions"

@@ -6,7 +6,7 @@ import argparse
 import json
 from pathlib import Path
 
-from triplecast.cli.inputs import choose_subscription
+from triplecast.cli.inputs import check_publications, choose_subscription
 from triplecast.cli.terminal import clip, describe_reject, describe_solution, print_json, say
 
 SHOWN = 5
@@ -36,8 +36,9 @@ def run(arguments: argparse.Namespace) -> int:
     admission = admit(subscription)
     asked = matches = undecided = rejected = 0
     examples: list[tuple[str, list[dict[str, str]]]] = []
+    check_publications(arguments.publications)
     documents = read_documents(arguments.publications, arguments.dataset)
-    for outcome in match_documents(Admitted((subscription,), ()), documents):
+    for outcome in match_documents(Admitted((subscription,)), documents):
         asked += len(outcome.publications)
         matches += len(outcome.matched)
         undecided += len(outcome.matched.undecided)

@@ -16,7 +16,17 @@ from pathlib import Path
 
 from triplecast.compile.admission import Admission, admit
 from triplecast.delivery import Notification, Outbox, OutboxBatch, UndecidedPair
-from triplecast.engine.receipt import Outcome, Preview, Receipt, Subscribed, matches_of, undecided_of
+from triplecast.engine.given import document_of, group_documents
+from triplecast.engine.receipt import (
+    Outcome,
+    Preview,
+    Receipt,
+    Standing,
+    Subscribed,
+    matches_of,
+    standing,
+    undecided_of,
+)
 from triplecast.engine.registry import open_index, update_index
 from triplecast.errors import (
     DocumentRejected,
@@ -26,18 +36,15 @@ from triplecast.errors import (
     StorageFault,
     TriplecastError,
 )
-from triplecast.evaluate import Evaluator, Explanation, explain
+from triplecast.evaluate import Evaluator, Explanation, explain_subscription
 from triplecast.index import IndexFolder, MemoryIndex
 from triplecast.ingest import Document, Parser
-from triplecast.journal import BYTES_AT_ONCE, Clock, Journal, system_clock, time_text
-from triplecast.languages import parse_query
+from triplecast.journal import BYTES_AT_ONCE, Clock, Journal, Rejected, system_clock, time_text
 from triplecast.match import Matcher
 from triplecast.model.match import MatchedBatch
 from triplecast.model.publication import Publication
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
 
-DOCUMENTS_AT_ONCE = 500
-"""Documents of `Engine.publish_many` that are committed together, unless fewer come to `BYTES_AT_ONCE`."""
 MATCHED_AT_ONCE = 1_000
 """Publications that are matched and committed to the outbox together, unless fewer come to `BYTES_AT_ONCE`."""
 
@@ -59,7 +66,7 @@ class Engine:
     ) -> Engine:
         """The engine in `folder`, made where there is none. What was accepted there and not matched is matched now.
 
-        Raises `FolderLocked` while another process has it, and `StorageFault`.
+        Raises `FolderLocked` while another process, or another engine of this one, has it, and `StorageFault`.
         """
         engine = cls.__new__(cls)
         with ExitStack() as opened:
@@ -192,7 +199,7 @@ class Engine:
         and what is then unchanged was told in the outbox. What `documents` itself raises passes through.
         """
         receipts: list[Receipt] = []
-        for group in _groups(documents):
+        for group in group_documents(documents):
             parsed = self._parser.parse(group)
             drafts = [draft for result in parsed for draft in result.drafts]
             rejects = [reject for result in parsed for reject in result.rejects]
@@ -237,18 +244,9 @@ class Engine:
             for reject in parsed.rejects:
                 raise DocumentRejected(reject.stage, reject.reason, reject.mend, reject.line, reject.column)
             raise DocumentRejected("parse", "it holds no publication", "give a document with at least one")
-        query = parse_query(subscription.text, subscription.language, subscription.name)
         at = time_text(self._clock())
-        in_index = admit(subscription).decided
-        return tuple(
-            explain(
-                query,
-                Publication(0, draft.graph, 0, at, draft.quads, draft.dataset),
-                subscription.name,
-                index_decides=in_index,
-            )
-            for draft in parsed.drafts
-        )
+        publications = [Publication(0, draft.graph, 0, at, draft.quads, draft.dataset) for draft in parsed.drafts]
+        return explain_subscription(subscription, publications, admit(subscription).decided, self._evaluator)
 
     def preview(self, text: str, last: int = 1000, language: str = "sparql") -> Preview:
         """What a subscription would have matched among the `last` publications, or as many as `BYTES_AT_ONCE` holds.
@@ -277,6 +275,17 @@ class Engine:
     def notifications(self, since: int = 0, limit: int | None = None) -> Iterator[Notification]:
         """The outbox after sequence `since`, in order, at most `limit`. Reading raises `StorageFault`."""
         return self._outbox.notifications(since, limit)
+
+    def subscriptions(self, owner: str | None = None) -> Iterator[Standing]:
+        """Those that are live now, in order of registration; only those of `owner` where one is given. What changes
+        while they are read is not seen. Reading raises `StorageFault`."""
+        for found in self._journal.registrations():
+            if owner is None or found.subscription.owner == owner:
+                yield standing(found)
+
+    def rejects(self, after: int = 0) -> list[Rejected]:
+        """What was rejected at journal positions beyond `after`, in order; kept for as long as the journal is."""
+        return self._journal.rejects(after)
 
     def undecided(self, after: int = 0) -> list[UndecidedPair]:
         """Pairs that could not be decided, of publications at journal positions beyond `after`, in order."""
@@ -353,30 +362,3 @@ class Engine:
 
     def _ticket(self, registration: int) -> str:
         return hmac.new(self._journal.secret, b"ticket %d" % registration, hashlib.sha256).hexdigest()[:40]
-
-
-def document_of(data: bytes | str, media_type: str | None, graph: str | None, dataset: bool) -> Document:
-    """The document of a `publish` call: named by `graph`, or by its content, so that equal content is one document."""
-    if not isinstance(data, bytes | bytearray | memoryview | str):
-        raise InputError(f"a document cannot be made of {type(data).__name__}", "give its bytes, or its text as str")
-    try:
-        content = data.encode() if isinstance(data, str) else bytes(data)
-        (graph or "").encode()
-    except UnicodeEncodeError as error:
-        raise InputError(f"{error.object[:80]!r} holds half a character", "give text that can be UTF-8") from error
-    source = graph if graph is not None else f"sha256/{hashlib.sha256(content).hexdigest()}"
-    return Document(source, content, media_type, graph, dataset)
-
-
-def _groups(documents: Iterable[Document]) -> Iterator[list[Document]]:
-    """`documents` in order, in groups of at most `DOCUMENTS_AT_ONCE` that end once they come to `BYTES_AT_ONCE`."""
-    group: list[Document] = []
-    size = 0
-    for document in documents:
-        group.append(document)
-        size += len(document.data)
-        if len(group) >= DOCUMENTS_AT_ONCE or size >= BYTES_AT_ONCE:
-            yield group
-            group, size = [], 0
-    if group:
-        yield group

@@ -10,14 +10,16 @@ from itertools import islice
 import numpy as np
 from pyoxigraph import Triple
 
+from triplecast.compile.admission import admit
 from triplecast.engine.template import construct
+from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.ingest import Parsed
 from triplecast.journal import Acceptance, Accepted
 from triplecast.languages import parse_query
 from triplecast.model.algebra import Term
 from triplecast.model.match import MatchedBatch, notification_id
 from triplecast.model.publication import Publication, Reject
-from triplecast.model.subscription import Subscription
+from triplecast.model.subscription import Registration, Subscription
 from triplecast.model.terms import from_ntriples
 
 
@@ -36,6 +38,37 @@ class Subscribed:
     warnings: tuple[str, ...]
     expires: str | None = None
     """Always None: it lives until it is cancelled."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A subscription that is live."""
+
+    id: str
+    registration: int
+    language: str
+    text: str
+    """As its owner wrote it."""
+    owner: str | None
+    scope: str
+    entailment: str | None
+    cost: str
+    """As in `Subscribed`; ``refused`` for one of an older version of Triplecast that this one does not answer."""
+    warnings: tuple[str, ...]
+    """As in `Subscribed`; why it is refused."""
+
+
+def standing(found: Registration) -> Standing:
+    """A live registration as `Engine.subscriptions` lists it."""
+    asked = found.subscription
+    try:
+        admission = admit(asked)
+        cost, warnings = admission.cost, admission.warnings
+    except (QuerySyntaxError, QueryRefused) as fault:
+        cost, warnings = "refused", (str(fault),)
+    return Standing(
+        asked.name, found.id, asked.language, asked.text, asked.owner, asked.scope, asked.entailment, cost, warnings
+    )
 
 
 @dataclass(frozen=True, slots=True)

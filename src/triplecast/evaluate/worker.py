@@ -11,7 +11,9 @@ from functools import lru_cache
 from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.evaluate.budget import Budget, BudgetExceeded
 from triplecast.evaluate.evaluation import evaluate_opened
-from triplecast.evaluate.frames import LATER, Outcome, read_request, write_answer
+from triplecast.evaluate.explain import explain
+from triplecast.evaluate.explanation import write_explanation
+from triplecast.evaluate.frames import LATER, Outcome, read_explain_request, read_request, write_answer
 from triplecast.evaluate.graphs import PublishedGraphs, open_publication
 from triplecast.evaluate.solutions import TOO_LONG, bounded_bindings
 from triplecast.languages import fill, parse_template
@@ -28,6 +30,11 @@ LONGEST_ANSWER = 32 << 20
 
 def answer(request: bytes) -> bytes:
     """Raises ValueError or SyntaxError for a request that is none."""
+    explained = read_explain_request(request)
+    if explained is not None:
+        return write_explanation(
+            explain(explained.subscription, explained.publication, explained.steps, explained.index_decides)
+        )
     publication, steps, queries = read_request(request)
     graphs = open_publication(publication)
     outcomes: list[Outcome] = []

@@ -28,6 +28,8 @@ _FEED_ROOTS = frozenset(("rss", "feed", "channel", "RDF"))
 def parse_xml(document: Document, media_type: str, charset: str | None, base: str, limits: GateLimits) -> Parsed:
     """Raises DocumentRejected."""
     xml = pass_xml(document.data, charset, limits)
+    if xml.root.lower() == "html":
+        raise _no_feed(xml)
     is_rdf = media_type == media_types.RDF_XML or (xml.root == "RDF" and xml.namespace == RDF_NAMESPACE)
     is_rdf = is_rdf and not (xml.root == "RDF" and _RSS_090.search(xml.data))
     if is_rdf and not xml.fault:
@@ -127,8 +129,9 @@ def _partly_saved(source: str, fault: DocumentRejected, saved: int) -> Reject:
 
 
 def _no_feed(xml: XmlDocument) -> DocumentRejected:
+    page = " (it is an HTML page)" if xml.root.lower() == "html" else ""
     return DocumentRejected(
         stage="gate",
-        reason=f"the root element is <{xml.root}>, not that of RDF/XML, RSS or Atom",
+        reason=f"the root element is <{xml.root}>{page}, not that of RDF/XML, RSS or Atom",
         mend="send RDF/XML (rdf:RDF), RSS (rss, rdf:RDF) or Atom (feed)",
     )

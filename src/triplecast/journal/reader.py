@@ -86,6 +86,11 @@ class JournalReader:
             most_bytes,
         )
 
+    def count_publications(self, after: int) -> int:
+        """How many stand at positions beyond `after`."""
+        statement = f"SELECT count(*) FROM record WHERE position > ? AND kind = {Kind.PUBLICATION:d}"
+        return sum(int(count) for (count,) in self._database.ask(statement, (after,)))
+
     def last_publications(self, count: int, most_bytes: int | None = None) -> list[Publication]:
         """The `count` newest publications, or as many as come to `most_bytes`, by position."""
         statement = f"SELECT * FROM record WHERE kind = {Kind.PUBLICATION:d} ORDER BY position DESC LIMIT ?"

@@ -8,12 +8,16 @@ from types import MappingProxyType
 from triplecast.errors import QueryRefused
 from triplecast.languages.dialect import Dialect
 from triplecast.languages.directives import directives
+<<<<<<< HEAD
 from triplecast.languages.rdql import RDQL
 from triplecast.languages.sparql import SPARQL
+=======
+from triplecast.languages.prefixes import prefixes_of
+>>>>>>> main
 from triplecast.languages.template import SlotKind, Template, fill, parse_whole, shared_cache
 from triplecast.model.algebra import Query
 
-__all__ = ["SlotKind", "Template", "directives", "fill", "parse_query", "parse_template"]
+__all__ = ["SlotKind", "Template", "directives", "fill", "parse_query", "parse_template", "prefixes_of"]
 
 _DIALECTS: Mapping[str, Dialect] = MappingProxyType({"sparql": SPARQL, "rdql": RDQL})
 _LATER = ("rule",)

@@ -32,6 +32,7 @@ from triplecast.pipeline.registrar import Registrar
 from triplecast.pipeline.report import Notice, Phase, Progress, Summary, Teller
 from triplecast.pipeline.sink import Sink
 from triplecast.pipeline.stages import INDEX
+from triplecast.pipeline.warming import compile_kernels
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -41,9 +42,6 @@ LOOK_SECONDS = 0.2
 
 RESTLESS_SECONDS = 5.0
 """How long ``once`` waits for files that do not stand still before it leaves them."""
-
-_SLOW_WARMING = 5.0
-"""Seconds from which on the user is told what took so long; loading compiled kernels takes one."""
 
 
 class Parts(NamedTuple):
@@ -94,7 +92,7 @@ def run(
         notices: SimpleQueue[Notice] = SimpleQueue()
         accepting = threading.Lock()
         horizon = HorizonFile(output)
-        sink = Sink(outbox, journal.registrations_of, horizon.learn)
+        sink = Sink(outbox, journal.registrations_of, horizon.learn, notices.put)
         index = IndexFolder(output / INDEX)
         registrar = Registrar(subscriptions, journal, index, horizon, accepting, lambda: outbox.progress, notices.put)
         acceptor = Acceptor(inbox, journal, parser, accepting, dataset, notices.put)
@@ -133,13 +131,15 @@ class _Run:
                 spark.end()
                 wait(tasks)
             raise_failure(tasks)
-        return teller.summary(self._parts.acceptor.ignored, self._parts.registrar.faults, time.monotonic() - began)
+        acceptor, registrar = self._parts.acceptor, self._parts.registrar
+        drained = self._drained.is_set() if self._once else not acceptor.has_work()
+        return teller.summary(acceptor.ignored, registrar.faults, time.monotonic() - began, drained)
 
     def _register(self) -> None:
-        began = time.monotonic()
+        compile_kernels(self._parts.teller.note, self._ending.is_set)
+        if self._ending.is_set():
+            return
         warm()  # here, while the JVM starts: a worker that finds no compiled kernels makes its batch wait for them
-        if time.monotonic() - began > _SLOW_WARMING:
-            self._parts.teller.note(f"compiled the matching kernels in {time.monotonic() - began:.0f} s; they are kept")
         self._parts.registrar.start(time.monotonic())
         self._registered.set()
         self._parts.spark.go()
