@@ -142,6 +142,11 @@ class Wording:
     def expression(self, expression: Expression) -> str:
         if isinstance(expression, Exists):
             return f"{'NOT ' if expression.negated else ''}EXISTS {{ {self.pattern(expression.pattern)} }}"
+        if isinstance(expression, Call) and expression.function in ("NUMBER", "TEXT"):
+            return self.expression(expression.arguments[0])
+        if isinstance(expression, Call) and expression.function == "REGEX" and _is_text(expression.arguments[0]):
+            text, pattern, flags = expression.arguments
+            return f"({self.expression(text)} =~ /{_lexical(pattern)}/{_lexical(flags)})"
         if isinstance(expression, Call):
             name = self.node(NamedNode(expression.function)) if ":" in expression.function else expression.function
             return f"{name}({self._listed(expression.arguments)})"
@@ -152,6 +157,8 @@ class Wording:
             return f"{self.expression(arguments[0])} {operator.upper()} ({self._listed(arguments[1:])})"
         if len(arguments) == 1:
             return f"{operator.removeprefix('u')}{self.expression(arguments[0])}"
+        if operator in _TEXTUAL and any(map(_is_text, arguments)):
+            operator = _TEXTUAL[operator]
         return "(" + f" {operator} ".join(map(self.expression, arguments)) + ")"
 
     def aggregate(self, aggregate: Aggregate) -> str:
@@ -193,82 +200,14 @@ class Wording:
         return ", ".join(map(self.expression, arguments))
 
 
-<<<<<<< HEAD
-def word_path(path: PathExpression) -> str:
-    if isinstance(path, Inverse):
-        return f"^{word_path(path.path)}"
-    if isinstance(path, Sequence):
-        return "(" + "/".join(map(word_path, path.steps)) + ")"
-    if isinstance(path, Alternative):
-        return "(" + "|".join(map(word_path, path.choices)) + ")"
-    if isinstance(path, Repeat):
-        return word_path(path.path) + (("*", "+")[path.at_least] if path.many else "?")
-    if isinstance(path, NegatedSet):
-        names = [word_node(name) for name in path.forward] + [f"^{word_node(name)}" for name in path.inverse]
-        return f"!({'|'.join(names)})"
-    return word_node(path)
+def _is_text(expression: Expression) -> bool:
+    """Whether it is RDQL's reading of a term as text."""
+    return isinstance(expression, Call) and expression.function == "TEXT"
 
 
-def word_expression(expression: Expression) -> str:
-    if isinstance(expression, Exists):
-        return f"{'NOT ' if expression.negated else ''}EXISTS {{ {word_pattern(expression.pattern)} }}"
-    if isinstance(expression, Call) and expression.function in ("NUMBER", "TEXT"):
-        return word_expression(expression.arguments[0])
-    if isinstance(expression, Call):
-        name = f"<{expression.function}>" if ":" in expression.function else expression.function
-        return f"{name}({_listed(expression.arguments)})"
-    if not isinstance(expression, Operation):
-        return word_node(expression)
-    operator, arguments = expression.operator, expression.arguments
-    if operator in ("in", "not in"):
-        return f"{word_expression(arguments[0])} {operator.upper()} ({_listed(arguments[1:])})"
-    if len(arguments) == 1:
-        return f"{operator.removeprefix('u')}{word_expression(arguments[0])}"
-    if operator in _TEXTUAL and any(isinstance(part, Call) and part.function == "TEXT" for part in arguments):
-        operator = _TEXTUAL[operator]
-    return "(" + f" {operator} ".join(map(word_expression, arguments)) + ")"
+def _lexical(expression: Expression) -> str:
+    return expression.value if isinstance(expression, Literal) else ""
 
 
-def word_aggregate(aggregate: Aggregate) -> str:
-    distinct = "DISTINCT " if aggregate.distinct else ""
-    argument = "*" if aggregate.argument is None else word_expression(aggregate.argument)
-    return f"{aggregate.function}({distinct}{argument})"
-
-
-def word_pattern(pattern: Pattern) -> str:
-    """The pattern on one line."""
-    if isinstance(pattern, BasicPattern):
-        return " . ".join(map(word_triple, pattern.triples))
-    if isinstance(pattern, Join):
-        return f"{word_pattern(pattern.left)} . {word_pattern(pattern.right)}"
-    if isinstance(pattern, LeftJoin):
-        return f"{word_pattern(pattern.left)} OPTIONAL {{ {word_pattern(pattern.right)} }}"
-    if isinstance(pattern, Union):
-        return f"{{ {word_pattern(pattern.left)} }} UNION {{ {word_pattern(pattern.right)} }}"
-    if isinstance(pattern, Minus):
-        return f"{word_pattern(pattern.left)} MINUS {{ {word_pattern(pattern.right)} }}"
-    if isinstance(pattern, Filter):
-        return f"{word_pattern(pattern.pattern)} FILTER({word_expression(pattern.condition)})"
-    if isinstance(pattern, Graph):
-        return f"GRAPH {word_node(pattern.name)} {{ {word_pattern(pattern.pattern)} }}"
-    if isinstance(pattern, Extend):
-        bound = f"BIND({word_expression(pattern.expression)} AS {word_node(pattern.variable)})"
-        return f"{word_pattern(pattern.pattern)} {bound}"
-    if isinstance(pattern, Values):
-        names = " ".join(word_node(variable) for variable in pattern.variables)
-        return f"VALUES ({names}) {{ {len(pattern.rows)} rows }}"
-    if isinstance(pattern, Group):
-        names = " ".join(word_node(key) for key in pattern.keys)
-        return f"{word_pattern(pattern.pattern)} GROUP BY {names}".rstrip()
-    if isinstance(pattern, Slice):
-        limit = "" if pattern.limit is None else f" LIMIT {pattern.limit}"
-        return f"{word_pattern(pattern.pattern)} OFFSET {pattern.offset}{limit}"
-    return word_pattern(pattern.pattern)
-
-
-def _listed(arguments: Iterable[Expression]) -> str:
-    return ", ".join(map(word_expression, arguments))
-=======
 def _is_membership(condition: Expression) -> bool:
     return isinstance(condition, Operation) and condition.operator in ("in", "not in")
->>>>>>> main

@@ -8,16 +8,13 @@ from types import MappingProxyType
 from triplecast.errors import QueryRefused
 from triplecast.languages.dialect import Dialect
 from triplecast.languages.directives import directives
-<<<<<<< HEAD
-from triplecast.languages.rdql import RDQL
+from triplecast.languages.rdql import RDQL, sources
 from triplecast.languages.sparql import SPARQL
-=======
-from triplecast.languages.prefixes import prefixes_of
->>>>>>> main
 from triplecast.languages.template import SlotKind, Template, fill, parse_whole, shared_cache
+from triplecast.languages.tokens import open_source
 from triplecast.model.algebra import Query
 
-__all__ = ["SlotKind", "Template", "directives", "fill", "parse_query", "parse_template", "prefixes_of"]
+__all__ = ["SlotKind", "Template", "directives", "fill", "parse_query", "parse_template", "prefixes_of", "sources_of"]
 
 _DIALECTS: Mapping[str, Dialect] = MappingProxyType({"sparql": SPARQL, "rdql": RDQL})
 _LATER = ("rule",)
@@ -32,6 +29,17 @@ def parse_template(text: str, language: str = "sparql", name: str | None = None)
     """The text's template and the constants lifted out of it, in N-Triples form:
     ``fill(template.query, constants) == parse_query(text)``. Raises what `parse_query` raises."""
     return shared_cache(_dialect(language, name)).read(text, name)
+
+
+def prefixes_of(text: str, language: str = "sparql") -> Mapping[str, str]:
+    """Prefix to namespace as a text that parses declares them, or as they are declared for all."""
+    dialect = _dialect(language, None)
+    return dialect.namespace(dialect.cut(open_source(text, None).text).declarations).prefixes
+
+
+def sources_of(text: str, language: str) -> tuple[str, ...]:
+    """What an RDQL text that parses names after ``FROM``; SPARQL's ``FROM`` is refused."""
+    return sources(text) if language == "rdql" else ()
 
 
 def _dialect(language: str, name: str | None) -> Dialect:

@@ -87,10 +87,10 @@ def read_tree(
     """The tree of `tokens` under a grammar's file; `words` puts terminals into human words. Raises
     `QuerySyntaxError`."""
     try:
-        return _grammar(grammar, start).parse(tokens)  # type: ignore[arg-type]
+        return _grammar(grammar, start).parse(tokens)
     except UnexpectedToken as error:
         token, parser = error.token, error.interactive_parser
-        accepted = words(parser.accepts() if parser is not None else error.expected)
+        accepted = words(parser.accepts() if parser is not None else error.expected)  # type: ignore[no-untyped-call]
         if token.type == "$END":
             raise source.fault(len(source.text.rstrip()), "the query ends too early", accepted) from None
         raise source.fault(token.start_pos or 0, f"unexpected {clip(str(token))}", accepted) from None

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from lark.lexer import Token
 from pyoxigraph import Literal, NamedNode, RdfFormat, parse
 
-from triplecast.languages.tokens import LITERAL_PARTS, Source, open_source, tokenise, unescape_string
+from triplecast.languages.tokens import LITERAL_PARTS, Source, unescape_string
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
@@ -41,8 +41,6 @@ DECLARED: Mapping[str, str] = MappingProxyType(
 
 _ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _LOCAL_ESCAPE = re.compile(r"\\(.)")
-
-
 _SCHEMES = frozenset({"content", "geo"})
 """Declared for all, and schemes of IRIs as well: in angle brackets they are that, unless the query declares them."""
 
@@ -77,7 +75,7 @@ class Namespace:
         if token[0] == "<" and not self._is_bracketed_name(token):
             return self._absolute(token[1:-1])
         prefix, _, local = token.strip("<>").partition(":")
-        if local[:2] == "//" and self.notation.loose:
+        if local[:2] == "//" and token[0] != "<" and self.notation.loose:
             return token
         start = self.prefixes.get(prefix)
         if start is None:
@@ -164,12 +162,6 @@ def read_prologue(source: Source, tokens: Iterator[Token]) -> tuple[Namespace, I
         else:
             prefixes[prefix] = iri
     return Namespace(MappingProxyType(prefixes), base), tokens
-
-
-def prefixes_of(text: str) -> Mapping[str, str]:
-    """The prefixes that a query may use, its own and the known ones. Raises what reading its prologue raises."""
-    source = open_source(text, None)
-    return read_prologue(source, tokenise(source))[0].prefixes
 
 
 def _expect(source: Source, tokens: Iterator[Token], wanted: str, after: Token) -> Token:

@@ -2,9 +2,9 @@
 
 A query is one basic graph pattern under a conjunction of constraints; ``AND``, ``SUCHTHAT``, the comma and brackets
 only say where one ends. RDQL's reading of values (semantics 7.1) is in the algebra: where an operator looks at a
-variable as a number the variable stands inside ``NUMBER``, where it looks at its text inside ``TEXT``; the operators are
-SPARQL's. A variable in the place of a subject or predicate is an IRI or a blank node: it has no number, and its text is
-the same as another's only if the terms are the same, so there both are left out and the index can decide.
+variable as a number the variable stands inside ``NUMBER``, where it looks at its text inside ``TEXT``; the operators
+are SPARQL's. A variable in the place of a subject or predicate is an IRI or a blank node: it has no number, and its
+text is the same as another's only if the terms are the same, so there both are left out and the index can decide.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ TOKEN = re.compile(
     rf"|{BARE_IRI}|{PREFIX_NAME}{LOCAL_NAME}|[{NAME_START}_][{NAME_CHARACTER}]*+"
     rf"|(?:{STRING})(?:{SPACE}(?:{_TAG}|\^\^{SPACE}(?:{IRI_REFERENCE}|{PREFIX_NAME}{LOCAL_NAME})))?"
     r"|[=!]~[ \t\r\n]*+m?/(?![/*])(?:[^/\\\r\n]|\\[^\r\n])*+/[A-Za-z]*+|[=!]~"
-    rf"|{NUMBER}|&&|\|\||==|!=|<=|>>>|>>|>=|<<|\S"
+    rf"|{NUMBER}|&&|\|\||==|!=|<=|>>>|>>|>=|<<|\^\^|\S"
 )
 MATCH_PARTS = re.compile(r"([=!])~[ \t\r\n]*(?:m?/((?:[^/\\]|\\.)*)/([A-Za-z]*))?")
 
