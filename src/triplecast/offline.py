@@ -36,7 +36,7 @@ class Admitted:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class MatchedDocuments:
     """What became of one batch of documents."""
 
     publications: tuple[Publication, ...]
@@ -44,12 +44,12 @@ class Outcome:
     rejects: tuple[Reject, ...]
 
 
-def admit_all(loaded: LoadedSubscriptions) -> Admitted:
-    """Those of some files that can be asked; the faults are those of the files, then those of the queries."""
+def admit_all(loaded: LoadedSubscriptions, datasets: bool = True) -> Admitted:
+    """Those of some files that can be asked; the faults are those of the files, then those of the queries (`admit`)."""
     taken: list[Subscription] = []
     faults = [*loaded.faults]
     for subscription, place in zip(loaded.subscriptions, loaded.places, strict=True):
-        fault = find_fault(subscription, place)
+        fault = find_fault(subscription, place, datasets)
         if fault is None:
             taken.append(subscription)
         else:
@@ -57,13 +57,13 @@ def admit_all(loaded: LoadedSubscriptions) -> Admitted:
     return Admitted(tuple(taken), tuple(faults))
 
 
-def find_fault(subscription: Subscription, place: str) -> SubscriptionFault | None:
+def find_fault(subscription: Subscription, place: str, datasets: bool = True) -> SubscriptionFault | None:
     """Why the subscription that stands at `place` cannot be asked; None when it can.
 
     The place of the fault goes on with the line and the column in the query's text.
     """
     try:
-        admit(subscription)
+        admit(subscription, datasets)
     except QuerySyntaxError as error:
         shown = str(replace(error, name=place, expected=()))
         _, _, reason = shown.removeprefix(f"{place}:").partition(" ")
@@ -109,7 +109,7 @@ def describe_ignored(names: Sequence[str]) -> str:
 
 def match_documents(
     admitted: Admitted, documents: Iterable[Document | Reject], clock: Clock = system_clock
-) -> Iterator[Outcome]:
+) -> Iterator[MatchedDocuments]:
     """Asks every subscription of every publication, in the order of the documents, as if all were registered before the
     first. Content equal to the same graph's latest version is asked once."""
     registrations = [Registration(RegistrationId(i), s) for i, s in enumerate(admitted.subscriptions, 1)]
@@ -120,7 +120,7 @@ def match_documents(
         for batch in cut_batches(documents):
             drafts, rejects = parse_batch(parser, batch)
             publications = versions.accept(drafts)
-            yield Outcome(tuple(publications), matcher.match(snapshot, publications), tuple(rejects))
+            yield MatchedDocuments(tuple(publications), matcher.match(snapshot, publications), tuple(rejects))
 
 
 def cut_batches(documents: Iterable[Document | Reject]) -> Iterator[list[Document | Reject]]:

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from triplecast.offline import Admitted
 
 
-def load_admitted(paths: list[Path]) -> Admitted:
-    """The subscriptions that can be asked; each of the others is told on stderr."""
+def load_admitted(paths: list[Path], datasets: bool = True) -> Admitted:
+    """The subscriptions that can be asked (of datasets, or not); each of the others is told on stderr."""
     from triplecast.ingest.subscription_files import load_subscriptions
     from triplecast.offline import admit_all
 
-    admitted = admit_all(load_subscriptions(paths))
+    admitted = admit_all(load_subscriptions(paths), datasets)
     for fault in admitted.faults:
         say(str(fault))
     if not admitted.subscriptions:

@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
     from triplecast.ingest.document_files import read_documents
     from triplecast.offline import match_documents
 
-    admitted = load_admitted(arguments.subscriptions)
+    admitted = load_admitted(arguments.subscriptions, datasets=arguments.dataset)
     told = Tally(len(admitted.faults), arguments.json)
     told.ignored = check_publications(arguments.publications)
     told.compile()

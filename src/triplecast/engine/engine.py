@@ -18,7 +18,7 @@ from triplecast.compile.admission import Admission, admit
 from triplecast.delivery import Notification, Outbox, OutboxBatch, UndecidedPair
 from triplecast.engine.given import document_of, group_documents
 from triplecast.engine.receipt import (
-    Outcome,
+    Findings,
     Preview,
     Receipt,
     Standing,
@@ -203,7 +203,7 @@ class Engine:
             parsed = self._parser.parse(group)
             drafts = [draft for result in parsed for draft in result.drafts]
             rejects = [reject for result in parsed for reject in result.rejects]
-            outcome = Outcome()
+            outcome = Findings()
             try:
                 with self._lock:
                     self._match_accepted()
@@ -318,7 +318,7 @@ class Engine:
             for found, admission in zip(registrations, admissions, strict=True)
         ]
 
-    def _match_accepted(self, outcome: Outcome | None = None) -> None:
+    def _match_accepted(self, outcome: Findings | None = None) -> None:
         """Matches what the journal has and the outbox has not, and tells it to `outcome` too."""
         head = self._journal.head()
         while self._matched < head:

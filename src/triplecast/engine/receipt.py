@@ -13,7 +13,7 @@ from pyoxigraph import Triple
 from triplecast.compile.admission import admit
 from triplecast.engine.template import construct
 from triplecast.errors import QueryRefused, QuerySyntaxError
-from triplecast.ingest import Parsed
+from triplecast.ingest import ParsedDocument
 from triplecast.journal import Acceptance, Accepted
 from triplecast.languages import parse_query
 from triplecast.model.algebra import Term
@@ -150,7 +150,7 @@ class Preview:
         return len(self.matches) * 86_400 / self.seconds if self.seconds > 0 else None
 
 
-class Outcome:
+class Findings:
     """What matching gave for the documents of one group, by journal position."""
 
     def __init__(self) -> None:
@@ -165,7 +165,7 @@ class Outcome:
         for position, pair in undecided_of(publications, matched, asked):
             self._undecided.setdefault(position, []).append(pair)
 
-    def share_out(self, parsed: Sequence[Parsed], acceptance: Acceptance) -> Iterator[Receipt]:
+    def share_out(self, parsed: Sequence[ParsedDocument], acceptance: Acceptance) -> Iterator[Receipt]:
         """The receipt of each document; what was unchanged belongs to who brought it first."""
         accepted = iter(acceptance.accepted)
         for result in parsed:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from pyoxigraph import Triple
 
 from triplecast.errors import DocumentRejected
 from triplecast.ingest import media_types
-from triplecast.ingest.document import Document, Parsed
+from triplecast.ingest.document import Document, ParsedDocument
 from triplecast.ingest.feed_item import RSS, Feed, FeedItem, describe, identity
 from triplecast.ingest.feeds import read_feed
 from triplecast.ingest.limits import GateLimits
@@ -25,7 +25,9 @@ _RSS_090 = re.compile(rb"""=["']http://(?:my|channel)\.netscape\.com/rdf/simple/
 _FEED_ROOTS = frozenset(("rss", "feed", "channel", "RDF"))
 
 
-def parse_xml(document: Document, media_type: str, charset: str | None, base: str, limits: GateLimits) -> Parsed:
+def parse_xml(
+    document: Document, media_type: str, charset: str | None, base: str, limits: GateLimits
+) -> ParsedDocument:
     """Raises DocumentRejected."""
     xml = pass_xml(document.data, charset, limits)
     if xml.root.lower() == "html":
@@ -46,19 +48,19 @@ def parse_xml(document: Document, media_type: str, charset: str | None, base: st
     return _parse_feed(document, xml, base, limits)
 
 
-def _parse_rdf_xml(document: Document, xml: XmlDocument, base: str, limits: GateLimits) -> Parsed:
+def _parse_rdf_xml(document: Document, xml: XmlDocument, base: str, limits: GateLimits) -> ParsedDocument:
     if RSS.encode() not in xml.data or document.dataset:
-        return Parsed(parse_rdf(xml.data, media_types.RDF_XML, base, document.dataset, limits))
+        return ParsedDocument(parse_rdf(xml.data, media_types.RDF_XML, base, document.dataset, limits))
     triples = parse_triples(xml.data, media_types.RDF_XML, base, limits)
     if describes_feed(triples):
         feed = feed_iri(triples, base, named=document.graph is not None)
         base = feed if document.graph is None else base
         return _publish_items(document.source, _rss1_drafts(triples, xml.data, feed, base, limits), limits)
     lines = write_lines(triples, len(xml.data) + len(base), limits, dataset=False)
-    return Parsed((make_draft(base, lines, xml.data, limits),))
+    return ParsedDocument((make_draft(base, lines, xml.data, limits),))
 
 
-def _parse_feed(document: Document, xml: XmlDocument, base: str, limits: GateLimits) -> Parsed:
+def _parse_feed(document: Document, xml: XmlDocument, base: str, limits: GateLimits) -> ParsedDocument:
     feed, items, is_feed = read_feed(xml.data, base, named=document.graph is not None)
     if not items and xml.fault:
         raise xml.fault
@@ -66,42 +68,66 @@ def _parse_feed(document: Document, xml: XmlDocument, base: str, limits: GateLim
         raise _no_feed(xml)
     parsed = _publish_items(document.source, _feed_drafts(feed, items, xml.data, limits), limits)
     if xml.fault:
-        return Parsed(parsed.drafts, (_partly_saved(document.source, xml.fault, len(parsed.drafts)), *parsed.rejects))
+        return ParsedDocument(
+            parsed.drafts, (_partly_saved(document.source, xml.fault, len(parsed.drafts)), *parsed.rejects)
+        )
     return parsed
 
 
-def _feed_drafts(feed: Feed, items: Sequence[FeedItem], data: bytes, limits: GateLimits) -> Iterable[Draft]:
+@dataclass(frozen=True, slots=True)
+class _Beyond:
+    """An item that is beyond a limit by itself; its neighbours are not."""
+
+    graph: str
+    fault: DocumentRejected
+
+
+def _feed_drafts(feed: Feed, items: Sequence[FeedItem], data: bytes, limits: GateLimits) -> Iterable[Draft | _Beyond]:
     for item in items:
         graph = identity(item, feed.iri)
         yield _draft(graph, list(describe(item, graph, feed)), data, limits)
 
 
-def _rss1_drafts(triples: Sequence[Triple], data: bytes, feed: str, base: str, limits: GateLimits) -> Iterable[Draft]:
+def _rss1_drafts(
+    triples: Sequence[Triple], data: bytes, feed: str, base: str, limits: GateLimits
+) -> Iterable[Draft | _Beyond]:
     for subject, own in item_triples(triples, feed):
         yield _draft(item_identity(subject, own, base), own, data, limits)
 
 
-def _draft(graph: str, triples: list[Triple], data: bytes, limits: GateLimits) -> Draft:
-    return make_draft(graph, write_lines(triples, len(data), limits, dataset=False), data, limits)
+def _draft(graph: str, triples: list[Triple], data: bytes, limits: GateLimits) -> Draft | _Beyond:
+    try:
+        return make_draft(graph, write_lines(triples, len(data), limits, dataset=False), data, limits)
+    except DocumentRejected as fault:
+        return _Beyond(graph, fault)
 
 
-def _publish_items(source: str, drafts: Iterable[Draft], limits: GateLimits) -> Parsed:
-    """The first item of an identity counts; a second one that says something else is told as a reject."""
+def _publish_items(source: str, drafts: Iterable[Draft | _Beyond], limits: GateLimits) -> ParsedDocument:
+    """The first item of an identity counts; a second one that says something else is told as a reject, and so is one
+    that is beyond a limit by itself."""
     kept: dict[str, Draft] = {}
     rejects: list[Reject] = []
     room = limits.expanded_bytes
     for draft in drafts:
         known = kept.get(draft.graph)
         if known is not None:
-            if known.digest != draft.digest:
+            if isinstance(draft, _Beyond) or known.digest != draft.digest:
                 rejects.append(_second_item(source, draft.graph))
             continue
-        room -= len(draft.quads)
+        room -= limits.term_bytes if isinstance(draft, _Beyond) else len(draft.quads)
         if len(kept) == limits.feed_items or room < 0:
             rejects.append(_too_many(source, limits))
             break
-        kept[draft.graph] = draft
-    return Parsed(tuple(kept.values()), tuple(rejects))
+        if isinstance(draft, _Beyond):
+            rejects.append(_left_out(source, draft))
+        else:
+            kept[draft.graph] = draft
+    return ParsedDocument(tuple(kept.values()), tuple(rejects))
+
+
+def _left_out(source: str, item: _Beyond) -> Reject:
+    shown = item.graph if len(item.graph) <= 200 else f"{item.graph[:200]}…"
+    return Reject(source, item.fault.stage, f"the item {shown} is left out: {item.fault.reason}", item.fault.mend)
 
 
 def _second_item(source: str, graph: str) -> Reject:

@@ -55,7 +55,9 @@ class Registrar:
         accepting: threading.Lock,
         progress: Callable[[], int],
         tell: Callable[[SubscriptionFault], None],
+        datasets: bool = True,
     ) -> None:
+        """`datasets`: whether what comes in may be a dataset (`admit`)."""
         self._paths = paths
         self._journal = journal
         self._index = index
@@ -63,6 +65,7 @@ class Registrar:
         self._accepting = accepting
         self._progress = progress
         self._tell = tell
+        self._datasets = datasets
         self._live = {found.subscription.name: found for found in journal.registrations()}
         self._read: dict[Path, _Read] = {}
         self._seen: list[SubscriptionFile] = []
@@ -174,7 +177,7 @@ class Registrar:
             if before is not None and before[0] == subscription:
                 refused[subscription.name] = before
                 continue
-            fault = find_fault(subscription, place)
+            fault = find_fault(subscription, place, self._datasets)
             if fault is not None:
                 refused[subscription.name] = (subscription, fault)
         return refused

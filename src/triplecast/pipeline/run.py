@@ -94,7 +94,9 @@ def run(
         horizon = HorizonFile(output)
         sink = Sink(outbox, journal.registrations_of, horizon.learn, notices.put)
         index = IndexFolder(output / INDEX)
-        registrar = Registrar(subscriptions, journal, index, horizon, accepting, lambda: outbox.progress, notices.put)
+        registrar = Registrar(
+            subscriptions, journal, index, horizon, accepting, lambda: outbox.progress, notices.put, dataset
+        )
         acceptor = Acceptor(inbox, journal, parser, accepting, dataset, notices.put)
         side = SparkSide(output, sink, cores, notices.put, nullcontext(spark) if spark is not None else None)
         teller = Teller(notices, on_progress, on_notice, journal, outbox, registrar, acceptor.taken, sink.matched)

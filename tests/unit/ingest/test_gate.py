@@ -210,6 +210,21 @@ def test_items_beyond_the_limit_are_told() -> None:
     assert "more than 3 items" in parsed.rejects[0].reason
 
 
+def test_an_item_beyond_a_limit_harms_no_other() -> None:
+    titles = (b"a", b"x" * 500, b"b")
+    items = b"".join(b"<item><guid>http://e/%d</guid><title>%b</title></item>" % entry for entry in enumerate(titles))
+    feed = b"<rss version='2.0'><channel>" + items + b"</channel></rss>"
+    parsed = parse_document(Document("d.rss", feed), GateLimits(term_bytes=400))
+    assert [draft.graph for draft in parsed.drafts] == ["http://e/0", "http://e/2"]
+    (reject,) = parsed.rejects
+    assert reject.reason.startswith("the item http://e/1 is left out: a term has about")
+    many = b"".join(b"<item><guid>http://e/%d</guid><title>%b</title></item>" % (i, b"x" * 500) for i in range(30))
+    feed = b"<rss version='2.0'><channel>" + many + b"</channel></rss>"
+    rejects = parse_document(Document("d.rss", feed), GateLimits(term_bytes=400, expanded_bytes=4_000)).rejects
+    assert len(rejects) == 11, "they are not looked at without end"
+    assert "4000 bytes written out" in rejects[-1].reason
+
+
 @pytest.mark.parametrize("fault", ["abort", "loop", "allocate", "kill", "raise"])
 def test_injected_parsers_that_die(fault: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A parser that dies at some documents: these are rejects, all others are parsed, once each."""
