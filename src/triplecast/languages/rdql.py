@@ -18,6 +18,7 @@ from lark import Tree
 from lark.lexer import Token
 from pyoxigraph import Literal
 
+from triplecast.errors import QueryRefused
 from triplecast.languages import expressions
 from triplecast.languages.context import Translation
 from triplecast.languages.dialect import Cut, Dialect, Parsed, Rules, number_tokens, read_tree, translate
@@ -68,30 +69,29 @@ def parse(text: str, name: str | None = None) -> Parsed:
     tree = read_tree(_GRAMMAR, "query", source, number_tokens(tokenise(source), numbered), name_terminals)
     translation = Translation(source, _declared(source, tree), numbered)
     query = translate(_rules(), translation, tree)
+    if measure_depth(query) > MAX_DEPTH:
+        raise _refuse_depth("a query nested this deep", name)
     return Parsed(query, source, numbered, translation.namespace, frozenset(translation.pinned), frozenset())
 
 
 def sources(text: str) -> tuple[str, ...]:
     """What a query that parses names after ``FROM`` or ``SOURCE``, as written: noted, not fetched (semantics 7.1)."""
     kinds = [(terminal(token), token) for token in TOKEN.findall(open_source(text, None).text)]
-    named = [kind for kind, _ in kinds]
-    if not {"_FROM", "_SOURCE"} & set(named[: named.index("_WHERE")]):
-        return ()
-    start = min(named.index(kind) for kind in ("_FROM", "_SOURCE") if kind in named)
-    return tuple(token for kind, token in kinds[start : named.index("_WHERE")] if kind in ("IRI", "NAME"))
+    head = kinds[: [kind for kind, _ in kinds].index("_WHERE")]
+    return tuple(token for kind, token in head if kind in ("IRI", "NAME"))
 
 
 # ---- prefixes ------------------------------------------------------------------------------------------------
 
 
 def _declared(source: Source, tree: Tree[Token]) -> Namespace:
-    """The namespace of the prefixes that ``USING`` declares, or that are declared for all.
+    """The namespace of the prefixes that ``USING`` declares, the last of a name, or that are declared for all.
 
     Raises `QuerySyntaxError`.
     """
     prefixes = dict(DECLARED)
-    for clause in tree.find_data("prefix"):
-        name, iri = clause.children
+    declarations = [(clause.children[0], clause.children[1]) for clause in tree.find_data("prefix")]
+    for name, iri in sorted(declarations, key=lambda declaration: getattr(declaration[1], "start_pos", 0)):
         assert isinstance(name, Tree)
         assert isinstance(iri, Token)
         try:
@@ -135,10 +135,12 @@ def _parts(children: list[Any]) -> Iterator[TriplePattern | _Constraint]:
 def _constraint(translation: Translation, children: list[Any]) -> _Constraint:
     expression = translation.node(children[0])
     if measure_depth(expression) > MAX_DEPTH:
-        raise refuse_size(
-            "an expression nested this deep", f"its algebra may have {MAX_DEPTH} levels", translation.source.name
-        )
+        raise _refuse_depth("an expression nested this deep", translation.source.name)
     return _Constraint(expression)
+
+
+def _refuse_depth(construct: str, name: str | None) -> QueryRefused:
+    return refuse_size(construct, f"its algebra may have {MAX_DEPTH} levels", name)
 
 
 def _query(translation: Translation, children: list[Any]) -> Query:

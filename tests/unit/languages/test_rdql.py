@@ -109,6 +109,8 @@ def test_a_declared_prefix_wins_over_a_scheme_and_over_the_known_ones() -> None:
     assert query.pattern == Project(BasicPattern((TriplePattern(X, NamedNode("urn:g:a"), NamedNode("urn:d:b")),)), (X,))
     assert prefixes_of("SELECT ?x WHERE (?x ?y ?z) USING dc FOR <urn:d:>", "rdql")["dc"] == "urn:d:"
     assert "dc" in prefixes_of("SELECT ?x WHERE (?x ?y ?z)", "rdql")
+    twice = "SELECT ?x WHERE (?x ?y ?z) USING e FOR <urn:1> f FOR <urn:2>, e FOR <urn:3>"
+    assert prefixes_of(twice, "rdql")["e"] == "urn:3"
 
 
 @pytest.mark.parametrize(
