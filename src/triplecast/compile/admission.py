@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from triplecast.compile.doubts import find_doubts
 from triplecast.compile.plan import Cost, Plan
 from triplecast.compile.plans import graphs_of, matches_nothing, plan_of
 from triplecast.compile.refusals import refuse_two_graphs
@@ -58,7 +59,8 @@ def admit(subscription: Subscription, datasets: bool = True) -> Admission:
     except (QuerySyntaxError, QueryRefused) as fault:
         fault.name = fault.name or subscription.name
         raise
-    return _describe(plan, graphs, empty, sources)
+    told = _describe(plan, graphs, empty, sources)
+    return replace(told, warnings=(*told.warnings, *find_doubts(template, constants)))
 
 
 def needs_nothing(plan: Plan) -> bool:

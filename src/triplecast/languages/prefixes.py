@@ -79,8 +79,11 @@ class Namespace:
             return token
         start = self.prefixes.get(prefix)
         if start is None:
-            declaration = self.notation.declaration.format(prefix)
-            raise ValueError(f"the prefix {prefix}: is not declared; add {declaration}")
+            from triplecast.languages.vocabularies import suggest_prefix  # which needs DECLARED
+
+            meant = suggest_prefix(prefix, self.prefixes)
+            mend = f"write {meant}" if meant is not None else f"add {self.notation.declaration.format(prefix)}"
+            raise ValueError(f"the prefix {prefix}: is not declared; {mend}")
         return start + (_LOCAL_ESCAPE.sub(r"\1", local) if "\\" in local else local)
 
     def _is_bracketed_name(self, token: str) -> bool:
