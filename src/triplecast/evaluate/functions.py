@@ -37,11 +37,11 @@ class Builtin(NamedTuple):
 
 
 def call_function(name: str, arguments: Sequence[Term], budget: Budget) -> Term:
-    """``name(arguments)`` for a keyword or a cast's IRI; raises `ValueFault`, also for a wrong number of arguments.
+    """``name(arguments)`` for a keyword, a reading or a cast's IRI; raises `ValueFault`, also for a wrong number of arguments.
 
     The caller has spent what reading the arguments takes; what is written, or read more than once, is spent here.
     """
-    cast = CASTS.get(name)
+    cast = CASTS.get(name) or READINGS.get(name)
     if cast is not None:
         if len(arguments) != 1:
             raise ValueFault(f"{name} takes one argument")
@@ -309,8 +309,11 @@ BUILTINS: Mapping[str, Builtin] = MappingProxyType(
         "ISBLANK": _test(lambda term: isinstance(term, BlankNode)),
         "ISLITERAL": _test(lambda term: isinstance(term, Literal)),
         "ISNUMERIC": _test(_is_numeric),
-        "NUMBER": _one(number_reading),
-        "TEXT": _one(lambda term: Literal(text_reading(term))),
     }
 )
-"""By upper-case keyword; the last two are RDQL's readings, which SPARQL cannot name."""
+"""By upper-case keyword."""
+
+READINGS: Mapping[str, Callable[[Term], Term]] = MappingProxyType(
+    {"NUMBER": number_reading, "TEXT": lambda term: Literal(text_reading(term))}
+)
+"""RDQL's readings of a term, which no query can name."""
