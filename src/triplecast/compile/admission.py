@@ -60,7 +60,8 @@ def admit(subscription: Subscription, datasets: bool = True) -> Admission:
         fault.name = fault.name or subscription.name
         raise
     told = _describe(plan, graphs, empty, sources)
-    return replace(told, warnings=(*told.warnings, *find_doubts(template, constants)))
+    doubts = find_doubts(template, constants)
+    return replace(told, warnings=(*told.warnings, *doubts)) if doubts else told
 
 
 def needs_nothing(plan: Plan) -> bool:

@@ -209,6 +209,8 @@ def _doubt_comparison(comparison: Comparison, constants: tuple[str, ...]) -> str
     text = constant_text(comparison.constant, constants)
     kind, _ = place_of(text)
     subject, operator = comparison.subject, comparison.operator
+    if _is_ordinary(comparison, kind):
+        return None
     shown = f"{_word(subject)} {operator} {text if len(text) < 80 else text[:79] + '…'}"
     if kind == ValueClass.ILL and _has_bad_form(text):
         holds = "is never true" if operator in _ORDERS else "finds no value"
@@ -223,6 +225,12 @@ def _doubt_comparison(comparison: Comparison, constants: tuple[str, ...]) -> str
     if isinstance(value, Literal) and _LIKE_A_NUMBER.fullmatch(value.value):
         return f"{shown} compares text: numbers and dates never satisfy it; write them without quotes, or typed"
     return None
+
+
+def _is_ordinary(comparison: Comparison, kind: int) -> bool:
+    """Whether nothing is to be said of it, at a glance."""
+    plain = isinstance(comparison.subject, Variable) and not comparison.names_resource
+    return plain and kind not in (ValueClass.ILL, ValueClass.IRI, ValueClass.LANG, ValueClass.STRING)
 
 
 def _doubt_call(shown: str, function: str, operator: str, kind: ValueClass | None) -> str | None:

@@ -37,7 +37,8 @@ class Builtin(NamedTuple):
 
 
 def call_function(name: str, arguments: Sequence[Term], budget: Budget) -> Term:
-    """``name(arguments)`` for a keyword, a reading or a cast's IRI; raises `ValueFault`, also for a wrong number of arguments.
+    """``name(arguments)`` for a keyword, a reading or a cast's IRI; raises `ValueFault`, also for a wrong number of
+    arguments.
 
     The caller has spent what reading the arguments takes; what is written, or read more than once, is spent here.
     """

@@ -43,14 +43,16 @@ def suggest_prefix(prefix: str, declared: Mapping[str, str]) -> str | None:
     return f"{near[0]}:" if near and near[0] else None
 
 
-@lru_cache(maxsize=65_536)
 def doubt_iri(iri: str) -> str | None:
     """What is to be said of an IRI in a namespace that is nearly a known one; None for all others."""
     namespace = iri[: 1 + max(iri.rfind("/"), iri.rfind("#"))]
+    meant, unended = _suspects(namespace)
     if namespace == KNOWN["dc"] and iri[len(namespace) :] not in _ELEMENTS:
         local = iri[len(namespace) :]
         return f"the 15 elements of dc: have no {local!r}; dcterms:{local} is another name" if local else None
-    meant = _nearly_known(namespace) or _without_end(iri)
+    for candidate in unended:  # http://purl.org/dc/termstitle: the namespace's last sign was forgotten
+        if iri.startswith(candidate[1][:-1]) and len(iri) >= len(candidate[1]):
+            meant = candidate
     if meant is None:
         return None
     prefix, known = meant
@@ -61,21 +63,19 @@ def doubt_iri(iri: str) -> str | None:
 
 
 @lru_cache(maxsize=16_384)
-def _nearly_known(namespace: str) -> tuple[str, str] | None:
+def _suspects(namespace: str) -> tuple[tuple[str, str] | None, tuple[tuple[str, str], ...]]:
+    """The known namespace that this one differs from by little, and those that lie right below it."""
+    below = tuple((prefix, known) for prefix, known in KNOWN.items() if _parent(known) == namespace)
     if namespace in KNOWN.values():
-        return None
+        return None, below
     for prefix, known in KNOWN.items():
         if _bare(namespace) == _bare(known) or _one_apart(namespace, known):
-            return prefix, known
-    return None
+            return (prefix, known), below
+    return None, below
 
 
-def _without_end(iri: str) -> tuple[str, str] | None:
-    """A known namespace whose last sign was forgotten: ``http://purl.org/dc/termstitle``."""
-    for prefix, known in KNOWN.items():
-        if iri.startswith(known[:-1]) and iri[len(known) - 1 : len(known)] not in ("", "/", "#"):
-            return prefix, known
-    return None
+def _parent(known: str) -> str:
+    return known[: 1 + max(known.rfind("/", 0, -1), known.rfind("#", 0, -1))]
 
 
 def _bare(namespace: str) -> str:
