@@ -67,7 +67,7 @@ class Tally:
         self._progress = Progress()
 
     def compile(self) -> None:
-        from triplecast.pipeline.warming import compile_kernels
+        from triplecast.warming import compile_kernels
 
         compile_kernels(self._progress.show)
 

@@ -29,8 +29,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def run(arguments: argparse.Namespace) -> int:
     from triplecast.compile.admission import admit
+    from triplecast.compile.admitted import Admitted
     from triplecast.ingest.document_files import read_documents
-    from triplecast.offline import Admitted, match_documents
+    from triplecast.offline import match_documents
 
     subscription = choose_subscription(arguments.subscription, arguments.id)
     admission = admit(subscription)

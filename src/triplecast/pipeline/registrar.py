@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+from triplecast.compile.admitted import find_fault
 from triplecast.engine.registry import open_index
 from triplecast.errors import InputError
 from triplecast.index import IndexFolder, Snapshot
@@ -23,7 +24,6 @@ from triplecast.ingest.subscription_files import (
 )
 from triplecast.journal import Journal
 from triplecast.model.subscription import Subscription
-from triplecast.offline import find_fault
 from triplecast.pipeline.horizon import HorizonFile
 
 QUIET = 0.3

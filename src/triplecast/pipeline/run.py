@@ -32,7 +32,7 @@ from triplecast.pipeline.registrar import Registrar
 from triplecast.pipeline.report import Notice, Phase, Progress, Summary, Teller
 from triplecast.pipeline.sink import Sink
 from triplecast.pipeline.stages import INDEX
-from triplecast.pipeline.warming import compile_kernels
+from triplecast.warming import compile_kernels
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

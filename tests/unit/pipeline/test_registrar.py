@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from triplecast.compile.admitted import admit_all
 from triplecast.errors import InputError
 from triplecast.index import IndexFolder, Snapshot
 from triplecast.ingest.subscription_files import SubscriptionFault, load_subscriptions
 from triplecast.journal import Journal
-from triplecast.offline import admit_all
 from triplecast.pipeline.horizon import HorizonFile, read_horizon
 from triplecast.pipeline.registrar import QUIET, Registrar
 from triplecast.pipeline.run import LOOK_SECONDS
