@@ -46,6 +46,9 @@ from triplecast.model.publication import Publication
 from triplecast.model.source import RUN
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
 
+MET = 100_000
+"""Registrations whose queries an engine keeps at hand, so that not every match is looked up in the journal."""
+
 MATCHED_AT_ONCE = 1_000
 """Publications that are matched and committed to the outbox together, unless fewer come to `BYTES_AT_ONCE`."""
 
@@ -93,7 +96,7 @@ class Engine:
         self._evaluator = Evaluator()
         self._matcher = Matcher(self._evaluator)
         self._met: dict[int, Subscription] = {}
-        """What this engine has given a `Match` of, or registered: by registration."""
+        """Registrations that matches were told of lately; at most `MET`, or those of one call."""
         self._matched = outbox.progress
         """No publication after this position has been matched."""
         if isinstance(index, IndexFolder):
@@ -327,7 +330,6 @@ class Engine:
             return []
         self._match_accepted()
         registrations = self._journal.subscribe(subscriptions)
-        self._met.update((found.id, found.subscription) for found in registrations)
         return [
             Subscribed(found.subscription.name, found.id, self._ticket(found.id), admission.cost, admission.warnings)
             for found, admission in zip(registrations, admissions, strict=True)
@@ -349,9 +351,12 @@ class Engine:
             self._matched = upto
 
     def _asked(self, matched: MatchedBatch) -> dict[int, Subscription]:
-        met = {*matched.registration.tolist(), *(pair.registration for pair in matched.undecided)}
-        for found in self._journal.registrations_of(sorted(met - self._met.keys())):
-            self._met[found.id] = found.subscription
+        """The queries that matched or are undecided, by registration, maybe among others."""
+        told = {*matched.registration.tolist(), *(pair.registration for pair in matched.undecided)}
+        unknown = told - self._met.keys()
+        if len(self._met) + len(unknown) > MET:
+            self._met, unknown = {}, told
+        self._met.update((found.id, found.subscription) for found in self._journal.registrations_of(sorted(unknown)))
         return self._met
 
     def _admit(self, subscription: Subscription, names: Collection[str]) -> Admission:

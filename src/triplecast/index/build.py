@@ -152,7 +152,7 @@ def _find_keys(items: Items, anchor: Anchor) -> tuple[I32, I32]:
     number, first = group_equal_rows(np.arange(len(masked) + 1, dtype=np.int64) * 3, masked.reshape(-1))
     terms = masked[first]
     uses = np.bincount(number, minlength=len(first)).astype(np.int64)
-    order = anchor.rank(KeyFacts(terms, uses, None))
+    order = anchor.rank(KeyFacts(terms, uses))
     rank = np.empty(len(order), np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
     return np.ascontiguousarray(terms[order]), rank[number]

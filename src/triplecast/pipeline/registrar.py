@@ -73,6 +73,8 @@ class Registrar:
         self._refused: dict[str, tuple[Subscription, SubscriptionFault]] = {}
         self._origin: dict[str, Path] = {}
         self._missing: SubscriptionFault | None = None
+        self._unasked: dict[int, str] = {}
+        """What the index refuses of all registrations, and why."""
         self.faults: tuple[SubscriptionFault, ...] = ()
 
     @property
@@ -158,11 +160,22 @@ class Registrar:
         return kept
 
     def _faults(self, loaded: LoadedSubscriptions, kept: _Kept) -> tuple[SubscriptionFault, ...]:
-        """All faults of the files as they stand; where a text from before stays in force they say so."""
+        """All faults of the files as they stand; where a text from before stays in force they say so. Also what is
+        registered but cannot be asked: another version of Triplecast took it."""
         keeping = {fault for path in kept.files for fault in self._read[path].content.loaded.faults}
         told = [until_mended(fault) if fault in keeping else fault for fault in loaded.faults]
         for name, (_, fault) in self._refused.items():
             told.append(until_mended(fault) if name in kept.subscriptions else fault)
+        if self._unasked:
+            told += [
+                SubscriptionFault(
+                    name,
+                    f"it is registered, but this version of Triplecast cannot ask it: {self._unasked[found.id]}",
+                    "change the query, or use the version that took it",
+                )
+                for name, found in self._live.items()
+                if found.id in self._unasked
+            ]
         return tuple(told)
 
     def _admit(self, loaded: LoadedSubscriptions) -> dict[str, tuple[Subscription, SubscriptionFault]]:
@@ -202,6 +215,7 @@ class Registrar:
 
     def _cover(self, snapshot: Snapshot) -> None:
         assert snapshot.manifest is not None
+        self._unasked = {refused.registration: refused.reason for refused in snapshot.refused}
         self._horizon.cover(snapshot.manifest, snapshot.covers)
 
     def _tell_faults(self, faults: tuple[SubscriptionFault, ...]) -> None:

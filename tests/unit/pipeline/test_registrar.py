@@ -261,3 +261,18 @@ def test_one_changed_line_of_a_hundred_thousand_takes_effect_within_two_seconds(
     assert {name for name in after if after[name] != before[name]} == {"s77777"}
     assert len(desk.snapshot()) == 100_000
     assert QUIET + LOOK_SECONDS + took < 2, took
+
+
+def test_what_is_registered_but_cannot_be_asked_is_told(desk: Desk) -> None:
+    """As after another version of Triplecast, which answered more."""
+    desk.write("old.rq", "SELECT ?a { ?a ?b ?c } LIMIT 0")
+    desk.journal.subscribe(load_subscriptions([desk.files]).subscriptions)
+    desk.restart()
+    (fault,) = desk.told
+    assert fault.place == "old.rq"
+    assert "cannot ask it" in fault.reason
+    assert "LIMIT 0" in fault.reason
+    assert desk.registrar.faults == (fault,)
+    desk.write("old.rq", query("new"))
+    assert desk.look()
+    assert desk.registrar.faults == ()
