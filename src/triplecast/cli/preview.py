@@ -6,6 +6,7 @@ import argparse
 import json
 from pathlib import Path
 
+from triplecast.cli.exits import Exit
 from triplecast.cli.inputs import check_publications, choose_subscription
 from triplecast.cli.terminal import clip, describe_reject, describe_solution, print_json, say
 
@@ -66,8 +67,8 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         _print(summary, examples)
     if undecided or rejected:
-        return 1
-    return 0 if matches else 3
+        return Exit.PARTLY
+    return Exit.DONE if matches else Exit.NOTHING
 
 
 def _print(summary: dict[str, object], examples: list[tuple[str, list[dict[str, str]]]]) -> None:
