@@ -11,7 +11,7 @@ from triplecast.errors import InputError
 from triplecast.evaluate import Evaluator
 from triplecast.index import MemoryIndex
 from triplecast.ingest import Document, Parser
-from triplecast.ingest.inbox import LINES, scan_inbox
+from triplecast.ingest.inbox import LINES, distinct_paths, scan_inbox
 from triplecast.journal import Clock, system_clock, time_text
 from triplecast.match import Matcher
 from triplecast.model.match import MatchedBatch
@@ -40,7 +40,7 @@ def check_places(paths: Sequence[Path]) -> tuple[str, ...]:
     """
     places: dict[str, Path] = {}
     ignored: list[str] = []
-    for path in paths:
+    for path in distinct_paths(paths):
         names = [path.name]
         if path.is_dir():
             scan = scan_inbox(path, {}, {}, 0.0, quiet=0.0)

@@ -14,11 +14,15 @@ if TYPE_CHECKING:
 
 
 def load_admitted(paths: list[Path], datasets: bool = True) -> Admitted:
-    """The subscriptions that can be asked (of datasets, or not); each of the others is told on stderr."""
+    """The subscriptions that can be asked (of datasets, or not). Each of the others is told on stderr, and so are files
+    that are passed over.
+    """
     from triplecast.compile.admitted import admit_all
-    from triplecast.ingest.subscription_files import load_subscriptions
+    from triplecast.ingest.subscription_files import describe_unread, load_subscriptions
 
     admitted = admit_all(load_subscriptions(paths), datasets)
+    if admitted.ignored:
+        say(describe_unread(admitted.ignored))
     for fault in admitted.faults:
         say(str(fault))
     if not admitted.subscriptions:

@@ -41,6 +41,11 @@ class Admission:
     decided: bool
     """Whether the index alone decides it; else the evaluator is asked about every candidate."""
 
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """The warnings that the writer may not have meant what stands there: all but those of its cost."""
+        return tuple(warning for warning in self.warnings if warning not in (_PREDICATE_WARNING, _BROAD_WARNING))
+
 
 def admit(subscription: Subscription, datasets: bool = True) -> Admission:
     """Raises `QuerySyntaxError` or `QueryRefused`, both with the subscription's name.

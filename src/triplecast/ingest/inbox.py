@@ -183,9 +183,21 @@ def _walk(folder: Path, above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...
                 ) from error
 
 
+def distinct_paths(paths: Sequence[Path]) -> list[Path]:
+    """Each file or folder once, as it was written first; a link to a file is one of its own."""
+    distinct: dict[Path, Path] = {}
+    for path in paths:
+        distinct.setdefault(path.resolve() if path.is_dir() else path.parent.resolve() / path.name, path)
+    return list(distinct.values())
+
+
 def describe_ignored(names: Sequence[str]) -> str:
     """A line about files that are not read: how many, and a few of their names."""
-    shown = ", ".join(names[:_NAMED])
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     what = "a file" if len(names) == 1 else f"{len(names)} files"
-    return f"passed over {what} (an unknown extension, a link or a pipe): {shown}{more}"
+    return f"passed over {what} (an unknown extension, a link or a pipe): {list_names(names)}"
+
+
+def list_names(names: Sequence[str]) -> str:
+    """A few of many names, and how many more there are."""
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more

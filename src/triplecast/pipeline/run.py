@@ -133,9 +133,9 @@ class _Run:
                 spark.end()
                 wait(tasks)
             raise_failure(tasks)
-        acceptor, registrar = self._parts.acceptor, self._parts.registrar
+        acceptor = self._parts.acceptor
         drained = self._drained.is_set() if self._once else not acceptor.has_work()
-        return teller.summary(acceptor.ignored, registrar.faults, time.monotonic() - began, drained)
+        return teller.summary(acceptor.ignored, time.monotonic() - began, drained)
 
     def _register(self) -> None:
         compile_kernels(self._parts.teller.note, self._ending.is_set)
