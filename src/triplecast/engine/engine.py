@@ -27,17 +27,16 @@ from triplecast.engine.receipt import (
     standing,
     undecided_of,
 )
-from triplecast.engine.registry import open_index, update_index
+from triplecast.engine.registry import check_progress, open_index, update_index
 from triplecast.errors import (
     DocumentRejected,
     InputError,
     QueryRefused,
     QuerySyntaxError,
-    StorageFault,
     TriplecastError,
 )
 from triplecast.evaluate import Evaluator, Explanation, explain_subscription
-from triplecast.index import IndexFolder, MemoryIndex
+from triplecast.index import INDEX, IndexFolder, MemoryIndex
 from triplecast.ingest import Document, Parser
 from triplecast.journal import BYTES_AT_ONCE, Clock, Journal, Rejected, system_clock, time_text
 from triplecast.match import Matcher
@@ -79,14 +78,12 @@ class Engine:
         with ExitStack() as opened:
             journal = opened.enter_context(Journal.open(folder, clock, randomness))
             outbox = opened.enter_context(Outbox.open(folder))
-            engine._assemble(journal, outbox, IndexFolder(Path(folder) / "index"), clock)
+            engine._assemble(journal, outbox, IndexFolder(Path(folder) / INDEX), clock)
             opened.pop_all()
         return engine
 
     def _assemble(self, journal: Journal, outbox: Outbox, index: IndexFolder | MemoryIndex, clock: Clock) -> None:
-        if outbox.progress > journal.head():
-            found = f"it ends at position {journal.head()}, but {outbox.progress} has been matched"
-            raise StorageFault("the journal", found, "restore journal and outbox from one copy")
+        check_progress(journal, outbox)
         self._lock = threading.RLock()
         self._clock = clock
         self._journal = journal

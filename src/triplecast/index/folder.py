@@ -19,6 +19,8 @@ from triplecast.index.segment import Segment
 from triplecast.index.snapshot import Snapshot, make_removals
 from triplecast.model.subscription import Registration
 
+INDEX = "index"
+"""The index's folder beside the journal."""
 MANIFESTS_KEPT = 16
 _NAME = re.compile(r"(manifest|segment)-([0-9]{10})\.(json|tcx)")
 
