@@ -9,7 +9,7 @@ from triplecast.compile.plan import Cost, Plan
 from triplecast.compile.plans import graphs_of, matches_nothing, plan_of
 from triplecast.compile.refusals import refuse_two_graphs
 from triplecast.errors import QueryRefused, QuerySyntaxError
-from triplecast.languages import directives, parse_template
+from triplecast.languages import directives, parse_template, sources_of
 from triplecast.model.subscription import Subscription
 
 _PREDICATE_WARNING = (
@@ -28,6 +28,7 @@ _EMPTY_WARNING = (
     "it matches every publication on which it finds nothing, because it has a result on the empty graph; "
     "add HAVING (COUNT(*) > 0), or a triple pattern that has to hold"
 )
+_SOURCE_WARNING = "FROM {} is noted, not fetched: a subscription is asked of each publication"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,11 @@ class Admission:
     warnings: tuple[str, ...]
     decided: bool
     """Whether the index alone decides it; else the evaluator is asked about every candidate."""
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """The warnings that the writer may not have meant what stands there: all but those of its cost."""
+        return tuple(warning for warning in self.warnings if warning not in (_PREDICATE_WARNING, _BROAD_WARNING))
 
 
 def admit(subscription: Subscription, datasets: bool = True) -> Admission:
@@ -54,10 +60,11 @@ def admit(subscription: Subscription, datasets: bool = True) -> Admission:
         if not datasets:
             refuse_two_graphs(graphs)
         empty = needs_nothing(plan) and not matches_nothing(template, constants)
+        sources = sources_of(subscription.text, subscription.language)
     except (QuerySyntaxError, QueryRefused) as fault:
         fault.name = fault.name or subscription.name
         raise
-    told = _describe(plan, graphs, empty)
+    told = _describe(plan, graphs, empty, sources)
     doubts = find_doubts(template, constants)
     return replace(told, warnings=(*template.notes, *told.warnings, *doubts))
 
@@ -90,7 +97,7 @@ def _stated_entailment(text: str) -> str | None:
     return stated.get("entailment")
 
 
-def _describe(plan: Plan, graphs: tuple[str, ...], empty: bool) -> Admission:
+def _describe(plan: Plan, graphs: tuple[str, ...], empty: bool, sources: tuple[str, ...]) -> Admission:
     warnings = []
     if plan.cost is Cost.PREDICATE:
         warnings.append(_PREDICATE_WARNING)
@@ -100,4 +107,6 @@ def _describe(plan: Plan, graphs: tuple[str, ...], empty: bool) -> Admission:
         warnings.append(_DATASET_WARNING.format(" and ".join(graphs)))
     if empty:
         warnings.append(_EMPTY_WARNING)
+    if sources:
+        warnings.append(_SOURCE_WARNING.format(", ".join(sources)))
     return Admission(plan.cost.value, tuple(warnings), plan.decided)

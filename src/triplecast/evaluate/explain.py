@@ -47,7 +47,7 @@ def explain(
     `QuerySyntaxError` and `QueryRefused`.
     """
     query = parse_query(subscription.text, subscription.language, subscription.name)
-    words = Wording(prefixes_of(subscription.text), query)
+    words = Wording(prefixes_of(subscription.text, subscription.language), query)
     graphs = open_publication(publication)
     trace = Trace()
 

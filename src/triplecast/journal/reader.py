@@ -54,6 +54,8 @@ class JournalReader:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self.where = database.where
+        """The file's path; ``memory`` where there is none."""
 
     @staticmethod
     def read_only(folder: Path | str) -> JournalReader:
