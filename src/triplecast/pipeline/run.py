@@ -18,8 +18,9 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, NamedTuple
 
 from triplecast.delivery import Outbox
-from triplecast.errors import InputError, StorageFault
-from triplecast.index import IndexFolder
+from triplecast.engine.registry import check_progress
+from triplecast.errors import InputError
+from triplecast.index import INDEX, IndexFolder
 from triplecast.ingest import Parser
 from triplecast.ingest.inbox import scan_inbox
 from triplecast.ingest.subscription_files import find_subscription_files
@@ -31,7 +32,6 @@ from triplecast.pipeline.query import SparkSide
 from triplecast.pipeline.registrar import Registrar
 from triplecast.pipeline.report import Notice, Phase, Progress, Summary, Teller
 from triplecast.pipeline.sink import Sink
-from triplecast.pipeline.stages import INDEX
 from triplecast.warming import compile_kernels
 
 if TYPE_CHECKING:
@@ -85,9 +85,7 @@ def run(
     with ExitStack() as closing:
         journal = closing.enter_context(Journal.open(output))
         outbox = closing.enter_context(Outbox.open(output))
-        if outbox.progress > journal.head():
-            found = f"the journal ends at position {journal.head()}, but {outbox.progress} has been matched"
-            raise StorageFault(str(output), found, "restore journal and outbox from one copy")
+        check_progress(journal, outbox)
         parser = closing.enter_context(Parser(cores))
         notices: SimpleQueue[Notice] = SimpleQueue()
         accepting = threading.Lock()
