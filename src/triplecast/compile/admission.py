@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from triplecast.compile.entailment import entailment_of
 from triplecast.compile.plan import Cost, Plan
 from triplecast.compile.plans import matches_nothing, plan_of
 from triplecast.errors import QueryRefused, QuerySyntaxError
-from triplecast.languages import directives, parse_template
+from triplecast.languages import parse_template
+from triplecast.model.entailment import Entailment
 from triplecast.model.subscription import Subscription
 
 _PREDICATE_WARNING = (
@@ -40,7 +42,7 @@ def admit(subscription: Subscription) -> Admission:
     try:
         refuse_unbuilt(subscription)
         template, constants = parse_template(subscription.text, subscription.language)
-        plan = plan_of(template, constants)
+        plan = plan_of(template, constants, entailment_of(subscription, template) is not Entailment.NONE)
         empty = needs_nothing(plan) and not matches_nothing(template, constants)
     except (QuerySyntaxError, QueryRefused) as fault:
         fault.name = fault.name or subscription.name
@@ -59,21 +61,6 @@ def refuse_unbuilt(subscription: Subscription) -> None:
         raise QueryRefused(
             f"scope {subscription.scope}", "only publication scope is built yet", "ask in publication scope"
         )
-    entailment = subscription.entailment or _stated_entailment(subscription.text)
-    if entailment is not None:
-        raise QueryRefused(f"entailment {entailment}", "taxonomies are not built yet", "ask without entailment")
-
-
-def _stated_entailment(text: str) -> str | None:
-    """The entailment that the text itself asks for, wherever the text came from; `Subscription.entailment` precedes."""
-    stated = directives(text)
-    for name in stated:
-        if name != "entailment":
-            reason = "it is no directive of a first line `# triplecast: …`"
-            raise QueryRefused(
-                f"directive {name}", reason, "the only one is entailment; word a comment otherwise", 1, 1
-            )
-    return stated.get("entailment")
 
 
 def _describe(plan: Plan, empty: bool) -> Admission:

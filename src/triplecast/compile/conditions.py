@@ -14,7 +14,8 @@ from typing import NamedTuple, TypeAlias
 
 from pyoxigraph import Literal, NamedNode
 
-from triplecast.model.algebra import Call, Exists, Expression, Operation, Slot, Variable
+from triplecast.compile.entailment import function_mark
+from triplecast.model.algebra import Call, Exists, Expression, Operation, Slot, TriplePattern, Variable
 from triplecast.model.conditions import Lane, Operator
 from triplecast.terms.values import ValueClass, order_key
 
@@ -59,6 +60,8 @@ class Conditions(NamedTuple):
     bound: tuple[Variable, ...]
     """Variables that ``BOUND`` asks for."""
     whole: bool
+    marks: tuple[TriplePattern, ...] = ()
+    """Patterns that stand for functions of the taxonomy."""
 
 
 NOTHING = Conditions((), (), (), False)
@@ -126,7 +129,8 @@ def _read_call(call: Call, negated: bool, constants: tuple[str, ...]) -> Conditi
             return Conditions(((NamedAtom(variable, Operator.EQUAL, Lane.IDENTITY, constant),),), (), (), True)
         case "SAMETERM", (NamedNode() | Literal() | Slot() as constant, Variable() as variable):
             return Conditions(((NamedAtom(variable, Operator.EQUAL, Lane.IDENTITY, constant),),), (), (), True)
-    return None
+    mark = function_mark(call)
+    return None if mark is None else Conditions((), (), (), True, (mark,))
 
 
 def _both(parts: list[Conditions | None]) -> Conditions:
@@ -136,6 +140,7 @@ def _both(parts: list[Conditions | None]) -> Conditions:
         tuple(exists for part in known for exists in part.exists),
         tuple(variable for part in known for variable in part.bound),
         len(known) == len(parts) and all(part.whole for part in known),
+        tuple(mark for part in known for mark in part.marks),
     )
 
 
@@ -143,7 +148,7 @@ def _either(parts: list[Conditions | None]) -> Conditions | None:
     """One clause of all atoms, when every part is one clause and nothing else."""
     atoms: list[NamedAtom] = []
     for part in parts:
-        if part is None or not part.whole or part.bound or len(part.clauses) != 1:
+        if part is None or not part.whole or part.bound or part.marks or len(part.clauses) != 1:
             return None
         atoms.extend(part.clauses[0])
     return Conditions((tuple(atoms),), (), (), True)

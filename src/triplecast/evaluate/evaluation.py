@@ -8,6 +8,7 @@ from pyoxigraph import BlankNode, Literal, NamedNode
 
 from triplecast.evaluate.basic import resolve
 from triplecast.evaluate.budget import DEFAULT_STEPS, Budget, BudgetExceeded
+from triplecast.evaluate.entailed import NO_BACKGROUND, Background, entail_graphs
 from triplecast.evaluate.graphs import PublishedGraphs, open_publication
 from triplecast.evaluate.patterns import arrange, solve
 from triplecast.evaluate.rows import Row, aligned, hidden
@@ -22,9 +23,12 @@ EMPTY = Publication(
 """The version that `result_on_empty` asks."""
 
 
-def evaluate(query: Query, publication: Publication, budget: Budget) -> Solutions:
-    """The answer; raises `BudgetExceeded`. A filled query only: a `Slot` raises TypeError."""
-    return evaluate_opened(query, publication, open_publication(publication), budget)
+def evaluate(
+    query: Query, publication: Publication, budget: Budget, background: Background = NO_BACKGROUND
+) -> Solutions:
+    """The answer; raises `BudgetExceeded` and `EntailmentTooLarge`. A filled query only: a `Slot` raises TypeError."""
+    graphs = entail_graphs(open_publication(publication), background)
+    return evaluate_opened(query, publication, graphs, budget)
 
 
 def evaluate_opened(

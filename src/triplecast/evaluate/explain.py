@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from triplecast.evaluate.basic import resolve
 from triplecast.evaluate.budget import DEFAULT_STEPS, Budget, BudgetExceeded
+from triplecast.evaluate.entailed import NO_BACKGROUND, Background, entail_graphs
 from triplecast.evaluate.evaluation import evaluate_opened
 from triplecast.evaluate.graphs import PublishedGraphs, Triple, open_publication
 from triplecast.evaluate.rows import Row
@@ -38,6 +39,7 @@ from triplecast.model.algebra import (
 from triplecast.model.match import INDEX_SOLUTIONS
 from triplecast.model.publication import Publication
 from triplecast.model.subscription import Subscription
+from triplecast.taxonomy import EntailmentTooLarge
 
 SHOWN = 3
 """Solutions, verdicts and near misses that an explanation shows."""
@@ -128,17 +130,19 @@ def explain(
     subscription_name: str,
     steps: int = DEFAULT_STEPS,
     index_decides: bool = False,
+    background: Background = NO_BACKGROUND,
 ) -> Explanation:
     """Why the pair matches or where it fails, by evaluating it within `steps`, in this process.
 
     Undecided where the evaluator is (steps, length of the answer) and, if `index_decides` the query
     (`Admission.decided`), beyond the index's bound on solutions; its bound on join steps is not looked at.
     """
-    graphs = open_publication(publication)
+    published = open_publication(publication)
     trace = Trace()
     try:
+        graphs = entail_graphs(published, background)
         solutions = evaluate_opened(query, publication, graphs, Budget(steps), trace)
-    except BudgetExceeded as error:
+    except (BudgetExceeded, EntailmentTooLarge) as error:
         return _explanation(subscription_name, publication, undecided=f"budget: {error}")
     beyond = _beyond_bounds(query, solutions, trace, index_decides)
     if beyond is not None:

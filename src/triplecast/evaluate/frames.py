@@ -1,7 +1,8 @@
 """What passes between the evaluator and its child: one request is one publication version with queries.
 
 Request: a JSON line ``{"publication": [position, graph, version, accepted_at, dataset], "steps": n, "queries": [[text,
-language], ...]}``, then the version's quads. Answer: a JSON line with ``[outcome, length]`` or ``["undecided",
+language], ...], "background": [entailment, broader, length]}``, then so many bytes of taxonomy, then the version's
+quads. Answer: a JSON line with ``[outcome, length]`` or ``["undecided",
 reason]`` per query, then the bindings of all, joined.
 """
 
@@ -11,7 +12,16 @@ import json
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from triplecast.evaluate.entailed import NO_BACKGROUND, Background
+from triplecast.model.entailment import Entailment
 from triplecast.model.publication import Publication
+
+
+class Request(NamedTuple):
+    publication: Publication
+    steps: int
+    queries: list[tuple[str, str]]
+    background: Background
 
 
 class Outcome(NamedTuple):
@@ -25,7 +35,9 @@ class Outcome(NamedTuple):
 LATER = Outcome("later", b"", "")
 
 
-def write_request(publication: Publication, steps: int, queries: Sequence[tuple[str, str]]) -> bytes:
+def write_request(
+    publication: Publication, steps: int, queries: Sequence[tuple[str, str]], background: Background = NO_BACKGROUND
+) -> bytes:
     stamp = [
         publication.position,
         publication.graph,
@@ -33,16 +45,26 @@ def write_request(publication: Publication, steps: int, queries: Sequence[tuple[
         publication.accepted_at,
         publication.dataset,
     ]
-    header = {"publication": stamp, "steps": steps, "queries": [list(query) for query in queries]}
-    return json.dumps(header).encode() + b"\n" + publication.quads
+    header = {
+        "publication": stamp,
+        "steps": steps,
+        "queries": [list(query) for query in queries],
+        "background": [background.entailment, background.broader, len(background.taxonomy)],
+    }
+    return json.dumps(header).encode() + b"\n" + background.taxonomy + publication.quads
 
 
-def read_request(request: bytes) -> tuple[Publication, int, list[tuple[str, str]]]:
-    line, _, quads = request.partition(b"\n")
+def read_request(request: bytes) -> Request:
+    line, _, rest = request.partition(b"\n")
     header = json.loads(line)
     position, graph, version, accepted_at, dataset = header["publication"]
-    publication = Publication(position, graph, version, accepted_at, quads, dataset)
-    return publication, header["steps"], [(text, language) for text, language in header["queries"]]
+    entailment, broader, length = header["background"]
+    return Request(
+        Publication(position, graph, version, accepted_at, rest[length:], dataset),
+        header["steps"],
+        [(text, language) for text, language in header["queries"]],
+        Background(Entailment(entailment), rest[:length], broader),
+    )
 
 
 def write_answer(outcomes: Sequence[Outcome]) -> bytes:

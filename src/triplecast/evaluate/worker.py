@@ -10,6 +10,7 @@ from functools import lru_cache
 
 from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.evaluate.budget import Budget, BudgetExceeded
+from triplecast.evaluate.entailed import entail_graphs
 from triplecast.evaluate.evaluation import evaluate_opened
 from triplecast.evaluate.frames import LATER, Outcome, read_request, write_answer
 from triplecast.evaluate.graphs import PublishedGraphs, open_publication
@@ -17,6 +18,7 @@ from triplecast.evaluate.solutions import TOO_LONG, bounded_bindings
 from triplecast.languages import fill, parse_template
 from triplecast.model.algebra import Query
 from triplecast.model.publication import Publication
+from triplecast.taxonomy import EntailmentTooLarge
 
 STEPS_A_REQUEST = 250_000
 """Work after which a request's remaining queries are left for another request."""
@@ -28,8 +30,11 @@ LONGEST_ANSWER = 32 << 20
 
 def answer(request: bytes) -> bytes:
     """Raises ValueError or SyntaxError for a request that is none."""
-    publication, steps, queries = read_request(request)
-    graphs = open_publication(publication)
+    publication, steps, queries, background = read_request(request)
+    try:
+        graphs = entail_graphs(open_publication(publication), background)
+    except EntailmentTooLarge as error:
+        return write_answer([Outcome("undecided", b"", f"budget: {error}")] * len(queries))
     outcomes: list[Outcome] = []
     spent = written = 0
     for text, language in queries:
