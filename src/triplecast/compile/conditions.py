@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeAlias
 
 from pyoxigraph import Literal, NamedNode
 
-from triplecast.compile.entailment import function_mark
+from triplecast.compile.marks import function_mark
 from triplecast.model.algebra import Call, Exists, Expression, Operation, Slot, TriplePattern, Variable
 from triplecast.model.conditions import Lane, Operator
 from triplecast.terms.values import ValueClass, order_key

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from pyoxigraph import Literal, NamedNode
 
 from triplecast.compile.conditions import NamedClause, read_conditions
-from triplecast.compile.entailment import is_mark, path_mark
+from triplecast.compile.marks import is_mark, path_mark
 from triplecast.compile.necessary import Conjunction, FreshNames
 from triplecast.compile.plan import PATTERNS_LIMIT
 from triplecast.model.algebra import (

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from pyoxigraph import NamedNode
 
 from triplecast.compile.conditions import Conditions, NamedClause, read_conditions
-from triplecast.compile.entailment import path_mark
+from triplecast.compile.marks import path_mark
 from triplecast.compile.plan import BRANCHES_LIMIT, PATTERNS_LIMIT
 from triplecast.model.algebra import (
     Alternative,

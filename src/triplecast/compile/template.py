@@ -34,7 +34,8 @@ def compile_template(template: Template, constants: tuple[str, ...], entailed: b
     """The plan of a template, made with the `constants` of one of its subscriptions.
 
     It serves every subscription of the template whose constants have the kinds that `plan.comparisons` was made for
-    (see `kinds_of`); with `entailed`, of publications read with a taxonomy. Raises `QueryRefused` for what can never match.
+    (see `kinds_of`); with `entailed`, of publications read with a taxonomy. Raises `QueryRefused` for what can never
+    match.
     """
     return compile_query(template.query, template.slots, constants, entailed)
 

@@ -15,7 +15,7 @@ from triplecast.errors import StorageFault
 from triplecast.faults import reach
 from triplecast.index.manifest import Manifest, open_segment, read_manifest, write_manifest
 from triplecast.index.merge import append_segment
-from triplecast.index.segment import Segment, build_segment
+from triplecast.index.segment import Segment, build_segments
 from triplecast.index.snapshot import Snapshot, make_removals
 from triplecast.model.subscription import Registration
 
@@ -72,7 +72,7 @@ class IndexFolder:
         still = dict(self._manifest.removed)
         still.update(removed)
         still.update({int(each.id): each.removed for each in added if each.removed is not None})
-        fresh = [build_segment(added)] if added else []
+        fresh = build_segments(added) if added else []
         grown = append_segment(tuple(self._segments.values()), fresh, still, needed_from)
         names = {id(segment): name for name, segment in self._segments.items()}
         segments: dict[str, Segment] = {}

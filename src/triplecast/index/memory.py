@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from triplecast.index.merge import append_segment
-from triplecast.index.segment import Segment, build_segment
+from triplecast.index.segment import Segment, build_segments
 from triplecast.index.snapshot import Snapshot, make_removals
 from triplecast.model.subscription import Registration
 
@@ -35,7 +35,7 @@ class MemoryIndex:
         """
         self._removed.update(removed)
         self._removed.update({int(each.id): each.removed for each in added if each.removed is not None})
-        fresh = [build_segment(added)] if added else []
+        fresh = build_segments(added) if added else []
         grown = append_segment(self._segments, fresh, self._removed, needed_from)
         self._segments, self._removed = grown.segments, grown.removed
         if covers is not None:

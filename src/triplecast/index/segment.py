@@ -15,6 +15,7 @@ from triplecast.index.build import Tables, build_tables
 from triplecast.index.file import ArrayFile, read_arrays, write_arrays
 from triplecast.index.flat import Flat, Refused, flatten_registrations
 from triplecast.kernels.layout import FACT_LANGUAGES, I32, I64, U8, Answers, Dictionary, Index
+from triplecast.model.entailment import Reading
 from triplecast.model.subscription import Registration
 
 
@@ -60,6 +61,8 @@ class Segment:
     tables: Tables
     texts: Texts
     refused: tuple[Refused, ...]
+    reading: Reading = Reading.PLAIN
+    """As what it reads publications; all its subscriptions are asked of that."""
 
     @property
     def uses_languages(self) -> bool:
@@ -82,7 +85,8 @@ class Segment:
         texts: dict[str, Any] = self.texts._asdict()
         languages = texts.pop("languages")
         arrays.update({f"texts.{field}": array for field, array in texts.items()})
-        notes = {"languages": list(languages), "refused": [list(each) for each in self.refused]}
+        notes: dict[str, Any] = {"languages": list(languages), "refused": [list(each) for each in self.refused]}
+        notes["reading"] = int(self.reading)
         write_arrays(path, ArrayFile(arrays, notes))
 
     @classmethod
@@ -100,13 +104,27 @@ class Segment:
             file.arrays["registrations"],
         )
         texts = Texts(**group("texts."), languages=tuple(file.notes["languages"]))
-        return cls(tables, texts, tuple(Refused(*each) for each in file.notes["refused"]))
+        return cls(
+            tables, texts, tuple(Refused(*each) for each in file.notes["refused"]), Reading(file.notes["reading"])
+        )
+
+
+def build_segments(registrations: Sequence[Registration], anchor: Anchor | None = None) -> list[Segment]:
+    """Parses, compiles and indexes, a segment for each reading that the registrations need; refusals are recorded in a
+    plain segment, not raised."""
+    flats = flatten_registrations(registrations)
+    return [
+        index_flat(flat, anchor or RarestKey(), reading)
+        for reading, flat in flats.items()
+        if len(flat.registrations) or len(flats) == 1
+    ]
 
 
 def build_segment(registrations: Sequence[Registration], anchor: Anchor | None = None) -> Segment:
-    """Parses, compiles and indexes; refusals are recorded in the segment, not raised."""
-    return index_flat(flatten_registrations(registrations), anchor or RarestKey())
+    """`build_segments` of registrations that need one reading. Raises ValueError for others."""
+    (segment,) = build_segments(registrations, anchor)
+    return segment
 
 
-def index_flat(flat: Flat, anchor: Anchor) -> Segment:
-    return Segment(build_tables(flat, anchor), make_texts(flat.texts), flat.refused)
+def index_flat(flat: Flat, anchor: Anchor, reading: Reading) -> Segment:
+    return Segment(build_tables(flat, anchor), make_texts(flat.texts), flat.refused, reading)

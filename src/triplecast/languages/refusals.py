@@ -93,7 +93,7 @@ def refuse_word(word: str) -> tuple[str, str, str] | None:
 
 
 def refuse_function(iri: str) -> tuple[str, str, str] | None:
-    """Construct, reason and mend for a function named by an IRI that is not one of SPARQL's casts or the taxonomy's functions."""
+    """Construct, reason and mend for a function named by an IRI; None for SPARQL's casts and the taxonomy's."""
     if iri in CASTS or iri in FUNCTION_MARKS:
         return None
     for namespace, reason, mend in _STAGES:

@@ -31,7 +31,9 @@ class InProcess:
     def decide(self, candidates: Sequence[Candidate]) -> list[Decision]:
         decisions = []
         for candidate in candidates:
-            solutions = evaluate(query_of(candidate.text), candidate.publication, Budget(DEFAULT_STEPS))
+            solutions = evaluate(
+                query_of(candidate.text), candidate.publication, Budget(DEFAULT_STEPS), candidate.background
+            )
             bindings = bindings_json(solutions) if solutions.matched else b""
             decisions.append(Decision(solutions.matched, bindings, None))
         return decisions
