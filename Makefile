@@ -38,9 +38,10 @@ lock:
 	  --no-emit-index-url --no-header --quiet --output-file requirements.lock
 	sed -n '/^setuptools==/,/# via/p' requirements.lock > requirements-build.lock
 
-# Compares N generated pairs with the oracles from SEED on JOBS processes (docs/testing.md)
+# Compares N generated pairs with the oracles from SEED on JOBS processes; goes on where LOG ends (docs/testing.md)
 differential: setup
-	@$(BIN)/python -m tests.properties --pairs $(or $(N),20000) --seed $(or $(SEED),1) --jobs $(or $(JOBS),1)
+	@$(BIN)/python -m tests.properties --pairs $(or $(N),20000) --seed $(or $(SEED),1) --jobs $(or $(JOBS),1) \
+	  $(if $(PUBLICATIONS),--publications $(PUBLICATIONS)) $(if $(LOG),--log $(LOG))
 
 # Plants each seeded fault in a copy of the sources; the differential test must catch every one (docs/testing.md)
 mutants: setup

@@ -14,6 +14,7 @@ from pathlib import Path
 from benchmarks.figures import Figure
 from benchmarks.machine import describe_machine
 from benchmarks.report import show, to_markdown, write_results
+from benchmarks.scenarios.following import measure_changed_line
 from benchmarks.scenarios.indexes import index_workload
 from benchmarks.scenarios.matching import measure_matching
 from benchmarks.scenarios.pipeline import measure_pipeline
@@ -75,6 +76,8 @@ def plan_runs(quick: bool, only: list[str], large: bool) -> list[Callable[[], It
         size, seconds = (QUICK_SUBSCRIPTIONS, 10.0) if quick else (SPARK_SUBSCRIPTIONS, SPARK_SECONDS)
         for name in SPARK_WORKLOADS:
             runs.append(partial(measure_pipeline, name, size, seconds))
+    if "following" in only:
+        runs.append(partial(measure_changed_line, "alerts", QUICK_SUBSCRIPTIONS if quick else SPARK_SUBSCRIPTIONS))
     return runs
 
 
@@ -88,7 +91,7 @@ def warm_up() -> None:
 
 
 def main() -> int:
-    parts = ["scan", "templates", *WORKLOADS, "spark"]
+    parts = ["scan", "templates", *WORKLOADS, "spark", "following"]
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small sizes, about a minute; writes no results")
     parser.add_argument("--only", action="append", choices=parts, help="a part; may be repeated")

@@ -2,8 +2,9 @@
 
 ``python -m tests.chaos N`` kills N times at each point of `faults.POINTS` in a run without a JVM (the same journal,
 acceptor, registrar, source, stages and sink, called in turn), and N times at each point that Spark's order of events
-adds, and at N random moments, in whole runs on Spark. ``--no-spark`` leaves those out, ``--seed`` replays the choice
-of moments. The oracle is an undisturbed run over the same files: the same ids, versions and bindings, row by row.
+adds, and at 4N random moments while a batch is in flight, in whole runs on Spark. ``--no-spark`` leaves those out,
+``--seed`` replays the choice of moments. The oracle is an undisturbed run over the same files: the same ids, versions
+and bindings, row by row. A table of the kills stands at the end.
 """
 
 from __future__ import annotations
@@ -21,8 +22,9 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 from unittest.mock import patch
 
 import pyarrow as pa
@@ -39,9 +41,13 @@ from triplecast.pipeline.acceptor import Acceptor
 from triplecast.pipeline.horizon import HorizonFile
 from triplecast.pipeline.registrar import Registrar
 from triplecast.pipeline.rows import MATCHES, SLICES
+from triplecast.pipeline.session import session
 from triplecast.pipeline.sink import Sink
 from triplecast.pipeline.source import JournalStream
 from triplecast.pipeline.stages import INDEX, match_slices
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 SPARK_POINTS = (
     "source.planned",
@@ -113,10 +119,11 @@ def run_in_turn(place: Workplace, prune: int = 0) -> None:
 
 
 def run_on_spark(place: Workplace) -> None:
-    """A whole run until done, with its own JVM."""
+    """A whole run until done, with its own JVM, in several batches."""
     from triplecast.pipeline.run import run
 
-    run([place.subscriptions], place.inbox, place.output, once=True)
+    with patch.object(horizon, "SMALLEST", 40), patch.object(horizon, "LARGEST", 40):
+        run([place.subscriptions], place.inbox, place.output, once=True)
 
 
 # ---- killing ---------------------------------------------------------------------------------------------------------
@@ -225,8 +232,7 @@ def kill_everywhere(count: int, seed: int, folder: Path, say: Callable[[str], No
     return Counter(log.read_text().split())
 
 
-# ---- on Spark
-# ------------------------------------------------------------------------------------------------------------
+# ---- on Spark --------------------------------------------------------------------------------------------------------
 
 
 def start_on_spark(place: Workplace, environment: dict[str, str]) -> subprocess.Popen[bytes]:
@@ -236,32 +242,68 @@ def start_on_spark(place: Workplace, environment: dict[str, str]) -> subprocess.
     )
 
 
-def kill_on_spark(folder: Path, oracle: Oracle, log: Path, point: str | None, victim: str, wait: float) -> str:
-    """One kill of a whole run: at `point`, or of `victim` (driver, jvm, worker) `wait` seconds into its query."""
+def kill_on_spark(
+    folder: Path, oracle: Oracle, spark: SparkSession, log: Path, point: str | None, victim: str, moment: Moment
+) -> str | None:
+    """One kill of a whole run that has a JVM of its own: at `point`, or of `victim` (driver, jvm, worker) at `moment`.
+    It is started again in the session `spark`.
+
+    What happened, in words; None where the run had ended before there was a batch to kill it in.
+    """
     place = Workplace(folder)
     first_files(place)
     armed = {"TRIPLECAST_CRASH": f"{point}:1", "TRIPLECAST_CRASH_LOG": str(log)} if point else {}
     process = start_on_spark(place, armed)
-    if point is None:
-        kill_when_busy(process, place, victim, wait)
+    killed = point is not None or kill_in_flight(process, place, victim, moment)
     process.wait(PATIENCE)
     before = place.outbox()
-    run_on_spark_again(place)
+    place.run(spark)
     after = place.outbox()
     same(after, oracle.first)
     kept(before, after)
-    return f"killed {point or victim} with {len(before)} of {len(after)} rows committed"
+    return f"killed {point or victim} with {len(before)} of {len(after)} rows committed" if killed else None
 
 
-def kill_when_busy(process: subprocess.Popen[bytes], place: Workplace, victim: str, wait: float) -> None:
-    """SIGKILL to the driver, its JVM, or all its Python workers, `wait` seconds after the query began."""
+class Moment(NamedTuple):
+    """A moment of a batch."""
+
+    batch: int
+    """Batches count from 0."""
+    seconds: float
+    """After the batch was planned, or later: when a batch is in flight again."""
+
+
+def kill_in_flight(process: subprocess.Popen[bytes], place: Workplace, victim: str, moment: Moment) -> bool:
+    """SIGKILL to the driver, its JVM, or all its Python workers, while a batch is planned and not done by Spark's own
+    notes; False where the run ended before.
+    """
     checkpoint = place.output / "checkpoint"
-    while process.poll() is None and not checkpoint.exists():
-        time.sleep(0.02)
-    time.sleep(wait)
-    pids = {"driver": [process.pid], "jvm": children(process.pid, "java"), "worker": children(process.pid, "pyspark")}
-    for pid in pids[victim] or [process.pid]:
-        os.kill(pid, signal.SIGKILL)
+    while newest(checkpoint / "offsets") < moment.batch:
+        if process.poll() is not None:
+            return False
+        time.sleep(0.005)
+    time.sleep(moment.seconds)
+    while process.poll() is None:
+        pids = {
+            "driver": [process.pid],
+            "jvm": children(process.pid, "java"),
+            "worker": children(process.pid, "pyspark"),
+        }[victim]
+        if pids and newest(checkpoint / "offsets") > newest(checkpoint / "commits"):
+            for pid in pids:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            return True
+        time.sleep(0.002)
+    return False
+
+
+def newest(notes: Path) -> int:
+    """The number of the newest batch in a folder of Spark's notes; -1 when there is none."""
+    try:
+        return max((int(name) for name in os.listdir(notes) if name.isdigit()), default=-1)
+    except FileNotFoundError:
+        return -1
 
 
 def children(parent: int, word: str) -> list[int]:
@@ -287,23 +329,45 @@ def children(parent: int, word: str) -> list[int]:
     return found
 
 
-def run_on_spark_again(place: Workplace) -> None:
-    process = start_on_spark(place, {})
-    assert process.wait(PATIENCE) == 0
-
-
-def kill_spark_everywhere(count: int, seed: int, folder: Path, say: Callable[[str], None] = print) -> None:
-    """`count` kills at each of `SPARK_POINTS` and at random moments, each of a whole run with its own JVM."""
+def kill_spark_everywhere(
+    count: int, seed: int, folder: Path, say: Callable[[str], None] = print
+) -> tuple[Counter[str], Counter[str]]:
+    """`count` kills at each of `SPARK_POINTS`, and `4 * count` random ones while a batch is in flight, each of a whole
+    run with its own JVM. The hits at the points, and the kills of each victim.
+    """
     chance = random.Random(seed)
     log = folder / "spark-hits.log"
     log.touch()
     oracle = Oracle(folder / "spark-oracle")
-    for number in range(count):
-        for point in SPARK_POINTS:
-            say(kill_on_spark(folder / f"{point}-{number}", oracle, log, point, "", 0))
-        victim, wait = chance.choice(("driver", "jvm", "worker")), chance.uniform(0, 6)
-        say(kill_on_spark(folder / f"random-{number}", oracle, log, None, victim, wait))
-    say(f"hits on Spark: {dict(Counter(log.read_text().split()))}")
+    victims: Counter[str] = Counter()
+    with session(2) as spark:
+        for number in range(count):
+            for point in SPARK_POINTS:
+                work = folder / f"{point}-{number}"
+                say(f"{kill_on_spark(work, oracle, spark, log, point, '', Moment(0, 0.0))}")
+                shutil.rmtree(work)
+        tries = 0
+        while victims.total() < 4 * count:
+            tries += 1
+            assert tries <= 12 * count, f"only {victims.total()} of {tries} runs had a batch in flight to be killed in"
+            victim = ("driver", "jvm", "worker")[tries % 3]
+            moment = Moment(chance.randint(0, 2), chance.uniform(0, 1.5))
+            told = kill_on_spark(folder / f"random-{tries}", oracle, spark, log, None, victim, moment)
+            if told is not None:
+                victims[victim] += 1
+                say(f"{told}, in batch {moment.batch} or later after {moment.seconds:.2f} s")
+            shutil.rmtree(folder / f"random-{tries}")
+    return Counter(log.read_text().split()), victims
+
+
+def tabulate(in_turn: Counter[str], on_spark: Counter[str], victims: Counter[str], seconds: float) -> str:
+    """Every kill, counted."""
+    lines = [f"{'killed at':<28} {'without a JVM':>13} {'on Spark':>9}"]
+    lines += [f"{point:<28} {in_turn[point]:>13} {on_spark[point] or '':>9}" for point in faults.POINTS]
+    lines += [f"{f'{victim}, a batch in flight':<28} {'':>13} {victims[victim]:>9}" for victim in sorted(victims)]
+    total = in_turn.total() + on_spark.total() + victims.total()
+    lines.append(f"{total} kills in {seconds:.0f} s: nothing lost, nothing twice, no id changed")
+    return "\n".join(lines)
 
 
 def main() -> int:
@@ -316,12 +380,20 @@ def main() -> int:
     if arguments.run:
         run_on_spark(Workplace(arguments.run))
         return 0
-    print(f"seed {arguments.seed} (replay: --seed {arguments.seed})")
+    print(f"seed {arguments.seed} (replay: --seed {arguments.seed})", flush=True)
+    began = time.monotonic()
+    on_spark, victims = Counter[str](), Counter[str]()
+
+    def say(text: str) -> None:
+        print(f"{time.monotonic() - began:6.0f} s  {text}", flush=True)
+
     with tempfile.TemporaryDirectory(prefix="triplecast-chaos-") as folder:
-        hits = kill_everywhere(arguments.count, arguments.seed, Path(folder))
-        assert set(hits) == set(faults.POINTS)
+        in_turn = kill_everywhere(arguments.count, arguments.seed, Path(folder), say)
+        assert set(in_turn) == set(faults.POINTS)
         if not arguments.no_spark:
-            kill_spark_everywhere(arguments.count, arguments.seed, Path(folder))
+            on_spark, victims = kill_spark_everywhere(arguments.count, arguments.seed, Path(folder), say)
+            assert min(on_spark[point] for point in SPARK_POINTS) >= arguments.count
+    print(tabulate(in_turn, on_spark, victims, time.monotonic() - began))
     return 0
 
 

@@ -78,7 +78,7 @@ def measure_pipeline(name: str, subscriptions: int, seconds: float) -> Iterator[
     with tempfile.TemporaryDirectory(prefix="triplecast-bench-") as folder:
         texts, inbox = Path(folder) / "subscriptions.jsonl", Path(folder) / "inbox"
         inbox.mkdir()
-        _write_subscriptions(texts, workload.subscriptions)
+        write_subscriptions(texts, workload.subscriptions)
         feeder = threading.Thread(target=_feed, args=(inbox, contents, watch))
         feeder.start()
         try:
@@ -128,7 +128,7 @@ def _slope(samples: Sequence[Sample], column: int) -> float:
     return (last[column] - first[column]) / (last.seconds - first.seconds)
 
 
-def _write_subscriptions(path: Path, texts: Sequence[str]) -> None:
+def write_subscriptions(path: Path, texts: Sequence[str]) -> None:
     with path.open("w", encoding="utf-8") as file:
         for number, text in enumerate(texts):
             file.write(json.dumps({"id": f"s{number}", "language": "sparql", "text": text}) + "\n")

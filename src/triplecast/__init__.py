@@ -11,33 +11,47 @@ from triplecast.errors import (
     PipelineFailed,
     QueryRefused,
     QuerySyntaxError,
+    SandboxFailed,
     StorageFault,
     StorageFull,
+    TaxonomyCycle,
     TriplecastError,
 )
 
 if TYPE_CHECKING:
-    from triplecast.delivery import Notification
-    from triplecast.engine import Engine, Match, Preview, Receipt, Subscribed
+    from triplecast.delivery import Notification, UndecidedPair
+    from triplecast.engine import Engine, Match, Preview, Receipt, Standing, Subscribed, UndecidedMatch
+    from triplecast.evaluate import Explanation
     from triplecast.ingest import Document
+    from triplecast.journal import Accepted, Rejected
+    from triplecast.model.publication import Reject
     from triplecast.model.subscription import Subscription
 
 _LAZY = {
+    "Accepted": "triplecast.journal",
     "Document": "triplecast.ingest",
     "Engine": "triplecast.engine",
+    "Explanation": "triplecast.evaluate",
     "Match": "triplecast.engine",
     "Notification": "triplecast.delivery",
     "Preview": "triplecast.engine",
     "Receipt": "triplecast.engine",
+    "Reject": "triplecast.model.publication",
+    "Rejected": "triplecast.journal",
+    "Standing": "triplecast.engine",
     "Subscribed": "triplecast.engine",
     "Subscription": "triplecast.model.subscription",
+    "UndecidedMatch": "triplecast.engine",
+    "UndecidedPair": "triplecast.delivery",
 }
 """Where each name is that costs an import of numba or numpy: loaded when it is first asked for."""
 
 __all__ = [
+    "Accepted",
     "Document",
     "DocumentRejected",
     "Engine",
+    "Explanation",
     "FolderLocked",
     "InputError",
     "Match",
@@ -47,11 +61,18 @@ __all__ = [
     "QueryRefused",
     "QuerySyntaxError",
     "Receipt",
+    "Reject",
+    "Rejected",
+    "SandboxFailed",
+    "Standing",
     "StorageFault",
     "StorageFull",
     "Subscribed",
     "Subscription",
+    "TaxonomyCycle",
     "TriplecastError",
+    "UndecidedMatch",
+    "UndecidedPair",
 ]
 
 

@@ -83,14 +83,15 @@ class TaxonomyCycle(TriplecastError):
 
 @dataclass
 class FolderLocked(TriplecastError):
-    """Another process writes to this folder."""
+    """Another writer has this folder: another process, or an engine or run of this one."""
 
     folder: str
     holder: str
     """Who holds it: process id, host and start time."""
+    mend: str = "stop that process or choose another folder"
 
     def __str__(self) -> str:
-        return f"{self.folder} is in use by {self.holder}; stop that process or choose another folder"
+        return f"{self.folder} is in use by {self.holder}; {self.mend}"
 
 
 @dataclass

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from triplecast.compile.admission import admit
-from triplecast.errors import QueryRefused, QuerySyntaxError
+from triplecast.errors import InputError, QueryRefused, QuerySyntaxError
 from triplecast.evaluate import Evaluator
 from triplecast.index import MemoryIndex
 from triplecast.ingest import Document, Parser
+from triplecast.ingest.inbox import LINES, scan_inbox
+from triplecast.ingest.subscription_files import LoadedSubscriptions, SubscriptionFault
 from triplecast.journal import Clock, system_clock, time_text
 from triplecast.match import Matcher
 from triplecast.model.match import MatchedBatch
 from triplecast.model.publication import Draft, Publication, Reject
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
+from triplecast.taxonomy import NO_TAXONOMY, Taxonomies, Taxonomy, TaxonomyVersion
+
+_NAMED = 5
+"""Files that are named where many are passed over."""
 
 BATCH_DOCUMENTS = 256
 BATCH_BYTES = 4 << 20
@@ -26,11 +33,11 @@ class Admitted:
     """Subscriptions that can be asked, and why the others cannot; registration i + 1 is subscription i."""
 
     subscriptions: tuple[Subscription, ...]
-    refused: tuple[QuerySyntaxError | QueryRefused, ...]
+    faults: tuple[SubscriptionFault, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class MatchedDocuments:
     """What became of one batch of documents."""
 
     publications: tuple[Publication, ...]
@@ -38,33 +45,88 @@ class Outcome:
     rejects: tuple[Reject, ...]
 
 
-def admit_all(subscriptions: Iterable[Subscription]) -> Admitted:
+def admit_all(loaded: LoadedSubscriptions, datasets: bool = True) -> Admitted:
+    """Those of some files that can be asked; the faults are those of the files, then those of the queries (`admit`)."""
     taken: list[Subscription] = []
-    refused: list[QuerySyntaxError | QueryRefused] = []
-    for subscription in subscriptions:
-        try:
-            admit(subscription)
-        except (QuerySyntaxError, QueryRefused) as fault:
-            refused.append(fault)
-        else:
+    faults = [*loaded.faults]
+    for subscription, place in zip(loaded.subscriptions, loaded.places, strict=True):
+        fault = find_fault(subscription, place, datasets)
+        if fault is None:
             taken.append(subscription)
-    return Admitted(tuple(taken), tuple(refused))
+        else:
+            faults.append(fault)
+    return Admitted(tuple(taken), tuple(faults))
+
+
+def find_fault(subscription: Subscription, place: str, datasets: bool = True) -> SubscriptionFault | None:
+    """Why the subscription that stands at `place` cannot be asked; None when it can.
+
+    The place of the fault goes on with the line and the column in the query's text.
+    """
+    try:
+        admit(subscription, datasets)
+    except QuerySyntaxError as error:
+        shown = str(replace(error, name=place, expected=()))
+        _, _, reason = shown.removeprefix(f"{place}:").partition(" ")
+        wanted = f"expected: {', '.join(error.expected)}" if error.expected else "correct the query"
+        return SubscriptionFault(f"{place}:{error.line}:{error.column}", reason, wanted)
+    except QueryRefused as error:
+        where = place if error.line is None else f"{place}:{error.line}:{error.column}"
+        return SubscriptionFault(where, f"{error.construct} is refused: {error.reason}", error.mend)
+    return None
+
+
+def check_places(paths: Sequence[Path]) -> tuple[str, ...]:
+    """What stands in the folders among `paths` and is no document: links, pipes, files with another extension.
+
+    Raises InputError when two documents have one path relative to theirs of `paths`: they would be versions of one. The
+    documents in a ``.jsonl`` file have names of their own.
+    """
+    places: dict[str, Path] = {}
+    ignored: list[str] = []
+    for path in paths:
+        names = [path.name]
+        if path.is_dir():
+            scan = scan_inbox(path, {}, {}, 0.0, quiet=0.0)
+            names = [file.source for file in scan.ready]
+            ignored += scan.ignored
+        for name in names:
+            first = places.setdefault(name, path)
+            if first is not path and not name.lower().endswith(LINES):
+                raise InputError(
+                    f"the document {name} stands at {first} and at {path}, and a document is called by this path",
+                    "rename one of them, or name the folder that holds both",
+                )
+    return tuple(ignored)
+
+
+def describe_ignored(names: Sequence[str]) -> str:
+    """A line about files that are not read: how many, and a few of their names."""
+    shown = ", ".join(names[:_NAMED])
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    what = "a file" if len(names) == 1 else f"{len(names)} files"
+    return f"passed over {what} (an unknown extension, a link or a pipe): {shown}{more}"
 
 
 def match_documents(
-    admitted: Admitted, documents: Iterable[Document | Reject], clock: Clock = system_clock
-) -> Iterator[Outcome]:
+    admitted: Admitted,
+    documents: Iterable[Document | Reject],
+    clock: Clock = system_clock,
+    taxonomy: Taxonomy = NO_TAXONOMY,
+) -> Iterator[MatchedDocuments]:
     """Asks every subscription of every publication, in the order of the documents, as if all were registered before the
     first. Content equal to the same graph's latest version is asked once."""
     registrations = [Registration(RegistrationId(i), s) for i, s in enumerate(admitted.subscriptions, 1)]
     snapshot = MemoryIndex().apply(registrations, (), len(registrations))
     versions = Versions(len(registrations), clock)
+    taxonomies = Taxonomies((TaxonomyVersion(0, taxonomy.lines, taxonomy.broader),))
     with Evaluator() as evaluator, Parser() as parser:
         matcher = Matcher(evaluator)
         for batch in cut_batches(documents):
             drafts, rejects = parse_batch(parser, batch)
             publications = versions.accept(drafts)
-            yield Outcome(tuple(publications), matcher.match(snapshot, publications), tuple(rejects))
+            matched = matcher.match(snapshot, publications, taxonomies)
+            yield MatchedDocuments(tuple(publications), matched, tuple(rejects))
 
 
 def cut_batches(documents: Iterable[Document | Reject]) -> Iterator[list[Document | Reject]]:

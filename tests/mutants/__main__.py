@@ -1,12 +1,13 @@
 """Plants each fault in a copy of the sources and runs the 20,000 pairs of `make test` over it: all must be caught.
 
-python -m tests.mutants [--only NAME]
+python -m tests.mutants [--only NAME …]
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -19,8 +20,10 @@ from tests.mutants.catalogue import MUTANTS, Mutant
 from tests.properties.test_differential import PAIRS
 
 PROJECT = Path(__file__).resolve().parents[2]
-DIFFER = "pairs differ"
+DIFFER = re.compile(r"^([0-9]+) pairs differ, ([0-9]+) of them undecided", re.MULTILINE)
 """What the differential run says when it found a difference."""
+CAUGHT, SURVIVED, BROKEN = "caught", "survived", "broken"
+"""`BROKEN`: the mutant failed to compile, crashed, or only left pairs undecided, so nothing is known of the test."""
 
 
 def plant(mutant: Mutant, sources: Path) -> None:
@@ -50,8 +53,20 @@ def run_pairs(folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+def judge(result: subprocess.CompletedProcess[str]) -> str:
+    """`CAUGHT` only where the product gave an answer, and the oracles another one."""
+    if result.returncode == 0:
+        return SURVIVED
+    differ = DIFFER.search(result.stdout)
+    if differ and int(differ[1]) > int(differ[2]):
+        return CAUGHT
+    if differ:
+        return f"{BROKEN}: {differ[0]}"
+    return f"{BROKEN}: {(result.stderr.strip() or result.stdout.strip() or 'no word').splitlines()[-1][:100]}"
+
+
 def try_mutant(mutant: Mutant | None, scratch: Path) -> str:
-    """``caught``, ``crashed`` or ``survived``; None is the unchanged source.
+    """What the differential run makes of the mutant; None is the unchanged source.
 
     Every tree stands at the same path with the same file times, so that unchanged kernels are compiled once.
     """
@@ -63,33 +78,30 @@ def try_mutant(mutant: Mutant | None, scratch: Path) -> str:
         plant(mutant, folder / "src" / "triplecast")
     result = run_pairs(folder)
     shutil.rmtree(folder)
-    if result.returncode == 0:
-        return "survived"
-    if DIFFER in result.stdout:
-        return "caught"
-    if not mutant:
+    if not mutant and result.returncode:
         print(result.stdout[-2_000:], result.stderr[-4_000:], sep="\n")
-    return f"crashed: {(result.stderr.strip() or result.stdout.strip()).splitlines()[-1][:100]}"
+    return judge(result)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__.splitlines()[0])
-    parser.add_argument("--only", help="the name of one mutant")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="these mutants")
     options = parser.parse_args()
-    chosen = [mutant for mutant in MUTANTS if options.only in (None, mutant.name)]
-    if not chosen:
-        raise SystemExit(f"no mutant {options.only!r}; there are {', '.join(mutant.name for mutant in MUTANTS)}")
+    names = [mutant.name for mutant in MUTANTS]
+    if unknown := set(options.only or ()) - set(names):
+        raise SystemExit(f"no mutant {', '.join(sorted(unknown))}; there are {', '.join(names)}")
+    chosen = [mutant for mutant in MUTANTS if mutant.name in (options.only or names)]
     with tempfile.TemporaryDirectory(prefix="triplecast-mutants-") as scratch:
-        if try_mutant(None, Path(scratch)) != "survived":
+        if try_mutant(None, Path(scratch)) != SURVIVED:
             raise SystemExit("the unchanged sources do not pass; mend that first")
-        survivors = []
+        outcomes = []
         for mutant in chosen:
             started = time.monotonic()
-            outcome = try_mutant(mutant, Path(scratch))
-            survivors += [mutant.name] if outcome == "survived" else []
-            print(f"{mutant.name:<42} {outcome:<12} {time.monotonic() - started:4.0f} s", flush=True)
-    print(f"{len(chosen) - len(survivors)} of {len(chosen)} mutants caught")
-    return 1 if survivors else 0
+            outcomes.append(try_mutant(mutant, Path(scratch)))
+            print(f"{mutant.name:<42} {outcomes[-1]:<12} {time.monotonic() - started:4.0f} s", flush=True)
+    caught, survived = outcomes.count(CAUGHT), outcomes.count(SURVIVED)
+    print(f"{caught} of {len(chosen)} mutants caught, {survived} survived, {len(chosen) - caught - survived} broken")
+    return 0 if caught == len(chosen) else 1
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
+from functools import cache
 
 from tests.reference import queries as q
 from tests.reference.terms import Term
@@ -37,13 +38,21 @@ def constructs_of(query: q.Query) -> frozenset[str]:
 
 def parts(node: object) -> Iterator[object]:
     """Every dataclass of the tree, from the root."""
-    if is_dataclass(node):
-        yield node
-        for field in fields(node):
-            yield from parts(getattr(node, field.name))
-    elif isinstance(node, tuple) and not _is_term(node):
-        for part in node:
-            yield from parts(part)
+    stack = [node]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, tuple):
+            if not _is_term(node):
+                stack.extend(reversed(node))
+        elif names := _fields_of(type(node)):
+            yield node
+            stack.extend([getattr(node, name) for name in names])
+
+
+@cache
+def _fields_of(kind: type) -> tuple[str, ...]:
+    """The names of a dataclass's fields, last first; of another type none."""
+    return tuple(field.name for field in reversed(fields(kind))) if is_dataclass(kind) else ()
 
 
 def _is_term(node: object) -> bool:
@@ -72,9 +81,9 @@ def _terms(node: object) -> Iterator[Term]:
     elif isinstance(node, tuple):
         for part in node:
             yield from _terms(part)
-    elif is_dataclass(node):
-        for field in fields(node):
-            yield from _terms(getattr(node, field.name))
+    else:
+        for name in reversed(_fields_of(type(node))):
+            yield from _terms(getattr(node, name))
 
 
 def _form(query: q.Query) -> set[str]:
@@ -101,6 +110,8 @@ def _names(part: object) -> Iterator[str]:
             yield "boolean value"
         case q.Optional(_, _, condition):
             yield "OPTIONAL" if condition is None else "OPTIONAL with FILTER"
+            if isinstance(condition, q.Var):
+                yield "boolean value"
         case q.Union() | q.Minus() | q.Bind() | q.Graph():
             yield type(part).__name__.upper()
         case q.Values(_, rows):

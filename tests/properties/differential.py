@@ -13,7 +13,7 @@ from tests.properties.generate import Asked, Published, Round
 from tests.properties.literals import KINDS, kind_of
 from tests.properties.oracle import Expected, Oracle, Question
 from tests.properties.oxigraph import Row
-from tests.properties.product import Answer, Product, Timeline
+from tests.properties.product import UNDECIDED, Answer, Product, Timeline
 
 PUBLICATIONS, SUBSCRIPTIONS = 14, 24
 """Of one round."""
@@ -43,6 +43,8 @@ class Tally:
     """Compared too, but without a key in common."""
     open: int = 0
     """Left open by the specification, so not compared."""
+    undecided: int = 0
+    """Left undecided by the product; a difference unless the specification leaves the pair open."""
     outside: int = 0
     """Compared: the subscription came after the publication or had gone before it."""
     voices: dict[str, int] = field(default_factory=dict)
@@ -51,14 +53,15 @@ class Tally:
     published: dict[str, list[int]] = field(default_factory=lambda: {kind: [0, 0] for kind in KINDS})
 
     def add(self, other: Tally) -> None:
-        for name in ("pairs", "matched", "uncounted", "open", "outside"):
+        for name in ("pairs", "matched", "uncounted", "open", "undecided", "outside"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         for voice, count in other.voices.items():
             self.voices[voice] = self.voices.get(voice, 0) + count
         for mine, theirs in zip(self._tables(), other._tables(), strict=True):
             for row, (yes, no) in theirs.items():
-                mine[row][0] += yes
-                mine[row][1] += no
+                sides = mine.setdefault(row, [0, 0])
+                sides[0] += yes
+                sides[1] += no
 
     def _tables(self) -> tuple[dict[str, list[int]], ...]:
         return self.constructs, self.asked, self.published
@@ -77,7 +80,7 @@ class Tally:
         lines = [
             f"{self.pairs} pairs share a key, {self.matched} match ({100 * self.matched / max(self.pairs, 1):.1f} %)",
             f"also compared: {self.uncounted} without a common key, {self.outside} outside the subscription's time; "
-            f"{self.open} left open by the specification",
+            f"{self.open} left open by the specification, {self.undecided} undecided",
             "oracles: " + ", ".join(f"{voice} {count}" for voice, count in sorted(self.voices.items())),
         ]
         for title, rows in (("construct", self.constructs), ("literal class asked about", self.asked)):
@@ -100,6 +103,7 @@ def run_round(made: Round, seed: int, product: Product, tally: Tally) -> list[Fa
         kinds = sorted({kind for term in oracle.terms if (kind := kind_of(term)) is not None})
         for j, question in enumerate(questions):
             got, valid = answers.get((i, j), []), timeline.valid(i, j)
+            tally.undecided += is_undecided(got)
             if not valid:
                 expected = Expected([], ("validity",))
                 tally.outside += 1
@@ -172,6 +176,10 @@ def differs(product: Product, published: Published, asked: Asked) -> tuple[Expec
     expected = Oracle(published).expect(Question(asked))
     got = answer_alone(product, published, asked)
     return None if agrees(asked, expected, got) else (expected, got)
+
+
+def is_undecided(answer: Answer) -> bool:
+    return isinstance(answer, str) and answer.startswith(UNDECIDED)
 
 
 def agrees(asked: Asked, expected: Expected, got: Answer) -> bool:

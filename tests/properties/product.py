@@ -17,7 +17,9 @@ from triplecast.model.publication import Publication
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
 
 Answer: TypeAlias = list[Row] | str
-"""The rows in the order given, or why the pair is undecided."""
+"""The rows in the order given, or what else was said of the pair."""
+UNDECIDED = "undecided"
+"""What a pair that was not decided begins with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,7 @@ class ByEvaluator:
                 try:
                     solutions = evaluate(query, publication, Budget(self.steps))
                 except BudgetExceeded as error:
-                    found[i, j] = str(error)
+                    found[i, j] = f"{UNDECIDED}: {error}"
                     continue
                 if solutions.matched:
                     found[i, j] = rows_from(bindings_json(solutions))
@@ -100,11 +102,10 @@ class ByIndex:
             matched = self._matcher.match(snapshot, [publications[at] for at in batch])
             for row in range(len(matched)):
                 pair = batch[int(matched.publication[row])], number[int(matched.registration[row])]
-                if pair in found:
-                    raise AssertionError(f"the pair {pair} was answered twice")
-                found[pair] = rows_from(matched.bindings_of(row))
+                rows = rows_from(matched.bindings_of(row))
+                found[pair] = f"answered twice: {found[pair]} and {rows}" if pair in found else rows
             for doubt in matched.undecided:
-                found[batch[doubt.publication], number[doubt.registration]] = f"undecided: {doubt.reason}"
+                found[batch[doubt.publication], number[doubt.registration]] = f"{UNDECIDED}: {doubt.reason}"
         return found
 
 

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache
-from itertools import count
+from itertools import count, islice
 from multiprocessing import get_context
+from pathlib import Path
 
 from tests.properties.differential import (
-    PUBLICATIONS,
     SUBSCRIPTIONS,
     Fault,
     Tally,
     differs,
+    is_undecided,
     run_round,
     show_rows,
 )
 from tests.properties.generate import make_round
 from tests.properties.product import ByEvaluator, ByIndex, Product
+from tests.properties.progress import Block, Run, append_to_log, commit, read_log
 from tests.properties.shrink import shrink
 from triplecast.match import Matcher
 
@@ -28,15 +31,16 @@ ROUNDS_OF_A_BLOCK = 20
 PRODUCTS = {"index": lambda: ByIndex(Matcher()), "evaluator": ByEvaluator}
 
 
-def run_block(task: tuple[int, str, range]) -> tuple[Tally, list[Fault]]:
-    """Some rounds of a seed through a product of its own; ends after the first round with faults."""
-    seed, product_name, numbers = task
-    product, tally = _product(product_name), Tally()
+def run_block(task: tuple[Run, range]) -> tuple[Block, list[Fault]]:
+    """Some rounds of a run through a product of its own; ends after the first round with faults."""
+    run, numbers = task
+    product, tally, started = _product(run.product), Tally(), time.monotonic()
+    faults: list[Fault] = []
     for number in numbers:
-        faults = run_round(make_round(seed, number, PUBLICATIONS, SUBSCRIPTIONS), seed, product, tally)
+        faults = run_round(make_round(run.seed, number, run.publications, SUBSCRIPTIONS), run.seed, product, tally)
         if faults:
-            return tally, faults
-    return tally, []
+            break
+    return Block(run, numbers.start, numbers.stop, time.monotonic() - started, commit(), tally), faults
 
 
 @cache
@@ -45,32 +49,44 @@ def _product(name: str) -> Product:
     return PRODUCTS[name]()
 
 
-def run(seed: int, pairs: int, product: str = "index", jobs: int = 1) -> tuple[Tally, list[Fault]]:
-    """Rounds 0, 1, … in blocks until `pairs` pairs have counted or a block has faults. The same for any `jobs`."""
-    tally = Tally()
-    for part, faults in _blocks(seed, product, jobs):
-        tally.add(part)
+def run_rounds(
+    run: Run, pairs: int, jobs: int = 1, numbers: range | None = None, log: Path | None = None
+) -> tuple[list[Block], list[Fault]]:
+    """Rounds in blocks until `pairs` pairs have counted, `numbers` is at its end, or a block has faults.
+
+    The pairs are the same for any `jobs`. Blocks that stand in `log` count and are not run again; the others are added.
+    """
+    blocks = [block for block in read_log(log) if block.run == run] if log else []
+    done, counted = {block.start for block in blocks}, sum(block.tally.pairs for block in blocks)
+    if counted >= pairs:
+        return blocks, []
+    for block, faults in _blocks(run, jobs, numbers, done):
+        blocks.append(block)
+        counted += block.tally.pairs
+        if log and not faults:
+            append_to_log(log, block)
         if sys.stderr.isatty():
-            print(f"\r{tally.pairs:,} pairs, {tally.matched:,} match", end="", file=sys.stderr)
-        if faults or tally.pairs >= pairs:
-            return tally, faults
-    raise AssertionError("blocks never end")
+            print(f"\r{counted:,} pairs, round {block.stop}", end="", file=sys.stderr)
+        if faults or counted >= pairs:
+            return blocks, faults
+    return blocks, []
 
 
-def _blocks(seed: int, product: str, jobs: int) -> Iterator[tuple[Tally, list[Fault]]]:
-    tasks = ((seed, product, range(start, start + ROUNDS_OF_A_BLOCK)) for start in count(0, ROUNDS_OF_A_BLOCK))
+def _blocks(run: Run, jobs: int, numbers: range | None, done: set[int]) -> Iterator[tuple[Block, list[Fault]]]:
+    starts = count(0, ROUNDS_OF_A_BLOCK) if numbers is None else numbers[::ROUNDS_OF_A_BLOCK]
+    end = numbers.stop if numbers else sys.maxsize
+    tasks = ((run, range(start, min(start + ROUNDS_OF_A_BLOCK, end))) for start in starts if start not in done)
     if jobs == 1:
         yield from map(run_block, tasks)
         return
     with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
-        while True:
-            wave = [next(tasks) for _ in range(jobs * 2)]
+        while wave := list(islice(tasks, jobs * 2)):
             yield from pool.map(run_block, wave)
 
 
-def report(fault: Fault, product: Product, product_name: str) -> str:
+def describe(fault: Fault, run: Run) -> str:
     """The fault as small as it gets, with both answers and the command that shows it again."""
-    published, asked = fault.published, fault.asked
+    published, asked, product = fault.published, fault.asked, _product(run.product)
     answers = differs(product, published, asked)
     note = ""
     if answers is None:
@@ -85,12 +101,14 @@ def report(fault: Fault, product: Product, product_name: str) -> str:
     return (
         f"{note}{outside}publication:\n{published.quads.decode()}subscription:\n{asked.text}\n"
         f"expected ({', '.join(expected.voices)}):\n{show_rows(expected.rows)}\n{quarrel}got:\n{show_rows(got)}\n"
-        f"replay: python -m tests.properties --seed {fault.seed} --round {fault.round} --product {product_name}"
+        f"replay: python -m tests.properties {run.options} --from-round {fault.round} --rounds 1"
     )
 
 
-def show(faults: list[Fault], product_name: str, most: int = 3) -> str:
+def show(faults: list[Fault], run: Run, most: int = 3) -> str:
     """The first `most` faults of different subscriptions, each made small; the others are counted."""
     distinct = list({fault.asked: fault for fault in faults}.values())
-    shown = [report(fault, _product(product_name), product_name) for fault in distinct[:most]]
-    return "\n\n".join([f"{len(faults)} pairs differ, of {len(distinct)} subscriptions", *shown])
+    shown = [describe(fault, run) for fault in distinct[:most]]
+    undecided = sum(is_undecided(fault.got) for fault in faults)
+    counted = f"{len(faults)} pairs differ, {undecided} of them undecided, of {len(distinct)} subscriptions"
+    return "\n\n".join([counted, *shown])

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import subprocess
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.chaos import Oracle, first_files, kept, kill_everywhere, kill_on_spark, run_in_turn, same
+from tests.chaos import Moment, Oracle, first_files, kept, kill_everywhere, kill_on_spark, run_in_turn, same
 from tests.spark.workplace import Workplace
 from triplecast import faults
 from triplecast.errors import StorageFull
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 @pytest.mark.slow
@@ -21,16 +25,12 @@ def test_a_kill_at_every_point_loses_doubles_and_renames_nothing(tmp_path: Path,
 
 @pytest.mark.slow
 @pytest.mark.spark
-def test_a_kill_after_the_outboxs_commit_and_before_sparks_doubles_nothing(tmp_path: Path) -> None:
-    log = tmp_path / "hits.log"
-    kill_on_spark(tmp_path / "run", Oracle(tmp_path / "oracle"), log, "outbox.committed", "", 0)
+def test_kills_on_spark_double_nothing(tmp_path: Path, spark: SparkSession) -> None:
+    """After the outbox's commit and before Spark's; and of the JVM while a batch is in flight."""
+    log, oracle = tmp_path / "hits.log", Oracle(tmp_path / "oracle")
+    kill_on_spark(tmp_path / "point", oracle, spark, log, "outbox.committed", "", Moment(0, 0.0))
     assert log.read_text().split() == ["outbox.committed"]
-
-
-@pytest.mark.slow
-@pytest.mark.spark
-def test_a_killed_jvm_ends_the_run_and_the_next_one_tells_the_rest(tmp_path: Path) -> None:
-    kill_on_spark(tmp_path / "run", Oracle(tmp_path / "oracle"), tmp_path / "hits.log", None, "jvm", 1.0)
+    assert kill_on_spark(tmp_path / "moment", oracle, spark, log, None, "jvm", Moment(0, 0.5))
 
 
 def test_a_full_disk_ends_the_run_in_words_and_space_mends_it(tmp_path: Path) -> None:

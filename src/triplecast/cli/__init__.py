@@ -1,7 +1,8 @@
 """The command line. Data on stdout, progress on stderr and only at a terminal.
 
 Exit codes: 0 done; 1 done, but something was rejected or undecided; 2 usage, or nothing could be done; 3 done, nothing
-rejected, nothing matched. As the shell has it, 130 after an interrupt and 141 when the reader of stdout has gone.
+rejected, nothing matched. As the shell has it, 130 after an interrupt that left something undone, 141 when the reader
+of stdout has gone.
 """
 
 from __future__ import annotations

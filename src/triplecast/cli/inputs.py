@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,23 +14,42 @@ if TYPE_CHECKING:
     from triplecast.offline import Admitted
 
 
-def load_admitted(paths: list[Path]) -> tuple[Admitted, int]:
-    """The subscriptions that can be asked, and how many could not; each of those is told on stderr."""
+def load_admitted(paths: list[Path], datasets: bool = True) -> Admitted:
+    """The subscriptions that can be asked (of datasets, or not); each of the others is told on stderr."""
     from triplecast.ingest.subscription_files import load_subscriptions
     from triplecast.offline import admit_all
 
-    loaded = load_subscriptions(paths)
-    admitted = admit_all(loaded.subscriptions)
-    for fault in (*loaded.faults, *admitted.refused):
+    admitted = admit_all(load_subscriptions(paths), datasets)
+    for fault in admitted.faults:
         say(str(fault))
     if not admitted.subscriptions:
         raise InputError("not one subscription can be asked", "mend those named above")
-    return admitted, len(loaded.faults) + len(admitted.refused)
+    return admitted
+
+
+def add_taxonomy(parser: argparse.ArgumentParser) -> None:
+    """The options by which a command is given a taxonomy."""
+    parser.add_argument(
+        "--taxonomy", metavar="PATH", nargs="+", type=Path, default=[], help="what is known of classes and properties"
+    )
+    parser.add_argument("--broader", action="store_true", help="skos:broader is part of the taxonomy")
+
+
+def check_publications(paths: list[Path]) -> int:
+    """How many files in the folders are no documents; a few of them are told on stderr. Raises InputError for two
+    documents with one name.
+    """
+    from triplecast.offline import check_places, describe_ignored
+
+    ignored = check_places(paths)
+    if ignored:
+        say(describe_ignored(ignored))
+    return len(ignored)
 
 
 def choose_subscription(path: Path, name: str | None) -> Subscription:
     """The one subscription of a file, or the one called `name`. Raises InputError where there is not exactly one."""
-    admitted, _ = load_admitted([path])
+    admitted = load_admitted([path])
     chosen = [s for s in admitted.subscriptions if name is None or s.name == name]
     if len(chosen) != 1:
         wanted = f"no subscription {name}" if name else f"{len(chosen)} subscriptions"

@@ -7,12 +7,21 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from triplecast.cli.inputs import load_admitted
-from triplecast.cli.terminal import Progress, clip, describe_reject, describe_solution, print_json, say
+from triplecast.cli.inputs import add_taxonomy, check_publications, load_admitted
+from triplecast.cli.terminal import (
+    Progress,
+    clip,
+    count_of,
+    describe_reject,
+    describe_solution,
+    describe_undecided,
+    print_json,
+    say,
+)
 
 if TYPE_CHECKING:
     from triplecast.model.subscription import Subscription
-    from triplecast.offline import Outcome
+    from triplecast.offline import MatchedDocuments
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -20,22 +29,28 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "match",
         help="match files offline, without a JVM",
         description="Asks every subscription of every publication and prints a line a match. Rejected documents, "
-        "refused subscriptions and undecided pairs are told on stderr.",
+        "refused subscriptions, undecided pairs and the counts at the end are told on stderr.",
     )
     parser.add_argument("--subscriptions", metavar="PATH", nargs="+", type=Path, required=True, help="files or folders")
     parser.add_argument("--publications", metavar="PATH", nargs="+", type=Path, required=True, help="files or folders")
     parser.add_argument("--dataset", action="store_true", help="a dataset is one publication that keeps its graphs")
+    add_taxonomy(parser)
     parser.add_argument("--json", action="store_true", help="one JSON object a match, in canonical order")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     from triplecast.ingest.document_files import read_documents
+    from triplecast.ingest.taxonomy_documents import read_taxonomy_files
     from triplecast.offline import match_documents
 
-    admitted, faults = load_admitted(arguments.subscriptions)
-    told = Tally(faults, arguments.json)
-    for outcome in match_documents(admitted, read_documents(arguments.publications, arguments.dataset)):
+    taxonomy = read_taxonomy_files(arguments.taxonomy, arguments.broader)
+    admitted = load_admitted(arguments.subscriptions, datasets=arguments.dataset)
+    told = Tally(len(admitted.faults), arguments.json)
+    told.ignored = check_publications(arguments.publications)
+    told.compile()
+    documents = read_documents(arguments.publications, arguments.dataset)
+    for outcome in match_documents(admitted, documents, taxonomy=taxonomy):
         told.add(outcome, admitted.subscriptions)
     told.end(len(admitted.subscriptions))
     if not told.publications and (told.rejects or told.faults):
@@ -51,10 +66,16 @@ class Tally:
     def __init__(self, faults: int, as_json: bool) -> None:
         self.faults = faults
         self.publications = self.matches = self.rejects = self.undecided = 0
+        self.ignored = 0
         self._json = as_json
         self._progress = Progress()
 
-    def add(self, outcome: Outcome, subscriptions: tuple[Subscription, ...]) -> None:
+    def compile(self) -> None:
+        from triplecast.pipeline.warming import compile_kernels
+
+        compile_kernels(self._progress.show)
+
+    def add(self, outcome: MatchedDocuments, subscriptions: tuple[Subscription, ...]) -> None:
         self._progress.clear()
         matched = outcome.matched
         for row in range(len(matched)):
@@ -65,7 +86,7 @@ class Tally:
             say(describe_reject(reject))
         for pair in matched.undecided:
             graph = outcome.publications[pair.publication].graph
-            say(f"undecided {graph} {subscriptions[pair.registration - 1].name}: {pair.reason}")
+            say(describe_undecided(graph, subscriptions[pair.registration - 1].name, pair.reason))
         self.publications += len(outcome.publications)
         self.matches += len(matched)
         self.rejects += len(outcome.rejects)
@@ -73,11 +94,14 @@ class Tally:
         self._progress.show(f"{self.publications} publications, {self.matches} matches")
 
     def end(self, subscriptions: int) -> None:
+        """The counts go to stderr: stdout has matches alone."""
         self._progress.clear()
         if not self._json:
-            print(
-                f"{self.publications} publications, {subscriptions} subscriptions: {self.matches} matches, "
-                f"{self.rejects} rejected, {self.undecided} undecided, {self.faults} subscriptions refused"
+            passed = f", {count_of(self.ignored, 'file')} passed over" if self.ignored else ""
+            say(
+                f"{count_of(self.publications, 'publication')}, {count_of(subscriptions, 'subscription')}: "
+                f"{count_of(self.matches, 'match', 'matches')}, {self.rejects} rejected, {self.undecided} undecided, "
+                f"{count_of(self.faults, 'subscription')} refused{passed}"
             )
 
     def _tell(self, graph: str, name: str, solutions: list[dict[str, str]]) -> None:

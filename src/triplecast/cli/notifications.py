@@ -1,51 +1,78 @@
-"""`triplecast notifications`: the outbox of a run."""
+"""`triplecast notifications`: the outbox of a run, what it rejected and what it could not decide."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from time import sleep
 from typing import TYPE_CHECKING
 
-from triplecast.cli.terminal import clip, describe_solution, print_json
+from triplecast.cli.terminal import clip, describe_reject, describe_solution, describe_undecided, print_json
 from triplecast.errors import InputError
 
 if TYPE_CHECKING:
-    from triplecast.delivery import Notification
+    from triplecast.delivery import Notification, UndecidedPair
+    from triplecast.journal import Rejected
 
 LOOK_EVERY = 0.5
 """Seconds between two looks with ``--follow``."""
 
 
+Row = tuple[int, dict[str, object], str]
+"""Where it stands (what `--since` takes), as JSON, as a line."""
+
+
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser("notifications", help="the outbox of a run")
+    parser = commands.add_parser(
+        "notifications",
+        help="the outbox of a run; what it rejected; what it could not decide",
+        description="Prints the notifications of a run, in order; or, with --rejects, the documents that it did not "
+        "accept, with --undecided the pairs that ran out of their budget.",
+    )
     parser.add_argument("folder", metavar="DIR", type=Path, help="the run's output folder")
     parser.add_argument(
-        "--since", metavar="SEQUENCE", type=int, default=0, help="only those after this sequence number"
+        "--since",
+        metavar="SEQUENCE",
+        type=int,
+        default=0,
+        help="only those after this sequence number; of rejects and undecided pairs: after this position",
     )
+    told = parser.add_mutually_exclusive_group()
+    told.add_argument("--rejects", action="store_true", help="what was rejected, instead")
+    told.add_argument("--undecided", action="store_true", help="what was not decided, instead")
     parser.add_argument("--follow", action="store_true", help="wait for more, and for the folder, until interrupted")
-    parser.add_argument("--json", action="store_true", help="one JSON object a notification")
+    parser.add_argument("--json", action="store_true", help="one JSON object a line")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     from triplecast.delivery import Outbox
     from triplecast.delivery.outbox import DATABASE
+    from triplecast.journal import Journal
 
     if not arguments.follow and not (arguments.folder / DATABASE).exists():
         raise InputError(
             f"{arguments.folder} holds no outbox",
             "name the folder that `triplecast run` was given as --output, or wait for it with --follow",
         )
-    since = arguments.since
-    told = 0
-    with Outbox.read_only(arguments.folder) as outbox:
+    since, told = arguments.since, 0
+    with Outbox.read_only(arguments.folder) as outbox, Journal.read_only(arguments.folder) as journal:
         while True:
-            for notification in outbox.notifications(since):
-                _tell(notification, arguments.json)
-                since = notification.sequence
+            if arguments.rejects:
+                rows = map(reject_row, journal.rejects(since))
+            elif arguments.undecided:
+                rows = map(undecided_row, outbox.undecided(since))
+            else:
+                rows = map(notification_row, outbox.notifications(since))
+            for place, row, line in rows:
+                since = place
+                if arguments.json:
+                    print_json(row)
+                else:
+                    print(line)
                 told += 1
             if not arguments.follow:
                 return 0 if told else 3
@@ -53,24 +80,40 @@ def run(arguments: argparse.Namespace) -> int:
             sleep(LOOK_EVERY)
 
 
-def _tell(notification: Notification, as_json: bool) -> None:
+def reject_row(rejected: Rejected) -> Row:
+    row = {"position": rejected.position, **asdict(rejected.reject), "rejected_at": rejected.rejected_at}
+    return rejected.position, row, f"{rejected.position}  {describe_reject(rejected.reject)}"
+
+
+def undecided_row(pair: UndecidedPair) -> Row:
+    row: dict[str, object] = {
+        "position": pair.position,
+        "id": pair.id,
+        "graph": pair.graph,
+        "version": pair.version,
+        "registration": pair.registration,
+        "subscription": pair.name,
+        "owner": pair.owner,
+        "reason": pair.reason,
+    }
+    line = f"{pair.position}  {describe_undecided(f'{pair.graph} v{pair.version}', pair.name, pair.reason)}"
+    return pair.position, row, line
+
+
+def notification_row(notification: Notification) -> Row:
     solutions = json.loads(notification.bindings)
-    if as_json:
-        print_json(
-            {
-                "sequence": notification.sequence,
-                "id": notification.id,
-                "change": notification.change,
-                "graph": notification.graph,
-                "version": notification.version,
-                "registration": notification.registration,
-                "subscription": notification.name,
-                "owner": notification.owner,
-                "bindings": solutions,
-                "accepted_at": notification.accepted_at,
-            }
-        )
-        return
+    row: dict[str, object] = {
+        "sequence": notification.sequence,
+        "id": notification.id,
+        "change": notification.change,
+        "graph": notification.graph,
+        "version": notification.version,
+        "registration": notification.registration,
+        "subscription": notification.name,
+        "owner": notification.owner,
+        "bindings": solutions,
+        "accepted_at": notification.accepted_at,
+    }
     more = f" (+{len(solutions) - 1} more)" if len(solutions) > 1 else ""
-    shown = clip(describe_solution(solutions[0]))
-    print(f"{notification.sequence}  {notification.name}  {notification.graph} v{notification.version}  {shown}{more}")
+    shown = f"{notification.graph} v{notification.version}  {clip(describe_solution(solutions[0]))}{more}"
+    return notification.sequence, row, f"{notification.sequence}  {notification.name}  {shown}"

@@ -6,18 +6,23 @@ import argparse
 import importlib.util
 import signal
 import threading
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from triplecast.cli.terminal import Progress, describe_reject, print_json, say
+from triplecast.cli.inputs import add_taxonomy
+from triplecast.cli.terminal import Progress, count_of, describe_reject, describe_undecided, print_json, say
 from triplecast.errors import InputError
 from triplecast.model.publication import Reject
 
 if TYPE_CHECKING:
-    from triplecast.ingest.subscription_files import SubscriptionFault
+    from triplecast.pipeline.report import Notice, Summary
     from triplecast.pipeline.report import Progress as RunProgress
-    from triplecast.pipeline.report import Summary
+
+
+RATED = 100
+"""Publications from which on a rate is worth printing."""
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -37,13 +42,20 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     parser.add_argument("--once", action="store_true", help="end when everything in the inbox is matched")
     parser.add_argument("--dataset", action="store_true", help="a dataset is one publication that keeps its graphs")
+    add_taxonomy(parser)
     parser.add_argument("--json", action="store_true", help="the summary as one JSON object")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     summary = run_pipeline(
-        arguments.subscriptions, arguments.inbox, arguments.output, arguments.once, arguments.dataset
+        arguments.subscriptions,
+        arguments.inbox,
+        arguments.output,
+        arguments.once,
+        arguments.dataset,
+        arguments.taxonomy,
+        arguments.broader,
     )
     if arguments.json:
         print_json(summary_row(summary))
@@ -52,7 +64,15 @@ def run(arguments: argparse.Namespace) -> int:
     return exit_code(summary)
 
 
-def run_pipeline(subscriptions: list[Path], inbox: Path, output: Path, once: bool, dataset: bool = False) -> Summary:
+def run_pipeline(
+    subscriptions: list[Path],
+    inbox: Path,
+    output: Path,
+    once: bool,
+    dataset: bool = False,
+    taxonomy: Sequence[Path] = (),
+    broader: bool = False,
+) -> Summary:
     """Runs until done or interrupted; SIGINT and SIGTERM end it cleanly."""
     if importlib.util.find_spec("pyspark") is None:
         raise InputError(
@@ -66,30 +86,59 @@ def run_pipeline(subscriptions: list[Path], inbox: Path, output: Path, once: boo
     progress = Progress()
 
     def show(state: RunProgress) -> None:
-        progress.show(
-            f"{state.phase}: {state.publications} publications, {state.matches} matches, {state.rejects} rejected, "
-            f"{state.undecided} undecided, {state.rate:.0f}/s, {state.lag} behind"
-        )
+        progress.show(describe_progress(state))
 
-    def tell(notice: Reject | SubscriptionFault | str) -> None:
+    def tell(notice: Notice) -> None:
         progress.clear()
-        say(describe_reject(notice) if isinstance(notice, Reject) else str(notice))
+        say(describe_notice(notice))
 
-    summary = run_on_spark(subscriptions, inbox, output, once, show, tell, stop, dataset)
+    summary = run_on_spark(
+        subscriptions, inbox, output, once, show, tell, stop, dataset, taxonomy=taxonomy, broader=broader
+    )
     progress.clear()
     return summary
 
 
+def describe_progress(state: RunProgress) -> str:
+    rate = f", {state.rate:.0f} publications/s" if state.rate >= 1 else ""
+    return (
+        f"{state.phase}: {count_of(state.publications, 'publication')}, "
+        f"{count_of(state.matches, 'match', 'matches')}, {state.rejects} rejected, {state.undecided} undecided"
+        f"{rate}, {state.lag} behind"
+    )
+
+
+def describe_notice(notice: Notice) -> str:
+    from triplecast.delivery import UndecidedPair
+
+    if isinstance(notice, Reject):
+        return describe_reject(notice)
+    if isinstance(notice, UndecidedPair):
+        return describe_undecided(notice.graph, notice.name, notice.reason)
+    return str(notice)
+
+
 def describe_summary(summary: Summary) -> str:
-    rate = summary.publications / summary.matching_seconds if summary.matching_seconds else 0.0
+    passed = f", {count_of(len(summary.ignored), 'file')} passed over" if summary.ignored else ""
     lines = [
-        f"{summary.publications} publications matched against {summary.subscriptions} subscriptions: "
-        f"{summary.matches} notifications",
+        f"{count_of(summary.publications, 'publication')} matched against "
+        f"{count_of(summary.subscriptions, 'subscription')}: {count_of(summary.matches, 'notification')}",
         f"{summary.accepted} accepted, {summary.unchanged} unchanged, {summary.reject_count} rejected, "
-        f"{summary.undecided} undecided, {len(summary.faults)} subscriptions refused",
-        f"{summary.seconds:.1f} s in all, {summary.matching_seconds:.1f} s of matching ({rate:.0f} publications/s)",
+        f"{summary.undecided} undecided, {count_of(len(summary.faults), 'subscription')} refused{passed}",
+        f"{summary.seconds:.1f} s in all" + _describe_rate(summary.publications, summary.matching_seconds),
     ]
+    if summary.interrupted:
+        accepted = f"{count_of(summary.left, 'accepted publication')} not matched yet"
+        left = accepted if summary.left else "documents of the inbox not taken yet"
+        lines.append(f"interrupted with {left}; the next run goes on there")
     return "\n".join(lines)
+
+
+def _describe_rate(publications: int, seconds: float) -> str:
+    """Nothing where a rate would say more of Spark's start than of matching."""
+    if publications < RATED or seconds <= 0:
+        return ""
+    return f", {seconds:.1f} s of matching ({publications / seconds:.0f} publications/s)"
 
 
 def summary_row(summary: Summary) -> dict[str, object]:
@@ -100,6 +149,8 @@ def summary_row(summary: Summary) -> dict[str, object]:
 
 
 def exit_code(summary: Summary) -> int:
+    if summary.interrupted:
+        return 130
     if summary.reject_count or summary.undecided or summary.faults:
         return 1
     return 0 if summary.matches else 3

@@ -39,8 +39,16 @@ def describe_reject(reject: Reject) -> str:
     return f"rejected {reject.source}{place}: {reject.stage}: {reject.reason}; {reject.mend}"
 
 
+def describe_undecided(graph: str, name: str | None, reason: str) -> str:
+    return f"undecided {graph} {name}: {reason}"
+
+
 def describe_solution(solution: Mapping[str, str]) -> str:
     return " ".join(f"?{name}={value}" for name, value in sorted(solution.items())) or "yes"
+
+
+def count_of(number: int, noun: str, plural: str = "") -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {plural or noun + 's'}"
 
 
 def clip(text: str, width: int = 120) -> str:

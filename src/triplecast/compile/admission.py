@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from triplecast.compile.entailment import entailment_of
 from triplecast.compile.plan import Cost, Plan
-from triplecast.compile.plans import matches_nothing, plan_of
+from triplecast.compile.plans import graphs_of, matches_nothing, plan_of
+from triplecast.compile.refusals import refuse_two_graphs
 from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.languages import parse_template
 from triplecast.model.entailment import Entailment
@@ -19,6 +20,10 @@ _PREDICATE_WARNING = (
 _BROAD_WARNING = (
     "it is broad: no key (an IRI or literal that every match contains in a triple) narrows it, so it is tried against "
     "every publication"
+)
+_DATASET_WARNING = (
+    "it needs a publication that holds the named graphs {}: only a dataset does, a document that was published whole "
+    "(`dataset=True`, `--dataset`); to ask for any of them, use UNION"
 )
 _EMPTY_WARNING = (
     "it matches every publication on which it finds nothing, because it has a result on the empty graph; "
@@ -35,19 +40,27 @@ class Admission:
     warnings: tuple[str, ...]
     decided: bool
     """Whether the index alone decides it; else the evaluator is asked about every candidate."""
+    entailment: Entailment
 
 
-def admit(subscription: Subscription) -> Admission:
-    """Raises `QuerySyntaxError` or `QueryRefused`, both with the subscription's name."""
+def admit(subscription: Subscription, datasets: bool = True) -> Admission:
+    """Raises `QuerySyntaxError` or `QueryRefused`, both with the subscription's name.
+
+    `datasets`: whether publications may hold several named graphs; a query that needs such is refused where not.
+    """
     try:
         refuse_unbuilt(subscription)
         template, constants = parse_template(subscription.text, subscription.language)
-        plan = plan_of(template, constants, entailment_of(subscription, template) is not Entailment.NONE)
+        entailment = entailment_of(subscription, template)
+        plan = plan_of(template, constants, entailment is not Entailment.NONE)
+        graphs = graphs_of(template, constants)
+        if not datasets:
+            refuse_two_graphs(graphs)
         empty = needs_nothing(plan) and not matches_nothing(template, constants)
     except (QuerySyntaxError, QueryRefused) as fault:
         fault.name = fault.name or subscription.name
         raise
-    return _describe(plan, empty)
+    return _describe(plan, graphs, empty, entailment)
 
 
 def needs_nothing(plan: Plan) -> bool:
@@ -63,12 +76,14 @@ def refuse_unbuilt(subscription: Subscription) -> None:
         )
 
 
-def _describe(plan: Plan, empty: bool) -> Admission:
+def _describe(plan: Plan, graphs: tuple[str, ...], empty: bool, entailment: Entailment) -> Admission:
     warnings = []
     if plan.cost is Cost.PREDICATE:
         warnings.append(_PREDICATE_WARNING)
     elif plan.cost is Cost.BROAD:
         warnings.append(_BROAD_WARNING)
+    if len(graphs) > 1:
+        warnings.append(_DATASET_WARNING.format(" and ".join(graphs)))
     if empty:
         warnings.append(_EMPTY_WARNING)
-    return Admission(plan.cost.value, tuple(warnings), plan.decided)
+    return Admission(plan.cost.value, tuple(warnings), plan.decided, entailment)

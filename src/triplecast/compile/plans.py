@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
 
-from triplecast.compile.conditions import Constant
+from triplecast.compile.conditions import Constant, constant_text
 from triplecast.compile.plan import Plan
-from triplecast.compile.refusals import needed_graphs, refuse_two_graphs
+from triplecast.compile.refusals import needed_graphs
 from triplecast.compile.template import aggregate_within, compile_query, compile_template, kinds_of
 from triplecast.evaluate import result_on_empty
 from triplecast.languages import Template, fill
@@ -21,14 +21,18 @@ def plan_of(template: Template, constants: tuple[str, ...], entailed: bool = Fal
     """The plan of the subscription that fills `template` with `constants`; with `entailed`, for publications read with
     a taxonomy. Raises `QueryRefused`."""
     first = _first_plan(_Asked(template.key, None, entailed, template, constants))
-    if len(first.graphs) > 1:
-        refuse_two_graphs(first.graphs, constants)
     if first.aggregate:
         return _aggregate_plan(_Asked(template.key, constants, entailed, template, constants))
     kinds = kinds_of(first.plan, constants)
     if kinds == first.kinds:
         return first.plan
     return _plan_of_kinds(_Asked(template.key, kinds, entailed, template, constants))
+
+
+def graphs_of(template: Template, constants: tuple[str, ...]) -> tuple[str, ...]:
+    """The constant graph names that every solution needs, sorted: of several, only a dataset holds all."""
+    graphs = _first_plan(_Asked(template.key, None, False, template, constants)).graphs
+    return tuple(sorted({constant_text(name, constants) for name in graphs}))
 
 
 def matches_nothing(template: Template, constants: tuple[str, ...]) -> bool:
@@ -55,7 +59,7 @@ class _FirstPlan(NamedTuple):
     aggregate: bool
     """An aggregate without GROUP BY: whether it needs solutions depends on the constants of its HAVING."""
     graphs: tuple[Constant, ...]
-    """Graph names that have to be one."""
+    """Graph names that every solution needs."""
 
 
 @lru_cache(maxsize=PLANS_LIMIT)

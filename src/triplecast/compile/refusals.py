@@ -7,7 +7,7 @@ from typing import Any
 
 from pyoxigraph import Literal, NamedNode
 
-from triplecast.compile.conditions import Constant, constant_text
+from triplecast.compile.conditions import Constant
 from triplecast.errors import QueryRefused
 from triplecast.evaluate import check_regex
 from triplecast.model.algebra import (
@@ -45,15 +45,13 @@ def refuse_no_solutions(query: Query) -> None:
                 return
 
 
-def refuse_two_graphs(names: tuple[Constant, ...], constants: tuple[str, ...]) -> None:
-    """Raises `QueryRefused` when the graph names that every solution needs are not one; `constants` are a
-    subscription's."""
-    texts = sorted({constant_text(name, constants) for name in names})
-    if len(texts) > 1:
+def refuse_two_graphs(names: tuple[str, ...]) -> None:
+    """Raises `QueryRefused` where a publication would have to hold several named graphs and no publication does."""
+    if len(names) > 1:
         raise QueryRefused(
             "GRAPH",
-            f"a publication is its own only named graph, so it cannot be both {texts[0]} and {texts[1]}",
-            "ask for one of them, or for either with UNION",
+            f"a publication is its own only named graph, so it cannot be both {names[0]} and {names[1]}",
+            "ask for one of them, or for either with UNION; or publish datasets (`--dataset`)",
         )
 
 

@@ -210,12 +210,17 @@ class Outbox(OutboxReader):
         return self
 
     def commit(
-        self, rows: OutboxBatch, upto: int, registrations: Callable[[Sequence[int]], Iterable[Registration]]
+        self,
+        rows: OutboxBatch,
+        upto: int,
+        registrations: Callable[[Sequence[int]], Iterable[Registration]],
+        after: int | None = None,
     ) -> Committed:
         """Writes the rows of publications beyond `progress`, and `upto` as the new progress, in one synced transaction.
 
         `registrations` gives name and owner of the ids that the outbox meets for the first time
-        (`JournalReader.registrations_of`). Raises ValueError for a row beyond `upto`.
+        (`JournalReader.registrations_of`). `rows` hold all that is told of publications beyond `after` (default:
+        `progress`), so that one which had rows and has none now differs. Raises ValueError for a row beyond `upto`.
         """
         if len(rows.positions) and int(rows.positions[-1]) > upto:
             raise ValueError(f"a publication at {rows.positions[-1]} cannot be committed as progress up to {upto}")
@@ -232,7 +237,7 @@ class Outbox(OutboxReader):
                 reach("outbox.position-written")
             self._known |= known
             reach("outbox.committed")
-            return Committed(sequence + 1, last, start, self._differing(rows, first))
+            return Committed(sequence + 1, last, start, self._differing(rows, first, after, min(done, upto)))
 
     def prune(self, upto_sequence: int) -> int:
         """Deletes notifications up to `upto_sequence`, and undecided pairs of the publications that leaves behind.
@@ -321,19 +326,25 @@ class Outbox(OutboxReader):
             ),
         )
 
-    def _differing(self, rows: OutboxBatch, first: int) -> tuple[int, ...]:
-        """Of the publications before `first`, all committed earlier, those whose rows are not the ones kept. One that
-        is not there had no rows, unless it may have been pruned."""
-        differing = []
+    def _differing(self, rows: OutboxBatch, first: int, after: int | None, upto: int) -> tuple[int, ...]:
+        """Of the publications before `first` and those in (`after`, `upto`], all committed earlier, the ones whose rows
+        are not those kept. One that is not kept had no rows, unless it may have been pruned."""
+        replayed = {int(rows.positions[index]): _digest(rows, index) for index in range(first)}
+        begin = min([*replayed, upto + 1 if after is None else after + 1])
+        kept: dict[int, bytes] = dict(
+            self._database.ask(
+                "SELECT position, digest FROM publication WHERE position >= ? AND position <= ?", (begin, upto)
+            )
+        )
+        left_out = [] if after is None else [position for position in kept if position > after]
         ((horizon,),) = self._database.ask("SELECT position FROM horizon")
-        for index in range(first):
-            position = int(rows.positions[index])
-            kept = self._database.ask("SELECT digest FROM publication WHERE position = ?", (position,))
-            if not kept and position <= horizon:
-                continue
-            if _digest(rows, index) != (kept[0][0] if kept else rows.digest(0, 0)):
-                differing.append(position)
-        return tuple(differing)
+        nothing = rows.digest(0, 0)
+        return tuple(
+            position
+            for position in sorted({*replayed, *left_out})
+            if (position in kept or position > horizon)
+            and replayed.get(position, nothing) != kept.get(position, nothing)
+        )
 
 
 def _digest(rows: OutboxBatch, index: int) -> bytes:

@@ -16,7 +16,18 @@ from pathlib import Path
 
 from triplecast.compile.admission import Admission, admit
 from triplecast.delivery import Notification, Outbox, OutboxBatch, UndecidedPair
-from triplecast.engine.receipt import Outcome, Preview, Receipt, Subscribed, matches_of, undecided_of
+from triplecast.engine.given import document_of, group_documents
+from triplecast.engine.receipt import (
+    Findings,
+    LoadedTaxonomy,
+    Preview,
+    Receipt,
+    Standing,
+    Subscribed,
+    matches_of,
+    standing,
+    undecided_of,
+)
 from triplecast.engine.registry import open_index, update_index
 from triplecast.errors import (
     DocumentRejected,
@@ -26,18 +37,16 @@ from triplecast.errors import (
     StorageFault,
     TriplecastError,
 )
-from triplecast.evaluate import Evaluator, Explanation, explain
+from triplecast.evaluate import Background, Evaluator, Explanation, explain_subscription
 from triplecast.index import IndexFolder, MemoryIndex
 from triplecast.ingest import Document, Parser
-from triplecast.journal import BYTES_AT_ONCE, Clock, Journal, system_clock, time_text
-from triplecast.languages import parse_query
+from triplecast.ingest.taxonomy_documents import parse_taxonomy
+from triplecast.journal import BYTES_AT_ONCE, Clock, Journal, Rejected, system_clock, time_text
 from triplecast.match import Matcher
 from triplecast.model.match import MatchedBatch
 from triplecast.model.publication import Publication
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
 
-DOCUMENTS_AT_ONCE = 500
-"""Documents of `Engine.publish_many` that are committed together, unless fewer come to `BYTES_AT_ONCE`."""
 MATCHED_AT_ONCE = 1_000
 """Publications that are matched and committed to the outbox together, unless fewer come to `BYTES_AT_ONCE`."""
 
@@ -59,7 +68,7 @@ class Engine:
     ) -> Engine:
         """The engine in `folder`, made where there is none. What was accepted there and not matched is matched now.
 
-        Raises `FolderLocked` while another process has it, and `StorageFault`.
+        Raises `FolderLocked` while another process, or another engine of this one, has it, and `StorageFault`.
         """
         engine = cls.__new__(cls)
         with ExitStack() as opened:
@@ -164,6 +173,20 @@ class Engine:
             (position,) = self._journal.cancel([found.id])
             return position
 
+    # ---- knowing ----------------------------------------------------------------------------------------------------
+
+    def load_taxonomy(self, data: bytes | str, media_type: str | None = None, broader: bool = False) -> LoadedTaxonomy:
+        """Replaces the taxonomy: publications from the next on are asked with it, earlier ones are not asked again.
+
+        ``rdfs:subClassOf``, ``rdfs:subPropertyOf`` and ``rdf:type`` between IRIs are taken, with `broader` also
+        ``skos:broader``; an empty document takes the taxonomy away. Raises `DocumentRejected`, `TaxonomyCycle`, which
+        shows the cycle, and `StorageFault`: then nothing has changed.
+        """
+        taxonomy = parse_taxonomy(self._parser, [document_of(data, media_type, None, False)], broader)
+        with self._lock:
+            self._match_accepted()
+            return LoadedTaxonomy.of(taxonomy, self._journal.load_taxonomy(taxonomy))
+
     # ---- publishing -------------------------------------------------------------------------------------------------
 
     def publish(
@@ -174,7 +197,8 @@ class Engine:
         attachments: object = None,
         dataset: bool = False,
     ) -> Receipt:
-        """Accepts a document and matches what it brings. Without `graph` it is named by its content, a feed by itself.
+        """Accepts a document and matches what it brings. Without `graph` it is named by its content, a feed by
+        what it says that it is (docs/ingest.md).
 
         A document that cannot be read is told in `Receipt.rejects`. Raises `StorageFault`; after `StorageFull` nothing
         was accepted, or it was accepted and the next call matches it.
@@ -191,11 +215,11 @@ class Engine:
         and what is then unchanged was told in the outbox. What `documents` itself raises passes through.
         """
         receipts: list[Receipt] = []
-        for group in _groups(documents):
+        for group in group_documents(documents):
             parsed = self._parser.parse(group)
             drafts = [draft for result in parsed for draft in result.drafts]
             rejects = [reject for result in parsed for reject in result.rejects]
-            outcome = Outcome()
+            outcome = Findings()
             try:
                 with self._lock:
                     self._match_accepted()
@@ -236,31 +260,27 @@ class Engine:
             for reject in parsed.rejects:
                 raise DocumentRejected(reject.stage, reject.reason, reject.mend, reject.line, reject.column)
             raise DocumentRejected("parse", "it holds no publication", "give a document with at least one")
-        query = parse_query(subscription.text, subscription.language, subscription.name)
         at = time_text(self._clock())
-        in_index = admit(subscription).decided
-        return tuple(
-            explain(
-                query,
-                Publication(0, draft.graph, 0, at, draft.quads, draft.dataset),
-                subscription.name,
-                index_decides=in_index,
-            )
-            for draft in parsed.drafts
-        )
+        publications = [Publication(0, draft.graph, 0, at, draft.quads, draft.dataset) for draft in parsed.drafts]
+        admission = admit(subscription)
+        head = self._journal.head()
+        background = Background.of(admission.entailment, self._journal.taxonomies(head, head).before(head + 1))
+        return explain_subscription(subscription, publications, admission.decided, self._evaluator, background)
 
-    def preview(self, text: str, last: int = 1000, language: str = "sparql") -> Preview:
+    def preview(self, text: str, last: int = 1000, language: str = "sparql", entailment: str | None = None) -> Preview:
         """What a subscription would have matched among the `last` publications, or as many as `BYTES_AT_ONCE` holds.
 
         Raises what `subscribe` raises. It holds the engine's lock: calls that write wait for it.
         """
-        subscription = Subscription("preview", text, language)
+        subscription = Subscription("preview", text, language, entailment=entailment)
         admission = admit(subscription)
         with self._lock:
             publications = self._journal.last_publications(last, BYTES_AT_ONCE)
             registration = Registration(RegistrationId(0), subscription)
             snapshot = MemoryIndex().apply([registration], [], 0)
-            matched = self._matcher.match(snapshot, publications)
+            first = publications[0].position - 1 if publications else 0
+            taxonomies = self._journal.taxonomies(first, self._journal.head())
+            matched = self._matcher.match(snapshot, publications, taxonomies)
         asked = {0: subscription}
         times = [datetime.fromisoformat(publication.accepted_at) for publication in publications]
         seconds = (times[-1] - times[0]).total_seconds() if times else 0.0
@@ -276,6 +296,17 @@ class Engine:
     def notifications(self, since: int = 0, limit: int | None = None) -> Iterator[Notification]:
         """The outbox after sequence `since`, in order, at most `limit`. Reading raises `StorageFault`."""
         return self._outbox.notifications(since, limit)
+
+    def subscriptions(self, owner: str | None = None) -> Iterator[Standing]:
+        """Those that are live now, in order of registration; only those of `owner` where one is given. What changes
+        while they are read is not seen. Reading raises `StorageFault`."""
+        for found in self._journal.registrations():
+            if owner is None or found.subscription.owner == owner:
+                yield standing(found)
+
+    def rejects(self, after: int = 0) -> list[Rejected]:
+        """What was rejected at journal positions beyond `after`, in order; kept for as long as the journal is."""
+        return self._journal.rejects(after)
 
     def undecided(self, after: int = 0) -> list[UndecidedPair]:
         """Pairs that could not be decided, of publications at journal positions beyond `after`, in order."""
@@ -308,7 +339,7 @@ class Engine:
             for found, admission in zip(registrations, admissions, strict=True)
         ]
 
-    def _match_accepted(self, outcome: Outcome | None = None) -> None:
+    def _match_accepted(self, outcome: Findings | None = None) -> None:
         """Matches what the journal has and the outbox has not, and tells it to `outcome` too."""
         head = self._journal.head()
         while self._matched < head:
@@ -316,7 +347,8 @@ class Engine:
             upto = publications[-1].position if publications else head
             if publications:
                 self._snapshot = update_index(self._index, self._snapshot, self._journal, head, self._matched)
-                matched = self._matcher.match(self._snapshot, publications)
+                taxonomies = self._journal.taxonomies(self._matched, upto)
+                matched = self._matcher.match(self._snapshot, publications, taxonomies)
                 batch = OutboxBatch.of(publications, matched)
                 self._outbox.commit(batch, upto, self._journal.registrations_of)
                 if outcome is not None:
@@ -352,30 +384,3 @@ class Engine:
 
     def _ticket(self, registration: int) -> str:
         return hmac.new(self._journal.secret, b"ticket %d" % registration, hashlib.sha256).hexdigest()[:40]
-
-
-def document_of(data: bytes | str, media_type: str | None, graph: str | None, dataset: bool) -> Document:
-    """The document of a `publish` call: named by `graph`, or by its content, so that equal content is one document."""
-    if not isinstance(data, bytes | bytearray | memoryview | str):
-        raise InputError(f"a document cannot be made of {type(data).__name__}", "give its bytes, or its text as str")
-    try:
-        content = data.encode() if isinstance(data, str) else bytes(data)
-        (graph or "").encode()
-    except UnicodeEncodeError as error:
-        raise InputError(f"{error.object[:80]!r} holds half a character", "give text that can be UTF-8") from error
-    source = graph if graph is not None else f"sha256/{hashlib.sha256(content).hexdigest()}"
-    return Document(source, content, media_type, graph, dataset)
-
-
-def _groups(documents: Iterable[Document]) -> Iterator[list[Document]]:
-    """`documents` in order, in groups of at most `DOCUMENTS_AT_ONCE` that end once they come to `BYTES_AT_ONCE`."""
-    group: list[Document] = []
-    size = 0
-    for document in documents:
-        group.append(document)
-        size += len(document.data)
-        if len(group) >= DOCUMENTS_AT_ONCE or size >= BYTES_AT_ONCE:
-            yield group
-            group, size = [], 0
-    if group:
-        yield group

@@ -10,15 +10,19 @@ from itertools import islice
 import numpy as np
 from pyoxigraph import Triple
 
+from triplecast.compile.admission import admit
 from triplecast.engine.template import construct
-from triplecast.ingest import Parsed
+from triplecast.errors import QueryRefused, QuerySyntaxError
+from triplecast.ingest import ParsedDocument
 from triplecast.journal import Acceptance, Accepted
 from triplecast.languages import parse_query
 from triplecast.model.algebra import Term
 from triplecast.model.match import MatchedBatch, notification_id
 from triplecast.model.publication import Publication, Reject
-from triplecast.model.subscription import Subscription
+from triplecast.model.subscription import Registration, Subscription
 from triplecast.model.terms import from_ntriples
+from triplecast.taxonomy import Taxonomy
+from triplecast.taxonomy.taxonomy import BROADER, SUB_CLASS, SUB_PROPERTY, TYPE
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +40,54 @@ class Subscribed:
     warnings: tuple[str, ...]
     expires: str | None = None
     """Always None: it lives until it is cancelled."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A subscription that is live."""
+
+    id: str
+    registration: int
+    language: str
+    text: str
+    """As its owner wrote it."""
+    owner: str | None
+    scope: str
+    entailment: str | None
+    cost: str
+    """As in `Subscribed`; ``refused`` for one of an older version of Triplecast that this one does not answer."""
+    warnings: tuple[str, ...]
+    """As in `Subscribed`; why it is refused."""
+
+
+def standing(found: Registration) -> Standing:
+    """A live registration as `Engine.subscriptions` lists it."""
+    asked = found.subscription
+    try:
+        admission = admit(asked)
+        cost, warnings = admission.cost, admission.warnings
+    except (QuerySyntaxError, QueryRefused) as fault:
+        cost, warnings = "refused", (str(fault),)
+    return Standing(
+        asked.name, found.id, asked.language, asked.text, asked.owner, asked.scope, asked.entailment, cost, warnings
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedTaxonomy:
+    """What became of a taxonomy."""
+
+    position: int
+    """The journal position from which it holds; that of the load before where it says the same."""
+    subclasses: int
+    """Statements of ``rdfs:subClassOf`` that were taken; and so on."""
+    subproperties: int
+    broader: int
+    types: int
+
+    @classmethod
+    def of(cls, taxonomy: Taxonomy, position: int) -> LoadedTaxonomy:
+        return cls(position, *(taxonomy.count(word) for word in (SUB_CLASS, SUB_PROPERTY, BROADER, TYPE)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +169,7 @@ class Preview:
         return len(self.matches) * 86_400 / self.seconds if self.seconds > 0 else None
 
 
-class Outcome:
+class Findings:
     """What matching gave for the documents of one group, by journal position."""
 
     def __init__(self) -> None:
@@ -132,7 +184,7 @@ class Outcome:
         for position, pair in undecided_of(publications, matched, asked):
             self._undecided.setdefault(position, []).append(pair)
 
-    def share_out(self, parsed: Sequence[Parsed], acceptance: Acceptance) -> Iterator[Receipt]:
+    def share_out(self, parsed: Sequence[ParsedDocument], acceptance: Acceptance) -> Iterator[Receipt]:
         """The receipt of each document; what was unchanged belongs to who brought it first."""
         accepted = iter(acceptance.accepted)
         for result in parsed:

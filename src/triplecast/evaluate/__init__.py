@@ -4,8 +4,9 @@ candidates."""
 from triplecast.evaluate.budget import DEFAULT_STEPS, Budget, BudgetExceeded
 from triplecast.evaluate.entailed import NO_BACKGROUND, Background
 from triplecast.evaluate.evaluation import evaluate, result_on_empty
-from triplecast.evaluate.evaluator import Candidate, Decision, Evaluator
-from triplecast.evaluate.explain import Explanation, explain, explain_subscription
+from triplecast.evaluate.evaluator import Candidate, Decision, Evaluator, explain_subscription
+from triplecast.evaluate.explain import explain
+from triplecast.evaluate.explanation import Explanation
 from triplecast.evaluate.regex import check_regex
 from triplecast.evaluate.solutions import Solutions, bindings_json
 

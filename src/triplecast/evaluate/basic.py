@@ -1,26 +1,33 @@
-"""Basic graph patterns: an index nested-loop join of triple patterns and paths, most selective first."""
+"""Basic graph patterns: an index nested-loop join of triple patterns and paths, most selective first, with conditions
+applied as soon as their variables are bound."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush
+from types import MappingProxyType
 
 from pyoxigraph import Literal, NamedNode
 
 from triplecast.evaluate.budget import ENTRIES_A_STEP, LONGEST_FREE, Budget
+from triplecast.evaluate.conditions import Conditions, part_of, selectivity
+from triplecast.evaluate.expressions import sift
 from triplecast.evaluate.graphs import TripleSet
 from triplecast.evaluate.paths import ANY, End, connect, path_names, unfilled
 from triplecast.evaluate.rows import Row
-from triplecast.evaluate.run import Place, Run
+from triplecast.evaluate.run import Level, Place, Recorder, Run
 from triplecast.model.algebra import BasicPattern, Node, PathPattern, Slot, Term, TriplePattern, Variable
 
+BOUND_DIVIDES = 8.0
+"""By what a bound name is guessed to divide the rows of a pattern."""
 
-def solve_basic(run: Run, pattern: BasicPattern, place: Place, row: Row) -> Iterator[Row]:
-    """Every extension of `row` that maps all triples and paths into the active graph."""
+
+def solve_basic(run: Run, pattern: BasicPattern, place: Place, row: Row, conditions: Conditions = ()) -> Iterator[Row]:
+    """Every extension of `row` that maps all triples and paths into the active graph and fulfils the conditions."""
     if not pattern.triples:
-        yield dict(row)
+        yield from sift(run, conditions, iter((dict(row),)), place)
         return
-    ordered = _ordered(run, pattern, place.graph, row)
+    ordered = _ordered(run, pattern, place.graph, row, conditions)
     last = len(ordered) - 1
     levels = [_extend(run, ordered[0], place, row)]
     while levels:
@@ -33,12 +40,28 @@ def solve_basic(run: Run, pattern: BasicPattern, place: Place, row: Row) -> Iter
             levels.append(_extend(run, ordered[len(levels)], place, extended))
 
 
-def _ordered(run: Run, pattern: BasicPattern, graph: TripleSet, row: Row) -> tuple[TriplePattern | PathPattern, ...]:
-    key = (id(pattern), frozenset(row))
+def _ordered(run: Run, pattern: BasicPattern, graph: TripleSet, row: Row, conditions: Conditions) -> tuple[Level, ...]:
+    key = (id(pattern), frozenset(row), tuple([id(condition.expression) for condition in conditions]))
     if key not in run.orders:
-        run.orders[key] = order_patterns(pattern.triples, graph, frozenset(row))
+        bound = frozenset(row)
+        ordered = order_patterns(pattern.triples, graph, bound, selectivity(conditions, BOUND_DIVIDES))
+        run.orders[key] = _level(ordered, bound, conditions)
         _note_constants(pattern.triples, run.budget)
     return run.orders[key]
+
+
+def _level(
+    ordered: Sequence[TriplePattern | PathPattern], bound: frozenset[str], conditions: Conditions
+) -> tuple[Level, ...]:
+    """Each condition stands at the first pattern after which its names are bound, else at the last one."""
+    levels: list[Level] = []
+    met = set(bound)
+    waiting = conditions
+    for pattern in ordered[:-1]:
+        met.update(_names(pattern))
+        now, waiting = part_of(waiting, met)
+        levels.append(Level(pattern, now))
+    return (*levels, Level(ordered[-1], waiting))
 
 
 def _note_constants(patterns: Sequence[TriplePattern | PathPattern], budget: Budget) -> None:
@@ -53,9 +76,13 @@ def _note_constants(patterns: Sequence[TriplePattern | PathPattern], budget: Bud
 
 
 def order_patterns(
-    patterns: Sequence[TriplePattern | PathPattern], graph: TripleSet, bound: frozenset[str]
+    patterns: Sequence[TriplePattern | PathPattern],
+    graph: TripleSet,
+    bound: frozenset[str],
+    selective: Mapping[str, float] = MappingProxyType({}),
 ) -> tuple[TriplePattern | PathPattern, ...]:
-    """Greedily by what a pattern's constants leave, divided by 8 for each name that is bound by then; ties as written.
+    """Greedily by what a pattern's constants leave, divided by 8 for each name that is bound by then, and for others
+    by what conditions on them leave (`selective`, at most 8); ties as written.
 
     A path without a bound name comes after triples. Takes time in proportion to the names written, not to their square.
     """
@@ -69,7 +96,10 @@ def order_patterns(
     costs = [float(_size(pattern, graph)) for pattern in patterns]
     for index, pattern in enumerate(patterns):
         known = sum(name in bound for name in names[index])
-        costs[index] /= 8.0**known
+        costs[index] /= BOUND_DIVIDES**known
+        for name in names[index]:
+            if name not in bound:
+                costs[index] /= selective.get(name, 1.0)
         if isinstance(pattern, PathPattern) and not known:
             costs[index] += len(graph.triples) + 1
     waiting = [(cost, index) for index, cost in enumerate(costs)]
@@ -85,7 +115,7 @@ def order_patterns(
             if name not in met:
                 met.add(name)
                 for user in users[name]:
-                    costs[user] /= 8.0
+                    costs[user] /= BOUND_DIVIDES / selective.get(name, 1.0)
                     heappush(waiting, (costs[user], user))
     return tuple(ordered.values())
 
@@ -105,26 +135,22 @@ def _names(pattern: TriplePattern | PathPattern) -> tuple[str, ...]:
     return tuple(dict.fromkeys(node.name for node in nodes if isinstance(node, Variable)))
 
 
-def _extend(run: Run, pattern: TriplePattern | PathPattern, place: Place, row: Row) -> Iterator[Row]:
-    if run.recorder is None:
-        return (
-            _extend_triple(run, pattern, place, row)
-            if isinstance(pattern, TriplePattern)
-            else _extend_path(run, pattern, place, row)
-        )
-    return _recorded(run, pattern, place, row)
-
-
-def _recorded(run: Run, pattern: TriplePattern | PathPattern, place: Place, row: Row) -> Iterator[Row]:
-    assert run.recorder is not None
-    run.recorder.tried(pattern, row)
+def _extend(run: Run, level: Level, place: Place, row: Row) -> Iterator[Row]:
+    pattern = level.pattern
     rows = (
         _extend_triple(run, pattern, place, row)
         if isinstance(pattern, TriplePattern)
         else _extend_path(run, pattern, place, row)
     )
+    if run.recorder is not None:
+        rows = _recorded(run.recorder, pattern, rows, row)
+    return sift(run, level.conditions, rows, place)
+
+
+def _recorded(recorder: Recorder, pattern: TriplePattern | PathPattern, rows: Iterator[Row], row: Row) -> Iterator[Row]:
+    recorder.tried(pattern, row)
     for extended in rows:
-        run.recorder.kept(pattern, extended)
+        recorder.kept(pattern, extended)
         yield extended
 
 

@@ -48,7 +48,7 @@ def entail_graphs(graphs: PublishedGraphs, background: Background) -> PublishedG
         if id(graph) not in made:
             reached = entail(graph.triples, schema, False)
             closed = entail(reached, schema, True) if entailment is Entailment.RDFS else reached
-            made[id(graph)] = TripleSet(closed, Classes(reached, schema))
+            made[id(graph)] = TripleSet(closed, Classes(reached, schema), len(graph.triples))
     named = {name: made[id(graph)] for name, graph in graphs.named.items()}
     return PublishedGraphs(made[id(graphs.default)], named, graphs.long)
 

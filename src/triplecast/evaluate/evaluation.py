@@ -14,7 +14,7 @@ from triplecast.evaluate.patterns import arrange, solve
 from triplecast.evaluate.rows import Row, aligned, hidden
 from triplecast.evaluate.run import Place, Recorder, Run
 from triplecast.evaluate.solutions import AnswerTriple, Solutions
-from triplecast.model.algebra import Node, Query, Term, Variable
+from triplecast.model.algebra import Node, Pattern, Query, Term, Variable
 from triplecast.model.publication import Publication
 
 EMPTY = Publication(
@@ -49,6 +49,14 @@ def evaluate_opened(
     graph = construct(run, rows) if query.form == "construct" else ()
     aligned_rows = tuple(aligned(row, names) for row in rows)
     return Solutions(names, aligned_rows, graph, bool(graph) if query.form == "construct" else bool(aligned_rows))
+
+
+def solutions_of(
+    query: Query, pattern: Pattern, publication: Publication, graphs: PublishedGraphs, budget: Budget
+) -> Iterator[Row]:
+    """The rows of a part of the query that stands under no GRAPH and no EXISTS; raises `BudgetExceeded`."""
+    run = Run(query, publication, graphs, budget, solve)
+    return solve(run, pattern, Place(run.graphs.default, {}), {})
 
 
 def result_on_empty(query: Query, steps: int = DEFAULT_STEPS) -> bool:

@@ -1,4 +1,4 @@
-"""Candidates to decisions, through a sandbox: what the index could not decide."""
+"""Candidates to decisions, and pairs to explanations, through a sandbox."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ from types import TracebackType
 
 from triplecast.evaluate.budget import DEFAULT_STEPS
 from triplecast.evaluate.entailed import NO_BACKGROUND, Background
-from triplecast.evaluate.frames import Outcome, read_answer, write_request
+from triplecast.evaluate.explanation import Explanation, read_explanation
+from triplecast.evaluate.frames import ExplainRequest, Outcome, read_answer, write_explain_request, write_request
+from triplecast.languages import parse_query
 from triplecast.model.publication import Publication
+from triplecast.model.subscription import Subscription
 from triplecast.sandbox import Failure, Limits, Sandbox
 
 LIMITS = Limits(seconds=20.0, memory=768 << 20, answer=64 << 20)
@@ -108,6 +111,51 @@ class Evaluator:
             for question, answered in zip(asked, answers, strict=True):
                 waiting.extend(_settle(question, answered, decisions))
         return [decisions[index] for index in range(len(candidates))]
+
+    def explain(
+        self,
+        subscription: Subscription,
+        publications: Sequence[Publication],
+        index_decides: bool,
+        background: Background = NO_BACKGROUND,
+    ) -> tuple[Explanation, ...]:
+        """`explain.explain` for each publication, in order; one that fails in the child is undecided, as it is in
+        `decide`. The subscription's text is one that parses."""
+        requests = [
+            write_explain_request(ExplainRequest(publication, self._steps, subscription, index_decides, background))
+            for publication in publications
+        ]
+        answers = self._sandbox.map(requests)
+        return tuple(
+            read_explanation(answered)
+            if isinstance(answered, bytes)
+            else Explanation(
+                subscription.name,
+                publication.graph,
+                publication.version,
+                False,
+                f"{answered.kind}: {answered.detail}",
+            )
+            for publication, answered in zip(publications, answers, strict=True)
+        )
+
+
+def explain_subscription(
+    subscription: Subscription,
+    publications: Sequence[Publication],
+    index_decides: bool,
+    evaluator: Evaluator | None = None,
+    background: Background = NO_BACKGROUND,
+) -> tuple[Explanation, ...]:
+    """Why each publication matches or where it fails, in order, in the child of `evaluator` or in one of its own.
+
+    `index_decides` is the subscription's `Admission.decided`. Raises `QuerySyntaxError` and `QueryRefused`.
+    """
+    parse_query(subscription.text, subscription.language, subscription.name)
+    if evaluator is not None:
+        return evaluator.explain(subscription, publications, index_decides, background)
+    with Evaluator() as own:
+        return own.explain(subscription, publications, index_decides, background)
 
 
 def _settle(question: _Question, answered: bytes | Failure, decisions: dict[int, Decision]) -> Iterable[_Question]:

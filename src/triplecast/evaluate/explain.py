@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+from pyoxigraph import NamedNode
 
 from triplecast.evaluate.basic import resolve
 from triplecast.evaluate.budget import DEFAULT_STEPS, Budget, BudgetExceeded
+from triplecast.evaluate.conditions import conjuncts
 from triplecast.evaluate.entailed import NO_BACKGROUND, Background, entail_graphs
-from triplecast.evaluate.evaluation import evaluate_opened
-from triplecast.evaluate.graphs import PublishedGraphs, Triple, open_publication
+from triplecast.evaluate.evaluation import evaluate_opened, solutions_of
+from triplecast.evaluate.explanation import Explanation
+from triplecast.evaluate.failure import Evidence, find_failure, judgement
+from triplecast.evaluate.graphs import PublishedGraphs, Triple, TripleSet, open_publication
 from triplecast.evaluate.rows import Row
-from triplecast.evaluate.scope import children, condition_names
+from triplecast.evaluate.scope import children
 from triplecast.evaluate.solutions import TOO_LONG, Solutions, bounded_bindings
-from triplecast.evaluate.wording import word_aggregate, word_expression, word_node, word_pattern, word_triple
-from triplecast.languages import parse_query
+from triplecast.evaluate.trace import SHOWN, Trace
+from triplecast.evaluate.wording import Wording
+from triplecast.languages import parse_query, prefixes_of
 from triplecast.model.algebra import (
     BasicPattern,
+    Call,
     Distinct,
     Expression,
     Filter,
-    Graph,
-    Group,
-    Join,
     LeftJoin,
     Minus,
     OrderBy,
@@ -33,101 +36,22 @@ from triplecast.model.algebra import (
     Query,
     Reduced,
     Slice,
+    Term,
     TriplePattern,
     Variable,
 )
+from triplecast.model.entailment import FUNCTION_MARKS, Mark
 from triplecast.model.match import INDEX_SOLUTIONS
 from triplecast.model.publication import Publication
 from triplecast.model.subscription import Subscription
-from triplecast.taxonomy import EntailmentTooLarge
+from triplecast.taxonomy import Classes, EntailmentTooLarge
 
-SHOWN = 3
-"""Solutions, verdicts and near misses that an explanation shows."""
-
-
-@dataclass(frozen=True, slots=True)
-class Explanation:
-    """The answer to "why?" for one pair; `str` is its readable form."""
-
-    subscription: str
-    graph: str
-    version: int
-    """0: of a document that was not accepted; the readable form leaves it out."""
-    matched: bool
-    undecided: str | None
-    """Why the pair is undecided, None when it is decided."""
-    solutions: tuple[tuple[tuple[str, str], ...], ...]
-    """The first solutions: (variable, N-Triples form) of what they bind."""
-    solution_count: int
-    support: tuple[str, ...]
-    """For a match: the triples and conditions that its first solution rests on."""
-    failure: str | None
-    """For no match: the first part of the query that nothing survives."""
-    instead: tuple[str, ...]
-    """For no match: what the publication had where that part failed."""
-
-    def __str__(self) -> str:
-        verdict = "is undecided" if self.undecided else "matches" if self.matched else "does not match"
-        version = f" (version {self.version})" if self.version else ""
-        lines = [f"{self.subscription} {verdict} {self.graph}{version}"]
-        if self.undecided:
-            lines.append(f"  {self.undecided}")
-        if self.matched:
-            lines.append(f"  {self.solution_count} solution{'' if self.solution_count == 1 else 's'}:")
-            for solution in self.solutions:
-                lines.append("    " + (", ".join(f"?{name} = {term}" for name, term in solution) or "(binds nothing)"))
-        if self.support:
-            lines.append("  because of:")
-        if self.failure:
-            lines.append(f"  nothing survives: {self.failure}")
-        if self.instead:
-            lines.append("  what was there instead:")
-        lines += [f"    {line}" for line in (*self.support, *self.instead)]
-        return "\n".join(lines)
-
-
-class _Verdict(NamedTuple):
-    row: Row
-    text: str
-
-
-@dataclass
-class Trace:
-    """Rows that came to and out of each part of a query, by the part's identity; the first few are kept."""
-
-    came: dict[int, int] = field(default_factory=dict)
-    left: dict[int, int] = field(default_factory=dict)
-    first_in: dict[int, list[Row]] = field(default_factory=dict)
-    first_out: dict[int, list[Row]] = field(default_factory=dict)
-    verdicts: dict[int, list[_Verdict]] = field(default_factory=dict)
-
-    def tried(self, item: object, row: Row) -> None:
-        self._count(self.came, self.first_in, item, row)
-
-    def kept(self, item: object, row: Row) -> None:
-        self._count(self.left, self.first_out, item, row)
-
-    def judged(self, condition: Expression, row: Row, verdict: str) -> None:
-        kept = self.verdicts.setdefault(id(condition), [])
-        if len(kept) < SHOWN:
-            kept.append(_Verdict(dict(row), verdict))
-
-    def starved(self, item: object) -> bool:
-        """Whether rows came to a part and none left it."""
-        return self.came.get(id(item), 0) > 0 and self.left.get(id(item), 0) == 0
-
-    @staticmethod
-    def _count(counts: dict[int, int], firsts: dict[int, list[Row]], item: object, row: Row) -> None:
-        counts[id(item)] = counts.get(id(item), 0) + 1
-        kept = firsts.setdefault(id(item), [])
-        if len(kept) < SHOWN:
-            kept.append(dict(row))
+TYPE = NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
 
 
 def explain(
-    query: Query,
+    subscription: Subscription,
     publication: Publication,
-    subscription_name: str,
     steps: int = DEFAULT_STEPS,
     index_decides: bool = False,
     background: Background = NO_BACKGROUND,
@@ -135,66 +59,67 @@ def explain(
     """Why the pair matches or where it fails, by evaluating it within `steps`, in this process.
 
     Undecided where the evaluator is (steps, length of the answer) and, if `index_decides` the query
-    (`Admission.decided`), beyond the index's bound on solutions; its bound on join steps is not looked at.
+    (`Admission.decided`), beyond the index's bound on solutions; its bound on join steps is not looked at. Raises
+    `QuerySyntaxError` and `QueryRefused`.
     """
+    query = parse_query(subscription.text, subscription.language, subscription.name)
+    words = Wording(prefixes_of(subscription.text), query)
     published = open_publication(publication)
     trace = Trace()
+
+    def answer(matched: bool = False, undecided: str | None = None, **found: object) -> Explanation:
+        told: dict[str, object] = found
+        return Explanation(subscription.name, publication.graph, publication.version, matched, undecided, **told)  # type: ignore[arg-type]
+
     try:
         graphs = entail_graphs(published, background)
         solutions = evaluate_opened(query, publication, graphs, Budget(steps), trace)
     except (BudgetExceeded, EntailmentTooLarge) as error:
-        return _explanation(subscription_name, publication, undecided=f"budget: {error}")
-    beyond = _beyond_bounds(query, solutions, trace, index_decides)
+        return answer(undecided=f"budget: {error}")
+    beyond = _beyond_bounds(query, publication, graphs, solutions, steps, index_decides)
     if beyond is not None:
-        return _explanation(subscription_name, publication, undecided=beyond)
+        return answer(undecided=beyond)
+    evidence = Evidence(trace, graphs, words)
     if solutions.matched:
-        support = tuple(_support(_core(query.pattern), trace, graphs))
-        return _explanation(subscription_name, publication, solutions, support=support)
-    failure, instead = _failure(query.pattern, trace, graphs)
-    for name, words in _aggregate_words(query.pattern):
-        failure, instead = failure.replace(name, words), tuple(line.replace(name, words) for line in instead)
+        support = tuple(_support(_core(query.pattern), evidence))
+        return answer(True, solutions=_shown(solutions), solution_count=len(solutions.rows), support=support)
     if query.form == "construct" and solutions.rows:
-        failure, instead = "the template of CONSTRUCT: no solution makes a valid triple of it", ()
-    return _explanation(subscription_name, publication, solutions, failure=failure, instead=instead)
+        return answer(failure="the template of CONSTRUCT: no solution makes a valid triple of it")
+    failure = find_failure(query.pattern, evidence)
+    return answer(failure=failure.part, instead=failure.instead)
 
 
-def explain_subscription(subscription: Subscription, publications: Iterable[Publication]) -> tuple[Explanation, ...]:
-    """`explain` for each publication, in order. Raises `QuerySyntaxError` and `QueryRefused`."""
-    query = parse_query(subscription.text, subscription.language, subscription.name)
-    return tuple(explain(query, publication, subscription.name) for publication in publications)
+def _shown(solutions: Solutions) -> tuple[tuple[tuple[str, str], ...], ...]:
+    return tuple(
+        tuple((name, str(term)) for name, term in zip(solutions.variables, row, strict=True) if term is not None)
+        for row in solutions.rows[:SHOWN]
+    )
 
 
-def _beyond_bounds(query: Query, solutions: Solutions, trace: Trace, index_decides: bool) -> str | None:
+def _beyond_bounds(
+    query: Query,
+    publication: Publication,
+    graphs: PublishedGraphs,
+    solutions: Solutions,
+    steps: int,
+    index_decides: bool,
+) -> str | None:
     """Why the pair is undecided where it is matched, for all that its evaluation ended."""
     if not index_decides:
         return TOO_LONG if solutions.matched and bounded_bindings(solutions) is None else None
+    if query.form == "ask":
+        return None
     patterns = _core(query.pattern)
     while isinstance(patterns, Filter):
         patterns = patterns.pattern
-    if query.form == "ask" or trace.left.get(id(patterns), 0) <= INDEX_SOLUTIONS:
+    try:
+        rows = solutions_of(query, patterns, publication, graphs, Budget(steps))
+        counted = sum(1 for _ in islice(rows, INDEX_SOLUTIONS + 1))
+    except BudgetExceeded:
+        return None
+    if counted <= INDEX_SOLUTIONS:
         return None
     return f"more than {INDEX_SOLUTIONS:,} solutions of its patterns in this publication"
-
-
-def _explanation(
-    name: str,
-    publication: Publication,
-    solutions: Solutions | None = None,
-    undecided: str | None = None,
-    support: tuple[str, ...] = (),
-    failure: str | None = None,
-    instead: tuple[str, ...] = (),
-) -> Explanation:
-    rows = solutions.rows if solutions else ()
-    names = solutions.variables if solutions else ()
-    shown = tuple(
-        tuple((name, str(term)) for name, term in zip(names, row, strict=True) if term is not None)
-        for row in rows[:SHOWN]
-    )
-    matched = solutions is not None and solutions.matched
-    return Explanation(
-        name, publication.graph, publication.version, matched, undecided, shown, len(rows), support, failure, instead
-    )
 
 
 def _core(pattern: Pattern) -> Pattern:
@@ -204,116 +129,72 @@ def _core(pattern: Pattern) -> Pattern:
     return pattern
 
 
-def _aggregate_words(pattern: Pattern) -> list[tuple[str, str]]:
-    """(hidden name, the aggregate it stands for), longest names first."""
-    found: list[tuple[str, str]] = []
-    waiting = [pattern]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, Group):
-            found.extend((variable.name, word_aggregate(what)) for variable, what in part.aggregates if variable.hidden)
-        waiting.extend(children(part))
-    return sorted(found, key=lambda pair: -len(pair[0]))
-
-
-def _support(pattern: Pattern, trace: Trace, graphs: PublishedGraphs) -> list[str]:
+def _support(pattern: Pattern, found: Evidence) -> list[str]:
     """Triples and conditions of the first row that came out of `pattern`, wherever they stand in it."""
-    rows = trace.first_out.get(id(pattern), ())
+    rows = found.trace.first_out.get(id(pattern), ())
     row = rows[0] if rows else {}
-    found: list[str] = []
+    triples: list[str] = []
+    conditions: list[str] = []
     waiting = [pattern]
     while waiting:
         part = waiting.pop()
         if isinstance(part, BasicPattern):
             for triple in part.triples:
-                found.extend(_supporting(triple, row, trace, graphs))
+                triples.extend(_supporting(triple, row, found))
         elif isinstance(part, Filter | LeftJoin) and part.condition is not None:
-            found.extend(_judgement(part.condition, trace, "true"))
+            judged = (part.condition,) if isinstance(part, LeftJoin) else conjuncts(part.condition)
+            for condition in judged:
+                conditions.extend(judgement(condition, found.trace, found.words, row, "true"))
+                conditions.extend(_function_steps(condition, row, found))
         waiting.extend(reversed((part.left,) if isinstance(part, Minus) else children(part)))
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys((*triples, *conditions)))
 
 
-def _supporting(pattern: TriplePattern | PathPattern, row: Row, trace: Trace, graphs: PublishedGraphs) -> list[str]:
-    own = trace.first_out.get(id(pattern), ())
+def _supporting(pattern: TriplePattern | PathPattern, row: Row, found: Evidence) -> list[str]:
+    own = found.trace.first_out.get(id(pattern), ())
     known = {**(own[0] if own else {}), **row}
     if isinstance(pattern, PathPattern):
-        ends = [word_node(resolve(node, known)[0] or node) for node in (pattern.subject, pattern.object)]
-        return [f"{ends[0]} reaches {ends[1]} along {word_triple(pattern)}"] if own else []
+        ends = [found.words.node(resolve(node, known)[0] or node) for node in (pattern.subject, pattern.object)]
+        return [f"{ends[0]} reaches {ends[1]} along {found.words.path(pattern.path)}"] if own else []
     terms = (
         resolve(pattern.subject, known)[0],
         resolve(pattern.predicate, known)[0],
         resolve(pattern.object, known)[0],
     )
-    stored = (triple for graph in (graphs.default, *graphs.named.values()) for triple in graph.candidates(*terms))
-    return next(([" ".join(map(word_node, triple)) + " ."] for triple in stored if triple == terms), [])
+    graphs = (found.graphs.default, *found.graphs.named.values())
+    stored = (triple for graph in graphs for triple in graph.candidates(*terms))
+    if not any(triple == terms for triple in stored):
+        return []
+    published = any(terms in graph.triples and terms not in graph.entailed for graph in graphs)
+    return [found.words.stated(terms)] if published else list(_entailed(terms, graphs, found.words))  # type: ignore[arg-type]
 
 
-def _failure(pattern: Pattern, trace: Trace, graphs: PublishedGraphs) -> tuple[str, tuple[str, ...]]:
-    """The first part that nothing survives, and what was there instead."""
-    for part in children(pattern)[:1] if isinstance(pattern, LeftJoin | Minus) else children(pattern):
-        if trace.starved(part):
-            return _failure(part, trace, graphs)
-    if isinstance(pattern, BasicPattern):
-        for triple in pattern.triples:
-            if trace.starved(triple):
-                return _failed_triple(triple, trace, graphs)
-    if isinstance(pattern, Filter):
-        judged = tuple(_judgement(pattern.condition, trace, None))
-        return f"FILTER({word_expression(pattern.condition)})", judged
-    if isinstance(pattern, Minus):
-        return f"MINUS {{ {word_pattern(pattern.right)} }}: it removes every solution", ()
-    if isinstance(pattern, Join):
-        return f"the join of {{ {word_pattern(pattern.left)} }} and {{ {word_pattern(pattern.right)} }}", ()
-    if isinstance(pattern, Graph):
-        names = tuple(f"graph {name}" for name in graphs.named)
-        return f"GRAPH {word_node(pattern.name)}: no graph of the publication fits", names
-    if isinstance(pattern, Slice):
-        return f"OFFSET {pattern.offset}: there are no more solutions than that", ()
-    return word_pattern(pattern), ()
+def _entailed(triple: Triple, graphs: Sequence[TripleSet], words: Wording) -> Iterator[str]:
+    """A triple that was not published, and for a type the steps from one that is stated."""
+    subject, predicate, end = triple
+    yield f"{words.stated(triple)} (by the taxonomy)"
+    for graph in graphs:
+        if graph.classes is not None and predicate == TYPE:
+            yield from _steps(subject, end, graph.classes, words)
+            return
 
 
-def _failed_triple(
-    pattern: TriplePattern | PathPattern, trace: Trace, graphs: PublishedGraphs
-) -> tuple[str, tuple[str, ...]]:
-    row = trace.first_in[id(pattern)][0]
-    bound = [
-        f"?{node.name} = {word_node(row[node.name])}"
-        for node in (pattern.subject, pattern.object)
-        if isinstance(node, Variable) and node.name in row
-    ]
-    wording = word_triple(pattern) + (f" (with {', '.join(bound)})" if bound else "")
-    if isinstance(pattern, PathPattern):
-        return wording, ()
-    wanted = [resolve(node, row)[0] for node in (pattern.subject, pattern.predicate, pattern.object)]
-    triples = [triple for graph in (graphs.default, *graphs.named.values()) for triple in graph.triples]
-    return wording, tuple(" ".join(map(word_node, triple)) + " ." for triple in nearest(wanted, triples))
+def _steps(node: Term, goal: Term, classes: Classes[Term], words: Wording) -> Iterator[str]:
+    """How the node comes to be under a class, if it is."""
+    for start in classes.types(node):
+        way = classes.way(start, goal)
+        if way:
+            own = "is a class" if start == node else f"a {words.node(start)}"
+            above = "".join(f", which is under {words.node(each)}" for each in way[1:])
+            if len(way) > 1:
+                yield f"{words.node(node)} {own}{above}"
+            return
 
 
-def nearest(wanted: Sequence[object | None], triples: Sequence[Triple]) -> list[Triple]:
-    """The triples that agree with most wanted positions, the predicate counting most; none that agrees with nothing."""
-
-    def agreement(triple: Triple) -> int:
-        weights = (2, 3, 1)
-        return sum(
-            weight
-            for term, want, weight in zip(triple, wanted, weights, strict=True)
-            if want is not None and term == want
-        )
-
-    distinct = list(dict.fromkeys(triples))
-    ranked = sorted(distinct, key=lambda triple: (-agreement(triple), tuple(map(str, triple))))
-    return [triple for triple in ranked[:SHOWN] if agreement(triple) > 0]
-
-
-def _judgement(condition: Expression, trace: Trace, wanted: str | None) -> list[str]:
-    """What a condition gave, with the values it saw; only verdicts equal to `wanted` if given."""
-    lines = []
-    for row, verdict in trace.verdicts.get(id(condition), ()):
-        if wanted is None or verdict == wanted:
-            names = [name for name in condition_names(condition) if name in row]
-            seen = ", ".join(f"{word_node(Variable(name))} = {word_node(row[name])}" for name in names)
-            outcome = verdict if verdict in ("true", "false") else f"error ({verdict})"
-            lines.append(f"{word_expression(condition)} is {outcome}" + (f" for {seen}" if seen else ""))
-        if lines and wanted is not None:
-            break
-    return lines
+def _function_steps(condition: Expression, row: Row, found: Evidence) -> Iterator[str]:
+    """The steps that make a function of the taxonomy true."""
+    match condition:
+        case Call(function, (Variable(name), NamedNode() as other)) if function in FUNCTION_MARKS and name in row:
+            classes = found.graphs.default.classes
+            if classes is not None and FUNCTION_MARKS[function] is Mark.DESCENDANT:
+                yield from _steps(row[name], other, classes, found.words)

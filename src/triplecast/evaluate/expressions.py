@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from pyoxigraph import Literal, NamedNode, RdfFormat, parse
 
+from triplecast.evaluate.conditions import Conditions
 from triplecast.evaluate.functions import call_function, plain_text_of
 from triplecast.evaluate.paths import unfilled
 from triplecast.evaluate.rows import Row
@@ -66,6 +67,25 @@ def holds(run: Run, condition: Expression, row: Row, place: Place) -> bool:
     if run.recorder is not None:
         run.recorder.judged(condition, row, "true" if verdict else "false")
     return verdict
+
+
+def passes(run: Run, condition: Expression, row: Row, place: Place) -> bool:
+    """`holds`, told to the recorder."""
+    if run.recorder is None:
+        return holds(run, condition, row, place)
+    run.recorder.tried(condition, row)
+    verdict = holds(run, condition, row, place)
+    if verdict:
+        run.recorder.kept(condition, row)
+    return verdict
+
+
+def sift(run: Run, conditions: Conditions, rows: Iterator[Row], place: Place) -> Iterator[Row]:
+    """The rows that fulfil all conditions."""
+    if not conditions:
+        return rows
+    expressions = [condition.expression for condition in conditions]
+    return (row for row in rows if all(passes(run, expression, row, place) for expression in expressions))
 
 
 def _logical(run: Run, operation: Operation, row: Row, place: Place) -> bool:

@@ -21,7 +21,7 @@ from triplecast.model.algebra import Term
 from triplecast.terms.arithmetic import decimal_term, integer_term, number_of, round_number
 from triplecast.terms.casts import CASTS, boolean_term
 from triplecast.terms.compare import ValueFault
-from triplecast.terms.temporal import Clock, read_clock
+from triplecast.terms.temporal import ClockTime, read_clock
 from triplecast.terms.values import XSD, XSD_DATETIME, XSD_STRING, ValueClass, value_of
 
 _LANG_STRING = NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#langString")
@@ -94,7 +94,7 @@ def language_matches(tag: str, wanted: str) -> bool:
     return tag != "" if wanted == "*" else tag == wanted or tag.startswith(f"{wanted}-")
 
 
-def clock_of(term: Term) -> Clock:
+def clock_of(term: Term) -> ClockTime:
     if isinstance(term, Literal) and term.datatype.value == XSD_DATETIME:
         clock = read_clock(term.value)
         if clock is not None:
@@ -191,11 +191,11 @@ def _regex(arguments: Sequence[Term], budget: Budget) -> Literal:
     return boolean_term(regex.matches(text_of(arguments[0]), plain_text_of(arguments[1]), flags, budget))
 
 
-def _seconds(clock: Clock) -> Literal:
+def _seconds(clock: ClockTime) -> Literal:
     return decimal_term(Decimal(clock.seconds))
 
 
-def _timezone(clock: Clock) -> Literal:
+def _timezone(clock: ClockTime) -> Literal:
     if clock.zone is None:
         raise ValueFault("a dateTime without a zone")
     hours, minutes = (0, 0) if clock.zone == "Z" else (int(clock.zone[1:3]), int(clock.zone[4:6]))
@@ -250,7 +250,7 @@ def _rounding(name: str) -> Builtin:
     return _one(lambda term: round_number(name, term))
 
 
-def _field(read: Callable[[Clock], int]) -> Builtin:
+def _field(read: Callable[[ClockTime], int]) -> Builtin:
     return _one(lambda term: integer_term(read(clock_of(term))))
 
 

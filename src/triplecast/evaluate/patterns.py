@@ -4,6 +4,9 @@
 with it. `row` is what EXISTS replaced, or more where the pattern is *open*: made of joins of basic patterns, VALUES,
 UNION and GRAPH only, so that solving it from a row is joining it with that row. Everything else is solved on its own
 and joined afterwards (bottom-up semantics).
+
+`solve_under` gives the same as `solve` with conditions applied to its rows, but applies each to the rows of the
+smallest part that is certain to bind its variables: a row that fails there makes no row that passes here.
 """
 
 from __future__ import annotations
@@ -17,7 +20,8 @@ from pyoxigraph import BlankNode, NamedNode
 from triplecast.evaluate.aggregates import ORDERED, aggregate
 from triplecast.evaluate.basic import solve_basic
 from triplecast.evaluate.budget import ENTRIES_A_STEP
-from triplecast.evaluate.expressions import holds, value
+from triplecast.evaluate.conditions import Conditions, part_of
+from triplecast.evaluate.expressions import passes, sift, value
 from triplecast.evaluate.graphs import GraphName
 from triplecast.evaluate.numbering import UNBOUND
 from triplecast.evaluate.paths import unfilled
@@ -65,6 +69,17 @@ def solve(run: Run, pattern: Pattern, place: Place, row: Row) -> Iterator[Row]:
     return rows if run.recorder is None else _recorded(run.recorder, pattern, rows, row)
 
 
+def solve_under(run: Run, pattern: Pattern, conditions: Conditions, place: Place, row: Row) -> Iterator[Row]:
+    """The rows of `solve` that fulfil the conditions."""
+    if not conditions:
+        return solve(run, pattern, place, row)
+    operator = _UNDER.get(type(pattern))
+    if operator is None:
+        return sift(run, conditions, solve(run, pattern, place, row), place)
+    rows = operator(run, pattern, place, row, conditions)
+    return rows if run.recorder is None else _recorded(run.recorder, pattern, rows, row)
+
+
 def _recorded(recorder: Recorder, pattern: Pattern, rows: Iterator[Row], row: Row) -> Iterator[Row]:
     recorder.tried(pattern, row)
     for found in rows:
@@ -102,63 +117,71 @@ def is_open(pattern: Pattern) -> bool:
     return isinstance(pattern, BasicPattern | Values)
 
 
-def _join(run: Run, pattern: Join, place: Place, row: Row) -> Iterator[Row]:
+def _join(run: Run, pattern: Join, place: Place, row: Row, conditions: Conditions = ()) -> Iterator[Row]:
     left, right = pattern.left, pattern.right
     if is_open(left) and not is_open(right):
         left, right = right, left
-    combine = _combiner(run, right, place)
-    for first in solve(run, left, place, row):
-        yield from combine(first)
+    first, rest = part_of(conditions, run.certain(left) | row.keys())
+    seen = run.certain(left) if is_open(right) else frozenset[str]()
+    second, rest = part_of(rest, run.certain(right) | seen | row.keys())
+    combine = _combiner(run, right, place, second)
+    joined = (both for found in solve_under(run, left, first, place, row) for both in combine(found))
+    return sift(run, rest, joined, place)
 
 
-def _left_join(run: Run, pattern: LeftJoin, place: Place, row: Row) -> Iterator[Row]:
+def _left_join(run: Run, pattern: LeftJoin, place: Place, row: Row, conditions: Conditions = ()) -> Iterator[Row]:
+    inside, rest = part_of(conditions, run.certain(pattern.left) | row.keys())
+    return sift(run, rest, _extend_left(run, pattern, place, solve_under(run, pattern.left, inside, place, row)), place)
+
+
+def _extend_left(run: Run, pattern: LeftJoin, place: Place, rows: Iterator[Row]) -> Iterator[Row]:
     combine = _combiner(run, pattern.right, place)
     condition = pattern.condition
-    for first in solve(run, pattern.left, place, row):
+    for first in rows:
         matched = False
         for both in combine(first):
-            if condition is None or _passes(run, condition, both, place):
+            if condition is None or passes(run, condition, both, place):
                 matched = True
                 yield both
         if not matched:
             yield first
 
 
-def _combiner(run: Run, pattern: Pattern, place: Place) -> Callable[[Row], Iterator[Row]]:
+def _combiner(run: Run, pattern: Pattern, place: Place, conditions: Conditions = ()) -> Callable[[Row], Iterator[Row]]:
     """A function from a row to its joins with the solutions of `pattern`, which are computed when first needed."""
     if is_open(pattern):
-        return lambda row: solve(run, pattern, place, row)
+        return lambda row: solve_under(run, pattern, conditions, place, row)
     tables: list[Table] = []
 
     def look_up(row: Row) -> Iterator[Row]:
         if not tables:
-            tables.append(Table(solve(run, pattern, place, dict(place.replaced)), run.numbering))
+            tables.append(Table(solve_under(run, pattern, conditions, place, dict(place.replaced)), run.numbering))
         return (union for _, union in tables[0].compatible(row))
 
     return look_up
 
 
-def _filter(run: Run, pattern: Filter, place: Place, row: Row) -> Iterator[Row]:
-    return (found for found in solve(run, pattern.pattern, place, row) if _passes(run, pattern.condition, found, place))
+def _filter(run: Run, pattern: Filter, place: Place, row: Row, conditions: Conditions = ()) -> Iterator[Row]:
+    movable, staying = run.conjuncts(pattern)
+    rows = solve_under(run, pattern.pattern, movable + conditions, place, row)
+    if not staying:
+        return rows
+    return (found for found in rows if all(passes(run, condition, found, place) for condition in staying))
 
 
-def _passes(run: Run, condition: Expression, row: Row, place: Place) -> bool:
-    if run.recorder is None:
-        return holds(run, condition, row, place)
-    run.recorder.tried(condition, row)
-    verdict = holds(run, condition, row, place)
-    if verdict:
-        run.recorder.kept(condition, row)
-    return verdict
+def _union(run: Run, pattern: Union, place: Place, row: Row, conditions: Conditions = ()) -> Iterator[Row]:
+    for branch in (pattern.left, pattern.right):
+        inside, rest = part_of(conditions, run.certain(branch) | row.keys())
+        yield from sift(run, rest, solve_under(run, branch, inside, place, row), place)
 
 
-def _union(run: Run, pattern: Union, place: Place, row: Row) -> Iterator[Row]:
-    yield from solve(run, pattern.left, place, row)
-    yield from solve(run, pattern.right, place, row)
-
-
-def _graph(run: Run, pattern: Graph, place: Place, row: Row) -> Iterator[Row]:
+def _graph(run: Run, pattern: Graph, place: Place, row: Row, conditions: Conditions = ()) -> Iterator[Row]:
     seed = row if is_open(pattern.pattern) else place.replaced
+    inside, rest = part_of(conditions, run.certain(pattern.pattern) | seed.keys())
+    return sift(run, rest, _in_graphs(run, pattern, place, row, seed, inside), place)
+
+
+def _in_graphs(run: Run, pattern: Graph, place: Place, row: Row, seed: Row, conditions: Conditions) -> Iterator[Row]:
     name = pattern.name
     if isinstance(name, Slot):
         raise unfilled(name)
@@ -166,7 +189,7 @@ def _graph(run: Run, pattern: Graph, place: Place, row: Row) -> Iterator[Row]:
     for graph_name in _graph_names(run, wanted):
         run.budget.spend()
         there = Place(run.graphs.named[graph_name], place.replaced)
-        for found in solve(run, pattern.pattern, there, dict(seed)):
+        for found in solve_under(run, pattern.pattern, conditions, there, dict(seed)):
             if isinstance(name, Variable):
                 named = merge(found, {name.name: graph_name})
                 if named is not None:
@@ -181,9 +204,14 @@ def _graph_names(run: Run, wanted: Term | None) -> Iterable[GraphName]:
     return (wanted,) if isinstance(wanted, NamedNode | BlankNode) and wanted in run.graphs.named else ()
 
 
-def _extend(run: Run, pattern: Extend, place: Place, row: Row) -> Iterator[Row]:
+def _extend(run: Run, pattern: Extend, place: Place, row: Row, conditions: Conditions = ()) -> Iterator[Row]:
+    inside, rest = part_of(conditions, run.certain(pattern.pattern) | row.keys())
+    return sift(run, rest, _bind(run, pattern, place, solve_under(run, pattern.pattern, inside, place, row)), place)
+
+
+def _bind(run: Run, pattern: Extend, place: Place, rows: Iterator[Row]) -> Iterator[Row]:
     name = pattern.variable.name
-    for found in solve(run, pattern.pattern, place, row):
+    for found in rows:
         run.budget.spend_row(found)
         try:
             term = value(run, pattern.expression, found, place)
@@ -195,10 +223,15 @@ def _extend(run: Run, pattern: Extend, place: Place, row: Row) -> Iterator[Row]:
             yield {**found, name: term}
 
 
-def _minus(run: Run, pattern: Minus, place: Place, row: Row) -> Iterator[Row]:
+def _minus(run: Run, pattern: Minus, place: Place, row: Row, conditions: Conditions = ()) -> Iterator[Row]:
+    inside, rest = part_of(conditions, run.certain(pattern.left) | row.keys())
+    return sift(run, rest, _remove(run, pattern, place, solve_under(run, pattern.left, inside, place, row)), place)
+
+
+def _remove(run: Run, pattern: Minus, place: Place, rows: Iterator[Row]) -> Iterator[Row]:
     removing: Table | None = None
     domain = visible_names(pattern.left) & visible_names(pattern.right)
-    for found in solve(run, pattern.left, place, row):
+    for found in rows:
         if removing is None:
             removing = Table(solve(run, pattern.right, place, dict(place.replaced)), run.numbering)
         bound = [name for name in domain if name in found]
@@ -283,11 +316,12 @@ def _restrict(run: Run, place: Place, names: Sequence[str], rows: Iterable[Row])
     return cut
 
 
-def _project(run: Run, pattern: Project, place: Place, row: Row) -> Iterator[Row]:
+def _project(run: Run, pattern: Project, place: Place, row: Row, conditions: Conditions = ()) -> Iterator[Row]:
     names = [variable.name for variable in pattern.variables]
     inner = _enter(place, names)
-    for found in solve(run, pattern.pattern, inner, dict(inner.replaced)):
-        yield from _restrict(run, place, names, (found,))
+    inside, rest = part_of(conditions, run.certain(pattern) | inner.replaced.keys())
+    rows = solve_under(run, pattern.pattern, inside, inner, dict(inner.replaced))
+    return sift(run, rest, (cut for found in rows for cut in _restrict(run, place, names, (found,))), place)
 
 
 def _distinct(run: Run, rows: Iterable[Row]) -> Iterator[Row]:
@@ -300,12 +334,14 @@ def _distinct(run: Run, rows: Iterable[Row]) -> Iterator[Row]:
             yield row
 
 
-def _solve_distinct(run: Run, pattern: Distinct, place: Place, _: Row) -> Iterator[Row]:
-    return _distinct(run, solve(run, pattern.pattern, place, dict(place.replaced)))
+def _solve_distinct(run: Run, pattern: Distinct, place: Place, _: Row, conditions: Conditions = ()) -> Iterator[Row]:
+    return _distinct(run, solve_under(run, pattern.pattern, conditions, place, dict(place.replaced)))
 
 
-def _solve_inner(run: Run, pattern: Reduced | OrderBy, place: Place, row: Row) -> Iterator[Row]:
-    return solve(run, pattern.pattern, place, row)
+def _solve_inner(
+    run: Run, pattern: Reduced | OrderBy, place: Place, row: Row, conditions: Conditions = ()
+) -> Iterator[Row]:
+    return solve_under(run, pattern.pattern, conditions, place, row)
 
 
 def _slice(run: Run, pattern: Slice, place: Place, _: Row) -> Iterator[Row]:
@@ -351,3 +387,20 @@ _OPERATORS: Mapping[type, Callable[[Run, Any, Place, Row], Iterator[Row]]] = Map
         Slice: _slice,
     }
 )
+_UNDER: Mapping[type, Callable[[Run, Any, Place, Row, Conditions], Iterator[Row]]] = MappingProxyType(
+    {
+        BasicPattern: solve_basic,
+        Join: _join,
+        LeftJoin: _left_join,
+        Filter: _filter,
+        Union: _union,
+        Graph: _graph,
+        Extend: _extend,
+        Minus: _minus,
+        Project: _project,
+        Distinct: _solve_distinct,
+        Reduced: _solve_inner,
+        OrderBy: _solve_inner,
+    }
+)
+"""The operators that apply conditions inside."""

@@ -12,10 +12,12 @@ from typing import NamedTuple, Protocol
 from pyoxigraph import BlankNode
 
 from triplecast.evaluate.budget import Budget
+from triplecast.evaluate.conditions import Conditions, Split, split
 from triplecast.evaluate.graphs import PublishedGraphs, TripleSet
 from triplecast.evaluate.numbering import Numbering
 from triplecast.evaluate.rows import IDENTITY, Row, hidden
-from triplecast.model.algebra import Expression, PathPattern, Pattern, Query, TriplePattern
+from triplecast.evaluate.scope import certain_names
+from triplecast.model.algebra import Expression, Filter, PathPattern, Pattern, Query, TriplePattern
 from triplecast.model.publication import Publication
 
 
@@ -28,17 +30,25 @@ class Place(NamedTuple):
     """What EXISTS substitutes: bindings that stand for constants in the pattern. Empty outside EXISTS."""
 
 
+class Level(NamedTuple):
+    """A triple or path of a basic pattern in its join order."""
+
+    pattern: TriplePattern | PathPattern
+    conditions: Conditions
+    """What rows must fulfil as soon as it is joined."""
+
+
 class Recorder(Protocol):
     """Told what survives; explain is one. Evaluation does the same work with and without it."""
 
     def tried(self, item: object, row: Row) -> None:
-        """`row` came to a triple pattern or filter condition."""
+        """`row` came to a pattern or to a conjunct of a condition."""
 
     def kept(self, item: object, row: Row) -> None:
         """`row` came out of it."""
 
     def judged(self, condition: Expression, row: Row, verdict: str) -> None:
-        """A filter condition gave ``true``, ``false`` or the text of a type error for `row`."""
+        """A conjunct gave ``true``, ``false`` or the text of a type error for `row`."""
 
 
 Solver = Callable[["Run", Pattern, Place, Row], Iterator[Row]]
@@ -55,9 +65,11 @@ class Run:
     solve: Solver
     """`patterns.solve`: expressions need it for EXISTS, patterns need expressions."""
     recorder: Recorder | None = None
-    orders: dict[tuple[int, frozenset[str]], tuple[TriplePattern | PathPattern, ...]] = field(default_factory=dict)
-    """Join orders by (identity of the basic pattern, names bound before it)."""
+    orders: dict[tuple[int, frozenset[str], tuple[int, ...]], tuple[Level, ...]] = field(default_factory=dict)
+    """Join orders by (identity of the basic pattern, names bound before it, identities of the conditions on it)."""
     numbering: Numbering = field(init=False)
+    _certain: dict[int, frozenset[str]] = field(default_factory=dict)
+    _splits: dict[int, Split] = field(default_factory=dict)
     _met: dict[str, int] = field(default_factory=dict)
     """Solutions with a label of their own, by digest."""
     _sites: dict[int, int] = field(default_factory=dict)
@@ -66,6 +78,20 @@ class Run:
         self.numbering = Numbering(self.budget)
         if self.graphs.long:
             self.budget.long.update(self.graphs.long)
+
+    def certain(self, pattern: Pattern) -> frozenset[str]:
+        """`certain_names` of a part of the query."""
+        found = self._certain.get(id(pattern))
+        if found is None:
+            found = self._certain[id(pattern)] = certain_names(pattern)
+        return found
+
+    def conjuncts(self, pattern: Filter) -> Split:
+        """The `split` of a filter of the query."""
+        found = self._splits.get(id(pattern))
+        if found is None:
+            found = self._splits[id(pattern)] = split(pattern.condition)
+        return found
 
     def fresh_node(self, site: object, row: Row, label: str | None) -> BlankNode:
         """``BNODE()`` (label None: new at each call) or ``BNODE(label)`` (one node for a label in a solution).

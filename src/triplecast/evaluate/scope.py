@@ -43,6 +43,61 @@ def children(pattern: Pattern) -> tuple[Pattern, ...]:
     return ()
 
 
+def parts_of(pattern: Pattern) -> Iterator[Pattern]:
+    """The pattern and all inside it, those of EXISTS too, each before what it holds, from left to right."""
+    waiting = [pattern]
+    while waiting:
+        part = waiting.pop()
+        yield part
+        found: list[Pattern] = []
+        for expression in _expressions(part):
+            found.extend(_patterns_of(expression))
+        waiting.extend(reversed((*children(part), *found)))
+
+
+def _expressions(pattern: Pattern) -> tuple[Expression, ...]:
+    if isinstance(pattern, Filter | LeftJoin):
+        return (pattern.condition,) if pattern.condition is not None else ()
+    if isinstance(pattern, Extend):
+        return (pattern.expression,)
+    if isinstance(pattern, OrderBy):
+        return tuple(condition for condition, _ in pattern.conditions)
+    if isinstance(pattern, Group):
+        return tuple(what.argument for _, what in pattern.aggregates if what.argument is not None)
+    return ()
+
+
+def _patterns_of(expression: Expression) -> Iterator[Pattern]:
+    waiting = [expression]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, Exists):
+            yield part.pattern
+        else:
+            waiting.extend(reversed(getattr(part, "arguments", ())))
+
+
+def certain_names(pattern: Pattern) -> frozenset[str]:
+    """The names that every solution binds, those of blank nodes too. Takes time in proportion to the pattern."""
+    if isinstance(pattern, BasicPattern):
+        return frozenset(name for triple in pattern.triples for name in _node_names(triple))
+    if isinstance(pattern, Join):
+        return certain_names(pattern.left) | certain_names(pattern.right)
+    if isinstance(pattern, LeftJoin | Minus):
+        return certain_names(pattern.left)
+    if isinstance(pattern, Union):
+        return certain_names(pattern.left) & certain_names(pattern.right)
+    if isinstance(pattern, Values):
+        columns = enumerate(variable.name for variable in pattern.variables)
+        return frozenset(name for column, name in columns if all(row[column] is not None for row in pattern.rows))
+    inner = certain_names(pattern.pattern)
+    if isinstance(pattern, Graph) and isinstance(pattern.name, Variable):
+        return inner | {pattern.name.name}
+    if isinstance(pattern, Project):
+        return inner & {variable.name for variable in pattern.variables}
+    return inner & {key.name for key in pattern.keys} if isinstance(pattern, Group) else inner
+
+
 def condition_names(expression: Expression) -> tuple[str, ...]:
     """The variables an expression names, outside EXISTS, in order of appearance."""
     found: dict[str, None] = {}

@@ -12,7 +12,9 @@ from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.evaluate.budget import Budget, BudgetExceeded
 from triplecast.evaluate.entailed import entail_graphs
 from triplecast.evaluate.evaluation import evaluate_opened
-from triplecast.evaluate.frames import LATER, Outcome, read_request, write_answer
+from triplecast.evaluate.explain import explain
+from triplecast.evaluate.explanation import write_explanation
+from triplecast.evaluate.frames import LATER, Outcome, read_explain_request, read_request, write_answer
 from triplecast.evaluate.graphs import PublishedGraphs, open_publication
 from triplecast.evaluate.solutions import TOO_LONG, bounded_bindings
 from triplecast.languages import fill, parse_template
@@ -30,6 +32,17 @@ LONGEST_ANSWER = 32 << 20
 
 def answer(request: bytes) -> bytes:
     """Raises ValueError or SyntaxError for a request that is none."""
+    explained = read_explain_request(request)
+    if explained is not None:
+        return write_explanation(
+            explain(
+                explained.subscription,
+                explained.publication,
+                explained.steps,
+                explained.index_decides,
+                explained.background,
+            )
+        )
     publication, steps, queries, background = read_request(request)
     try:
         graphs = entail_graphs(open_publication(publication), background)

@@ -3,9 +3,9 @@
 `parse_document` (the pure function that the children run) is in `triplecast.ingest.parse`: it loads the feed parser.
 """
 
-from triplecast.ingest.document import Document, Parsed, document_iri
+from triplecast.ingest.document import Document, ParsedDocument, document_iri
 from triplecast.ingest.limits import GATE, GateLimits
 from triplecast.ingest.media_types import media_type_of
 from triplecast.ingest.parser import Parser
 
-__all__ = ["GATE", "Document", "GateLimits", "Parsed", "Parser", "document_iri", "media_type_of"]
+__all__ = ["GATE", "Document", "GateLimits", "ParsedDocument", "Parser", "document_iri", "media_type_of"]

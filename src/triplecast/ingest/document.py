@@ -29,7 +29,7 @@ class Document:
 
 
 @dataclass(frozen=True, slots=True)
-class Parsed:
+class ParsedDocument:
     """Publications in document order, and what could not become one."""
 
     drafts: tuple[Draft, ...]

@@ -13,17 +13,20 @@ from triplecast.ingest.inbox_lines import is_whole
 from triplecast.model.publication import Reject
 
 
-def read_documents(paths: Sequence[Path], dataset: bool = False) -> Iterator[Document | Reject]:
+def read_documents(
+    paths: Sequence[Path], dataset: bool = False, inbox: Path | None = None
+) -> Iterator[Document | Reject]:
     """Every document at `paths`, folders recursively, in the order of the paths and then of the names.
 
-    A file gives one document named by its path relative to the path given (its own name when that is the file itself);
+    A file gives one document named by its path relative to the path given (when that is the file itself, its path in
+    `inbox`, or its own name);
     a ``.jsonl`` file gives one a line. In a folder, links and files with another extension are passed over; a file that
     is named itself may be a link and have any extension. At no time is more than a group (`inbox_groups`) held. Raises
     InputError for a missing path and when nothing at all is found.
     """
     found = False
     for path in paths:
-        folder, files = _files(path)
+        folder, files = _files(path, inbox)
         found = found or bool(files)
         unread = {file.source: file for file in files}
         for group in read_groups(folder, files, {}, dataset):
@@ -39,7 +42,7 @@ def read_documents(paths: Sequence[Path], dataset: bool = False) -> Iterator[Doc
         raise InputError(f"no publication in {named}", f"files are known by extension: {' '.join(KNOWN)}")
 
 
-def _files(path: Path) -> tuple[Path, Sequence[InboxFile]]:
+def _files(path: Path, inbox: Path | None) -> tuple[Path, Sequence[InboxFile]]:
     """The folder to open, and the files in it."""
     if path.is_dir():
         return path, scan_inbox(path, {}, {}, 0.0, quiet=0.0).ready
@@ -48,4 +51,9 @@ def _files(path: Path) -> tuple[Path, Sequence[InboxFile]]:
         raise InputError(f"{path} {what}", "name a file or a folder of publications")
     real = path.resolve()
     state = real.stat()
-    return real.parent, [InboxFile(source_of((path.name,)), (real.name,), state.st_size, state.st_mtime_ns)]
+    if inbox is None:
+        return real.parent, [InboxFile(source_of((path.name,)), (real.name,), state.st_size, state.st_mtime_ns)]
+    if not real.is_relative_to(inbox.resolve()):
+        raise InputError(f"{path} is not in {inbox}", "name the folder that holds it, or leave the folder out")
+    parts = real.relative_to(inbox.resolve()).parts
+    return inbox.resolve(), [InboxFile(source_of(parts), parts, state.st_size, state.st_mtime_ns)]

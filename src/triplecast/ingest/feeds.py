@@ -3,7 +3,8 @@
 It gets bytes in memory only (given text, it would open files and addresses) and with sanitising and the rewriting of
 relative addresses inside markup switched off, so that titles and contents stay as published. Links are resolved against
 xml:base by it and against the feed's IRI here, so that ids and absolute links stay as written. It mends one thing
-unasked: UTF-8 that was encoded twice.
+unasked: UTF-8 that was encoded twice. What Media RSS and iTunes say of a file it would take for the item's own title,
+description or content; it is kept from that below.
 """
 
 from __future__ import annotations
@@ -16,13 +17,22 @@ from urllib.parse import urljoin
 
 import feedparser
 import feedparser.api
+from feedparser.namespaces import itunes, mediarss
 
 from triplecast.errors import DocumentRejected
 from triplecast.ingest.dates import date_time
-from triplecast.ingest.feed_item import Category, Feed, FeedItem, Link, Person
+from triplecast.ingest.feed_item import Category, Feed, FeedItem, Link, Person, absolute_iri
 
 feedparser.api.PREFERRED_XML_PARSERS = ()
 """It would look for libxml2's driver at each feed, which a sandboxed child cannot: expat reads all feeds."""
+
+for _extension, _element in (
+    (mediarss.Namespace, "media_title"),
+    (mediarss.Namespace, "media_description"),
+    (itunes.Namespace, "itunes_summary"),
+):
+    setattr(_extension, f"_start_{_element}", lambda self, attributes, name=_element: self.push(name, 1))
+    setattr(_extension, f"_end_{_element}", lambda self, name=_element: self.pop(name))
 
 _DATES = (("issued", "published"), ("modified", "updated"), ("created", "created"))
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
@@ -35,10 +45,11 @@ _LONGEST_NAME = 1000
 _ADDRESS = re.compile(r"\s*([^\s<>()]+@[^\s<>()]+)\s*\Z")
 
 
-def read_feed(data: bytes, base: str) -> tuple[Feed, list[FeedItem], bool]:
+def read_feed(data: bytes, base: str, named: bool) -> tuple[Feed, list[FeedItem], bool]:
     """The feed, its items in document order, whether it was one at all. `data` is UTF-8 that passed the XML gate.
 
-    Raises DocumentRejected where feedparser falls over what it met (it does, over extensions written wrongly).
+    A feed that came with an address (`named`) has it as its IRI, `base`; another one is named by what it says of
+    itself. Raises DocumentRejected where feedparser falls over what it met (it does, over extensions written wrongly).
     """
     if _REFERENCE.search(data):
         data = _REFERENCE.sub(_valid_reference, data)
@@ -56,11 +67,21 @@ def read_feed(data: bytes, base: str) -> tuple[Feed, list[FeedItem], bool]:
             mend="look for extension elements (GeoRSS, chapters, image sizes) without their proper content",
         ) from None
     channel = found["feed"]
+    base = base if named else _own_iri(channel, base)
     feed = Feed(base, _text(channel, "title"), _link_of(channel, base))
     is_atom = str(found.get("version", "")).startswith("atom")
     inherited = _authors(channel) if is_atom else ()
     items = [_item(entry, inherited, _text(channel, "language"), base) for entry in found["entries"]]
     return feed, items, bool(found.get("version") or items)
+
+
+def _own_iri(channel: Any, base: str) -> str:
+    """What a feed says that it is: its self link, else its id, else its page; `base` where it says none absolutely."""
+    selves = (_text(link, "href") for link in channel.get("links", ()) if link.get("rel") == "self")
+    for said in (*selves, _text(channel, "id"), _link_of(channel, base)):
+        if absolute_iri(said):
+            return said
+    return base
 
 
 def _valid_reference(match: re.Match[bytes]) -> bytes:
@@ -79,7 +100,7 @@ def _item(entry: Any, feed_authors: tuple[Person, ...], feed_language: str, base
         id=_text(entry, "id"),
         title=_text(entry, "title"),
         link=_link_of(entry, base),
-        description=_text(entry, "summary") if "summary_detail" in entry else "",
+        description=_text(entry, "summary" if "summary_detail" in entry else "itunes_summary"),
         content=_unique(_text(content, "value") for content in contents),
         language=_text(detail, "language") or feed_language,
         rights=_text(entry, "rights"),

@@ -10,7 +10,7 @@ import json
 import struct
 from dataclasses import astuple
 
-from triplecast.ingest.document import Document, Parsed
+from triplecast.ingest.document import Document, ParsedDocument
 from triplecast.model.publication import Draft, Reject
 
 _REQUEST = struct.Struct("<BIIIQ")
@@ -49,7 +49,7 @@ def unpack_document(request: bytes) -> Document:
     )
 
 
-def pack_parsed(parsed: Parsed) -> bytes:
+def pack_parsed(parsed: ParsedDocument) -> bytes:
     parts = [_COUNTS.pack(len(parsed.drafts), len(parsed.rejects))]
     for draft in parsed.drafts:
         graph = draft.graph.encode()
@@ -60,7 +60,7 @@ def pack_parsed(parsed: Parsed) -> bytes:
     return b"".join(parts)
 
 
-def unpack_parsed(payload: bytes) -> Parsed:
+def unpack_parsed(payload: bytes) -> ParsedDocument:
     count, rejected = _COUNTS.unpack_from(payload)
     start = _COUNTS.size
     drafts = []
@@ -73,4 +73,4 @@ def unpack_parsed(payload: bytes) -> Parsed:
         )
         start = end
     rejects = tuple(Reject(*fields) for fields in json.loads(payload[start:])) if rejected else ()
-    return Parsed(tuple(drafts), rejects)
+    return ParsedDocument(tuple(drafts), rejects)

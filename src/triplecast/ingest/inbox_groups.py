@@ -26,7 +26,7 @@ GROUP_BYTES = 4 << 20
 
 
 @dataclass(slots=True)
-class Group:
+class DocumentGroup:
     """Documents that are parsed and committed together."""
 
     documents: list[Document] = field(default_factory=list)
@@ -49,25 +49,27 @@ class Group:
 
 def read_groups(
     folder: Path, files: Iterable[InboxFile], known: Mapping[str, SourceState], dataset: bool
-) -> Iterator[Group]:
+) -> Iterator[DocumentGroup]:
     """What the files hold, in their order. A file that is not as it was looked at is left for a later look."""
-    group = Group()
+    group = DocumentGroup()
     for file in files:
         if os.path.splitext(file.source)[1].lower() == LINES:
             if group.sources:
                 yield group
-                group = Group()
+                group = DocumentGroup()
             yield from _read_lines(folder, file, known.get(file.source), dataset)
             continue
         _read_document(folder, file, known.get(file.source), dataset, group)
         if group.full:
             yield group
-            group = Group()
+            group = DocumentGroup()
     if group.sources:
         yield group
 
 
-def _read_document(folder: Path, file: InboxFile, known: SourceState | None, dataset: bool, group: Group) -> None:
+def _read_document(
+    folder: Path, file: InboxFile, known: SourceState | None, dataset: bool, group: DocumentGroup
+) -> None:
     refused = SourceState(file.size, file.mtime_ns, b"", "rejected")
     if file.size > GATE.bytes:
         reason = f"it has {file.size} bytes; the limit of bytes is {GATE.bytes}"
@@ -88,17 +90,17 @@ def _read_document(folder: Path, file: InboxFile, known: SourceState | None, dat
         group.add(Document(file.source, content, media_type_of(file.source), dataset=dataset))
 
 
-def _read_lines(folder: Path, file: InboxFile, known: SourceState | None, dataset: bool) -> Iterator[Group]:
+def _read_lines(folder: Path, file: InboxFile, known: SourceState | None, dataset: bool) -> Iterator[DocumentGroup]:
     try:
         with open_inbox_file(folder, file) as descriptor:
             if descriptor is not None:
                 yield from _read_open_lines(LineReader(descriptor, file, known), file, dataset)
     except OSError as error:
-        yield Group(rejects=[_unreadable(file, error)], sources={file.source: read_wholly(file)})
+        yield DocumentGroup(rejects=[_unreadable(file, error)], sources={file.source: read_wholly(file)})
 
 
-def _read_open_lines(reader: LineReader, file: InboxFile, dataset: bool) -> Iterator[Group]:
-    group = Group()
+def _read_open_lines(reader: LineReader, file: InboxFile, dataset: bool) -> Iterator[DocumentGroup]:
+    group = DocumentGroup()
     try:
         for line in reader:
             if not line.isspace():
@@ -106,7 +108,7 @@ def _read_open_lines(reader: LineReader, file: InboxFile, dataset: bool) -> Iter
             if group.full:
                 group.sources[file.source] = reader.remembered()
                 yield group
-                group = Group()
+                group = DocumentGroup()
     except LongLine:
         reason = f"the line has more than {LINE_BYTES} bytes; it and what follows is not read"
         group.rejects.append(Reject(file.source, "gate", reason, "split the document", reader.number))

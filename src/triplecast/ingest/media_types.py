@@ -43,7 +43,9 @@ EXTENSIONS: Mapping[str, str] = {
 """What a file's extension, in lower case, says of it."""
 
 _JSON_START = re.compile(rb'\s*(?:\{\s*["}]|\[\s*(?:[\[{"]|\]\s*\Z))')
-_XML_START = re.compile(rb"\s*<(?:\?xml|!--|!DOCTYPE|(?:[A-Za-z][\w.-]*:)?(?:RDF|rss|feed)[\s>/])")
+_XML_START = re.compile(
+    rb"\s*<(?:\?xml|!--|![Dd][Oo][Cc][Tt][Yy][Pp][Ee]|(?:[A-Za-z][\w.-]*:)?(?:RDF|rss|feed)[\s>/]|html[\s>])"
+)
 
 
 def media_type_of(name: str) -> str | None:

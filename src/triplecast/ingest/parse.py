@@ -6,7 +6,7 @@ from pyoxigraph import NamedNode
 
 from triplecast.errors import DocumentRejected
 from triplecast.ingest import media_types
-from triplecast.ingest.document import Document, Parsed, document_iri
+from triplecast.ingest.document import Document, ParsedDocument, document_iri
 from triplecast.ingest.gate import refuse_nesting, refuse_size
 from triplecast.ingest.limits import GATE, GateLimits
 from triplecast.ingest.media_types import decide_type
@@ -15,7 +15,7 @@ from triplecast.ingest.xml_document import parse_xml
 from triplecast.model.publication import Reject
 
 
-def parse_document(document: Document, limits: GateLimits = GATE) -> Parsed:
+def parse_document(document: Document, limits: GateLimits = GATE) -> ParsedDocument:
     """Gate, parse, identity and content hash. Never raises DocumentRejected: what fails is a `Reject`."""
     try:
         refuse_size(document.data, limits)
@@ -25,9 +25,9 @@ def parse_document(document: Document, limits: GateLimits = GATE) -> Parsed:
             return parse_xml(document, media_type, charset, base, limits)
         data = document.data.removeprefix(b"\xef\xbb\xbf")
         refuse_nesting(data, limits, json=media_type == media_types.JSON_LD)
-        return Parsed(parse_rdf(data, media_type, base, document.dataset, limits))
+        return ParsedDocument(parse_rdf(data, media_type, base, document.dataset, limits))
     except DocumentRejected as error:
-        return Parsed((), (reject(document.source, error),))
+        return ParsedDocument((), (reject(document.source, error),))
 
 
 def reject(source: str, error: DocumentRejected) -> Reject:

@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
 
 from triplecast.errors import InputError
-from triplecast.ingest.document import Document, Parsed
+from triplecast.ingest.document import Document, ParsedDocument
 from triplecast.ingest.frames import pack_document, unpack_parsed
 from triplecast.ingest.limits import CHILD, MEGABYTE
 from triplecast.model.publication import Reject
@@ -56,12 +56,12 @@ class Parser:
         for sandbox in self._sandboxes:
             sandbox.close()
 
-    def parse(self, documents: Sequence[Document]) -> list[Parsed]:
+    def parse(self, documents: Sequence[Document]) -> list[ParsedDocument]:
         """One result per document, in order. A document that its child does not survive is a reject, no more.
 
         Raises SandboxFailed when a child cannot be started.
         """
-        results: list[Parsed] = [Parsed(())] * len(documents)
+        results: list[ParsedDocument] = [ParsedDocument(())] * len(documents)
         turns = _Turns(documents, len(documents) // (_TURNS_A_CHILD * len(self._sandboxes)), self._closed)
 
         def work(sandbox: Sandbox) -> None:
@@ -125,8 +125,8 @@ def _closed_parser() -> InputError:
     return InputError("the parser is closed", "open another")
 
 
-def _parsed(document: Document, outcome: bytes | Failure) -> Parsed:
+def _parsed(document: Document, outcome: bytes | Failure) -> ParsedDocument:
     if isinstance(outcome, bytes):
         return unpack_parsed(outcome)
     reason = f"its parser did not survive it ({outcome.kind}): {outcome.detail}"
-    return Parsed((), (Reject(document.source, "sandbox", reason, _MEND[outcome.kind]),))
+    return ParsedDocument((), (Reject(document.source, "sandbox", reason, _MEND[outcome.kind]),))

@@ -7,6 +7,7 @@ from collections.abc import Container, Iterator, Sequence
 from pyoxigraph import BlankNode, Literal, NamedNode, Triple
 
 from triplecast.ingest.dates import date_time
+from triplecast.ingest.document import DOCUMENT_PREFIX
 from triplecast.ingest.feed_item import (
     CHANNEL,
     CONTENT_ENCODED,
@@ -23,6 +24,7 @@ from triplecast.ingest.feed_item import (
     TITLE,
     Feed,
     FeedItem,
+    absolute_iri,
     common_vocabulary,
     identity,
     part_of,
@@ -40,8 +42,19 @@ def describes_feed(triples: Sequence[Triple]) -> bool:
     return any(triple.object == CHANNEL for triple in triples if triple.predicate == RDF_TYPE)
 
 
-def item_triples(triples: Sequence[Triple], base: str) -> Iterator[tuple[NamedNode | BlankNode, list[Triple]]]:
-    """The triples of each item, in document order.
+def feed_iri(triples: Sequence[Triple], base: str, named: bool) -> str:
+    """`rdf:about` of the channel; without one, `base` where the feed came with that address (`named`), else the
+    channel's link, if it is absolute. What an IRI made from a document's name completed is not the feed's own word."""
+    for channel in (t.subject for t in triples if t.predicate == RDF_TYPE and t.object == CHANNEL):
+        if isinstance(channel, NamedNode) and not channel.value.startswith(DOCUMENT_PREFIX):
+            return channel.value
+        links = _texts([t for t in triples if t.subject == channel], LINK)
+        return base if named else next((link for link in links if absolute_iri(link)), base)
+    return base
+
+
+def item_triples(triples: Sequence[Triple], feed: str) -> Iterator[tuple[NamedNode | BlankNode, list[Triple]]]:
+    """The triples of each item of the feed whose IRI is `feed`, in document order.
 
     An item's are those about it and about what it refers to that is described in the document, but other items,
     channels, images and text inputs; of the feed only title and link are told, for the rest changes at each fetch.
@@ -51,11 +64,11 @@ def item_triples(triples: Sequence[Triple], base: str) -> Iterator[tuple[NamedNo
         if isinstance(triple.subject, NamedNode | BlankNode):
             described.setdefault(triple.subject, []).append(triple)
     stops = {t.subject for t in triples if t.predicate == RDF_TYPE and t.object in {ITEM, CHANNEL, *_FURNITURE}}
-    feed = _feed(triples, described, base)
+    whole = _feed(triples, described, feed)
     for subject in dict.fromkeys(t.subject for t in triples if t.predicate == RDF_TYPE and t.object == ITEM):
         if isinstance(subject, NamedNode | BlankNode):
             own = _closure(subject, described, stops)
-            own += [*_common(subject, described[subject]), *part_of(subject, feed)]
+            own += [*_common(subject, described[subject]), *part_of(subject, whole)]
             yield subject, own
 
 
@@ -97,11 +110,10 @@ def _common(subject: NamedNode | BlankNode, own: list[Triple]) -> Iterator[Tripl
     )
 
 
-def _feed(triples: Sequence[Triple], described: Described, base: str) -> Feed:
+def _feed(triples: Sequence[Triple], described: Described, iri: str) -> Feed:
     channels = (t.subject for t in triples if t.predicate == RDF_TYPE and t.object == CHANNEL)
     channel = next((node for node in channels if isinstance(node, NamedNode | BlankNode)), None)
     own = described.get(channel, []) if channel else []
-    iri = channel.value if isinstance(channel, NamedNode) else base
     return Feed(iri, "".join(_texts(own, TITLE)[:1]), "".join(_texts(own, LINK)[:1]))
 
 

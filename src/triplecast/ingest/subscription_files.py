@@ -32,12 +32,14 @@ class SubscriptionFault:
     """A subscription that was not loaded, or not accepted."""
 
     place: str
-    """The file as the user named it, with ``:line`` inside a ``.jsonl`` file."""
+    """The file as the user named it, with ``:line`` inside a ``.jsonl`` file; of a query's fault, then ``:line:column``
+    in its text."""
     reason: str
     mend: str
 
     def __str__(self) -> str:
-        return f"{self.place}: {self.reason}; {self.mend}"
+        end = "\n" if "\n" in self.reason else "; "
+        return f"{self.place}: {self.reason}{end}{self.mend}"
 
 
 @dataclass(frozen=True, slots=True)

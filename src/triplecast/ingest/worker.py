@@ -1,7 +1,7 @@
 """The function of a parser's child.
 
 The child can open no file once this module is imported, so whatever a parser may load late is loaded here: codecs with
-`xml_gate`, the one for host names beyond ASCII here, and the rest by parsing one small document of each kind.
+`xml_encoding`, the one for host names beyond ASCII here, and the rest by parsing one small document of each kind.
 """
 
 from __future__ import annotations

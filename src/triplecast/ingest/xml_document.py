@@ -10,13 +10,13 @@ from pyoxigraph import Triple
 
 from triplecast.errors import DocumentRejected
 from triplecast.ingest import media_types
-from triplecast.ingest.document import Document, Parsed
+from triplecast.ingest.document import Document, ParsedDocument
 from triplecast.ingest.feed_item import RSS, Feed, FeedItem, describe, identity
 from triplecast.ingest.feeds import read_feed
 from triplecast.ingest.limits import GateLimits
 from triplecast.ingest.lines import make_draft, write_lines
 from triplecast.ingest.rdf import parse_rdf, parse_triples
-from triplecast.ingest.rss1 import describes_feed, item_identity, item_triples
+from triplecast.ingest.rss1 import describes_feed, feed_iri, item_identity, item_triples
 from triplecast.ingest.xml_gate import RDF_NAMESPACE, XmlDocument, pass_xml
 from triplecast.model.publication import Draft, Reject
 
@@ -25,9 +25,13 @@ _RSS_090 = re.compile(rb"""=["']http://(?:my|channel)\.netscape\.com/rdf/simple/
 _FEED_ROOTS = frozenset(("rss", "feed", "channel", "RDF"))
 
 
-def parse_xml(document: Document, media_type: str, charset: str | None, base: str, limits: GateLimits) -> Parsed:
+def parse_xml(
+    document: Document, media_type: str, charset: str | None, base: str, limits: GateLimits
+) -> ParsedDocument:
     """Raises DocumentRejected."""
     xml = pass_xml(document.data, charset, limits)
+    if xml.root.lower() == "html":
+        raise _no_feed(xml)
     is_rdf = media_type == media_types.RDF_XML or (xml.root == "RDF" and xml.namespace == RDF_NAMESPACE)
     is_rdf = is_rdf and not (xml.root == "RDF" and _RSS_090.search(xml.data))
     if is_rdf and not xml.fault:
@@ -44,25 +48,29 @@ def parse_xml(document: Document, media_type: str, charset: str | None, base: st
     return _parse_feed(document, xml, base, limits)
 
 
-def _parse_rdf_xml(document: Document, xml: XmlDocument, base: str, limits: GateLimits) -> Parsed:
+def _parse_rdf_xml(document: Document, xml: XmlDocument, base: str, limits: GateLimits) -> ParsedDocument:
     if RSS.encode() not in xml.data or document.dataset:
-        return Parsed(parse_rdf(xml.data, media_types.RDF_XML, base, document.dataset, limits))
+        return ParsedDocument(parse_rdf(xml.data, media_types.RDF_XML, base, document.dataset, limits))
     triples = parse_triples(xml.data, media_types.RDF_XML, base, limits)
     if describes_feed(triples):
-        return _publish_items(document.source, _rss1_drafts(triples, xml.data, base, limits), limits)
+        feed = feed_iri(triples, base, named=document.graph is not None)
+        base = feed if document.graph is None else base
+        return _publish_items(document.source, _rss1_drafts(triples, xml.data, feed, base, limits), limits)
     lines = write_lines(triples, len(xml.data) + len(base), limits, dataset=False)
-    return Parsed((make_draft(base, lines, xml.data, limits),))
+    return ParsedDocument((make_draft(base, lines, xml.data, limits),))
 
 
-def _parse_feed(document: Document, xml: XmlDocument, base: str, limits: GateLimits) -> Parsed:
-    feed, items, is_feed = read_feed(xml.data, base)
+def _parse_feed(document: Document, xml: XmlDocument, base: str, limits: GateLimits) -> ParsedDocument:
+    feed, items, is_feed = read_feed(xml.data, base, named=document.graph is not None)
     if not items and xml.fault:
         raise xml.fault
     if not is_feed:
         raise _no_feed(xml)
     parsed = _publish_items(document.source, _feed_drafts(feed, items, xml.data, limits), limits)
     if xml.fault:
-        return Parsed(parsed.drafts, (_partly_saved(document.source, xml.fault, len(parsed.drafts)), *parsed.rejects))
+        return ParsedDocument(
+            parsed.drafts, (_partly_saved(document.source, xml.fault, len(parsed.drafts)), *parsed.rejects)
+        )
     return parsed
 
 
@@ -72,8 +80,8 @@ def _feed_drafts(feed: Feed, items: Sequence[FeedItem], data: bytes, limits: Gat
         yield _draft(graph, list(describe(item, graph, feed)), data, limits)
 
 
-def _rss1_drafts(triples: Sequence[Triple], data: bytes, base: str, limits: GateLimits) -> Iterable[Draft]:
-    for subject, own in item_triples(triples, base):
+def _rss1_drafts(triples: Sequence[Triple], data: bytes, feed: str, base: str, limits: GateLimits) -> Iterable[Draft]:
+    for subject, own in item_triples(triples, feed):
         yield _draft(item_identity(subject, own, base), own, data, limits)
 
 
@@ -81,7 +89,7 @@ def _draft(graph: str, triples: list[Triple], data: bytes, limits: GateLimits) -
     return make_draft(graph, write_lines(triples, len(data), limits, dataset=False), data, limits)
 
 
-def _publish_items(source: str, drafts: Iterable[Draft], limits: GateLimits) -> Parsed:
+def _publish_items(source: str, drafts: Iterable[Draft], limits: GateLimits) -> ParsedDocument:
     """The first item of an identity counts; a second one that says something else is told as a reject."""
     kept: dict[str, Draft] = {}
     rejects: list[Reject] = []
@@ -97,7 +105,7 @@ def _publish_items(source: str, drafts: Iterable[Draft], limits: GateLimits) -> 
             rejects.append(_too_many(source, limits))
             break
         kept[draft.graph] = draft
-    return Parsed(tuple(kept.values()), tuple(rejects))
+    return ParsedDocument(tuple(kept.values()), tuple(rejects))
 
 
 def _second_item(source: str, graph: str) -> Reject:
@@ -125,8 +133,9 @@ def _partly_saved(source: str, fault: DocumentRejected, saved: int) -> Reject:
 
 
 def _no_feed(xml: XmlDocument) -> DocumentRejected:
+    page = " (it is an HTML page)" if xml.root.lower() == "html" else ""
     return DocumentRejected(
         stage="gate",
-        reason=f"the root element is <{xml.root}>, not that of RDF/XML, RSS or Atom",
+        reason=f"the root element is <{xml.root}>{page}, not that of RDF/XML, RSS or Atom",
         mend="send RDF/XML (rdf:RDF), RSS (rss, rdf:RDF) or Atom (feed)",
     )

@@ -24,11 +24,13 @@ class WriterLock:
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             os.ftruncate(self._descriptor, 0)
-            holder = f"process {os.getpid()} on {socket.gethostname()}, started {started}"
-            os.pwrite(self._descriptor, holder.encode(), 0)
+            os.pwrite(self._descriptor, f"{_this_process()}started {started}".encode(), 0)
         except BlockingIOError as error:
             holder = os.pread(self._descriptor, 1000, 0).decode(errors="replace")
             self.close()
+            if holder.startswith(_this_process()):
+                mend = "it is this very process: close what has the folder open, or use that one from all threads"
+                raise FolderLocked(str(folder), holder, mend) from error
             raise FolderLocked(str(folder), holder or "another process that is just starting") from error
         except BaseException:
             self.close()
@@ -38,3 +40,7 @@ class WriterLock:
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
+
+
+def _this_process() -> str:
+    return f"process {os.getpid()} on {socket.gethostname()}, "

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from triplecast.errors import QueryRefused
 from triplecast.languages.directives import directives
+from triplecast.languages.prefixes import prefixes_of
 from triplecast.languages.template import SlotKind, Template, fill, parse_whole, shared_cache
 from triplecast.model.algebra import Query
 
-__all__ = ["SlotKind", "Template", "directives", "fill", "parse_query", "parse_template"]
+__all__ = ["SlotKind", "Template", "directives", "fill", "parse_query", "parse_template", "prefixes_of"]
 
 _LATER = ("rdql", "rule")
 

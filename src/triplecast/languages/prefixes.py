@@ -10,7 +10,7 @@ from types import MappingProxyType
 from lark.lexer import Token
 from pyoxigraph import Literal, NamedNode, RdfFormat, parse
 
-from triplecast.languages.tokens import LITERAL_PARTS, Source, unescape_string
+from triplecast.languages.tokens import LITERAL_PARTS, Source, open_source, tokenise, unescape_string
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
@@ -138,6 +138,12 @@ def read_prologue(source: Source, tokens: Iterator[Token]) -> tuple[Namespace, I
         else:
             prefixes[prefix] = iri
     return Namespace(MappingProxyType(prefixes), base), tokens
+
+
+def prefixes_of(text: str) -> Mapping[str, str]:
+    """The prefixes that a query may use, its own and the known ones. Raises what reading its prologue raises."""
+    source = open_source(text, None)
+    return read_prologue(source, tokenise(source))[0].prefixes
 
 
 def _expect(source: Source, tokens: Iterator[Token], wanted: str, after: Token) -> Token:

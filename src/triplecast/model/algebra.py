@@ -69,7 +69,8 @@ class Exists:
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """``COUNT SUM MIN MAX AVG SAMPLE GROUP_CONCAT``; no `argument` for ``COUNT(*)``, in `Group.aggregates`."""
+    """A value made of all rows of a group, one of `Group.aggregates`; its `function` is ``COUNT``, ``SUM``, ``MIN``,
+    ``MAX``, ``AVG``, ``SAMPLE`` or ``GROUP_CONCAT``. Only ``COUNT(*)`` has no `argument`."""
 
     function: str
     argument: Expression | None

@@ -9,13 +9,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from triplecast.errors import InputError
 from triplecast.faults import reach
-from triplecast.ingest import Parsed, Parser
+from triplecast.ingest import ParsedDocument, Parser
 from triplecast.ingest.inbox import Look, scan_inbox
-from triplecast.ingest.inbox_groups import Group, read_groups
+from triplecast.ingest.inbox_groups import DocumentGroup, read_groups
 from triplecast.ingest.inbox_lines import is_whole
 from triplecast.journal import Journal
 from triplecast.model.publication import Reject
+from triplecast.model.source import SourceState
+from triplecast.offline import describe_ignored
+
+UNIT = ""
+"""No file's name: under it the journal's sources keep what a run takes for a publication, ``graph`` or ``dataset``."""
 
 
 @dataclass(slots=True)
@@ -48,8 +54,9 @@ class Acceptor:
         parser: Parser,
         accepting: threading.Lock,
         dataset: bool,
-        tell: Callable[[Reject], None],
+        tell: Callable[[Reject | str], None],
     ) -> None:
+        """Raises InputError where the journal has been fed with the other `dataset`."""
         self._inbox = inbox
         self._journal = journal
         self._parser = parser
@@ -57,10 +64,28 @@ class Acceptor:
         self._dataset = dataset
         self._tell = tell
         self._known = dict(journal.sources())
+        self._keep_unit(self._known.pop(UNIT, None))
         self._whole = {source: state for source, state in self._known.items() if is_whole(state)}
         self._looks: dict[str, Look] = {}
         self.taken = Taken()
         self.ignored: tuple[str, ...] = ()
+
+    def _keep_unit(self, unit: SourceState | None) -> None:
+        """One journal is fed in one way: under the other, what is one publication would become many, or many one, under
+        identities that nobody has heard of (docs/pipeline.md)."""
+        ours = "dataset" if self._dataset else "graph"
+        if unit is None:
+            self._journal.commit_documents((), (), {UNIT: SourceState(0, 0, b"", ours)})
+        elif unit.outcome != ours:
+            if self._dataset:
+                raise InputError(
+                    "this output was made without --dataset: each graph of a dataset is a publication of its own",
+                    "leave --dataset out, or choose another --output",
+                )
+            raise InputError(
+                "this output was made with --dataset: a dataset is one publication",
+                "add --dataset, or choose another --output",
+            )
 
     def has_work(self) -> bool:
         """Whether anything stands in the inbox that was not taken as it is."""
@@ -73,9 +98,9 @@ class Acceptor:
         """
         scan = scan_inbox(self._inbox, self._whole, self._looks, now)
         self._looks = dict(scan.looks)
-        self.ignored = scan.ignored
+        self._tell_ignored(scan.ignored)
         with ThreadPoolExecutor(1, "triplecast-parsing") as parsing:
-            pending: tuple[Group, Future[list[Parsed]]] | None = None
+            pending: tuple[DocumentGroup, Future[list[ParsedDocument]]] | None = None
             for group in read_groups(self._inbox, scan.ready, self._known, self._dataset):
                 following = (group, parsing.submit(self._parser.parse, group.documents))
                 if pending is not None:
@@ -87,7 +112,14 @@ class Acceptor:
                 self._commit(*pending)
         return Looked(frozenset(self._looks), bool(scan.ready))
 
-    def _commit(self, group: Group, parsing: Future[list[Parsed]]) -> None:
+    def _tell_ignored(self, ignored: tuple[str, ...]) -> None:
+        """Names each file once."""
+        new = sorted(set(ignored) - set(self.ignored))
+        self.ignored = ignored
+        if new:
+            self._tell(describe_ignored(new))
+
+    def _commit(self, group: DocumentGroup, parsing: Future[list[ParsedDocument]]) -> None:
         parsed = parsing.result()
         rejects = [*group.rejects, *(reject for result in parsed for reject in result.rejects)]
         drafts = [draft for result in parsed for draft in result.drafts]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import shutil
+import subprocess
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from triplecast.errors import PipelineFailed
+from triplecast.errors import InputError, PipelineFailed
 from triplecast.pipeline.session import last_line, session
 from triplecast.pipeline.sink import Sink
 from triplecast.pipeline.stages import MatchSlices
@@ -65,7 +66,8 @@ class SparkSide:
         tell: Callable[[str], None],
         opened: AbstractContextManager[SparkSession] | None = None,
     ) -> None:
-        self._opened = opened or session(cores, folder / LOG)
+        self._opened = opened or session(cores, folder / LOG, started=self._starting)
+        self._jvm: subprocess.Popen[bytes] | None = None
         self._folder = folder
         self._sink = sink
         self._cores = cores
@@ -79,21 +81,38 @@ class SparkSide:
         self._ready.set()
 
     def end(self) -> None:
-        """Makes `work` return: a batch that is being matched is abandoned, one that is being committed is finished."""
+        """Makes `work` return: a batch that is being matched is abandoned, one that is being committed is finished, a
+        JVM that is only starting is killed.
+        """
         self._stop.set()
         self._ready.set()
+        jvm = self._jvm
+        if jvm is not None:
+            jvm.kill()
 
     def work(self) -> None:
         """Starts the JVM unless one was given, matches from `go` to `end`, ends what it started. Raises what failed
         in the words of whoever knows best.
         """
+        from py4j.protocol import Py4JError
+        from pyspark.errors import PySparkException
+
         try:
             with self._opened as spark:
+                self._jvm = None  # from now on it is ended in order
                 self._ready.wait()
                 if not self._stop.is_set():
                     self._follow(spark)
+        except (InputError, Py4JError, PySparkException, OSError):
+            if self._jvm is None or not self._stop.is_set():
+                raise
         finally:
             shutil.rmtree(self._folder / CHECKPOINT, ignore_errors=True)
+
+    def _starting(self, jvm: subprocess.Popen[bytes]) -> None:
+        self._jvm = jvm
+        if self._stop.is_set():
+            jvm.kill()
 
     def _follow(self, spark: SparkSession) -> None:
         """One query after another: one that fails is started again where the outbox stands, unless `ATTEMPTS` of them

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from triplecast.compile.admission import admit
 from triplecast.engine.registry import open_index
-from triplecast.errors import InputError, QueryRefused, QuerySyntaxError
+from triplecast.errors import InputError
 from triplecast.index import IndexFolder, Snapshot
 from triplecast.ingest.subscription_files import (
+    LINES,
     FileContent,
     LoadedSubscriptions,
     SubscriptionFault,
@@ -22,6 +23,7 @@ from triplecast.ingest.subscription_files import (
 )
 from triplecast.journal import Journal
 from triplecast.model.subscription import Subscription
+from triplecast.offline import find_fault
 from triplecast.pipeline.horizon import HorizonFile
 
 QUIET = 0.3
@@ -31,6 +33,14 @@ QUIET = 0.3
 class _Read(NamedTuple):
     file: SubscriptionFile
     content: FileContent
+
+
+class _Kept(NamedTuple):
+    """What stays registered although the files no longer say it in a way that can be registered."""
+
+    subscriptions: dict[str, Subscription]
+    files: set[Path]
+    """Whose unreadable lines or text are the reason, where it is not the query itself."""
 
 
 class Registrar:
@@ -45,7 +55,9 @@ class Registrar:
         accepting: threading.Lock,
         progress: Callable[[], int],
         tell: Callable[[SubscriptionFault], None],
+        datasets: bool = True,
     ) -> None:
+        """`datasets`: whether what comes in may be a dataset (`admit`)."""
         self._paths = paths
         self._journal = journal
         self._index = index
@@ -53,11 +65,13 @@ class Registrar:
         self._accepting = accepting
         self._progress = progress
         self._tell = tell
+        self._datasets = datasets
         self._live = {found.subscription.name: found for found in journal.registrations()}
         self._read: dict[Path, _Read] = {}
         self._seen: list[SubscriptionFile] = []
         self._since = 0.0
         self._refused: dict[str, tuple[Subscription, SubscriptionFault]] = {}
+        self._origin: dict[str, Path] = {}
         self._missing: SubscriptionFault | None = None
         self.faults: tuple[SubscriptionFault, ...] = ()
 
@@ -79,6 +93,8 @@ class Registrar:
 
     def look(self, now: float) -> bool:
         """Takes up what changed in the files, once they stand still; whether anything was read.
+
+        What was edited into something that cannot be registered stays in force as it was before the edit.
 
         A path that went missing leaves its subscriptions as they are, and is told of once.
         """
@@ -107,11 +123,47 @@ class Registrar:
             return False
         self._read = read
         loaded = join_contents([entry.content.loaded for entry in read.values()])
-        refused = self._admit(loaded)
-        self._change({found.name: found for found in loaded.subscriptions if found.name not in refused})
-        self._refused = refused
-        self._tell_faults((*loaded.faults, *(fault for _, fault in refused.values())))
+        self._refused = self._admit(loaded)
+        wanted = {found.name: found for found in loaded.subscriptions if found.name not in self._refused}
+        kept = self._kept(wanted)
+        self._origin = {name: self._origin[name] for name in kept.subscriptions if name in self._origin}
+        for path, entry in read.items():
+            self._origin.update((found.name, path) for found in entry.content.loaded.subscriptions)
+        self._change({**wanted, **kept.subscriptions})
+        self._tell_faults(self._faults(loaded, kept))
         return True
+
+    def _kept(self, wanted: dict[str, Subscription]) -> _Kept:
+        """What stays registered as it was because what the files say of it now cannot be registered or read
+        (docs/decisions/0006): a broken query, a file that is not text, a ``.jsonl`` file with a line that is no
+        subscription.
+        """
+        faulty = [read.file for read in self._read.values() if read.content.loaded.faults]
+        unread = {file.name: file.path for file in faulty if file.path.suffix != LINES}
+        opaque = {file.path for file in faulty if file.path.suffix == LINES}
+        kept = _Kept({}, set())
+        for name, found in self._live.items():
+            if name in wanted:
+                continue
+            origin = self._origin.get(name)
+            if name in unread:
+                kept.files.add(unread[name])
+            elif origin in opaque:
+                kept.files.add(origin)
+            elif origin is None and opaque:  # registered by an earlier run: any of these may hold it
+                kept.files.update(opaque)
+            elif name not in self._refused:
+                continue
+            kept.subscriptions[name] = found.subscription
+        return kept
+
+    def _faults(self, loaded: LoadedSubscriptions, kept: _Kept) -> tuple[SubscriptionFault, ...]:
+        """All faults of the files as they stand; where a text from before stays in force they say so."""
+        keeping = {fault for path in kept.files for fault in self._read[path].content.loaded.faults}
+        told = [until_mended(fault) if fault in keeping else fault for fault in loaded.faults]
+        for name, (_, fault) in self._refused.items():
+            told.append(until_mended(fault) if name in kept.subscriptions else fault)
+        return tuple(told)
 
     def _admit(self, loaded: LoadedSubscriptions) -> dict[str, tuple[Subscription, SubscriptionFault]]:
         """Those that cannot be registered, each with its fault; what is live or was refused already is not asked
@@ -125,13 +177,9 @@ class Registrar:
             if before is not None and before[0] == subscription:
                 refused[subscription.name] = before
                 continue
-            try:
-                admit(subscription)
-            except QuerySyntaxError as error:
-                refused[subscription.name] = (subscription, fault_of_syntax(error, place))
-            except QueryRefused as error:
-                reason = f"{error.construct} is refused: {error.reason}"
-                refused[subscription.name] = (subscription, SubscriptionFault(place, reason, error.mend))
+            fault = find_fault(subscription, place, self._datasets)
+            if fault is not None:
+                refused[subscription.name] = (subscription, fault)
         return refused
 
     def _change(self, wanted: dict[str, Subscription]) -> None:
@@ -170,14 +218,10 @@ class Registrar:
             self._tell(fault)
 
 
+def until_mended(fault: SubscriptionFault) -> SubscriptionFault:
+    return replace(fault, mend=f"{fault.mend}; until then what was registered before stays in force")
+
+
 def is_same(one: Subscription | None, other: Subscription) -> bool:
     """Equality that is quick where, as nearly always, both are one object."""
     return one is other or one == other
-
-
-def fault_of_syntax(error: QuerySyntaxError, place: str) -> SubscriptionFault:
-    """The fault of a query that is not in its language, with the line and a caret under the place."""
-    caret = " " * (error.column - 1) + "^"
-    wanted = f"expected {', '.join(error.expected)}" if error.expected else "correct the query"
-    shown = f"{error.message} in line {error.line}, column {error.column}\n  {error.source_line}\n  {caret}\n"
-    return SubscriptionFault(place, shown.rstrip("\n"), wanted)

@@ -10,14 +10,14 @@ from enum import StrEnum
 from queue import Empty, SimpleQueue
 from typing import Protocol
 
-from triplecast.delivery import Outbox
+from triplecast.delivery import Outbox, UndecidedPair
 from triplecast.ingest.subscription_files import SubscriptionFault
 from triplecast.journal import Journal
 from triplecast.model.publication import Reject
 from triplecast.pipeline.acceptor import Taken
 from triplecast.pipeline.sink import Matched
 
-Notice = Reject | SubscriptionFault | str
+Notice = Reject | SubscriptionFault | UndecidedPair | str
 
 REPORTED = 1000
 """How many rejects a `Summary` lists; all are in the journal."""
@@ -49,7 +49,7 @@ class Progress:
     rate: float
     """Publications committed a second over the last seconds."""
     lag: int
-    """Journal positions between its head and what the outbox has."""
+    """Publications that were accepted, in this run or before it, and are not matched yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +76,10 @@ class Summary:
     """From the start of the run to its end."""
     matching_seconds: float
     """From the first batch's start to the last one's end."""
+    interrupted: bool
+    """Whether it was stopped before it was done: with ``once`` before the inbox was drained, else with `left`."""
+    left: int
+    """Publications accepted and not matched yet: the next run begins with them."""
 
 
 class Registry(Protocol):
@@ -106,6 +110,7 @@ class Teller:
         self._taken = taken
         self._matched = matched
         self._told = 0.0
+        self._left_before = journal.count_publications(outbox.progress)
         self._past: deque[tuple[float, int]] = deque()
         self._rejects: list[Reject] = []
 
@@ -128,9 +133,12 @@ class Teller:
             self._told = now
             self._on_progress(self._progress(phase, now))
 
-    def summary(self, ignored: tuple[str, ...], faults: tuple[SubscriptionFault, ...], seconds: float) -> Summary:
-        """At the end, when no thread counts any more."""
+    def summary(
+        self, ignored: tuple[str, ...], faults: tuple[SubscriptionFault, ...], seconds: float, drained: bool
+    ) -> Summary:
+        """At the end, when no thread counts any more; `drained`: all that was to be taken was taken."""
         self.tell(Phase.ENDING)
+        left = self._journal.count_publications(self._outbox.progress)
         taken, matched = self._taken, self._matched
         return Summary(
             subscriptions=self._registry.live,
@@ -145,6 +153,8 @@ class Teller:
             ignored=ignored,
             seconds=seconds,
             matching_seconds=matched.last - matched.first if matched.first is not None else 0.0,
+            interrupted=bool(left) or not drained,
+            left=left,
         )
 
     def _progress(self, phase: Phase, now: float) -> Progress:
@@ -162,5 +172,5 @@ class Teller:
             rejects=taken.rejects,
             undecided=matched.undecided,
             rate=(matched.publications - before) / span if now > then else 0.0,
-            lag=max(0, self._journal.head() - self._outbox.progress),
+            lag=max(0, self._left_before + taken.accepted - matched.publications),
         )

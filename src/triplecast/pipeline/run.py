@@ -32,6 +32,8 @@ from triplecast.pipeline.registrar import Registrar
 from triplecast.pipeline.report import Notice, Phase, Progress, Summary, Teller
 from triplecast.pipeline.sink import Sink
 from triplecast.pipeline.stages import INDEX
+from triplecast.pipeline.taxonomy_files import TaxonomyFiles
+from triplecast.pipeline.warming import compile_kernels
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -42,9 +44,6 @@ LOOK_SECONDS = 0.2
 RESTLESS_SECONDS = 5.0
 """How long ``once`` waits for files that do not stand still before it leaves them."""
 
-_SLOW_WARMING = 5.0
-"""Seconds from which on the user is told what took so long; loading compiled kernels takes one."""
-
 
 class Parts(NamedTuple):
     """What a run consists of."""
@@ -52,6 +51,7 @@ class Parts(NamedTuple):
     journal: Journal
     outbox: Outbox
     registrar: Registrar
+    taxonomy: TaxonomyFiles
     acceptor: Acceptor
     sink: Sink
     spark: SparkSide
@@ -67,6 +67,8 @@ def run(
     on_notice: Callable[[Notice], None] = lambda notice: None,
     stop: threading.Event | None = None,
     dataset: bool = False,
+    taxonomy: Sequence[Path] = (),
+    broader: bool = False,
     cores: int = 2,
     spark: SparkSession | None = None,
 ) -> Summary:
@@ -94,13 +96,17 @@ def run(
         notices: SimpleQueue[Notice] = SimpleQueue()
         accepting = threading.Lock()
         horizon = HorizonFile(output)
-        sink = Sink(outbox, journal.registrations_of, horizon.learn)
+        sink = Sink(outbox, journal.registrations_of, horizon.learn, notices.put)
         index = IndexFolder(output / INDEX)
-        registrar = Registrar(subscriptions, journal, index, horizon, accepting, lambda: outbox.progress, notices.put)
+        registrar = Registrar(
+            subscriptions, journal, index, horizon, accepting, lambda: outbox.progress, notices.put, dataset
+        )
         acceptor = Acceptor(inbox, journal, parser, accepting, dataset, notices.put)
         side = SparkSide(output, sink, cores, notices.put, nullcontext(spark) if spark is not None else None)
+        known = TaxonomyFiles(taxonomy, broader, journal, notices.put)
+        known.start()
         teller = Teller(notices, on_progress, on_notice, journal, outbox, registrar, acceptor.taken, sink.matched)
-        return _Run(Parts(journal, outbox, registrar, acceptor, sink, side, teller), once).follow(
+        return _Run(Parts(journal, outbox, registrar, known, acceptor, sink, side, teller), once).follow(
             stop or threading.Event()
         )
 
@@ -133,17 +139,24 @@ class _Run:
                 spark.end()
                 wait(tasks)
             raise_failure(tasks)
-        return teller.summary(self._parts.acceptor.ignored, self._parts.registrar.faults, time.monotonic() - began)
+        acceptor, registrar = self._parts.acceptor, self._parts.registrar
+        drained = self._drained.is_set() if self._once else not acceptor.has_work()
+        return teller.summary(acceptor.ignored, registrar.faults, time.monotonic() - began, drained)
 
     def _register(self) -> None:
-        began = time.monotonic()
+        compile_kernels(self._parts.teller.note, self._ending.is_set)
+        if self._ending.is_set():
+            return
         warm()  # here, while the JVM starts: a worker that finds no compiled kernels makes its batch wait for them
-        if time.monotonic() - began > _SLOW_WARMING:
-            self._parts.teller.note(f"compiled the matching kernels in {time.monotonic() - began:.0f} s; they are kept")
         self._parts.registrar.start(time.monotonic())
         self._registered.set()
         self._parts.spark.go()
-        self._repeat(lambda: self._parts.registrar.look(time.monotonic()))
+        self._repeat(self._look)
+
+    def _look(self) -> bool:
+        """Whether subscriptions or taxonomy were read anew."""
+        took = self._parts.taxonomy.look(time.monotonic())
+        return self._parts.registrar.look(time.monotonic()) or took
 
     def _accept(self) -> None:
         """Documents are taken once the registry is what the files say; with `once`, those that are there at the first

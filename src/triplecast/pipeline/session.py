@@ -8,13 +8,15 @@ Triplecast is killed the JVM sees its standard input end and goes, and its worke
 from __future__ import annotations
 
 import os
+import struct
 import subprocess
 import sys
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from triplecast.errors import InputError
 from triplecast.pipeline.java import find_java_home
@@ -22,6 +24,7 @@ from triplecast.pipeline.java import find_java_home
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from pyspark import SparkConf
     from pyspark.sql import SparkSession
 
 _LOGGING = """\
@@ -55,54 +58,99 @@ SETTINGS: Mapping[str, str] = {
 """What every session is started with; a task that loses its worker is tried again (`master`)."""
 
 
+_CONNECTION = "connection"
+_CONNECTION_VARIABLE = "_PYSPARK_DRIVER_CONN_INFO_PATH"
+"""By which Spark's own launcher is told where to write port and secret."""
+
+
 @contextmanager
 def session(
-    cores: int = 2, log: Path | None = None, settings: Mapping[str, str] | None = None
+    cores: int = 2,
+    log: Path | None = None,
+    settings: Mapping[str, str] | None = None,
+    started: Callable[[subprocess.Popen[bytes]], None] = lambda jvm: None,
 ) -> Iterator[SparkSession]:
     """A Spark session on this machine, its JVM ended at the end.
 
     Raises InputError when pyspark is not installed, no usable Java is found or the JVM does not start; `log`
-    (default: a temporary file) takes what Spark prints. One session at a time in one Python process.
+    (default: a temporary file) takes what Spark prints. `started` is given the JVM as soon as there is one, seconds
+    before the session: who kills it makes the start fail at once. One session at a time in one Python process.
     """
     _import_pyspark()
-    from pyspark import SparkConf, SparkContext
-    from pyspark.errors import PySparkRuntimeError
+    from pyspark import SparkContext
     from pyspark.java_gateway import launch_gateway
     from pyspark.sql import SparkSession
 
     home = find_java_home(os.environ)
     with ExitStack() as stack:
-        scratch = stack.enter_context(TemporaryDirectory(prefix="triplecast-spark-"))
-        Path(scratch, "log4j2.properties").write_text(_LOGGING)
-        log = log or Path(scratch, "spark.log")
-        stack.enter_context(variables(spark_environment(home, Path(scratch))))
-        configuration = SparkConf(loadDefaults=False)
-        configuration.setMaster(master(cores)).setAppName("triplecast")
-        chosen = {
-            **SETTINGS,
-            "spark.local.dir": scratch,
-            "spark.sql.warehouse.dir": f"{scratch}/warehouse",
-            **(settings or {}),
-        }
-        for name, value in chosen.items():
-            configuration.set(name, value)
+        scratch = Path(stack.enter_context(TemporaryDirectory(prefix="triplecast-spark-")))
+        (scratch / "log4j2.properties").write_text(_LOGGING)
+        log = log or scratch / "spark.log"
+        stack.enter_context(variables(spark_environment(home, scratch)))
+        configuration = _configuration(cores, scratch, settings or {})
         with log.open("ab") as sink:
+            jvm = start_jvm(configuration.getAll(), scratch, sink)
+        try:
+            started(jvm)
             try:
-                gateway = launch_gateway(
-                    configuration, {"stdout": sink, "stderr": sink, "start_new_session": True, "cwd": scratch}
-                )
-            except (PySparkRuntimeError, OSError) as error:
+                port, secret = read_connection(jvm, scratch)
+            except EOFError as error:
                 raise InputError(
                     f"Spark's JVM did not start with the Java in {home}: {last_line(log)}",
                     f"see {log}; `triplecast doctor` says what is missing",
                 ) from error
-        try:
+            with variables({"PYSPARK_GATEWAY_PORT": str(port), "PYSPARK_GATEWAY_SECRET": secret}):
+                gateway = launch_gateway(configuration)
             context = SparkContext(conf=configuration, gateway=gateway)
             # a JVM that is killed is told of by whoever asks it next, not by a stack on stderr as well
             context._accumulatorServer.handle_error = lambda request, address: None
             yield SparkSession(context)
         finally:
-            end_session(gateway)
+            end_session(jvm)
+
+
+def _configuration(cores: int, scratch: Path, settings: Mapping[str, str]) -> SparkConf:
+    from pyspark import SparkConf
+
+    configuration = SparkConf(loadDefaults=False)
+    configuration.setMaster(master(cores)).setAppName("triplecast")
+    folders = {"spark.local.dir": str(scratch), "spark.sql.warehouse.dir": f"{scratch}/warehouse"}
+    for name, value in {**SETTINGS, **folders, **settings}.items():
+        configuration.set(name, value)
+    return configuration
+
+
+def start_jvm(settings: Sequence[tuple[str, str]], scratch: Path, log: BinaryIO) -> subprocess.Popen[bytes]:
+    """Spark's JVM, as `pyspark.java_gateway.launch_gateway` starts it, but in our hands from its first moment on. It
+    writes where it listens to a file in `scratch`, and goes when its standard input ends.
+    """
+    from pyspark.find_spark_home import _find_spark_home
+
+    command = [str(Path(_find_spark_home(), "bin", "spark-submit"))]
+    for name, value in settings:
+        command += ["--conf", f"{name}={value}"]
+    environment = {**os.environ, "SPARK_CONNECT_MODE": "0", _CONNECTION_VARIABLE: str(scratch / _CONNECTION)}
+    return subprocess.Popen(
+        [*command, "pyspark-shell"],
+        stdin=subprocess.PIPE,
+        stdout=log,
+        stderr=log,
+        env=environment,
+        cwd=scratch,
+        start_new_session=True,
+    )
+
+
+def read_connection(jvm: subprocess.Popen[bytes], scratch: Path) -> tuple[int, str]:
+    """Port and secret of the JVM, as soon as it listens. Raises EOFError when it ends before."""
+    told = scratch / _CONNECTION
+    while not told.exists():
+        if jvm.poll() is not None:
+            raise EOFError
+        time.sleep(0.05)
+    content = told.read_bytes()
+    port, length = struct.unpack_from(">ii", content)
+    return port, content[8 : 8 + length].decode()
 
 
 def master(cores: int) -> str:
@@ -140,20 +188,20 @@ def variables(wanted: Mapping[str, str]) -> Iterator[None]:
                 os.environ[name] = value
 
 
-def end_session(gateway: object) -> None:
+def end_session(process: subprocess.Popen[bytes]) -> None:
     """Stops Spark and its JVM, also a JVM that no longer answers; the process may start another session afterwards."""
     from py4j.protocol import Py4JError
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
-    process: subprocess.Popen[bytes] = gateway.proc  # type: ignore[attr-defined]
     alive = process.poll() is None
-    running = SparkContext._active_spark_context
+    running, gateway = SparkContext._active_spark_context, SparkContext._gateway
     if alive and running is not None:
         with suppress(Py4JError, OSError):
             running.stop()
-    with suppress(Py4JError, OSError):
-        gateway.shutdown()  # type: ignore[attr-defined]
+    if gateway is not None:
+        with suppress(Py4JError, OSError):
+            gateway.shutdown()
     if process.stdin is not None:
         with suppress(OSError):
             process.stdin.close()

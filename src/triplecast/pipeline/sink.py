@@ -9,11 +9,14 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from triplecast.delivery import Outbox, OutboxBatch
+from triplecast.delivery import Outbox, OutboxBatch, UndecidedPair
 from triplecast.errors import StorageFault, TriplecastError
 from triplecast.faults import reach
 from triplecast.model.subscription import Registration
 from triplecast.pipeline.rows import from_arrow
+
+TOLD = 20
+"""Undecided pairs of one batch that are told one by one; all are in the outbox."""
 
 
 @dataclass(slots=True)
@@ -36,7 +39,9 @@ class Sink:
         outbox: Outbox,
         registrations: Callable[[Sequence[int]], Iterable[Registration]],
         learn: Callable[[int, int, float], None],
+        tell: Callable[[UndecidedPair | str], None] = lambda notice: None,
     ) -> None:
+        self._tell = tell
         self._outbox = outbox
         self._registrations = registrations
         self._learn = learn
@@ -66,20 +71,31 @@ class Sink:
         if table.num_rows == 0:
             return
         rows = table.to_pylist()
-        _, upto = check_cover(rows, self._outbox.progress)
+        after, upto = check_cover(rows, self._outbox.progress)
+        done = self._outbox.progress
         batch = OutboxBatch.joined([from_arrow(row) for row in rows])
-        committed = self._outbox.commit(batch, upto, self._registrations)
+        committed = self._outbox.commit(batch, upto, self._registrations, after)
         if committed.differing:
             raise StorageFault(
                 "outbox",
-                f"a replay gave other bindings than were committed for positions {committed.differing[:5]}",
+                f"a replay gave other matches than were committed for positions {committed.differing[:5]}",
                 "report it to the authors of Triplecast; the rows committed first stay",
             )
         publications = sum(row["publications"] for row in rows)
         self._learn(publications, len(batch.publication), time.monotonic() - began)
         self.matched.publications += publications
         self.matched.matches += len(batch.publication) - committed.dropped
-        self.matched.undecided += len(batch.undecided)
+        undecided = self._outbox.undecided(done) if batch.undecided else []
+        self.matched.undecided += len(undecided)
+        self._tell_undecided(undecided)
+
+    def _tell_undecided(self, pairs: Sequence[UndecidedPair]) -> None:
+        for pair in pairs[:TOLD]:
+            self._tell(pair)
+        if len(pairs) > TOLD:
+            self._tell(
+                f"and {len(pairs) - TOLD} more undecided pairs; `triplecast notifications --undecided` lists them"
+            )
 
 
 def check_cover(rows: Iterable[Mapping[str, int]], progress: int) -> tuple[int, int]:

@@ -28,8 +28,8 @@ _ENVIRONMENT = ("PATH", "HOME", "LANG", "TZ", "TMPDIR", "SYSTEMROOT")
 """What a child inherits of the environment, beside LC_*, LD_* and DYLD_*: secrets stay with the parent."""
 _KINDS = {ERROR: "error", MEMORY: "memory", SIZE: "size"}
 
-Outcome = bytes | Failure
-Clock = Callable[[], float]
+Answer = bytes | Failure
+Stopwatch = Callable[[], float]
 
 
 class ChildLost(Exception):
@@ -43,7 +43,7 @@ class ChildLost(Exception):
 class Child:
     """A running child, ready for requests. Raises SandboxFailed when it cannot be started."""
 
-    def __init__(self, function: str, limits: Limits, clock: Clock = time.monotonic) -> None:
+    def __init__(self, function: str, limits: Limits, clock: Stopwatch = time.monotonic) -> None:
         self._limits = limits
         self._clock = clock
         self._stderr = b""
@@ -65,7 +65,7 @@ class Child:
     def alive(self) -> bool:
         return self._process.poll() is None
 
-    def ask(self, requests: Sequence[bytes], answered: Callable[[Outcome], None]) -> None:
+    def ask(self, requests: Sequence[bytes], answered: Callable[[Answer], None]) -> None:
         """Calls `answered` once per request, in order. Raises ChildLost at the request that the child did not survive.
 
         A child that reported ``memory`` has no sure footing any more: it is lost at that request.

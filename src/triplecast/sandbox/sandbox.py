@@ -8,7 +8,7 @@ from collections.abc import Container, Sequence
 from types import TracebackType
 
 from triplecast.sandbox.outcome import Failure, Limits
-from triplecast.sandbox.process import Child, ChildLost, Clock, Outcome
+from triplecast.sandbox.process import Answer, Child, ChildLost, Stopwatch
 
 
 class Sandbox:
@@ -18,7 +18,7 @@ class Sandbox:
     cannot import the function.
     """
 
-    def __init__(self, function: str, limits: Limits, clock: Clock = time.monotonic) -> None:
+    def __init__(self, function: str, limits: Limits, clock: Stopwatch = time.monotonic) -> None:
         self.function = function
         self.limits = limits
         self.started = 0
@@ -43,7 +43,7 @@ class Sandbox:
         what stood behind goes on in the next child. An exception or too long an answer harms no child and is final.
         Requests whose index is in `once` are not asked again: their caller asks them in another form.
         """
-        outcomes: list[Outcome] = []
+        outcomes: list[Answer] = []
         with self._lock:
             try:
                 while len(outcomes) < len(requests):
@@ -62,12 +62,12 @@ class Sandbox:
         with self._lock:
             self._discard()
 
-    def _ask_alone(self, request: bytes, outcomes: list[Outcome]) -> None:
+    def _ask_alone(self, request: bytes, outcomes: list[Answer]) -> None:
         failure = self._ask([request], outcomes)
         if failure is not None:
             outcomes.append(failure)
 
-    def _ask(self, requests: Sequence[bytes], outcomes: list[Outcome]) -> Failure | None:
+    def _ask(self, requests: Sequence[bytes], outcomes: list[Answer]) -> Failure | None:
         """Appends outcomes; the failure of the first request that lost the child, if one did."""
         child = self._living_child()
         try:

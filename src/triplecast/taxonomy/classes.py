@@ -6,7 +6,8 @@ ancestor. As semantics 6.3 reads it: some type of the node is the class, or unde
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Iterable, Iterator
 from typing import Generic
 
 from triplecast.model.entailment import Mark
@@ -47,16 +48,29 @@ class Classes(Generic[K]):
         if found is None:
             met = {start: None}
             waiting = [start]
-            orders = self._schema.orders
             while waiting:
-                here = waiting.pop()
-                known = [end for _, way, end in self._schema.upward.get(here, ()) if way in orders]
-                for end in (*self._up.get(here, ()), *known):
+                for end in self._above_directly(waiting.pop()):
                     if end not in met:
                         met[end] = None
                         waiting.append(end)
             found = self._closures[start] = frozenset(met)
         return found
+
+    def way(self, start: K, goal: K) -> tuple[K, ...]:
+        """A shortest chain of classes from `start` up to `goal`, both included; empty where there is none."""
+        ways: dict[K, tuple[K, ...]] = {start: (start,)}
+        waiting = deque([start])
+        while waiting and goal not in ways:
+            here = waiting.popleft()
+            for end in self._above_directly(here):
+                if end not in ways:
+                    ways[end] = (*ways[here], end)
+                    waiting.append(end)
+        return ways.get(goal, ())
+
+    def _above_directly(self, here: K) -> Iterator[K]:
+        yield from self._up.get(here, ())
+        yield from (end for _, way, end in self._schema.upward.get(here, ()) if way in self._schema.orders)
 
     def holds(self, function: Mark, node: K, other: K) -> bool:
         """Whether a function is true of a node and a class."""

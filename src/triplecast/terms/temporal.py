@@ -38,7 +38,7 @@ class Instant(NamedTuple):
         return Instant(self.milliseconds + milliseconds, self.finer)
 
 
-class Clock(NamedTuple):
+class ClockTime(NamedTuple):
     """The written fields of a dateTime, for YEAR(), HOURS() and their like."""
 
     year: int
@@ -99,7 +99,7 @@ def read_year_month(text: str) -> tuple[Instant, bool] | None:
     return None if match is None else _start(_days(match[1], int(match[2]), 1), match[3])
 
 
-def read_clock(text: str) -> Clock | None:
+def read_clock(text: str) -> ClockTime | None:
     """The fields of an xsd:dateTime, None when it is ill-typed. 24:00:00 shows as the start of the next day."""
     match = _DATETIME.fullmatch(text)
     if match is None:
@@ -109,8 +109,8 @@ def read_clock(text: str) -> Clock | None:
     if days is None:
         return None
     if hour is None:
-        return Clock(*civil(days + 1), 0, 0, "00", zone)
-    return Clock(
+        return ClockTime(*civil(days + 1), 0, 0, "00", zone)
+    return ClockTime(
         int(year), int(month), int(day), int(hour), int(minute), second + (f".{fraction}" if fraction else ""), zone
     )
 

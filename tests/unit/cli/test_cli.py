@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.unit.delivery.outbox_samples import batch, registrations
 from triplecast.cli import main
 
 RECORD = """@prefix dcterms: <http://purl.org/dc/terms/> .
@@ -42,12 +43,35 @@ def test_match_prints_a_json_line_a_match_and_nothing_else_on_stdout(
     assert err == ""
 
 
-def test_match_counts_at_the_end(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_match_counts_on_stderr_and_stdout_has_matches_alone(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert match(desk) == 0
-    last = capsys.readouterr().out.splitlines()[-1]
-    assert last.startswith(
-        "1 publications, 2 subscriptions: 1 matches, 0 rejected, 0 undecided, 0 subscriptions refused"
-    )
+    out, err = capsys.readouterr()
+    assert out.startswith("urn:triplecast:document:1.ttl  titles.rq  ")
+    assert out.count("\n") == 1
+    assert err == "1 publication, 2 subscriptions: 1 match, 0 rejected, 0 undecided, 0 subscriptions refused\n"
+
+
+def test_files_that_are_no_documents_are_named_and_counted(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for number in range(7):
+        (desk / "inbox" / f"{number}.csv").write_text("a,b")
+    assert match(desk) == 0
+    told = capsys.readouterr().err.splitlines()
+    assert told[0].startswith("passed over 7 files (an unknown extension, a link or a pipe): 0.csv, 1.csv,")
+    assert told[0].endswith("4.csv and 2 more")
+    assert told[-1].endswith("0 subscriptions refused, 7 files passed over")
+
+
+def test_two_documents_with_one_name_are_refused_naming_both_places(
+    desk: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (desk / "more").mkdir()
+    (desk / "more" / "1.ttl").write_text("<a:b> <a:c> 1 .")
+    folders = [str(desk / "inbox"), str(desk / "more")]
+    assert main(["match", "--subscriptions", str(desk / "subscriptions"), "--publications", *folders]) == 2
+    err = capsys.readouterr().err
+    assert all(folder in err for folder in folders)
+    (desk / "more" / "1.ttl").rename(desk / "more" / "2.ttl")
+    assert main(["match", "--subscriptions", str(desk / "subscriptions"), "--publications", *folders]) == 0
 
 
 def test_nothing_matched_is_exit_code_3(desk: Path) -> None:
@@ -69,7 +93,8 @@ def test_a_typing_error_in_a_query_shows_the_line_with_a_caret(desk: Path, capsy
     (desk / "subscriptions" / "wrong.rq").write_text("SELECT ?s WHERE {\n  ?s dcterms:title ?t FITLER(?t)\n}")
     assert match(desk) == 1
     err = capsys.readouterr().err.splitlines()
-    assert err[0].startswith("wrong.rq:2:")
+    assert err[0].startswith(f"{desk / 'subscriptions' / 'wrong.rq'}:2:")
+    assert err[3].startswith("expected: ")
     assert err[2].index("^") == err[1].index("FITLER")
 
 
@@ -107,7 +132,7 @@ def test_a_subscription_in_an_unknown_language_stops_no_other(desk: Path, capsys
     assert match(desk, "--json") == 1
     out, err = capsys.readouterr()
     assert len(out.splitlines()) == 1
-    assert err.startswith("alien: language klingon is refused")
+    assert err.startswith(f"{desk / 'subscriptions' / 'more.jsonl'}:1: language klingon is refused")
 
 
 def test_explain_says_why_and_why_not(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -139,6 +164,29 @@ def test_notifications_of_an_engine(desk: Path, capsys: pytest.CaptureFixture[st
     assert (row["sequence"], row["subscription"], row["owner"], row["version"]) == (1, "titles", "ada", 1)
     assert row["bindings"] == [{"s": "<https://example.org/1>"}]
     assert main(["notifications", str(desk / "state"), "--since", "1"]) == 3
+
+
+def test_what_was_rejected_and_what_was_not_decided_is_listed(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    import triplecast
+    from triplecast.delivery import Outbox
+
+    with triplecast.Engine.open(desk / "state") as engine:
+        engine.publish("<a:b> <a:c> ", media_type="text/turtle", graph="https://example.org/bad")
+    with Outbox.open(desk / "state") as outbox:
+        outbox.commit(batch([], [(7, 3, "out of steps")]), 7, registrations)
+    folder = str(desk / "state")
+    assert main(["notifications", folder]) == 3
+    assert main(["notifications", folder, "--rejects", "--json"]) == 0
+    row = json.loads(capsys.readouterr().out)
+    assert (row["position"], row["source"], row["stage"], row["line"]) == (1, "https://example.org/bad", "parse", 1)
+    assert main(["notifications", folder, "--rejects"]) == 0
+    assert capsys.readouterr().out.startswith("1  rejected https://example.org/bad:1:")
+    assert main(["notifications", folder, "--rejects", "--since", "1"]) == 3
+    assert main(["notifications", folder, "--undecided", "--json"]) == 0
+    row = json.loads(capsys.readouterr().out)
+    assert (row["position"], row["subscription"], row["reason"]) == (7, "s3", "out of steps")
+    assert main(["notifications", folder, "--undecided"]) == 0
+    assert capsys.readouterr().out == "7  undecided urn:graph v7 s3: out of steps\n"
 
 
 def test_a_folder_without_an_outbox_is_exit_code_2(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -141,7 +141,6 @@ def test_admission(query: str, cost: str, warnings: list[str]) -> None:
     ("subscription", "construct"),
     [
         (Subscription("s", "SELECT * { ?x ?p ?y } LIMIT 0"), "LIMIT 0"),
-        (Subscription("s", PREFIXES + "SELECT * { GRAPH e:g { ?x ?p ?y } GRAPH e:h { ?x ?p ?y } }"), "GRAPH"),
         (Subscription("s", "ASK { ?x ?p ?y }", scope="repository"), "scope repository"),
         (Subscription("s", "ASK { ?x ?p ?y }", entailment="rdfs"), "entailment rdfs"),
         (Subscription("s", "# triplecast: entailment=rdfs\r\nASK { ?x ?p ?y }"), "entailment rdfs"),
@@ -156,14 +155,19 @@ def test_refused_by_name(subscription: Subscription, construct: str) -> None:
     assert (fault.value.construct, fault.value.name) == (construct, "s")
 
 
-def test_one_graph_named_twice_is_no_contradiction() -> None:
-    for name in ("h", "g"):
-        query = f"SELECT * {{ GRAPH e:g {{ ?x ?p ?y }} GRAPH e:{name} {{ ?x ?p ?y }} }}"
-        if name == "g":
-            assert not admit(Subscription("s", PREFIXES + query)).decided
-        else:
-            with pytest.raises(QueryRefused):
-                admit(Subscription("s", PREFIXES + query))
+@pytest.mark.parametrize(("name", "apart"), [("g", False), ("h", True)])
+def test_two_graphs_are_refused_where_no_publication_is_a_dataset(name: str, apart: bool) -> None:
+    query = f"SELECT * {{ GRAPH e:g {{ ?x e:p 1 }} GRAPH e:{name} {{ ?x e:p 1 }} }}"
+    subscription = Subscription("s", PREFIXES + query)
+    warnings = admit(subscription).warnings
+    assert [f"{g} and {h}" in warning for warning in warnings for g, h in [("<http://e/g>", "<http://e/h>")]] == (
+        [True] if apart else []
+    )
+    if apart:
+        with pytest.raises(QueryRefused, match="both <http://e/g> and <http://e/h>"):
+            admit(subscription, datasets=False)
+    else:
+        assert not admit(subscription, datasets=False).decided
 
 
 def test_regular_expressions_are_checked_at_the_door() -> None:

@@ -110,6 +110,16 @@ def test_an_answer_where_there_was_none_is_reported_while_it_can_be_known(tmp_pa
         assert len(seen(outbox)) == 2
 
 
+def test_a_replay_that_leaves_out_a_publication_with_rows_is_reported() -> None:
+    with Outbox.in_memory() as outbox:
+        outbox.commit(batch([(2, 8, "[{}]"), (3, 8, "[{}]")], [(4, 8, "budget")]), 5, registrations)
+        assert outbox.commit(batch([(3, 8, "[{}]")]), 5, registrations, after=1).differing == (2,)
+        assert outbox.commit(batch([]), 5, registrations, after=2).differing == (3,)
+        assert outbox.commit(batch([]), 9, registrations, after=5).differing == ()
+        assert outbox.commit(batch([]), 9, registrations).differing == ()
+        assert len(seen(outbox)) == 2
+
+
 def test_an_outbox_without_a_horizon_gets_one(tmp_path: Path) -> None:
     """One made by an earlier Triplecast: what it may have pruned is not known."""
     with Outbox.open(tmp_path) as outbox:

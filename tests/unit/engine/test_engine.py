@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 
 import pytest
 from engine_samples import ANY_TITLE, PREFIX, TITLES, UNTITLED, StepClock, turtle
 from pyoxigraph import Literal, NamedNode
 
 import triplecast
-from triplecast import Document, Engine, InputError, QueryRefused, QuerySyntaxError, Subscription
+from triplecast import Document, Engine, FolderLocked, InputError, QueryRefused, QuerySyntaxError, Subscription
 
 GRAPH = "https://example.org/doc/1"
 
@@ -290,3 +291,50 @@ def test_threads_may_publish_and_subscribe_at_once() -> None:
             assert [n.version for n in mine if n.graph == f"urn:doc:{number}"] == list(range(1, 11))
         later = engine.publish(turtle("last"), "text/turtle", "urn:doc:0")
         assert len(later.matches) == 31
+
+
+def test_a_feed_that_is_polled_tells_each_item_once() -> None:
+    with Engine() as engine:
+        engine.subscribe("SELECT ?t { ?item rss:title ?t }", id="titles")
+        channel = "<title>f</title><link>http://f/</link>"
+        first, second = (f"<item><guid isPermaLink='false'>{n}</guid><title>{n}</title></item>" for n in (1, 2))
+        polls = [f"<rss version='2.0'><channel>{channel}{items}</channel></rss>" for items in (first, second + first)]
+        receipts = [engine.publish(poll, media_type="application/rss+xml") for poll in polls]
+        assert [[match.publication for match in receipt.matches] for receipt in receipts] == [
+            ["http://f/#1"],
+            ["http://f/#2"],
+        ]
+
+
+def test_two_named_graphs_are_found_together_in_a_dataset_only() -> None:
+    trig = PREFIX.replace("PREFIX", "@prefix").replace("\n", " .\n") + (
+        "ex:g { ex:a ex:p 1 . ex:b ex:p 2 } ex:h { ex:a ex:q 3 }"
+    )
+    with Engine() as engine:
+        both = engine.subscribe(PREFIX + "SELECT ?x { GRAPH ex:g { ?x ex:p 1 } GRAPH ex:h { ?x ex:q 3 } }", id="both")
+        assert any("only a dataset does" in warning for warning in both.warnings)
+        assert engine.publish(trig, "application/trig", GRAPH).matches == ()
+        (match,) = engine.publish(trig, "application/trig", GRAPH, dataset=True).matches
+        assert match.bindings == [{"x": NamedNode("https://example.org/a")}]
+        other = trig.replace("ex:q 3", "ex:q 4")
+        assert engine.publish(other, "application/trig", GRAPH, dataset=True).matches == ()
+
+
+def test_a_folder_that_this_process_has_open_is_told_as_such(tmp_path: Path) -> None:
+    with Engine.open(tmp_path), pytest.raises(FolderLocked, match="it is this very process: close"):
+        Engine.open(tmp_path)
+
+
+@pytest.mark.parametrize("wrong", ["text", b"bytes", None, ["text"]])
+def test_what_is_no_list_of_documents_is_told_as_such(wrong: object) -> None:
+    with Engine() as engine:
+        with pytest.raises(TypeError, match=r"publish_many takes an iterable of triplecast\.Document"):
+            engine.publish_many(wrong)  # type: ignore[arg-type]
+        assert engine.publish_many([]) == []
+
+
+def test_a_wrong_document_among_good_ones_leaves_nothing_accepted() -> None:
+    with Engine() as engine:
+        with pytest.raises(TypeError, match="not dict"):
+            engine.publish_many([Document("a", b"<a:a> <a:b> 1 ."), {"id": "b"}])  # type: ignore[list-item]
+        assert engine.publish("<a:a> <a:b> 1 .").publications[0].position == 1

@@ -11,6 +11,7 @@ from engine_samples import ANY_TITLE, TITLES, turtle
 from triplecast import Document, Engine, StorageFull, Subscription
 from triplecast.delivery import Outbox
 from triplecast.engine import engine as module
+from triplecast.engine import given
 from triplecast.journal import Journal
 from triplecast.model.publication import Draft
 
@@ -28,6 +29,7 @@ def test_groups_are_bounded_by_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Outbox, "commit", lambda *a: matched.append(len(a[1].positions)) or commit(*a))
     with Engine() as engine:
         monkeypatch.setattr(module, "BYTES_AT_ONCE", 2_500)
+        monkeypatch.setattr(given, "BYTES_AT_ONCE", 2_500)
         assert len(engine.publish_many(documents(7))) == 7
         assert taken == [3, 3, 1]
         assert matched == [3, 3, 1]
@@ -49,7 +51,7 @@ def test_a_backlog_is_matched_by_bytes_and_makes_no_objects(tmp_path: Path, monk
 
 
 def test_the_receipts_of_the_groups_before_stand_on_the_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "DOCUMENTS_AT_ONCE", 2)
+    monkeypatch.setattr(given, "DOCUMENTS_AT_ONCE", 2)
     with Engine() as engine:
         engine.subscribe(ANY_TITLE, id="any")
         database = engine._outbox._database

@@ -12,8 +12,8 @@ from triplecast.evaluate.evaluator import QUERIES_A_REQUEST
 from triplecast.evaluate.frames import Outcome, read_answer, read_request, write_answer, write_request
 from triplecast.evaluate.graphs import open_publication
 from triplecast.evaluate.worker import STEPS_A_REQUEST, answer, decide
-from triplecast.languages import parse_query
 from triplecast.languages.refusals import MAX_DEPTH, MAX_NESTING
+from triplecast.model.subscription import Subscription
 from triplecast.sandbox import Limits
 
 FIRST = published(":a :p :b ; :price 5 .", graph="urn:x:first")
@@ -140,7 +140,7 @@ def test_the_deepest_queries_that_parse_are_evaluated(text: str) -> None:
     """At Python's default recursion limit."""
     outcome = decide(PREFIXES + text, "sparql", FIRST, open_publication(FIRST), Budget())
     assert outcome.kind == "matched", outcome.reason
-    assert explain(parse_query(PREFIXES + text), FIRST, "deep.rq").matched
+    assert explain(Subscription("deep.rq", PREFIXES + text), FIRST).matched
 
 
 def test_a_query_that_does_not_parse_is_undecided() -> None:

@@ -212,7 +212,8 @@ def test_result_on_empty(text: str, expected: bool) -> None:
 def test_result_on_empty_stops_at_the_first() -> None:
     values = "".join(f" VALUES ?x{i} {{ {'1 ' * 50} }}" for i in range(6))
     assert result_on_empty(parse_query(f"SELECT * {{ {values} }}"))
-    assert result_on_empty(parse_query(f"SELECT * {{ {values} FILTER(?x0 > 1) }}"), steps=1_000)
+    assert result_on_empty(parse_query(f"SELECT * {{ {values} FILTER(?x0 + ?x5 > 2) }}"), steps=1_000)
+    assert not result_on_empty(parse_query(f"SELECT * {{ {values} FILTER(?x0 > 1) }}"), steps=1_000)
 
 
 def test_budget_is_deterministic_and_ends_a_product() -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from pyoxigraph import Literal, RdfFormat, parse
 
-from triplecast.ingest import Document, Parsed
+from triplecast.ingest import Document, ParsedDocument
 from triplecast.ingest.feed_item import CONTENT_ENCODED, DATE, DATE_TIME, DESCRIPTION, ITEM, LINK, RDF_TYPE, TITLE
 from triplecast.ingest.parse import parse_document
 from triplecast.model.publication import Draft
@@ -37,7 +37,7 @@ EXPECTED_DATE = re.compile(
 
 
 @cache
-def read(path: Path) -> Parsed:
+def read(path: Path) -> ParsedDocument:
     document = Document(path.name, path.read_bytes(), "application/xml", "http://127.0.0.1:8097/" + path.name)
     return parse_document(document)
 
@@ -122,7 +122,7 @@ def gofeed_items() -> Iterator[tuple[Path, list[dict[str, str]]]]:
         for entry in found.get("items") or found.get("entries") or ():
             links = [entry["link"]] if "link" in entry else entry.get("links") or ()
             pages = [link if isinstance(link, str) else link.get("href", "") for link in links[:1]]
-            stamps = (entry.get(f"{name}Parsed") for name in ("pubDate", "published", "updated"))
+            stamps = (entry.get(f"{name}ParsedDocument") for name in ("pubDate", "published", "updated"))
             items.append(
                 {
                     "title": entry.get("title", ""),
@@ -165,6 +165,7 @@ FEEDPARSER_DIFFERS = {
     "rss/item_description_br_shorttag.xml": SANITISED,
     "sgml/charref_uppercase_x.xml": SANITISED,
     "namespace/": SANITISED,
+    "media-rss/item_media_title1.xml": "a title in Media RSS is that of a file, not of the item",
 }
 GOFEED_DIFFERS = {
     "atom03_feed_entry_title_xhtml_": "Atom 0.3 XHTML titles keep their div",

@@ -13,6 +13,7 @@ from triplecast.ingest.parse import parse_document
 from triplecast.model.publication import Draft
 
 NEWS = "http://news.example/"
+DC_SUBJECT = "http://purl.org/dc/elements/1.1/subject"
 DATE = '"2026-11-21T10:00:00+01:00"^^<http://www.w3.org/2001/XMLSchema#dateTime>'
 
 RSS_2 = """<?xml version="1.0" encoding="UTF-8"?>
@@ -337,3 +338,79 @@ def test_the_fragment_of_a_documents_iri_goes_where_a_part_is_named(name: str, t
 def test_an_identity_that_is_no_iri_is_a_reject() -> None:
     with pytest.raises(DocumentRejected, match="no absolute IRI"):
         make_draft("http://f/#a#b", [], b"", GATE)
+
+
+SELF = '<link xmlns="http://www.w3.org/2005/Atom" rel="self" href="{}"/>'
+CHANNEL_RDF = (
+    '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns="http://purl.org/rss/1.0/">'
+    "<channel{}>{}</channel><item><title>a</title></item></rdf:RDF>"
+)
+ITEM_7 = "<item><guid isPermaLink='false'>7</guid></item>"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "feed"),
+    [
+        ("f.rss", rss(ITEM_7, SELF.format("http://f/feed") + "<link>http://f/</link>"), "http://f/feed"),
+        ("f.rss", rss(ITEM_7, SELF.format("/feed") + "<link>http://f/</link>"), "http://f/"),
+        ("f.rss", rss(ITEM_7, "<link>http://f/</link>"), "http://f/"),
+        ("f.rss", rss(ITEM_7, "<link>/</link>"), "urn:triplecast:document:f.rss"),
+        (
+            "f.atom",
+            atom("<entry><id>7</id></entry>", '<id>tag:f,1:x</id><link rel="self" href="http://f/x"/>'),
+            "http://f/x",
+        ),
+        ("f.atom", atom("<entry><id>7</id></entry>", '<id>tag:f,1:x</id><link href="http://f/"/>'), "tag:f,1:x"),
+        ("f.atom", atom("<entry><id>7</id></entry>", '<id>x</id><link href="http://f/"/>'), "http://f/"),
+        ("f.rdf", CHANNEL_RDF.format(' rdf:about="http://f/r"', "<link>http://f/</link>"), "http://f/r"),
+        ("f.rdf", CHANNEL_RDF.format(' rdf:about=""', "<link>http://f/</link>"), "http://f/"),
+        ("f.rdf", CHANNEL_RDF.format("", "<link>http://f/</link>"), "http://f/"),
+        ("f.rdf", CHANNEL_RDF.format("", ""), "urn:triplecast:document:f.rdf"),
+    ],
+)
+def test_a_feed_without_a_name_is_what_it_says_that_it_is(name: str, text: str, feed: str) -> None:
+    (draft,) = items(name, text)
+    assert draft.graph.startswith(f"{feed}#")
+    assert says(draft, f"<http://purl.org/dc/terms/isPartOf> <{feed}>")
+    (named,) = items(name, text, "http://given/")
+    assert named.graph.startswith("http://given/#")
+
+
+def test_the_link_of_an_item_is_completed_by_the_feeds_own_address() -> None:
+    (draft,) = items("f.rss", rss("<item><link>a?b=c</link></item>", SELF.format("http://f/x/feed")))
+    assert draft.graph == "http://f/x/a?b=c"
+
+
+@pytest.mark.parametrize("fault", ["", "&nbsp;"])
+@pytest.mark.parametrize("place", ["before", "behind"])
+def test_what_is_said_of_a_file_is_not_said_of_the_item(fault: str, place: str) -> None:
+    file = (
+        '<media:content url="http://e/a"><media:title type="plain">of the file</media:title>'
+        "<media:description>of the file</media:description></media:content>"
+        "<enclosure url='http://e/a'><media:title>of the file</media:title>"
+        "</enclosure><media:category>bees</media:category>"
+    )
+    spaces = 'xmlns:media="http://search.yahoo.com/mrss/"'
+    for own in (
+        "<description>own</description>",
+        "<title>own</title><description>own</description>",
+        "<title>own</title>",
+    ):
+        item = file + own if place == "before" else own + file
+        text = rss(f"<item><guid>http://e/1</guid>{item}{fault}</item>").replace("<rss", f"<rss {spaces}")
+        (draft,) = items("f.rss", text)
+        assert b"of the file" not in draft.quads
+        assert draft.quads.count(b'"own"') == own.count("</")
+        assert says(draft, f'<{DC_SUBJECT}> "bees"')
+
+
+def test_a_podcasts_summary_is_its_description_where_it_has_no_other() -> None:
+    def of(item: str) -> Draft:
+        text = rss(f"<item><guid>http://e/1</guid>{item}<itunes:summary>short</itunes:summary></item>")
+        (draft,) = items(
+            "f.rss", text.replace("<rss", '<rss xmlns:itunes="http://www.itunes.com/DTDs/PodCast-1.0.dtd"')
+        )
+        return draft
+
+    assert says(of(""), '<http://purl.org/rss/1.0/description> "short"')
+    assert b"short" not in of("<description>own</description>").quads

@@ -47,10 +47,14 @@ def test_a_document_type_is_refused_in_every_encoding(encoding: str, media_type:
     [
         b"<rss><channel><item><title>a</title><!DOCTYPE rss></item></channel></rss>",
         b"<rss><channel><item></rss><!doctype x [<!entity a 'b'>]>",
-        b"<!DOCTYPE rss SYSTEM 'http://127.0.0.1/dtd'><rss/>",
+        b"<!DOCTYPE rss><!DOCTYPE rss [<!ENTITY a 'b'>]><rss/>",
+        b"<!DOCTYPE rss [<!ELEMENT rss ANY>]><rss/>",
+        b"<!DOCTYPE rss SYSTEM 'http://127.0.0.1/dtd' [<!ENTITY % p SYSTEM 'file:///etc/hostname'> %p;]><rss/>",
+        b"<!DOCTYPE rss [%p;]><rss/>",
+        b"<!-- --><!-- <!DOCTYPE rss> --><?p ?> <!DOCTYPE rss PUBLIC 'a' [<!ENTITY a SYSTEM 'file:///etc/hostname'>]><rss/>",
     ],
 )
-def test_a_document_type_where_xml_is_none_any_more(data: bytes) -> None:
+def test_a_document_type_that_declares_something_or_stands_elsewhere_is_refused(data: bytes) -> None:
     (reject,) = parse_document(Document("feed.rss", data)).rejects
     assert "DOCTYPE" in reject.reason
 

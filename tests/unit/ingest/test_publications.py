@@ -8,7 +8,7 @@ import random
 
 import pytest
 
-from triplecast.ingest import Document, Parsed, Parser, document_iri, media_type_of
+from triplecast.ingest import Document, ParsedDocument, Parser, document_iri, media_type_of
 from triplecast.ingest.frames import pack_document, pack_parsed, unpack_document, unpack_parsed
 from triplecast.ingest.parse import parse_document
 from triplecast.model.publication import Draft, Reject
@@ -309,7 +309,7 @@ def test_frames_carry_everything() -> None:
             rng.random() < 0.5,
         )
         assert unpack_document(pack_document(document)) == document
-        parsed = Parsed(
+        parsed = ParsedDocument(
             tuple(
                 Draft(
                     f"a:{i}ü",

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from triplecast.errors import InputError
 from triplecast.ingest import Parser, inbox_groups
 from triplecast.ingest.inbox import QUIET
 from triplecast.journal import Journal
@@ -30,10 +31,15 @@ class Door:
         self.inbox = folder / "inbox"
         self.inbox.mkdir(exist_ok=True)
         self.journal = Journal.open(folder / "output")
-        self.told: list[Reject] = []
-        self.acceptor = Acceptor(self.inbox, self.journal, parser, threading.Lock(), False, self.told.append)
+        self.told: list[Reject | str] = []
+        self.parser = parser
+        self.open()
         self.now = 0.0
         self.stop = threading.Event()
+
+    def open(self, dataset: bool = False) -> None:
+        """As a run does that starts on this journal."""
+        self.acceptor = Acceptor(self.inbox, self.journal, self.parser, threading.Lock(), dataset, self.told.append)
 
     def write(self, name: str, text: str) -> None:
         """Writes a file whose time differs from all earlier ones."""
@@ -125,3 +131,31 @@ def test_a_long_file_cut_short_goes_on_where_it_was(
     again.take()
     assert [version for _, version in again.versions()] == [1, 1, 1, 2, 2, 2, 3, 3, 3]
     again.journal.close()
+
+
+def test_what_is_never_taken_is_named_once(door: Door) -> None:
+    for number in range(6):
+        door.write(f"{number}.csv", "a")
+    door.write("a.ttl", "<http://e/s> <http://e/p> 1 .")
+    door.take()
+    (told,) = door.told
+    assert str(told).startswith("passed over 6 files")
+    assert str(told).endswith("0.csv, 1.csv, 2.csv, 3.csv, 4.csv and 1 more")
+    door.write("late.pdf", "a")
+    door.take()
+    assert "passed over a file" in str(door.told[1])
+    assert "late.pdf" in str(door.told[1])
+    door.take()
+    assert len(door.told) == 2
+    assert door.versions() == [("a.ttl", 1)]
+
+
+@pytest.mark.parametrize("first", [False, True])
+def test_an_output_that_was_made_with_the_other_unit_is_refused(door: Door, first: bool) -> None:
+    door.journal.close()
+    door.journal = Journal.in_memory()
+    door.open(first)
+    door.open(first)
+    with pytest.raises(InputError, match=r"made with --dataset" if first else r"made without --dataset"):
+        door.open(not first)
+    assert door.journal.head() == 0

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+
 import pyarrow as pa
 import pytest
 
 from tests.unit.pipeline.batches import random_batch, rows_of
-from triplecast.delivery import Outbox, OutboxBatch
+from triplecast.delivery import Outbox, OutboxBatch, UndecidedPair
 from triplecast.errors import StorageFault
+from triplecast.model.match import Undecided
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
+from triplecast.pipeline import sink as sink_module
 from triplecast.pipeline.rows import MATCHES, to_arrow
 from triplecast.pipeline.sink import Sink, check_cover
 
 
-def make_sink(outbox: Outbox) -> Sink:
+def make_sink(outbox: Outbox, tell: Callable[[UndecidedPair | str], None] = lambda notice: None) -> Sink:
     def registrations(ids: list[int]) -> list[Registration]:
         return [Registration(RegistrationId(id), Subscription(f"s{id}", "")) for id in ids]
 
-    return Sink(outbox, registrations, lambda publications, rows, seconds: None)
+    return Sink(outbox, registrations, lambda publications, rows, seconds: None, tell)
 
 
 def table(*pieces: tuple[OutboxBatch, int, int]) -> pa.Table:
@@ -47,10 +52,34 @@ def test_a_replay_adds_nothing_and_one_that_differs_is_reported() -> None:
         sink.take(lambda: table((batch, 0, 24)))
         assert list(outbox.notifications()) == before
         assert sink.matched.matches == len(before)
-        with pytest.raises(StorageFault, match="a replay gave other bindings"):
+        with pytest.raises(StorageFault, match="a replay gave other matches"):
             sink.take(lambda: table((random_batch(2), 0, 24)))
         assert list(outbox.notifications()) == before
         assert isinstance(sink.failure, StorageFault)
+
+
+def test_a_replay_without_a_publication_that_was_told_of_is_reported() -> None:
+    with Outbox.in_memory() as outbox:
+        sink = make_sink(outbox)
+        sink.take(lambda: table((random_batch(1), 0, 24)))
+        told = list(outbox.notifications())
+        with pytest.raises(StorageFault, match="a replay gave other matches"):
+            sink.take(lambda: table((OutboxBatch.joined(()), 0, 24)))
+        assert list(outbox.notifications()) == told
+
+
+def test_undecided_pairs_are_told_once_and_not_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sink_module, "TOLD", 2)
+    told: list[UndecidedPair | str] = []
+    pairs = tuple(Undecided(0, registration, "out of steps") for registration in (3, 5, 8))
+    batch = replace(random_batch(1), undecided=pairs)
+    with Outbox.in_memory() as outbox:
+        sink = make_sink(outbox, told.append)
+        for _ in range(2):
+            sink.take(lambda: table((batch, 0, 24)))
+        assert sink.matched.undecided == 3
+    assert [pair.registration for pair in told if isinstance(pair, UndecidedPair)] == [3, 5]
+    assert told[2:] == ["and 1 more undecided pairs; `triplecast notifications --undecided` lists them"]
 
 
 def test_ranges_must_leave_no_gap() -> None:

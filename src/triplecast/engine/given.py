@@ -1,0 +1,54 @@
+"""What `Engine.publish` and `Engine.publish_many` are given, checked and cut into groups."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+
+from triplecast.errors import InputError
+from triplecast.ingest import Document
+from triplecast.journal import BYTES_AT_ONCE
+
+DOCUMENTS_AT_ONCE = 500
+"""Documents of `Engine.publish_many` that are committed together, unless fewer come to `BYTES_AT_ONCE`."""
+
+
+def document_of(data: bytes | str, media_type: str | None, graph: str | None, dataset: bool) -> Document:
+    """The document of a `publish` call: named by `graph`, or by its content, so that equal content is one document."""
+    if not isinstance(data, bytes | bytearray | memoryview | str):
+        raise InputError(f"a document cannot be made of {type(data).__name__}", "give its bytes, or its text as str")
+    try:
+        content = data.encode() if isinstance(data, str) else bytes(data)
+        (graph or "").encode()
+    except UnicodeEncodeError as error:
+        raise InputError(f"{error.object[:80]!r} holds half a character", "give text that can be UTF-8") from error
+    source = graph if graph is not None else f"sha256/{hashlib.sha256(content).hexdigest()}"
+    return Document(source, content, media_type, graph, dataset)
+
+
+def group_documents(documents: Iterable[Document]) -> Iterator[list[Document]]:
+    """`documents` in order, in groups of at most `DOCUMENTS_AT_ONCE` that end once they come to `BYTES_AT_ONCE`.
+
+    Raises TypeError for what is no document.
+    """
+    group: list[Document] = []
+    size = 0
+    if isinstance(documents, str | bytes | bytearray) or not isinstance(documents, Iterable):
+        raise _no_document(documents)
+    for document in documents:
+        if not isinstance(document, Document):
+            raise _no_document(document)
+        group.append(document)
+        size += len(document.data)
+        if len(group) >= DOCUMENTS_AT_ONCE or size >= BYTES_AT_ONCE:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
+
+
+def _no_document(found: object) -> TypeError:
+    return TypeError(
+        f"publish_many takes an iterable of triplecast.Document, not {type(found).__name__}; "
+        "`publish` takes the bytes or the text of one document"
+    )

@@ -1,0 +1,100 @@
+"""Conditions of FILTER, each applied as soon as what it names is bound.
+
+A row stays iff every conjunct of its condition is true; false and error both drop it (semantics 3.8). So conjuncts are
+applied one by one, and one whose variables have their final values in a part of the pattern is applied to that part's
+rows. What may make a difference stays where it was written: EXISTS sees the whole row, BNODE names it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Set
+from typing import NamedTuple, TypeAlias
+
+from pyoxigraph import Literal, NamedNode
+
+from triplecast.evaluate.scope import condition_names
+from triplecast.model.algebra import Call, Exists, Expression, Operation, Variable
+
+
+class Condition(NamedTuple):
+    """A conjunct that may be applied wherever all its `names` are certain."""
+
+    expression: Expression
+    names: frozenset[str]
+
+
+Conditions: TypeAlias = tuple[Condition, ...]
+
+
+class Split(NamedTuple):
+    """A filter's conjuncts, both parts in the order written."""
+
+    movable: Conditions
+    staying: tuple[Expression, ...]
+
+
+def split(condition: Expression) -> Split:
+    movable: list[Condition] = []
+    staying: list[Expression] = []
+    for part in conjuncts(condition):
+        if _is_movable(part):
+            movable.append(Condition(part, frozenset(condition_names(part))))
+        else:
+            staying.append(part)
+    return Split(tuple(movable), tuple(staying))
+
+
+def conjuncts(condition: Expression) -> tuple[Expression, ...]:
+    """The arguments of ``&&``, also of those inside, from left to right."""
+    found: list[Expression] = []
+    waiting = [condition]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, Operation) and part.operator == "&&":
+            waiting.extend(reversed(part.arguments))
+        else:
+            found.append(part)
+    return tuple(found)
+
+
+def part_of(conditions: Conditions, certain: Set[str]) -> tuple[Conditions, Conditions]:
+    """(those that name nothing else than `certain`, the others)."""
+    inside = tuple([condition for condition in conditions if condition.names <= certain])
+    if len(inside) == len(conditions):
+        return conditions, ()
+    return inside, tuple([condition for condition in conditions if not condition.names <= certain])
+
+
+def selectivity(conditions: Conditions, strongest: float) -> dict[str, float]:
+    """By what the rows that bind a name are divided, as a guess: `strongest` where it is to equal a constant."""
+    found: dict[str, float] = {}
+    for condition in conditions:
+        if len(condition.names) == 1:
+            (name,) = condition.names
+            factor = strongest if _is_equality(condition.expression) else 2.0
+            found[name] = min(strongest, found.get(name, 1.0) * factor)
+    return found
+
+
+def _is_equality(expression: Expression) -> bool:
+    if isinstance(expression, Call):
+        return expression.function == "SAMETERM" and _compares_constants(expression.arguments)
+    if not isinstance(expression, Operation) or expression.operator not in ("=", "in"):
+        return False
+    return _compares_constants(expression.arguments)
+
+
+def _compares_constants(arguments: Iterable[Expression]) -> bool:
+    return sum(not isinstance(argument, NamedNode | Literal) for argument in arguments) == 1 and any(
+        isinstance(argument, Variable) for argument in arguments
+    )
+
+
+def _is_movable(expression: Expression) -> bool:
+    waiting = [expression]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, Exists) or (isinstance(part, Call) and part.function == "BNODE"):
+            return False
+        waiting.extend(getattr(part, "arguments", ()))
+    return True

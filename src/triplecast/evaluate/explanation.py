@@ -1,0 +1,59 @@
+"""What an explanation says, and its one written form."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """The answer to "why?" for one pair; `str` is its readable form."""
+
+    subscription: str
+    graph: str
+    version: int
+    """0: of a document that was not accepted; the readable form leaves it out."""
+    matched: bool
+    undecided: str | None
+    """Why the pair is undecided, None when it is decided."""
+    solutions: tuple[tuple[tuple[str, str], ...], ...] = ()
+    """The first solutions: (variable, N-Triples form) of what they bind."""
+    solution_count: int = 0
+    support: tuple[str, ...] = ()
+    """For a match: the triples and conditions that its first solution rests on, in the query's own prefixes."""
+    failure: str | None = None
+    """For no match: the first part of the query that nothing survives."""
+    instead: tuple[str, ...] = ()
+    """For no match: what the publication had where that part failed; for a UNION, where each alternative fails."""
+
+    def __str__(self) -> str:
+        verdict = "is undecided on" if self.undecided else "matches" if self.matched else "does not match"
+        version = f" (version {self.version})" if self.version else ""
+        lines = [f"{self.subscription} {verdict} {self.graph}{version}"]
+        if self.undecided:
+            lines.append(f"  {self.undecided}")
+        if self.matched:
+            lines.append(f"  {self.solution_count} solution{'' if self.solution_count == 1 else 's'}:")
+            for solution in self.solutions:
+                lines.append("    " + (", ".join(f"?{name} = {term}" for name, term in solution) or "(binds nothing)"))
+            if self.solution_count > len(self.solutions):
+                lines.append("    …")
+        if self.support:
+            lines.append("  the first because of:" if self.solution_count > 1 else "  because of:")
+        if self.failure:
+            lines.append(f"  nothing survives: {self.failure}")
+        if self.instead:
+            lines.append("  what was there instead:")
+        lines += [f"    {line}" for line in (*self.support, *self.instead)]
+        return "\n".join(lines)
+
+
+def write_explanation(explanation: Explanation) -> bytes:
+    return json.dumps(asdict(explanation)).encode()
+
+
+def read_explanation(written: bytes) -> Explanation:
+    fields = json.loads(written)
+    fields["solutions"] = tuple(tuple((name, term) for name, term in solution) for solution in fields["solutions"])
+    return Explanation(**{**fields, "support": tuple(fields["support"]), "instead": tuple(fields["instead"])})
