@@ -53,7 +53,7 @@ _EXPLAIN = b'{"explain":'
 def write_request(
     publication: Publication, steps: int, queries: Sequence[tuple[str, str]], background: Background = NO_BACKGROUND
 ) -> bytes:
-    header = {"queries": [list(query) for query in queries]}
+    header: dict[str, object] = {"queries": [list(query) for query in queries]}
     return _write(header, publication, steps, background)
 
 

@@ -2,38 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
 
+from triplecast.kernels.layout import I32
 from triplecast.kernels.resolve import Terms
 from triplecast.match.closures import NUMBERED_TERM, Closures, walk
-from triplecast.match.facts import Facts
 from triplecast.model.entailment import FUNCTION_MARKS, Entailment, Mark, Reading
-from triplecast.taxonomy import Classes, EntailmentTooLarge, Schema, entail
+from triplecast.taxonomy import Classes, Schema, entail
 from triplecast.terms.values import ValueClass
 
 _Triple: TypeAlias = tuple[int, int, int]
 
 
-def entail_alone(
-    terms: Terms, closures: Closures, graph: Facts, reading: Reading, lose: Callable[[int], None]
-) -> Facts:
-    """Everything the reading has for the graph of one view; a view that grows beyond bounds is told to `lose`."""
-    view = int(graph.view[0])
+def entail_alone(terms: Terms, closures: Closures, graph: I32, reading: Reading) -> I32:
+    """[·, 3] everything the reading has for the graph of one view. A node is the number of a term of the closures, or
+    ``-1 - t`` for term t of the batch if they lack it. Raises `EntailmentTooLarge`."""
     schema = _schema(terms, closures)
-    triples = list(zip(graph.subject.tolist(), graph.predicate.tolist(), graph.object.tolist(), strict=True))
-    try:
-        stated = entail(triples, schema, False)
-        closed = entail(stated, schema, True) if reading.entailment is Entailment.RDFS else stated
-    except EntailmentTooLarge:
-        lose(view)
-        return graph
+    stated = entail([(subject, predicate, end) for subject, predicate, end in graph.tolist()], schema, False)
+    closed = entail(stated, schema, True) if reading.entailment is Entailment.RDFS else stated
     found = [*closed, *_marks(closures, schema, stated, closed)] if reading.marked else closed
-    columns = np.array(found, np.int64)
-    return Facts(np.full(len(columns), view), columns[:, 0], columns[:, 1], columns[:, 2])
+    return np.array(found, np.int32).reshape(-1, 3)
 
 
 def _schema(terms: Terms, closures: Closures) -> Schema[int]:
@@ -58,7 +50,7 @@ def _marks(
 ) -> Iterator[_Triple]:
     classes = Classes(stated, schema)
     for mark in FUNCTION_MARKS.values():
-        wanted = closures.wanted_classes[mark]
+        wanted = closures.wanted[mark]
         if wanted:
             for node in dict.fromkeys(term for triple in stated for term in triple):
                 for other in _classes_of(mark, classes, node, wanted):
@@ -69,7 +61,7 @@ def _marks(
         Mark.BROADER_PATH: schema.words.broader,
     }
     for mark, word in words.items():
-        wanted = closures.wanted_classes[mark]
+        wanted = closures.wanted[mark]
         if wanted:
             edges = _edges(closed, word)
             for node in dict.fromkeys(node for triple in closed for node in (triple[0], triple[2])):

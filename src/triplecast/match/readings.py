@@ -7,8 +7,9 @@ from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from triplecast.index import Segment
+from triplecast.kernels.layout import I32
 from triplecast.match.closures import Closures, build_closures
-from triplecast.match.entailed import EntailedViews, entail_views
+from triplecast.match.entailed import EntailedViews, entail_views, find_known
 from triplecast.match.views import Views
 from triplecast.match.wanted import Wanted, wanted_of
 from triplecast.model.entailment import Reading
@@ -59,11 +60,16 @@ class BatchReadings:
 
     def __init__(self, plain: Views, closures: Closures | None) -> None:
         self._closures = closures
+        self._ids: I32 | None = None
+        """Of `find_known`."""
         self._made = {Reading.PLAIN: EntailedViews(plain, frozenset())}
 
     def views(self, reading: Reading) -> EntailedViews:
         made = self._made.get(reading)
         if made is None:
             assert self._closures is not None
-            made = self._made[reading] = entail_views(self._made[Reading.PLAIN].views, self._closures, reading)
+            plain = self._made[Reading.PLAIN].views
+            if self._ids is None:
+                self._ids = find_known(plain, self._closures)
+            made = self._made[reading] = entail_views(plain, self._closures, self._ids, reading)
         return made
