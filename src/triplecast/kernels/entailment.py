@@ -57,7 +57,8 @@ class Plain(NamedTuple):
 
 
 class Given(NamedTuple):
-    """Views whose triples are made elsewhere; nodes are terms of the taxonomy, or ``-1 - t`` for term t of the batch."""
+    """Views whose triples are made elsewhere. Nodes are terms of the taxonomy, or ``-1 - t`` for term t of the
+    batch."""
 
     alone: U8
     """[V] 1 for such a view."""

@@ -1,4 +1,4 @@
-"""Plain views to the views of a reading: with the taxonomy's triples, their closure, and the marks that keys ask for."""
+"""Plain views to the views of a reading: with the taxonomy's triples, their closure, and the marks that keys want."""
 
 from __future__ import annotations
 
