@@ -100,10 +100,10 @@ def run_in_turn(place: Workplace, prune: int = 0) -> None:
         parser = opened.enter_context(Parser())
         moving = HorizonFile(place.output)
         index = IndexFolder(place.output / INDEX)
+        acceptor = Acceptor(place.inbox, journal, parser, accepting, False, lambda reject: None)
         Registrar(
             [place.subscriptions], journal, index, moving, accepting, lambda: outbox.progress, lambda fault: None
         ).start(0.0)
-        acceptor = Acceptor(place.inbox, journal, parser, accepting, False, lambda reject: None)
         for now in (0.0, QUIET):
             acceptor.look(now, threading.Event())
         sink = Sink(outbox, journal.registrations_of, moving.learn)

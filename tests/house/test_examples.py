@@ -43,7 +43,7 @@ def test_the_readme_counts_what_the_samples_give(capsys: pytest.CaptureFixture[s
     examples = ROOT / "examples"
     argv = ["match", "--subscriptions", str(examples / "subscriptions"), "--publications", str(examples / "inbox")]
     assert main(argv) == 0
-    last = capsys.readouterr().out.splitlines()[-1]
+    last = capsys.readouterr().err.splitlines()[-1]
     publications, subscriptions, matches = re.findall(r"\d+", last)[:3]
     line = f"{publications} publications matched against {subscriptions} subscriptions: {matches} notifications"
     assert line in (ROOT / "README.md").read_text("utf-8")

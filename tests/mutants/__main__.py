@@ -62,7 +62,8 @@ def judge(result: subprocess.CompletedProcess[str]) -> str:
         return CAUGHT
     if differ:
         return f"{BROKEN}: {differ[0]}"
-    return f"{BROKEN}: {(result.stderr.strip() or result.stdout.strip() or 'no word').splitlines()[-1][:100]}"
+    said = (result.stderr.strip() or result.stdout.strip() or "not a word").splitlines()[-1][:100]
+    return f"{BROKEN}: exit code {result.returncode}, {said}"
 
 
 def try_mutant(mutant: Mutant | None, scratch: Path) -> str:

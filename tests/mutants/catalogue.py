@@ -127,10 +127,10 @@ MUTANTS: tuple[Mutant, ...] = (
         "                    elif known != term and place < 2:\n",
     ),
     Mutant(
-        "third-key-not-required",
-        "kernels/join.py",
-        "structures[structure, STRUCTURE_KEYS] + 2\n",
-        "structures[structure, STRUCTURE_KEYS] + 3\n",
+        "first-true-clause-decides",
+        "kernels/conditions.py",
+        "            clause_true = False\n        atom += 1\n",
+        "            clause_true = True\n        atom += 1\n",
     ),
     Mutant(
         "constants-not-checked-on-the-short-way",

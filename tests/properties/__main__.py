@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 from tests.properties.differential import PUBLICATIONS
-from tests.properties.progress import Run, read_log, report, total
+from tests.properties.progress import Run, gaps_of, read_log, report, total
 from tests.properties.running import PRODUCTS, ROUNDS_OF_A_BLOCK, run_rounds, show
 
 
@@ -51,7 +51,7 @@ def main() -> int:
         print(show(faults, run, options.show))
     print(report(blocks, len(faults)))
     print(f"{time.monotonic() - started:.0f} s")
-    return 1 if faults or (options.rounds is None and total(blocks).gaps()) else 0
+    return 1 if faults or gaps_of(total(blocks)) else 0
 
 
 if __name__ == "__main__":

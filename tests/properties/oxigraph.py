@@ -28,6 +28,7 @@ _CONSTRUCTS = {
     "order of a term with itself": "compares without an error what has no order",
     "upper-case tag": "does not lower the case of what LANG is compared with",
     "COUNT(*) with blank nodes": "counts what blank nodes stand for as part of a solution",
+    "MINUS in GRAPH ?g": "takes ?g for a variable that both sides of MINUS share",
     "nested EXISTS": "joins the inside of EXISTS with variables of other groups",
     "path !": "gives one row where two predicates join the same nodes",
     "LIMIT": "has no canonical order",
@@ -80,10 +81,16 @@ def doubts_of(query: q.Query, constructs: frozenset[str], constants: frozenset[T
     nested = {"nested EXISTS"} if any(isinstance(part, q.Exists) for part in parts(outer)) else set()
     if {"COUNT(*)", "blank node"} <= constructs:
         nested.add("COUNT(*) with blank nodes")
+    if any(isinstance(part, q.Graph) and isinstance(part.name, q.Var) and _holds_minus(part) for part in inside):
+        nested.add("MINUS in GRAPH ?g")
     names = sorted(constructs | nested | {name for part in inside for name in _odd_comparisons(part)})
     objections = [f"{name}: {_CONSTRUCTS[name]}" for name in names if name in _CONSTRUCTS]
     objections += [f"does not keep {write(term)}" for term in sorted(constants) if not keeps(term)]
     return Doubts(objections[0] if objections else None, frozenset(signs), constructs)
+
+
+def _holds_minus(graph: q.Graph) -> bool:
+    return any(isinstance(part, q.Minus) for part in parts(graph.pattern))
 
 
 def _odd_comparisons(part: object) -> Iterator[str]:

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.properties import running
 from tests.properties.progress import Run, read_log, report, total
-from tests.properties.running import ROUNDS_OF_A_BLOCK, run_rounds, show
+from tests.properties.running import run_rounds, show
 
 PAIRS = 20_000
 SMALLEST_SHARE_OF_MATCHES = 0.25
@@ -31,14 +32,15 @@ def test_evaluator_answers_as_the_oracles_do(seed: int) -> None:
     assert total(blocks).matched >= SMALLEST_SHARE_OF_MATCHES * total(blocks).pairs
 
 
-def test_a_run_goes_on_where_its_log_ends(seed: int, tmp_path: Path) -> None:
+def test_a_run_goes_on_where_its_log_ends(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "ROUNDS_OF_A_BLOCK", 3)
     run, log = Run(seed, "evaluator", publications=2), tmp_path / "run.jsonl"
-    whole, _ = run_rounds(run, 10**9, numbers=range(2 * ROUNDS_OF_A_BLOCK))
+    whole, _ = run_rounds(run, 10**9, numbers=range(6))
     first, _ = run_rounds(run, 1, log=log)
     assert [block.start for block in first] == [0]
-    both, _ = run_rounds(run, 10**9, numbers=range(2 * ROUNDS_OF_A_BLOCK), log=log)
+    both, _ = run_rounds(run, 10**9, numbers=range(6), log=log)
     assert total(both) == total(whole)
-    assert [block.start for block in read_log(log)] == [0, ROUNDS_OF_A_BLOCK]
+    assert [block.start for block in read_log(log)] == [0, 3]
     assert f"{total(whole).pairs} pairs share a key" in report(read_log(log))
     assert [block.start for block in run_rounds(replace(run, seed=seed + 1), 1, log=log)[0]] == [0]
 

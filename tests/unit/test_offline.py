@@ -49,7 +49,7 @@ def test_two_graphs_at_once_are_asked_of_datasets_only() -> None:
     both = loaded(Subscription("both", "ASK { GRAPH <a:g> { ?s ?p ?o } GRAPH <a:h> { ?s ?p ?o } }"))
     (fault,) = admit_all(both, datasets=False).faults
     assert "cannot be both <a:g> and <a:h>" in fault.reason
-    document = Document("d.trig", b"<a:g> { <a:a> <a:b> 1 } <a:h> { <a:a> <a:b> 2 }", dataset=True)
+    document = Document("d.trig", b"<a:g> { <a:a> <a:b> 1 } <a:h> { <a:a> <a:b> 1 }", dataset=True)
     (outcome,) = match_documents(admit_all(both), [document])
     assert len(outcome.matched) == 1
 

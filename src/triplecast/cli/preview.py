@@ -80,5 +80,7 @@ def _print(summary: dict[str, object], examples: list[tuple[str, list[dict[str, 
     )
     for warning in summary["warnings"] if isinstance(summary["warnings"], list) else ():
         print(f"note: {warning}")
+    if not examples:
+        print("note: nothing matched; `triplecast explain DOCUMENT SUBSCRIPTION` says where a document fails")
     for graph, solutions in examples:
         print(f"  {graph}  {clip(describe_solution(solutions[0]))}")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from triplecast.compile.doubts import find_doubts
 from triplecast.compile.entailment import entailment_of
 from triplecast.compile.plan import Cost, Plan
 from triplecast.compile.plans import graphs_of, matches_nothing, plan_of
@@ -60,7 +61,9 @@ def admit(subscription: Subscription, datasets: bool = True) -> Admission:
     except (QuerySyntaxError, QueryRefused) as fault:
         fault.name = fault.name or subscription.name
         raise
-    return _describe(plan, graphs, empty, entailment)
+    told = _describe(plan, graphs, empty, entailment)
+    doubts = find_doubts(template, constants)
+    return replace(told, warnings=(*told.warnings, *doubts)) if doubts else told
 
 
 def needs_nothing(plan: Plan) -> bool:

@@ -45,6 +45,7 @@ from triplecast.journal import BYTES_AT_ONCE, Clock, Journal, Rejected, system_c
 from triplecast.match import Matcher
 from triplecast.model.match import MatchedBatch
 from triplecast.model.publication import Publication
+from triplecast.model.source import RUN
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
 
 MATCHED_AT_ONCE = 1_000
@@ -67,6 +68,9 @@ class Engine:
         cls, folder: Path | str, clock: Clock = system_clock, randomness: Callable[[int], bytes] = os.urandom
     ) -> Engine:
         """The engine in `folder`, made where there is none. What was accepted there and not matched is matched now.
+
+        In the output of `triplecast run` everything but subscribing and unsubscribing works: who is registered there
+        is what the run's subscription files say.
 
         Raises `FolderLocked` while another process, or another engine of this one, has it, and `StorageFault`.
         """
@@ -127,12 +131,13 @@ class Engine:
     ) -> Subscribed:
         """Registers a standing query, asked of every publication from the next on.
 
-        Raises `QuerySyntaxError`, `QueryRefused`, `InputError` for an `id` that is live already, and `StorageFault`:
-        then nothing was registered.
+        Raises `QuerySyntaxError`, `QueryRefused`, `InputError` for an `id` that is live already and in the output of a
+        run, and `StorageFault`: then nothing was registered.
         """
         if lease is not None:
             raise InputError("leases are not built yet", "subscribe without one and cancel when it is over")
         with self._lock:
+            self._check_registry()
             name = self._free_name() if id is None else id
             subscription = Subscription(name, text, language, scope, entailment, owner)
             return self._register([subscription], [self._admit(subscription, ())])[0]
@@ -142,9 +147,10 @@ class Engine:
     ) -> list[Subscribed | QuerySyntaxError | QueryRefused | InputError]:
         """Registers all that can be, in one step; in the place of each other one stands what is wrong with it.
 
-        Raises `StorageFault`: then none was registered.
+        Raises `StorageFault`, and `InputError` in the output of a run: then none was registered.
         """
         with self._lock:
+            self._check_registry()
             answers: dict[int, Subscribed | QuerySyntaxError | QueryRefused | InputError] = {}
             admitted: dict[int, Admission] = {}
             names: set[str] = set()
@@ -162,10 +168,11 @@ class Engine:
         """Cancels the subscription that is live as `id`; gives the journal position from which it is asked no more.
 
         What it matched before stays in the outbox (semantics 9.8). The ticket is checked where one is given; without
-        one, whoever has the engine may cancel any subscription. Raises `InputError` where none is live as `id` or the
-        ticket is another's, and `StorageFault`.
+        one, whoever has the engine may cancel any subscription. Raises `InputError` where none is live as `id`, the
+        ticket is another's or the folder is the output of a run, and `StorageFault`.
         """
         with self._lock:
+            self._check_registry()
             found = self._live(id)
             if ticket is not None and not hmac.compare_digest(ticket.encode(), self._ticket(found.id).encode()):
                 raise InputError(f"the ticket is not that of {id!r}", "give the ticket that subscribing gave")
@@ -327,6 +334,14 @@ class Engine:
             return self._outbox.prune_undecided(upto)
 
     # ---- inside -----------------------------------------------------------------------------------------------------
+
+    def _check_registry(self) -> None:
+        """Raises InputError in the output of a run: its next start would undo what is changed here."""
+        if self._journal.source(RUN) is not None:
+            raise InputError(
+                "who is registered in the output of `triplecast run` is what its subscription files say",
+                "change those files, or open another folder",
+            )
 
     def _register(self, subscriptions: Sequence[Subscription], admissions: Sequence[Admission]) -> list[Subscribed]:
         if not subscriptions:

@@ -20,6 +20,12 @@ _TEXT_TOKEN = re.compile(
 )
 """The tokens of Turtle and its relatives that brackets can hide in, and the brackets; without backtracking."""
 _JSON_TOKEN = re.compile(rb"\"(?:[^\"\\]++|\\.)*+(?:\"|\Z)|[\[\]{}]", re.DOTALL)
+_COMPRESSED = (
+    (b"\x1f\x8b", "gzip"),
+    (b"PK\x03\x04", "zip"),
+    (b"\xfd7zXZ\0", "xz"),
+    (b"\x28\xb5\x2f\xfd", "zstd"),
+)
 _OPEN = frozenset((b"[", b"(", b"{", b"<<"))
 _CLOSE = frozenset((b"]", b")", b"}", b">>"))
 
@@ -31,6 +37,14 @@ def refuse_size(data: bytes, limits: GateLimits) -> None:
             reason=f"the document has {len(data)} bytes, {limits.bytes} are allowed",
             mend="split it into smaller documents",
         )
+
+
+def refuse_compressed(data: bytes) -> None:
+    for start, name in _COMPRESSED:
+        if data.startswith(start):
+            raise DocumentRejected(
+                stage="gate", reason=f"the document is compressed ({name})", mend="unpack it, and send what it holds"
+            )
 
 
 def refuse_nesting(data: bytes, limits: GateLimits, json: bool) -> None:

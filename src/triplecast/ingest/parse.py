@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import re
+
 from pyoxigraph import NamedNode
 
 from triplecast.errors import DocumentRejected
 from triplecast.ingest import media_types
 from triplecast.ingest.document import Document, ParsedDocument, document_iri
-from triplecast.ingest.gate import refuse_nesting, refuse_size
+from triplecast.ingest.gate import refuse_compressed, refuse_nesting, refuse_size
 from triplecast.ingest.limits import GATE, GateLimits
 from triplecast.ingest.media_types import decide_type
 from triplecast.ingest.rdf import parse_rdf
 from triplecast.ingest.xml_document import parse_xml
 from triplecast.model.publication import Reject
 
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
+"""Control characters, marks that turn the direction of text, the byte order mark."""
+
 
 def parse_document(document: Document, limits: GateLimits = GATE) -> ParsedDocument:
     """Gate, parse, identity and content hash. Never raises DocumentRejected: what fails is a `Reject`."""
     try:
         refuse_size(document.data, limits)
+        refuse_compressed(document.data)
         base = _checked(document_iri(document))
         media_type, charset = decide_type(document.media_type, document.source, document.data)
         if media_type in media_types.XML_TYPES:
@@ -31,7 +37,9 @@ def parse_document(document: Document, limits: GateLimits = GATE) -> ParsedDocum
 
 
 def reject(source: str, error: DocumentRejected) -> Reject:
-    return Reject(source, error.stage, error.reason, error.mend, error.line, error.column)
+    """What parsers quote of a document may hold anything, also what a terminal would obey: it is escaped."""
+    reason = _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04X}", error.reason)
+    return Reject(source, error.stage, reason, error.mend, error.line, error.column)
 
 
 def _checked(base: str) -> str:

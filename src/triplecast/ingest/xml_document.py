@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from pyoxigraph import Triple
 
@@ -74,38 +74,60 @@ def _parse_feed(document: Document, xml: XmlDocument, base: str, limits: GateLim
     return parsed
 
 
-def _feed_drafts(feed: Feed, items: Sequence[FeedItem], data: bytes, limits: GateLimits) -> Iterable[Draft]:
+@dataclass(frozen=True, slots=True)
+class _Beyond:
+    """An item that is beyond a limit by itself; its neighbours are not."""
+
+    graph: str
+    fault: DocumentRejected
+
+
+def _feed_drafts(feed: Feed, items: Sequence[FeedItem], data: bytes, limits: GateLimits) -> Iterable[Draft | _Beyond]:
     for item in items:
         graph = identity(item, feed.iri)
         yield _draft(graph, list(describe(item, graph, feed)), data, limits)
 
 
-def _rss1_drafts(triples: Sequence[Triple], data: bytes, feed: str, base: str, limits: GateLimits) -> Iterable[Draft]:
+def _rss1_drafts(
+    triples: Sequence[Triple], data: bytes, feed: str, base: str, limits: GateLimits
+) -> Iterable[Draft | _Beyond]:
     for subject, own in item_triples(triples, feed):
         yield _draft(item_identity(subject, own, base), own, data, limits)
 
 
-def _draft(graph: str, triples: list[Triple], data: bytes, limits: GateLimits) -> Draft:
-    return make_draft(graph, write_lines(triples, len(data), limits, dataset=False), data, limits)
+def _draft(graph: str, triples: list[Triple], data: bytes, limits: GateLimits) -> Draft | _Beyond:
+    try:
+        return make_draft(graph, write_lines(triples, len(data), limits, dataset=False), data, limits)
+    except DocumentRejected as fault:
+        return _Beyond(graph, fault)
 
 
-def _publish_items(source: str, drafts: Iterable[Draft], limits: GateLimits) -> ParsedDocument:
-    """The first item of an identity counts; a second one that says something else is told as a reject."""
+def _publish_items(source: str, drafts: Iterable[Draft | _Beyond], limits: GateLimits) -> ParsedDocument:
+    """The first item of an identity counts; a second one that says something else is told as a reject, and so is one
+    that is beyond a limit by itself."""
     kept: dict[str, Draft] = {}
     rejects: list[Reject] = []
     room = limits.expanded_bytes
     for draft in drafts:
         known = kept.get(draft.graph)
         if known is not None:
-            if known.digest != draft.digest:
+            if isinstance(draft, _Beyond) or known.digest != draft.digest:
                 rejects.append(_second_item(source, draft.graph))
             continue
-        room -= len(draft.quads)
+        room -= limits.term_bytes if isinstance(draft, _Beyond) else len(draft.quads)
         if len(kept) == limits.feed_items or room < 0:
             rejects.append(_too_many(source, limits))
             break
-        kept[draft.graph] = draft
+        if isinstance(draft, _Beyond):
+            rejects.append(_left_out(source, draft))
+        else:
+            kept[draft.graph] = draft
     return ParsedDocument(tuple(kept.values()), tuple(rejects))
+
+
+def _left_out(source: str, item: _Beyond) -> Reject:
+    shown = item.graph if len(item.graph) <= 200 else f"{item.graph[:200]}…"
+    return Reject(source, item.fault.stage, f"the item {shown} is left out: {item.fault.reason}", item.fault.mend)
 
 
 def _second_item(source: str, graph: str) -> Reject:

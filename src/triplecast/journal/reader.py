@@ -184,11 +184,17 @@ class JournalReader:
 
     def sources(self) -> dict[str, SourceState]:
         """Files that the inbox watcher has taken, by path."""
-        states = {}
-        for path, size, mtime_ns, digest, outcome, crc in self._database.ask("SELECT * FROM source ORDER BY path"):
-            verify(crc, self._database.where, f"source {path}", f"{path}\n{outcome}", (size, mtime_ns), digest)
-            states[path] = SourceState(size, mtime_ns, digest, outcome)
-        return states
+        rows = self._database.ask("SELECT * FROM source ORDER BY path")
+        return {row[0]: self._source(*row) for row in rows}
+
+    def source(self, path: str) -> SourceState | None:
+        """The state of one of `sources`; None where it was not taken."""
+        rows = self._database.ask("SELECT * FROM source WHERE path = ?", (path,))
+        return next((self._source(*row) for row in rows), None)
+
+    def _source(self, path: str, size: int, mtime_ns: int, digest: bytes, outcome: str, crc: int) -> SourceState:
+        verify(crc, self._database.where, f"source {path}", f"{path}\n{outcome}", (size, mtime_ns), digest)
+        return SourceState(size, mtime_ns, digest, outcome)
 
     def check(self) -> None:
         """Reads everything. Raises `StorageFault` for the first page, record or repeated fact that is wrong or missing

@@ -1,8 +1,9 @@
 """Kernels: numba over flat arrays. Nothing outside this package imports numba.
 
 Rules of every kernel: at most eight arguments (arrays grouped in a `NamedTuple`), no function arguments, no globals but
-constants, and the one decorator `njit`. Arrays over mapped files are opened with mode ``c`` (copy on write): a
-read-only array is another type to numba, and everything would be compiled a second time.
+constants, and one of three decorators: `njit`, or `borrowing` and `inlined` where no array is made or returned. Arrays
+over mapped files are opened with mode ``c`` (copy on write): a read-only array is another type to numba, and everything
+would be compiled a second time.
 """
 
 from __future__ import annotations
@@ -38,9 +39,14 @@ def njit(kernel: _Kernel) -> _Kernel:
     return _compile_cached(kernel)
 
 
+def borrowing(kernel: _Kernel) -> _Kernel:
+    """As `njit`, for a kernel that makes no array: numba counts no references to those that it is given."""
+    return _compile_cached(kernel, _nrt=False)
+
+
 def inlined(kernel: _Kernel) -> _Kernel:
-    """As `njit`, for a small function that other kernels call: it is inlined at every call."""
-    return _compile_cached(kernel, forceinline=True)
+    """As `borrowing`, for a small function that other kernels call: it is inlined at every call."""
+    return _compile_cached(kernel, forceinline=True, _nrt=False)
 
 
 def _compile_cached(kernel: _Kernel, **options: bool) -> _Kernel:

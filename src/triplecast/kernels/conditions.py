@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from triplecast.kernels import inlined, njit
+from triplecast.kernels import borrowing, inlined
 from triplecast.kernels.layout import (
     CONTINUES,
     ENDS,
@@ -166,7 +166,7 @@ def holds(values: F64, identity: I32, extras: F64, term: int, operator: int, lan
     return compares(how, number, strict, operator, constant)
 
 
-@njit
+@borrowing
 def all_hold(
     codes: U8, constants: F64, atom: int, values: F64, identity: I32, extras: F64, row: I32, first: int
 ) -> bool:

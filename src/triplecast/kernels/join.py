@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from triplecast.kernels import inlined, njit
+from triplecast.kernels import borrowing, inlined, njit
 from triplecast.kernels.conditions import AT_LEAST, UNEQUAL, WINDOW, all_hold, compares, narrow_range, see
 from triplecast.kernels.layout import (
     FACT_STEPS,
@@ -157,7 +157,7 @@ def release(step: int, state: I32, bound: I32) -> None:
             state[step, _UNDO + place] = -1
 
 
-@njit
+@borrowing
 def abandon(step: int, state: I32, bound: I32) -> None:
     """Ends a join before its last solution."""
     while step >= 0:
@@ -263,7 +263,7 @@ def match_views(index: Index, encoded: Encoded, work: Work, hits: Hits) -> Match
     )
 
 
-@njit
+@borrowing
 def _choose(index: Index, mode: int, hits: Hits, found: int, candidates: I32) -> tuple[int, int, int]:
     """Structures all of whose keys are present: (how many, how many looked at, subscriptions and entries they have)."""
     structures, structure_keys, groups = index.structures, index.structure_keys, index.groups
@@ -349,7 +349,7 @@ def _have_subject(
     return bool(common != np.uint64(0))
 
 
-@njit
+@borrowing
 def _emit(
     index: Index,
     encoded: Encoded,

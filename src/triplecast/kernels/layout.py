@@ -6,8 +6,9 @@ places; a *structure* is sorted keys with the topology of their variables; an *e
 subscription hangs off a structure; a *view* is one publication, or one part of a dataset publication, matched as a
 unit.
 
-Columns that are read together stand in one array. Passing a `NamedTuple` of arrays costs numba a reference count for
-each, so only functions called once per view or less take one; inner ones take plain arrays.
+Columns that are read together stand in one array. Passing arrays, also in a `NamedTuple`, costs numba an atomic
+reference count for each (14 % of all matching, measured), so what is called once per view or more is `borrowing` or
+`inlined`.
 """
 
 from __future__ import annotations

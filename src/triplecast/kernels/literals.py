@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from triplecast.kernels import inlined, njit
+from triplecast.kernels import borrowing, inlined
 from triplecast.kernels.words import Text, keep_low, load_word
 from triplecast.terms.values import INTEGER_BOUNDS, XSD, ValueClass
 
@@ -66,7 +66,7 @@ _EPOCH = 719_528
 """Days from 0000-01-01 to 1970-01-01."""
 
 
-@njit
+@borrowing
 def classify_literal(text: Text, start: int, quote: int, stop: int, escaped: bool) -> tuple[np.uint8, float, int]:
     """(class, number, tie) of the literal ``text[start:stop]`` whose closing quote stands at `quote`."""
     if quote + 1 == stop:
@@ -112,7 +112,7 @@ def _find_datatype(text: Text, start: int, stop: int) -> int:
     return _OTHER
 
 
-@njit
+@borrowing
 def _classify_boolean(text: Text, start: int, stop: int) -> tuple[np.uint8, float, int]:
     length = stop - start
     word = keep_low(load_word(text, start), min(length, 8))
@@ -123,7 +123,7 @@ def _classify_boolean(text: Text, start: int, stop: int) -> tuple[np.uint8, floa
     return PENDING, np.nan, 0
 
 
-@njit
+@borrowing
 def _classify_number(text: Text, start: int, stop: int, code: int) -> tuple[np.uint8, float, int]:
     shape, mantissa, exponent = _read_number(text, start, stop)
     if shape == _NO_NUMBER or exponent < -22 or exponent > 22:
@@ -154,7 +154,7 @@ def _classify_number(text: Text, start: int, stop: int, code: int) -> tuple[np.u
     return EXACT, number, 0
 
 
-@njit
+@borrowing
 def _read_number(text: Text, i: int, stop: int) -> tuple[int, int, int]:
     """(shape, mantissa without sign, power of ten) of a number of at most `_MOST_DIGITS` significant digits.
 
@@ -207,7 +207,7 @@ def _read_exponent(text: Text, i: int, stop: int) -> int:
     return -exponent if negative else exponent
 
 
-@njit
+@borrowing
 def _classify_instant(text: Text, i: int, stop: int, code: int) -> tuple[np.uint8, float, int]:
     day, time, tie = 0, 0, 0
     kind = np.uint8(ValueClass.TIME)
@@ -241,7 +241,7 @@ def _classify_instant(text: Text, i: int, stop: int, code: int) -> tuple[np.uint
     return (kind + LOCAL if i == stop else kind), number, tie
 
 
-@njit
+@borrowing
 def _read_time(text: Text, i: int, stop: int) -> tuple[int, int, int]:
     """(where it ends, milliseconds of the day rounded down, 1 if there is more) of ``hh:mm:ss`` with or without
     fraction.

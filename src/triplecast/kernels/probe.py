@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from triplecast.kernels import inlined, njit
+from triplecast.kernels import borrowing, inlined
 from triplecast.kernels.layout import FACT_ALWAYS, I32, I64, U8, U64, Encoded, Index, Integer, hash_key
 
 SUBJECTS_LIMIT = 64
@@ -63,7 +63,7 @@ def make_hits(index: Index, encoded: Encoded) -> Hits:
     )
 
 
-@njit
+@borrowing
 def table_size(lookups: int) -> int:
     """The slots of a view's own table."""
     size = 8
@@ -86,7 +86,7 @@ def find_slot(slots: I32, size: int, key: Integer) -> int:
     return slot
 
 
-@njit
+@borrowing
 def probe(index: Index, encoded: Encoded, view: int, hits: Hits) -> tuple[int, int]:
     """Fills `hits` for one view: (how many keys it has, slots of its table in use)."""
     table, key_terms = index.key_table, index.key_terms
@@ -196,13 +196,13 @@ def _queue_lookups(triples: I32, masks: U8, table: U64, hashes: U64, loaded: U64
     return lookups
 
 
-@njit
+@borrowing
 def clear_bits(bits: U64, keys: I32, found: int) -> None:
     for i in range(found):
         bits[keys[i] >> 6] = np.uint64(0)
 
 
-@njit
+@borrowing
 def link_ends(triples: I32, first: int, last: int, base: int, count: int, links: I32) -> None:
     """Chains the triples of a view (rows `first` to `last`) by subject and by object.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from triplecast.kernels import inlined, njit
+from triplecast.kernels import borrowing, inlined, njit
 from triplecast.kernels.layout import I64, U8, Answers, empty_answers
 from triplecast.kernels.resolve import Terms, empty_terms
 from triplecast.kernels.rows import Sheets
@@ -83,7 +83,7 @@ def _write_escaped(json: U8, filled: int, terms: Terms, term: int) -> int:
     return filled
 
 
-@njit
+@borrowing
 def _write_control(json: U8, filled: int, byte: int) -> int:
     json[filled] = _BACKSLASH
     short = ord("u")

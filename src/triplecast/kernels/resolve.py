@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from triplecast.kernels import hashing, inlined, njit
+from triplecast.kernels import borrowing, hashing, inlined, njit
 from triplecast.kernels.hashing import hash_slice
 from triplecast.kernels.layout import F64, I32, I64, U8, U64, Dictionary
 from triplecast.kernels.words import PADDING, Text, keep_low, load_word
@@ -127,7 +127,7 @@ def rank_strings(dictionary: Dictionary, terms: Terms) -> F64:
     return ranks
 
 
-@njit
+@borrowing
 def compare_strings(left: Text, left_start: int, right: Text, right_start: int) -> int:
     """-1, 0 or 1: the order by code point of two string literals in canonical N-Triples, which end at their quote."""
     left_start += 1
@@ -160,7 +160,7 @@ def _decode(text: Text, at: int) -> tuple[int, int]:
     return point, size
 
 
-@njit
+@borrowing
 def _unescape(text: Text, at: int) -> tuple[int, int]:
     byte = int(text[at + 1])
     if byte == ord("n"):

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from triplecast.kernels import inlined, njit
+from triplecast.kernels import borrowing, inlined, njit
 from triplecast.kernels.conditions import all_hold, holds
 from triplecast.kernels.join import (
     EXHAUSTED,
@@ -50,6 +50,8 @@ from triplecast.kernels.resolve import Terms, empty_terms
 
 SOLUTIONS_LIMIT = 10_000
 """Solutions of one structure in one view."""
+NO_ROOM = -2
+"""Of `_solve`: the cells are full; nothing was added."""
 
 
 class Sheets(NamedTuple):
@@ -109,7 +111,10 @@ def collect_sheets(
         first_cell = growing.sizes[2]
         solutions = 1
         if _needs_rows(index.answer_of, answers.flags, matched.subscription[start:end]):
-            growing, solutions = _solve(index, encoded, (view, size, structure), hits, state, growing)
+            solutions = _solve(index, encoded, (view, size, structure), hits, state, growing)
+            while solutions == NO_ROOM:
+                growing = _double_cells(growing)
+                solutions = _solve(index, encoded, (view, size, structure), hits, state, growing)
         previous = np.int32(-1)
         for pair in range(start, end):
             answer = index.answer_of[matched.subscription[pair]]
@@ -137,7 +142,9 @@ def collect_sheets(
                 _sort_rows(selected[:count], spare, growing.cells, columns, ranks)
                 if answers.flags[answer] & DISTINCT_FLAG:
                     count = _drop_repeated(selected[:count], growing.cells, columns)
-            growing = _make_sheet(growing, answer, selected[:count])
+            if growing.sizes[0] == len(growing.answer) or growing.sizes[1] + count > len(growing.rows):
+                growing = _double_sheets(growing, count)
+            _add_sheet(growing, answer, selected, count)
             of_pair[pair] = growing.sizes[0] - 1
             if shared:
                 previous = of_pair[pair]
@@ -152,7 +159,7 @@ def collect_sheets(
     )
 
 
-@njit
+@borrowing
 def _needs_rows(answer_of: I32, flags: U8, subscriptions: I32) -> bool:
     at = 0
     while at < len(subscriptions) and flags[answer_of[subscriptions[at]]] & ASK_FLAG != 0:
@@ -160,7 +167,7 @@ def _needs_rows(answer_of: I32, flags: U8, subscriptions: I32) -> bool:
     return at < len(subscriptions)
 
 
-@njit
+@borrowing
 def _solve(
     index: Index,
     encoded: Encoded,
@@ -168,8 +175,8 @@ def _solve(
     hits: Hits,
     join_state: tuple[I32, I32],
     growing: _Growing,
-) -> tuple[_Growing, int]:
-    """Appends all solutions of a structure to the cells; returns how many, or -1 beyond the limits."""
+) -> int:
+    """Appends all solutions of a structure to the cells; returns how many, -1 beyond the limits, or `NO_ROOM`."""
     view, size, structure = view_size_structure
     steps, key_terms = index.full_steps, index.key_terms
     triples, chain, links = encoded.triples, hits.chain, hits.links
@@ -189,7 +196,7 @@ def _solve(
         encoded.view_terms[view, 1],
     )
     if walk.steps == 0:
-        return growing, 1
+        return 1
     begin(walk, steps, index.structure_keys, index.structures[structure, STRUCTURE_KEYS], hits.slots, size, state)
     filled = growing.sizes[2]
     solutions = 0
@@ -204,21 +211,19 @@ def _solve(
             exhausted = True
             break
         if filled + width > len(cells):
-            larger = np.empty(2 * (filled + width), np.int32)
-            larger[:filled] = cells[:filled]
-            cells = larger
+            abandon(walk.step, state, bound)
+            return NO_ROOM
         for variable in range(width):
             cells[filled + variable] = bound[variable]
         filled += width
         solutions += 1
-    growing = _Growing(growing.answer, growing.offsets, growing.rows, cells, growing.sizes)
     if exhausted:
-        return growing, -1
+        return -1
     growing.sizes[2] = filled
-    return growing, solutions
+    return solutions
 
 
-@njit
+@borrowing
 def _select(
     index: Index,
     encoded: Encoded,
@@ -258,23 +263,35 @@ def _select(
 
 
 @njit
-def _make_sheet(growing: _Growing, answer: int, selected: I64) -> _Growing:
+def _double_cells(growing: _Growing) -> _Growing:
+    cells = np.empty(2 * len(growing.cells), np.int32)
+    filled = growing.sizes[2]
+    cells[:filled] = growing.cells[:filled]
+    return _Growing(growing.answer, growing.offsets, growing.rows, cells, growing.sizes)
+
+
+@njit
+def _double_sheets(growing: _Growing, more: int) -> _Growing:
+    """The same with room for another sheet of `more` rows, twice as large as needed."""
     sheets, rows, _ = growing.sizes
-    answer_of, offsets, row_of = growing.answer, growing.offsets, growing.rows
-    if sheets == len(answer_of):
-        answer_of = np.empty(2 * sheets, np.int32)
-        answer_of[:sheets] = growing.answer
-        offsets = np.empty(2 * sheets + 1, np.int64)
-        offsets[: sheets + 1] = growing.offsets
-    if rows + len(selected) > len(row_of):
-        row_of = np.empty(2 * (rows + len(selected)), np.int64)
-        row_of[:rows] = growing.rows[:rows]
-    answer_of[sheets] = answer
-    row_of[rows : rows + len(selected)] = selected
-    offsets[sheets + 1] = rows + len(selected)
+    answer = np.empty(2 * (sheets + 1), np.int32)
+    answer[:sheets] = growing.answer[:sheets]
+    offsets = np.empty(2 * (sheets + 1) + 1, np.int64)
+    offsets[: sheets + 1] = growing.offsets[: sheets + 1]
+    row_of = np.empty(2 * (rows + more), np.int64)
+    row_of[:rows] = growing.rows[:rows]
+    return _Growing(answer, offsets, row_of, growing.cells, growing.sizes)
+
+
+@borrowing
+def _add_sheet(growing: _Growing, answer: int, selected: I64, count: int) -> None:
+    sheets, rows, _ = growing.sizes
+    growing.answer[sheets] = answer
+    for row in range(count):
+        growing.rows[rows + row] = selected[row]
+    growing.offsets[sheets + 1] = rows + count
     growing.sizes[0] = sheets + 1
-    growing.sizes[1] = rows + len(selected)
-    return _Growing(answer_of, offsets, row_of, growing.cells, growing.sizes)
+    growing.sizes[1] = rows + count
 
 
 @njit
@@ -314,7 +331,7 @@ def _text_less(terms: Terms, left: int, right: int) -> bool:
     return bool(terms.length[left] < terms.length[right])
 
 
-@njit
+@borrowing
 def _sort_rows(selected: I64, spare: I64, cells: I32, columns: I32, ranks: I32) -> None:
     """Sorts rows by the ranks of their columns, in place; stable."""
     count = len(selected)
@@ -360,7 +377,7 @@ def _row_less(left: int, right: int, cells: I32, columns: I32, ranks: I32) -> bo
     return False
 
 
-@njit
+@borrowing
 def _drop_repeated(selected: I64, cells: I32, columns: I32) -> int:
     kept = 1
     for row in range(1, len(selected)):

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from triplecast.kernels import hashing, inlined, njit
+from triplecast.kernels import borrowing, hashing, inlined, njit
 from triplecast.kernels.hashing import hash_slice
 from triplecast.kernels.literals import PENDING, classify_literal
 from triplecast.kernels.words import (
@@ -364,7 +364,7 @@ def _next_in_literal(text: Text, i: int) -> int:
     return i - 8 + (count_low_zeros(marks) >> 3)
 
 
-@njit
+@borrowing
 def _end_of_blank(text: Text, start: int) -> int:
     """Behind the blank node label at `start`; inverted when there is none."""
     if text[start + 1] != _COLON:
@@ -375,7 +375,7 @@ def _end_of_blank(text: Text, start: int) -> int:
     return i if i > start + 2 else ~i
 
 
-@njit
+@borrowing
 def _end_of_literal(text: Text, start: int) -> tuple[int, int, bool]:
     """(behind the literal whose first quote is at `start`, its closing quote, whether it has an escape).
 
@@ -401,7 +401,7 @@ def _end_of_literal(text: Text, start: int) -> tuple[int, int, bool]:
     return i + 1, quote, escaped
 
 
-@njit
+@borrowing
 def _length_of_escape(text: Text, i: int) -> int:
     """Bytes of the escape whose backslash stands before `i`; 0 when it is none of N-Triples'."""
     letter = text[i]
@@ -417,7 +417,7 @@ def _length_of_escape(text: Text, i: int) -> int:
     return 0
 
 
-@njit
+@borrowing
 def _end_of_tag(text: Text, start: int) -> int:
     """Behind the lower-case language tag at `start`; inverted when it is none."""
     i = start

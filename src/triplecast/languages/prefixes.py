@@ -61,7 +61,11 @@ class Namespace:
         prefix, _, local = token.partition(":")
         start = self.prefixes.get(prefix)
         if start is None:
-            raise ValueError(f"the prefix {prefix}: is not declared; add PREFIX {prefix}: <…>")
+            from triplecast.languages.vocabularies import suggest_prefix  # which needs DECLARED
+
+            meant = suggest_prefix(prefix, self.prefixes)
+            mend = f"write {meant}" if meant is not None else f"add PREFIX {prefix}: <…>"
+            raise ValueError(f"the prefix {prefix}: is not declared; {mend}")
         return start + (_LOCAL_ESCAPE.sub(r"\1", local) if "\\" in local else local)
 
     def _absolute(self, reference: str) -> str:

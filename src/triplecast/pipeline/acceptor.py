@@ -17,11 +17,8 @@ from triplecast.ingest.inbox_groups import DocumentGroup, read_groups
 from triplecast.ingest.inbox_lines import is_whole
 from triplecast.journal import Journal
 from triplecast.model.publication import Reject
-from triplecast.model.source import SourceState
+from triplecast.model.source import RUN, SourceState
 from triplecast.offline import describe_ignored
-
-UNIT = ""
-"""No file's name: under it the journal's sources keep what a run takes for a publication, ``graph`` or ``dataset``."""
 
 
 @dataclass(slots=True)
@@ -56,7 +53,8 @@ class Acceptor:
         dataset: bool,
         tell: Callable[[Reject | str], None],
     ) -> None:
-        """Raises InputError where the journal has been fed with the other `dataset`."""
+        """Marks an empty journal as a run's. Raises InputError where it is an `Engine`'s, or was fed with the other
+        `dataset`."""
         self._inbox = inbox
         self._journal = journal
         self._parser = parser
@@ -64,19 +62,25 @@ class Acceptor:
         self._dataset = dataset
         self._tell = tell
         self._known = dict(journal.sources())
-        self._keep_unit(self._known.pop(UNIT, None))
+        self._claim(self._known.pop(RUN, None))
         self._whole = {source: state for source, state in self._known.items() if is_whole(state)}
         self._looks: dict[str, Look] = {}
         self.taken = Taken()
         self.ignored: tuple[str, ...] = ()
 
-    def _keep_unit(self, unit: SourceState | None) -> None:
-        """One journal is fed in one way: under the other, what is one publication would become many, or many one, under
-        identities that nobody has heard of (docs/pipeline.md)."""
+    def _claim(self, mark: SourceState | None) -> None:
+        """One journal is fed in one way (docs/pipeline.md): with the other `dataset`, what is one publication would
+        become many, or many one, under identities that nobody has heard of; and in a folder of `Engine.open` a run
+        would cancel every subscription, since none stands in a file."""
         ours = "dataset" if self._dataset else "graph"
-        if unit is None:
-            self._journal.commit_documents((), (), {UNIT: SourceState(0, 0, b"", ours)})
-        elif unit.outcome != ours:
+        if mark is None:
+            if self._journal.head():
+                raise InputError(
+                    "this output was filled by triplecast.Engine, whose subscriptions stand in no file",
+                    "choose another --output, or go on with Engine.open",
+                )
+            self._journal.commit_documents((), (), {RUN: SourceState(0, 0, b"", ours)})
+        elif mark.outcome != ours:
             if self._dataset:
                 raise InputError(
                     "this output was made without --dataset: each graph of a dataset is a publication of its own",

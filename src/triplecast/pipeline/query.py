@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import shutil
 import subprocess
+import tempfile
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from triplecast.errors import InputError, PipelineFailed
+from triplecast.errors import InputError, PipelineFailed, StorageFull
 from triplecast.pipeline.session import last_line, session
 from triplecast.pipeline.sink import Sink
 from triplecast.pipeline.stages import MatchSlices
@@ -29,6 +30,11 @@ LOG = "spark.log"
 
 ATTEMPTS = 8
 """Queries that may fail in a row without a commit: each finds out about one of the Python processes that are gone."""
+
+NO_SPACE = "No space left on device"
+"""As the JVM says it, and as it is found in the errors that it sends."""
+
+MAKE_SPACE = "free disk space and start again: nothing is lost and nothing is told twice"
 
 _STACK = ("at ", "...", "Driver stacktrace:")
 
@@ -126,6 +132,9 @@ class SparkSide:
                 return
             if self._sink.failure is not None:
                 raise self._sink.failure from error
+            if NO_SPACE in str(error):
+                places = f"{self._folder} or {tempfile.gettempdir()}"
+                raise StorageFull(places, f"there is no space to write (Spark: {NO_SPACE})", MAKE_SPACE) from error
             failures = 1 if self._sink.matched.batches > before else failures + 1
             told = f"Spark failed: {last_words(error)}"
             if lost_jvm(error) or failures == ATTEMPTS:

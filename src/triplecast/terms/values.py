@@ -155,6 +155,11 @@ def literal_value(lexical: str, datatype: str) -> Value:
     return ILL_VALUE if reader is None else reader(lexical)
 
 
+def has_values(datatype: str) -> bool:
+    """Whether literals of this datatype have values; of any other, each equals only itself."""
+    return datatype == XSD_STRING or datatype in INTEGER_BOUNDS or datatype in _TEMPORAL or datatype in _READERS
+
+
 _remembered_value = lru_cache(maxsize=16_384)(literal_value)
 
 

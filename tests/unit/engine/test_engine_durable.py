@@ -15,6 +15,7 @@ from tests.unit.journal.journal_samples import run_and_crash
 from triplecast import Engine, FolderLocked, InputError, StorageFault, StorageFull
 from triplecast.journal import Journal
 from triplecast.model.publication import Draft
+from triplecast.model.source import RUN, SourceState
 from triplecast.model.subscription import Subscription
 
 GRAPH = "https://example.org/doc/1"
@@ -241,3 +242,20 @@ def test_everything_that_triplecast_offers_can_be_had() -> None:
         assert getattr(triplecast, name).__name__ == name
     with pytest.raises(AttributeError, match="Nothing"):
         triplecast.Nothing  # noqa: B018
+
+
+def test_in_the_output_of_a_run_the_registry_is_not_changed(tmp_path: Path) -> None:
+    with Journal.open(tmp_path) as journal:
+        journal.commit_documents((), (), {RUN: SourceState(0, 0, b"", "graph")})
+        journal.subscribe([Subscription("rail", TITLES)])
+    with Engine.open(tmp_path) as engine:
+        head = len(list(engine.subscriptions()))
+        for change in (
+            lambda: engine.subscribe(TITLES),
+            lambda: engine.subscribe_many([Subscription("new", TITLES)]),
+            lambda: engine.unsubscribe("rail"),
+        ):
+            with pytest.raises(InputError, match="what its subscription files say"):
+                change()
+        assert len(list(engine.subscriptions())) == head == 1
+        assert len(engine.publish(turtle("A"), "text/turtle", GRAPH).matches) == 1

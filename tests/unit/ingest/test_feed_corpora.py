@@ -122,7 +122,7 @@ def gofeed_items() -> Iterator[tuple[Path, list[dict[str, str]]]]:
         for entry in found.get("items") or found.get("entries") or ():
             links = [entry["link"]] if "link" in entry else entry.get("links") or ()
             pages = [link if isinstance(link, str) else link.get("href", "") for link in links[:1]]
-            stamps = (entry.get(f"{name}ParsedDocument") for name in ("pubDate", "published", "updated"))
+            stamps = (entry.get(f"{name}Parsed") for name in ("pubDate", "published", "updated"))
             items.append(
                 {
                     "title": entry.get("title", ""),

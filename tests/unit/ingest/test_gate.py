@@ -210,6 +210,45 @@ def test_items_beyond_the_limit_are_told() -> None:
     assert "more than 3 items" in parsed.rejects[0].reason
 
 
+@pytest.mark.parametrize(
+    ("name", "data", "media_type", "word"),
+    [
+        ("d.ttl", b"\x1f\x8b\x08\0\0\0\0\0", None, "compressed (gzip)"),
+        ("d.xml", b"PK\x03\x04\x14\0", None, "compressed (zip)"),
+        ("d.ttl", "<a:a> <a:b> 1 .".encode("utf-16"), None, "UTF-8"),
+        ("d.ttl", b"\0" * 1000, None, "\\u0000"),
+        ("d.ttl", b"<a:a> <a:b> \x1b[31mred .", None, "\\u001B"),
+        ("d.jsonld", b'{"@context":{"a":"b","b":"c","c":"a"},"a":1}', None, "Cyclic IRI mapping"),
+        ("d.rss", b"\x89PNG\r\n\x1a\n", None, "utf-8"),
+        ("d.ttl", b"<rss/>", "text/html", "the media type 'text/html'"),
+        ("d.rss", b"<a:a> <a:b> 1 .", None, "not well-formed XML"),
+        ("d.rss", b"<rss><channel><item " + b"a='1' b='2' " * 600 + b"/>", None, "not well-formed XML"),
+    ],
+)
+def test_what_is_no_document_of_its_type_is_a_reject_that_can_be_printed(
+    name: str, data: bytes, media_type: str | None, word: str
+) -> None:
+    (reject,) = parse_document(Document(name, data, media_type)).rejects
+    assert word in reject.reason
+    assert reject.mend
+    assert reject.reason.isprintable()
+
+
+def test_an_item_beyond_a_limit_harms_no_other() -> None:
+    titles = (b"a", b"x" * 500, b"b")
+    items = b"".join(b"<item><guid>http://e/%d</guid><title>%b</title></item>" % entry for entry in enumerate(titles))
+    feed = b"<rss version='2.0'><channel>" + items + b"</channel></rss>"
+    parsed = parse_document(Document("d.rss", feed), GateLimits(term_bytes=400))
+    assert [draft.graph for draft in parsed.drafts] == ["http://e/0", "http://e/2"]
+    (reject,) = parsed.rejects
+    assert reject.reason.startswith("the item http://e/1 is left out: a term has about")
+    many = b"".join(b"<item><guid>http://e/%d</guid><title>%b</title></item>" % (i, b"x" * 500) for i in range(30))
+    feed = b"<rss version='2.0'><channel>" + many + b"</channel></rss>"
+    rejects = parse_document(Document("d.rss", feed), GateLimits(term_bytes=400, expanded_bytes=4_000)).rejects
+    assert len(rejects) == 11, "they are not looked at without end"
+    assert "4000 bytes written out" in rejects[-1].reason
+
+
 @pytest.mark.parametrize("fault", ["abort", "loop", "allocate", "kill", "raise"])
 def test_injected_parsers_that_die(fault: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A parser that dies at some documents: these are rejects, all others are parsed, once each."""

@@ -15,6 +15,7 @@ from triplecast.ingest import Parser, inbox_groups
 from triplecast.ingest.inbox import QUIET
 from triplecast.journal import Journal
 from triplecast.model.publication import Reject
+from triplecast.model.subscription import Subscription
 from triplecast.pipeline.acceptor import Acceptor
 
 
@@ -159,3 +160,12 @@ def test_an_output_that_was_made_with_the_other_unit_is_refused(door: Door, firs
     with pytest.raises(InputError, match=r"made with --dataset" if first else r"made without --dataset"):
         door.open(not first)
     assert door.journal.head() == 0
+
+
+def test_a_journal_that_an_engine_has_filled_is_refused(tmp_path: Path, parser: Parser) -> None:
+    (tmp_path / "inbox").mkdir()
+    with Journal.open(tmp_path / "output") as journal:
+        journal.subscribe([Subscription("kept", "ASK { ?s ?p ?o }")])
+        with pytest.raises(InputError, match=r"filled by triplecast\.Engine"):
+            Acceptor(tmp_path / "inbox", journal, parser, threading.Lock(), False, lambda notice: None)
+        assert journal.sources() == {}

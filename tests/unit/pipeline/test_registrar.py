@@ -12,8 +12,9 @@ import pytest
 
 from triplecast.errors import InputError
 from triplecast.index import IndexFolder, Snapshot
-from triplecast.ingest.subscription_files import SubscriptionFault
+from triplecast.ingest.subscription_files import SubscriptionFault, load_subscriptions
 from triplecast.journal import Journal
+from triplecast.offline import admit_all
 from triplecast.pipeline.horizon import HorizonFile, read_horizon
 from triplecast.pipeline.registrar import QUIET, Registrar
 from triplecast.pipeline.run import LOOK_SECONDS
@@ -142,6 +143,15 @@ def test_a_refused_one_among_good_ones_is_told_and_stops_nobody(desk: Desk) -> N
     assert sorted(desk.live()) == ["bad.rq", "good.rq"]
     assert len(desk.registrar.faults) == 2
     assert len(desk.told) == 3, "what was told is not told again"
+
+
+def test_a_run_says_of_a_bad_subscription_what_a_match_says(desk: Desk) -> None:
+    desk.write("bad.rq", "SELECT ?a WHERE {\n  ?a <http://e/p> }")
+    desk.write("lines.jsonl", '{"id": "a", "text": "DESCRIBE <http://e/x>"}\n{"id": "a"}\n')
+    desk.start()
+    matched = admit_all(load_subscriptions([desk.files])).faults
+    assert sorted(map(str, desk.told)) == sorted(map(str, matched))
+    assert len(matched) == 3
 
 
 def test_an_edit_that_breaks_a_query_leaves_the_text_before_in_force_until_it_is_mended_or_removed(desk: Desk) -> None:

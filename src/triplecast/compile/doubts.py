@@ -1,0 +1,254 @@
+"""What a query says and its writer hardly meant: told when it is subscribed, never refused.
+
+Each doubt is certain in what it states (a variable that nothing binds, a comparison that is never true); only that it
+was not meant is a guess. What depends on the template alone is found once for all its subscriptions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import chain
+from typing import NamedTuple
+
+from pyoxigraph import Literal, NamedNode
+
+from triplecast.compile.conditions import Constant, constant_text, place_of
+from triplecast.evaluate.scope import parts_of
+from triplecast.languages import Template
+from triplecast.languages.vocabularies import doubt_iri
+from triplecast.model.algebra import (
+    BasicPattern,
+    Call,
+    Expression,
+    Extend,
+    Filter,
+    Graph,
+    Group,
+    Join,
+    LeftJoin,
+    Minus,
+    Operation,
+    OrderBy,
+    Pattern,
+    Query,
+    Slot,
+    TriplePattern,
+    Values,
+    Variable,
+)
+from triplecast.model.terms import from_ntriples
+from triplecast.terms.nearness import nearest_names
+from triplecast.terms.values import ValueClass, has_values
+
+DOUBTS_TOLD = 8
+"""Doubts of one subscription that are told."""
+TEMPLATES_REMEMBERED = 20_000
+_ORDERS = ("<", "<=", ">", ">=")
+_TEXTS = frozenset({"STR", "LANG"})
+_NUMBERS = frozenset({"STRLEN", "YEAR", "MONTH", "DAY", "HOURS", "MINUTES", "SECONDS"})
+_NUMBER_KINDS = frozenset({ValueClass.EXACT, ValueClass.FLOAT, ValueClass.DOUBLE})
+_LIKE_A_NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?|[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9:.]+Z?)?")
+
+
+class Comparison(NamedTuple):
+    """``subject operator constant``, whichever way round it was written."""
+
+    subject: Expression
+    operator: str
+    constant: Constant
+    names_resource: bool
+    """The subject is a variable that every solution binds in a subject or predicate: never a literal."""
+
+
+class _Readings(NamedTuple):
+    """What a template gives: doubts that hold for all its subscriptions, and what depends on their constants."""
+
+    doubts: tuple[str, ...]
+    comparisons: tuple[Comparison, ...]
+    names: tuple[Constant, ...]
+    """Constants of patterns."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    key: str
+    template: Template = field(compare=False)
+
+
+def find_doubts(template: Template, constants: tuple[str, ...]) -> tuple[str, ...]:
+    """Sentences that say what is odd and what to write instead, at most `DOUBTS_TOLD`."""
+    found = _readings(_Asked(template.key, template))
+    compared = (_doubt_comparison(each, constants) for each in found.comparisons)
+    texts = (constant_text(name, constants) for name in found.names)
+    named = (doubt_iri(text[1:-1]) for text in texts if text[0] == "<")
+    told = dict.fromkeys(doubt for doubt in chain(found.doubts, compared, named) if doubt is not None)
+    return tuple(told)[:DOUBTS_TOLD]
+
+
+@lru_cache(maxsize=TEMPLATES_REMEMBERED)
+def _readings(asked: _Asked) -> _Readings:
+    query = asked.template.query
+    parts = tuple(parts_of(query.pattern))
+    comparisons = tuple(
+        each for part in parts for condition in _conditions(part) for each in _compared(condition, _resources(part))
+    )
+    triples = [triple for part in parts if isinstance(part, BasicPattern) for triple in part.triples]
+    plain = [triple for triple in triples if isinstance(triple, TriplePattern)]
+    ends = (node for triple in triples for node in (triple.subject, triple.object))
+    nodes = chain(ends, (triple.predicate for triple in plain))
+    return _Readings(
+        tuple(_unbound(query)),
+        comparisons,
+        tuple(dict.fromkeys(node for node in nodes if isinstance(node, NamedNode | Slot))),
+    )
+
+
+def _unbound(query: Query) -> Iterator[str]:
+    """Variables that are used and that nothing in the query can bind."""
+    bound: dict[str, None] = {}
+    used: dict[str, str] = {}
+    for part in parts_of(query.pattern):
+        bound.update(dict.fromkeys(variable.name for variable in _binds(part)))
+        for place, expression in _uses(part):
+            for variable in _variables(expression):
+                used.setdefault(variable.name, place)
+    for variable in query.variables if query.form == "select" else ():
+        used.setdefault(variable.name, "SELECT")
+    visible = sorted(name for name in bound if not name.startswith("_:"))
+    for name, place in used.items():
+        if name not in bound and not name.startswith("_:"):
+            near = nearest_names(name, visible, 1)
+            mend = f"was ?{near[0]} meant?" if near else "bind it in a triple pattern, or leave it out"
+            yield f"?{name} in {place} is bound by nothing, so it never has a value; {mend}"
+
+
+def _binds(part: Pattern) -> Iterator[Variable]:
+    if isinstance(part, BasicPattern):
+        for triple in part.triples:
+            middle = (triple.predicate,) if isinstance(triple, TriplePattern) else ()
+            yield from (node for node in (triple.subject, *middle, triple.object) if isinstance(node, Variable))
+    elif isinstance(part, Extend):
+        yield part.variable
+    elif isinstance(part, Values):
+        yield from part.variables
+    elif isinstance(part, Group):
+        yield from (name for name, _ in part.aggregates)
+    elif isinstance(part, Graph) and isinstance(part.name, Variable):
+        yield part.name
+
+
+def _uses(part: Pattern) -> Iterator[tuple[str, Expression]]:
+    yield from (("FILTER", condition) for condition in _conditions(part))
+    if isinstance(part, Extend):
+        yield "an expression", part.expression
+    elif isinstance(part, OrderBy):
+        yield from (("ORDER BY", condition) for condition, _ in part.conditions)
+    elif isinstance(part, Group):
+        yield from (("an aggregate", what.argument) for _, what in part.aggregates if what.argument is not None)
+        yield from (("GROUP BY", key) for key in part.keys)
+
+
+def _conditions(part: Pattern) -> tuple[Expression, ...]:
+    return (part.condition,) if isinstance(part, Filter | LeftJoin) and part.condition is not None else ()
+
+
+def _variables(expression: Expression) -> Iterator[Variable]:
+    waiting: list[Expression] = [expression]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, Variable):
+            yield part
+        waiting.extend(reversed(getattr(part, "arguments", ())))
+
+
+def _resources(pattern: Pattern) -> frozenset[Variable]:
+    """Variables that every solution of a pattern binds in the subject or predicate of a triple."""
+    found: list[Variable] = []
+    waiting: list[Pattern] = [pattern, pattern.right] if isinstance(pattern, LeftJoin) else [pattern]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, BasicPattern):
+            plain = [triple for triple in part.triples if isinstance(triple, TriplePattern)]
+            nodes = [node for triple in plain for node in (triple.subject, triple.predicate)]
+            found.extend(node for node in nodes if isinstance(node, Variable))
+        elif isinstance(part, Join):
+            waiting += [part.left, part.right]
+        elif isinstance(part, LeftJoin | Minus):
+            waiting.append(part.left)
+        elif isinstance(part, Filter | Extend | Graph):
+            waiting.append(part.pattern)
+    return frozenset(found)
+
+
+def _compared(condition: Expression, resources: frozenset[Variable]) -> Iterator[Comparison]:
+    """The comparisons with a constant, under any operators."""
+    mirrored = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
+    waiting: list[Expression] = [condition]
+    while waiting:
+        part = waiting.pop()
+        waiting.extend(reversed(getattr(part, "arguments", ())))
+        if not isinstance(part, Operation):
+            continue
+        if part.operator in ("in", "not in"):
+            sign = "=" if part.operator == "in" else "!="
+            pairs = [(part.arguments[0], sign, choice) for choice in part.arguments[1:]]
+        elif part.operator in mirrored:
+            left, right = part.arguments
+            pairs = [(left, part.operator, right), (right, mirrored[part.operator], left)]
+        else:
+            continue
+        for subject, operator, other in pairs:
+            if isinstance(other, NamedNode | Literal | Slot) and isinstance(subject, Variable | Call):
+                yield Comparison(subject, operator, other, subject in resources)
+
+
+def _doubt_comparison(comparison: Comparison, constants: tuple[str, ...]) -> str | None:
+    text = constant_text(comparison.constant, constants)
+    kind, _ = place_of(text)
+    subject, operator = comparison.subject, comparison.operator
+    if _is_ordinary(comparison, kind):
+        return None
+    shown = f"{_word(subject)} {operator} {text if len(text) < 80 else text[:79] + '…'}"
+    if kind == ValueClass.ILL and _has_bad_form(text):
+        holds = "is never true" if operator in _ORDERS else "finds no value"
+        return f"{shown} {holds}: by its form or its bounds the literal is no value of its datatype; mend it"
+    if operator in _ORDERS and kind in (ValueClass.IRI, ValueClass.LANG, ValueClass.ILL):
+        return f"{shown} is never true: only numbers, strings, booleans, dates and times have an order; compare STR(…)"
+    if comparison.names_resource and text[0] == '"' and operator != "!=":
+        return f"{shown} is never true: {_word(subject)} is a subject or predicate, so no literal; write an IRI, <…>"
+    if isinstance(subject, Call):
+        return _doubt_call(shown, subject.function, operator, ValueClass(kind) if kind < 32 else None)
+    value = from_ntriples(text) if kind == ValueClass.STRING and operator in _ORDERS else None
+    if isinstance(value, Literal) and _LIKE_A_NUMBER.fullmatch(value.value):
+        return f"{shown} compares text: numbers and dates never satisfy it; write them without quotes, or typed"
+    return None
+
+
+def _is_ordinary(comparison: Comparison, kind: int) -> bool:
+    """Whether nothing is to be said of it, at a glance."""
+    plain = isinstance(comparison.subject, Variable) and not comparison.names_resource
+    return plain and kind not in (ValueClass.ILL, ValueClass.IRI, ValueClass.LANG, ValueClass.STRING)
+
+
+def _doubt_call(shown: str, function: str, operator: str, kind: ValueClass | None) -> str | None:
+    if operator == "!=" or kind is None:
+        return None
+    if function in _TEXTS and kind != ValueClass.STRING:
+        return f"{shown} is never true: {function} gives a string; write the constant as a plain string"
+    if function in _NUMBERS and kind not in _NUMBER_KINDS:
+        return f"{shown} is never true: {function} gives a number; write the constant without quotes"
+    if function == "DATATYPE" and kind != ValueClass.IRI:
+        return f"{shown} is never true: DATATYPE gives an IRI; write it as one, like xsd:integer"
+    return None
+
+
+def _has_bad_form(text: str) -> bool:
+    """Whether an ill-typed literal is of a datatype with values: of others, every literal is only itself."""
+    return text[-1] == ">" and has_values(text[text.rindex("^^<") + 3 : -1])
+
+
+def _word(subject: Expression) -> str:
+    return f"?{subject.name}" if isinstance(subject, Variable) else f"{getattr(subject, 'function', '')}(…)"

@@ -1,0 +1,50 @@
+"""docs/python.md runs, and leaves no field out."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+
+import pytest
+
+import triplecast
+from triplecast.cli.notifications import notification_row, reject_row, undecided_row
+from triplecast.model.publication import Reject
+from triplecast.pipeline.report import Summary
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "python.md").read_text("utf-8")
+FIELDS, JSON = PAGE.split("\n## JSON\n")
+FIELDS = FIELDS.split("\n## Fields\n")[1]
+NAMES = (
+    "Accepted Document Explanation Match Notification Preview Receipt Reject Rejected Standing Subscribed Subscription "
+)
+NAMES += "UndecidedMatch UndecidedPair"
+
+
+def test_its_snippets_run_as_one_program(tmp_path: Path) -> None:
+    program = "\n".join(re.findall(r"```python\n(.*?)```", PAGE, re.S))
+    answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert answer.returncode == 0, answer.stderr
+    assert answer.stdout.startswith("ships does not match ")
+
+
+@pytest.mark.parametrize("name", NAMES.split())
+def test_it_names_every_field_of_every_answer(name: str) -> None:
+    assert name in triplecast.__all__
+    kind = getattr(triplecast, name)
+    names = [field.name for field in fields(kind)] if is_dataclass(kind) else list(kind._fields)
+    names += [each for each, value in vars(kind).items() if isinstance(value, property)]
+    assert f"`{name}`" in FIELDS
+    assert [each for each in names if f"`{each}`" not in FIELDS + JSON] == []
+
+
+def test_it_names_every_field_of_the_json() -> None:
+    notification = triplecast.Notification(1, "id", "added", "a:g", 1, 1, "name", None, "[{}]", "now")
+    rejected = triplecast.Rejected(1, "now", Reject("s", "gate", "r", "m"))
+    pair = triplecast.UndecidedPair(1, "id", "a:g", 1, 1, "name", None, "reason")
+    rows = (notification_row(notification), reject_row(rejected), undecided_row(pair))
+    keys = {key for _, row, _ in rows for key in row} | {field.name for field in fields(Summary)}
+    assert sorted(key for key in keys if f"`{key}`" not in JSON) == []
