@@ -32,7 +32,7 @@ import pyarrow as pa
 from tests.spark.workplace import QUERIES, Workplace, document
 from triplecast import faults
 from triplecast.delivery import Notification, Outbox
-from triplecast.index import IndexFolder
+from triplecast.index import INDEX, IndexFolder
 from triplecast.ingest import Parser, inbox_groups
 from triplecast.ingest.inbox import QUIET
 from triplecast.journal import Journal
@@ -44,7 +44,7 @@ from triplecast.pipeline.rows import MATCHES, SLICES
 from triplecast.pipeline.session import session
 from triplecast.pipeline.sink import Sink
 from triplecast.pipeline.source import JournalStream
-from triplecast.pipeline.stages import INDEX, match_slices
+from triplecast.pipeline.stages import match_slices
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -85,13 +85,13 @@ def _change(
     time.sleep(SETTLE)
     line = (number + 1) * len(texts) // (REPEATS + 1)
     name = f"s{line}"
-    before = journal.live_registration(name)
+    before = _id(journal.live_registration(name))
     texts[line] = f"SELECT ?d WHERE {{ ?d <urn:bench:follows> ?n FILTER(?n >= {number}) }}"
     write_subscriptions(file.with_suffix(".tmp"), texts)
     told = outbox.counts().sequence
     began = time.perf_counter()
     os.replace(file.with_suffix(".tmp"), file)
-    wait_until(lambda: _id(journal.live_registration(name)) != _id(before), following)
+    wait_until(lambda: _id(journal.live_registration(name)) > before, following)  # none between cancel and subscribe
     registered = time.perf_counter() - began
     id = _id(journal.live_registration(name))
     wait_until(lambda: any(row.registration == id for row in outbox.notifications(told)), following)

@@ -3,37 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
-from triplecast.compile.admission import admit
-from triplecast.errors import InputError, QueryRefused, QuerySyntaxError
+from triplecast.compile.admitted import Admitted
+from triplecast.errors import InputError
 from triplecast.evaluate import Evaluator
 from triplecast.index import MemoryIndex
 from triplecast.ingest import Document, Parser
-from triplecast.ingest.inbox import LINES, scan_inbox
-from triplecast.ingest.subscription_files import LoadedSubscriptions, SubscriptionFault
+from triplecast.ingest.inbox import LINES, distinct_paths, scan_inbox
 from triplecast.journal import Clock, system_clock, time_text
 from triplecast.match import Matcher
 from triplecast.model.match import MatchedBatch
 from triplecast.model.publication import Draft, Publication, Reject
-from triplecast.model.subscription import Registration, RegistrationId, Subscription
+from triplecast.model.subscription import Registration, RegistrationId
 from triplecast.taxonomy import NO_TAXONOMY, Taxonomies, Taxonomy, TaxonomyVersion
-
-_NAMED = 5
-"""Files that are named where many are passed over."""
 
 BATCH_DOCUMENTS = 256
 BATCH_BYTES = 4 << 20
 """A batch is parsed and matched when it has so many documents or bytes."""
-
-
-@dataclass(frozen=True, slots=True)
-class Admitted:
-    """Subscriptions that can be asked, and why the others cannot; registration i + 1 is subscription i."""
-
-    subscriptions: tuple[Subscription, ...]
-    faults: tuple[SubscriptionFault, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,37 +33,6 @@ class MatchedDocuments:
     rejects: tuple[Reject, ...]
 
 
-def admit_all(loaded: LoadedSubscriptions, datasets: bool = True) -> Admitted:
-    """Those of some files that can be asked; the faults are those of the files, then those of the queries (`admit`)."""
-    taken: list[Subscription] = []
-    faults = [*loaded.faults]
-    for subscription, place in zip(loaded.subscriptions, loaded.places, strict=True):
-        fault = find_fault(subscription, place, datasets)
-        if fault is None:
-            taken.append(subscription)
-        else:
-            faults.append(fault)
-    return Admitted(tuple(taken), tuple(faults))
-
-
-def find_fault(subscription: Subscription, place: str, datasets: bool = True) -> SubscriptionFault | None:
-    """Why the subscription that stands at `place` cannot be asked; None when it can.
-
-    The place of the fault goes on with the line and the column in the query's text.
-    """
-    try:
-        admit(subscription, datasets)
-    except QuerySyntaxError as error:
-        shown = str(replace(error, name=place, expected=()))
-        _, _, reason = shown.removeprefix(f"{place}:").partition(" ")
-        wanted = f"expected: {', '.join(error.expected)}" if error.expected else "correct the query"
-        return SubscriptionFault(f"{place}:{error.line}:{error.column}", reason, wanted)
-    except QueryRefused as error:
-        where = place if error.line is None else f"{place}:{error.line}:{error.column}"
-        return SubscriptionFault(where, f"{error.construct} is refused: {error.reason}", error.mend)
-    return None
-
-
 def check_places(paths: Sequence[Path]) -> tuple[str, ...]:
     """What stands in the folders among `paths` and is no document: links, pipes, files with another extension.
 
@@ -84,7 +41,7 @@ def check_places(paths: Sequence[Path]) -> tuple[str, ...]:
     """
     places: dict[str, Path] = {}
     ignored: list[str] = []
-    for path in paths:
+    for path in distinct_paths(paths):
         names = [path.name]
         if path.is_dir():
             scan = scan_inbox(path, {}, {}, 0.0, quiet=0.0)
@@ -98,14 +55,6 @@ def check_places(paths: Sequence[Path]) -> tuple[str, ...]:
                     "rename one of them, or name the folder that holds both",
                 )
     return tuple(ignored)
-
-
-def describe_ignored(names: Sequence[str]) -> str:
-    """A line about files that are not read: how many, and a few of their names."""
-    shown = ", ".join(names[:_NAMED])
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    what = "a file" if len(names) == 1 else f"{len(names)} files"
-    return f"passed over {what} (an unknown extension, a link or a pipe): {shown}{more}"
 
 
 def match_documents(

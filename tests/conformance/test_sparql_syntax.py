@@ -1,8 +1,7 @@
-"""SPARQL syntax: the W3C suites, real queries, and pyoxigraph's opinion on both and on broken variants of them."""
+"""SPARQL syntax: the W3C suites, and pyoxigraph's opinion on broken variants of them and of real queries."""
 
 from __future__ import annotations
 
-import json
 import random
 import re
 from collections import Counter
@@ -11,11 +10,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from pyoxigraph import NamedNode, RdfFormat, Store, parse
+from pyoxigraph import NamedNode, RdfFormat, parse
 
+from tests.conformance.opinions import oracle_accepts, real_queries, verdict
 from triplecast.errors import QueryRefused, QuerySyntaxError
-from triplecast.languages import fill, parse_query, parse_template
-from triplecast.languages.prefixes import DECLARED
+from triplecast.languages import parse_query
 from triplecast.languages.tokens import TOKEN
 
 MF = "http://www.w3.org/2001/sw/DataAccess/tests/test-manifest#"
@@ -93,75 +92,7 @@ def test_the_w3c_syntax_suites(shared_data: Path) -> None:
     assert {name: (found[name], expected[name]) for name in found if found[name] != expected[name]} == {}
 
 
-# ---- real queries
-
-MISTAKES_OF_THE_ORACLE = ("(ec:1.-.-.-)", "ec:1.1.1.353")
-"""pyoxigraph does not read a local name whose dots stand before digits or hyphens; the grammar allows both."""
-
-
-def real_queries(shared_data: Path) -> list[str]:
-    files = sorted((shared_data / "queries" / "extracted").glob("*.jsonl"))
-    return [json.loads(line)["query"] for file in files for line in file.read_text("utf-8").splitlines()]
-
-
-def oracle_fault(text: str) -> str | None:
-    """What pyoxigraph says against the syntax: it parses before it evaluates, and the store is empty."""
-    try:
-        Store().query(text, prefixes=dict(DECLARED))
-    except SyntaxError as error:
-        return str(error)
-    except (ValueError, OSError, RuntimeError):
-        return None
-    return None
-
-
-def oracle_accepts(text: str) -> bool:
-    return oracle_fault(text) is None
-
-
-def verdict(text: str) -> str:
-    """``parsed``, ``fault`` or what is refused; errors must say where."""
-    try:
-        parse_query(text)
-    except QueryRefused as error:
-        check_place(text, error.line, error.column)
-        return error.construct
-    except QuerySyntaxError as error:
-        check_place(text, error.line, error.column)
-        return "fault"
-    return "parsed"
-
-
-def check_place(text: str, line: int | None, column: int | None) -> None:
-    assert line is not None
-    assert column is not None
-    assert 1 <= column <= len(text.split("\n")[line - 1]) + 1
-
-
-def test_real_queries_parse_or_are_refused_as_pyoxigraph_accepts_them(shared_data: Path) -> None:
-    """2,690 queries of four corpora, a third of them in old dialects that are not SPARQL 1.1."""
-    refused: Counter[str] = Counter()
-    different = []
-    for text in real_queries(shared_data):
-        found = verdict(text)
-        if found not in ("parsed", "fault"):
-            refused[found] += 1
-        elif (found == "parsed") != oracle_accepts(text) and not any(part in text for part in MISTAKES_OF_THE_ORACLE):
-            different.append(text)
-    assert different == []
-    dates = {f"function <http://www.w3.org/2001/XMLSchema#{name}>" for name in ("date", "int")}
-    assert set(refused) <= {"SERVICE", "FROM", "DESCRIBE"} | dates
-
-
-def test_filling_a_template_gives_each_real_query_back(shared_data: Path) -> None:
-    """Twice over, so that the second round reads every text through a template that it knows."""
-    parsed = [text for text in real_queries(shared_data) if verdict(text) == "parsed"]
-    assert len(parsed) > 1_500
-    keys = {}
-    for text in parsed + parsed:
-        template, constants = parse_template(text)
-        assert fill(template.query, constants) == parse_query(text), text
-        assert keys.setdefault(text, template.key) == template.key
+# ---- broken queries
 
 
 @pytest.mark.parametrize("rounds", [1_500, pytest.param(30_000, marks=pytest.mark.slow)])

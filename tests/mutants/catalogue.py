@@ -33,8 +33,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "or-keeps-one-clause-of-and",
         "compile/conditions.py",
-        "part.bound or len(part.clauses) != 1:",
-        "part.bound or len(part.clauses) < 1:",
+        "part is not None and len(part.clauses) == 1]",
+        "part is not None and len(part.clauses) >= 1]",
     ),
     Mutant(
         "inexact-constant-decided",

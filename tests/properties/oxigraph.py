@@ -1,6 +1,7 @@
 """pyoxigraph as an oracle, and the test that decides where it may be one.
 
-It keeps neither all terms nor all of SPARQL's meaning: each item below was seen to differ from SPARQL or semantics.md.
+It keeps neither all terms nor all of SPARQL's meaning: each item below was seen to differ from SPARQL or from
+docs/semantics.md.
 `objection…` functions name what stands against asking it; where all give None, its answer counts.
 """
 

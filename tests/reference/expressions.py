@@ -206,9 +206,14 @@ def _arithmetic(sign: str) -> Callable[[Term, Term], Term]:
             )
         a, b = float(a), float(b)
         result = {"+": a + b, "-": a - b, "*": a * b}[sign]
-        return literal(repr(single(result) if wide == FLOAT else result), XSD + wide)
+        return literal(_floating_text(single(result) if wide == FLOAT else result), XSD + wide)
 
     return called
+
+
+def _floating_text(value: float) -> str:
+    """NaN and infinity as XSD writes them."""
+    return {"nan": "NaN", "inf": "INF", "-inf": "-INF"}.get(repr(value), repr(value))
 
 
 def _divided(one: Term, two: Term) -> Term:

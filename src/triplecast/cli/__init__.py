@@ -1,9 +1,4 @@
-"""The command line. Data on stdout, progress on stderr and only at a terminal.
-
-Exit codes: 0 done; 1 done, but something was rejected or undecided; 2 usage, or nothing could be done; 3 done, nothing
-rejected, nothing matched. As the shell has it, 130 after an interrupt that left something undone, 141 when the reader
-of stdout has gone.
-"""
+"""The command line. Data on stdout, progress on stderr and only at a terminal; exit codes as in `exits.Exit`."""
 
 from __future__ import annotations
 
@@ -14,11 +9,10 @@ from collections.abc import Sequence
 from importlib.metadata import version
 
 from triplecast.cli import demo, doctor, explain, match, notifications, preview, run
+from triplecast.cli.exits import Exit
 from triplecast.errors import TriplecastError
 
 COMMANDS = (demo, match, run, notifications, explain, preview, doctor)
-
-DONE, PARTLY, FAILED, NOTHING = 0, 1, 2, 3
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -43,13 +37,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
     except BrokenPipeError:
         _drop_output()
-        return 141
+        return Exit.UNREAD
     except OSError as error:
         _drop_output()
         print(
             f"triplecast {arguments.command}: {error}; see that there is space and the right to write", file=sys.stderr
         )
-        return FAILED
+        return Exit.FAILED
     return code
 
 
@@ -58,10 +52,10 @@ def _run(arguments: argparse.Namespace) -> int:
         code: int = arguments.run(arguments)
     except TriplecastError as error:
         print(f"triplecast {arguments.command}: {error}", file=sys.stderr)
-        return FAILED
+        return Exit.FAILED
     except KeyboardInterrupt:
         print(f"triplecast {arguments.command}: interrupted", file=sys.stderr)
-        return 130
+        return Exit.INTERRUPTED
     return code
 
 

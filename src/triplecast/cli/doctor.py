@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from triplecast.cli.exits import Exit
 from triplecast.cli.terminal import print_json, table
 from triplecast.errors import TriplecastError
 
@@ -47,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
         for finding in findings:
             if finding.mend:
                 print(f"to mend {finding.what}: {finding.mend}")
-    return 2 if any(finding.state == "missing" for finding in findings) else 0
+    return Exit.FAILED if any(finding.state == "missing" for finding in findings) else Exit.DONE
 
 
 def _python() -> Iterator[Finding]:

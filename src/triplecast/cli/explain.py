@@ -8,6 +8,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from triplecast.cli.exits import Exit
 from triplecast.cli.inputs import add_taxonomy, choose_subscription
 from triplecast.cli.terminal import describe_reject, print_json, say
 from triplecast.errors import InputError
@@ -75,8 +76,8 @@ def run(arguments: argparse.Namespace) -> int:
     explanations = explain_subscription(subscription, publications, admission.decided, background=background)
     _print(explanations, arguments.json)
     if rejects or any(explanation.undecided for explanation in explanations):
-        return 1
-    return 0 if any(explanation.matched for explanation in explanations) else 3
+        return Exit.PARTLY
+    return Exit.DONE if any(explanation.matched for explanation in explanations) else Exit.NOTHING
 
 
 def _print(explanations: Sequence[Explanation], as_json: bool) -> None:

@@ -10,16 +10,20 @@ from triplecast.cli.terminal import say
 from triplecast.errors import InputError
 
 if TYPE_CHECKING:
+    from triplecast.compile.admitted import Admitted
     from triplecast.model.subscription import Subscription
-    from triplecast.offline import Admitted
 
 
 def load_admitted(paths: list[Path], datasets: bool = True) -> Admitted:
-    """The subscriptions that can be asked (of datasets, or not); each of the others is told on stderr."""
-    from triplecast.ingest.subscription_files import load_subscriptions
-    from triplecast.offline import admit_all
+    """The subscriptions that can be asked (of datasets, or not). Each of the others is told on stderr, and so are files
+    that are passed over.
+    """
+    from triplecast.compile.admitted import admit_all
+    from triplecast.ingest.subscription_files import describe_unread, load_subscriptions
 
     admitted = admit_all(load_subscriptions(paths), datasets)
+    if admitted.ignored:
+        say(describe_unread(admitted.ignored))
     for fault in admitted.faults:
         say(str(fault))
     if not admitted.subscriptions:
@@ -39,7 +43,8 @@ def check_publications(paths: list[Path]) -> int:
     """How many files in the folders are no documents; a few of them are told on stderr. Raises InputError for two
     documents with one name.
     """
-    from triplecast.offline import check_places, describe_ignored
+    from triplecast.ingest.inbox import describe_ignored
+    from triplecast.offline import check_places
 
     ignored = check_places(paths)
     if ignored:

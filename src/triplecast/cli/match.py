@@ -7,12 +7,14 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from triplecast.cli.exits import Exit
 from triplecast.cli.inputs import add_taxonomy, check_publications, load_admitted
 from triplecast.cli.terminal import (
     Progress,
     clip,
     count_of,
     describe_reject,
+    describe_rest,
     describe_solution,
     describe_undecided,
     print_json,
@@ -40,24 +42,28 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def run(arguments: argparse.Namespace) -> int:
+    from triplecast.compile.admitted import first_of
     from triplecast.ingest.document_files import read_documents
     from triplecast.ingest.taxonomy_documents import read_taxonomy_files
     from triplecast.offline import match_documents
 
     taxonomy = read_taxonomy_files(arguments.taxonomy, arguments.broader)
     admitted = load_admitted(arguments.subscriptions, datasets=arguments.dataset)
+    for line in first_of(admitted.warnings):
+        say(line)
     told = Tally(len(admitted.faults), arguments.json)
-    told.ignored = check_publications(arguments.publications)
+    told.ignored = len(admitted.ignored) + check_publications(arguments.publications)
+    told.warnings = len(admitted.warnings)
     told.compile()
     documents = read_documents(arguments.publications, arguments.dataset)
     for outcome in match_documents(admitted, documents, taxonomy=taxonomy):
         told.add(outcome, admitted.subscriptions)
     told.end(len(admitted.subscriptions))
     if not told.publications and (told.rejects or told.faults):
-        return 2
+        return Exit.FAILED
     if told.rejects or told.undecided or told.faults:
-        return 1
-    return 0 if told.matches else 3
+        return Exit.PARTLY
+    return Exit.DONE if told.matches else Exit.NOTHING
 
 
 class Tally:
@@ -66,12 +72,12 @@ class Tally:
     def __init__(self, faults: int, as_json: bool) -> None:
         self.faults = faults
         self.publications = self.matches = self.rejects = self.undecided = 0
-        self.ignored = 0
+        self.ignored = self.warnings = 0
         self._json = as_json
         self._progress = Progress()
 
     def compile(self) -> None:
-        from triplecast.pipeline.warming import compile_kernels
+        from triplecast.warming import compile_kernels
 
         compile_kernels(self._progress.show)
 
@@ -97,11 +103,11 @@ class Tally:
         """The counts go to stderr: stdout has matches alone."""
         self._progress.clear()
         if not self._json:
-            passed = f", {count_of(self.ignored, 'file')} passed over" if self.ignored else ""
+            more = describe_rest(self.ignored, self.warnings)
             say(
                 f"{count_of(self.publications, 'publication')}, {count_of(subscriptions, 'subscription')}: "
                 f"{count_of(self.matches, 'match', 'matches')}, {self.rejects} rejected, {self.undecided} undecided, "
-                f"{count_of(self.faults, 'subscription')} refused{passed}"
+                f"{count_of(self.faults, 'subscription')} refused{more}"
             )
 
     def _tell(self, graph: str, name: str, solutions: list[dict[str, str]]) -> None:

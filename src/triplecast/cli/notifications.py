@@ -10,6 +10,7 @@ from pathlib import Path
 from time import sleep
 from typing import TYPE_CHECKING
 
+from triplecast.cli.exits import Exit
 from triplecast.cli.terminal import clip, describe_reject, describe_solution, describe_undecided, print_json
 from triplecast.errors import InputError
 
@@ -75,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
                     print(line)
                 told += 1
             if not arguments.follow:
-                return 0 if told else 3
+                return Exit.DONE if told else Exit.NOTHING
             sys.stdout.flush()
             sleep(LOOK_EVERY)
 

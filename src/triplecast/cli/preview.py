@@ -6,6 +6,7 @@ import argparse
 import json
 from pathlib import Path
 
+from triplecast.cli.exits import Exit
 from triplecast.cli.inputs import add_taxonomy, check_publications, choose_subscription
 from triplecast.cli.terminal import clip, describe_reject, describe_solution, print_json, say
 
@@ -30,9 +31,10 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def run(arguments: argparse.Namespace) -> int:
     from triplecast.compile.admission import admit
+    from triplecast.compile.admitted import Admitted
     from triplecast.ingest.document_files import read_documents
     from triplecast.ingest.taxonomy_documents import read_taxonomy_files
-    from triplecast.offline import Admitted, match_documents
+    from triplecast.offline import match_documents
 
     taxonomy = read_taxonomy_files(arguments.taxonomy, arguments.broader)
     subscription = choose_subscription(arguments.subscription, arguments.id)
@@ -68,8 +70,8 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         _print(summary, examples)
     if undecided or rejected:
-        return 1
-    return 0 if matches else 3
+        return Exit.PARTLY
+    return Exit.DONE if matches else Exit.NOTHING
 
 
 def _print(summary: dict[str, object], examples: list[tuple[str, list[dict[str, str]]]]) -> None:

@@ -11,8 +11,17 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from triplecast.cli.exits import Exit
 from triplecast.cli.inputs import add_taxonomy
-from triplecast.cli.terminal import Progress, count_of, describe_reject, describe_undecided, print_json, say
+from triplecast.cli.terminal import (
+    Progress,
+    count_of,
+    describe_reject,
+    describe_rest,
+    describe_undecided,
+    print_json,
+    say,
+)
 from triplecast.errors import InputError
 from triplecast.model.publication import Reject
 
@@ -119,12 +128,12 @@ def describe_notice(notice: Notice) -> str:
 
 
 def describe_summary(summary: Summary) -> str:
-    passed = f", {count_of(len(summary.ignored), 'file')} passed over" if summary.ignored else ""
+    more = describe_rest(len(summary.ignored) + len(summary.ignored_subscriptions), summary.warnings)
     lines = [
         f"{count_of(summary.publications, 'publication')} matched against "
         f"{count_of(summary.subscriptions, 'subscription')}: {count_of(summary.matches, 'notification')}",
         f"{summary.accepted} accepted, {summary.unchanged} unchanged, {summary.reject_count} rejected, "
-        f"{summary.undecided} undecided, {count_of(len(summary.faults), 'subscription')} refused{passed}",
+        f"{summary.undecided} undecided, {count_of(len(summary.faults), 'subscription')} refused{more}",
         f"{summary.seconds:.1f} s in all" + _describe_rate(summary.publications, summary.matching_seconds),
     ]
     if summary.interrupted:
@@ -150,7 +159,7 @@ def summary_row(summary: Summary) -> dict[str, object]:
 
 def exit_code(summary: Summary) -> int:
     if summary.interrupted:
-        return 130
+        return Exit.INTERRUPTED
     if summary.reject_count or summary.undecided or summary.faults:
-        return 1
-    return 0 if summary.matches else 3
+        return Exit.PARTLY
+    return Exit.DONE if summary.matches else Exit.NOTHING

@@ -51,6 +51,12 @@ def count_of(number: int, noun: str, plural: str = "") -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {plural or noun + 's'}"
 
 
+def describe_rest(ignored: int, warnings: int) -> str:
+    """The end of a line of counts: what is worth a word only where there is any."""
+    passed = f", {count_of(ignored, 'file')} passed over" if ignored else ""
+    return passed + (f", {count_of(warnings, 'note')} on subscriptions" if warnings else "")
+
+
 def clip(text: str, width: int = 120) -> str:
     line = " ".join(text.split())
     return line if len(line) <= width else line[: width - 1] + "…"

@@ -10,7 +10,7 @@ from triplecast.compile.plan import Cost, Plan
 from triplecast.compile.plans import graphs_of, matches_nothing, plan_of
 from triplecast.compile.refusals import refuse_two_graphs
 from triplecast.errors import QueryRefused, QuerySyntaxError
-from triplecast.languages import parse_template
+from triplecast.languages import parse_template, sources_of
 from triplecast.model.entailment import Entailment
 from triplecast.model.subscription import Subscription
 
@@ -30,6 +30,7 @@ _EMPTY_WARNING = (
     "it matches every publication on which it finds nothing, because it has a result on the empty graph; "
     "add HAVING (COUNT(*) > 0), or a triple pattern that has to hold"
 )
+_SOURCE_WARNING = "FROM {} is noted, not fetched: a subscription is asked of each publication"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,11 @@ class Admission:
     decided: bool
     """Whether the index alone decides it; else the evaluator is asked about every candidate."""
     entailment: Entailment
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """The warnings that the writer may not have meant what stands there: all but those of its cost."""
+        return tuple(warning for warning in self.warnings if warning not in (_PREDICATE_WARNING, _BROAD_WARNING))
 
 
 def admit(subscription: Subscription, datasets: bool = True) -> Admission:
@@ -58,10 +64,11 @@ def admit(subscription: Subscription, datasets: bool = True) -> Admission:
         if not datasets:
             refuse_two_graphs(graphs)
         empty = needs_nothing(plan) and not matches_nothing(template, constants)
+        sources = sources_of(subscription.text, subscription.language)
     except (QuerySyntaxError, QueryRefused) as fault:
         fault.name = fault.name or subscription.name
         raise
-    told = _describe(plan, graphs, empty, entailment)
+    told = _describe(plan, graphs, empty, sources, entailment)
     doubts = find_doubts(template, constants)
     return replace(told, warnings=(*told.warnings, *doubts)) if doubts else told
 
@@ -79,7 +86,9 @@ def refuse_unbuilt(subscription: Subscription) -> None:
         )
 
 
-def _describe(plan: Plan, graphs: tuple[str, ...], empty: bool, entailment: Entailment) -> Admission:
+def _describe(
+    plan: Plan, graphs: tuple[str, ...], empty: bool, sources: tuple[str, ...], entailment: Entailment
+) -> Admission:
     warnings = []
     if plan.cost is Cost.PREDICATE:
         warnings.append(_PREDICATE_WARNING)
@@ -89,4 +98,6 @@ def _describe(plan: Plan, graphs: tuple[str, ...], empty: bool, entailment: Enta
         warnings.append(_DATASET_WARNING.format(" and ".join(graphs)))
     if empty:
         warnings.append(_EMPTY_WARNING)
+    if sources:
+        warnings.append(_SOURCE_WARNING.format(", ".join(sources)))
     return Admission(plan.cost.value, tuple(warnings), plan.decided, entailment)

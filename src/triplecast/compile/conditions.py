@@ -53,7 +53,7 @@ NamedClause: TypeAlias = tuple[NamedAtom, ...]
 
 class Conditions(NamedTuple):
     """What was understood of a filter: `clauses` (necessary), the patterns of ``EXISTS``, and whether that is all of
-    it."""
+    it, so that the clauses are sufficient too."""
 
     clauses: tuple[NamedClause, ...]
     exists: tuple[Exists, ...]
@@ -73,6 +73,7 @@ _OPERATORS = {
     ">": Operator.GREATER,
     ">=": Operator.AT_LEAST,
 }
+_LEAST_STRING = Literal("")
 _MIRRORED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _NEGATED = {"=": "!=", "!=": "=", "in": "not in", "not in": "in"}
 _IDENTITY_LANES = {
@@ -114,7 +115,10 @@ def _read(expression: Expression, negated: bool, constants: tuple[str, ...]) -> 
     if operator in ("in", "not in"):
         return _read_membership(operator, arguments, constants)
     if operator in _OPERATORS:
-        atom = _read_comparison(operator, arguments[0], arguments[1], constants)
+        left, right = arguments
+        if "NUMBER" in (getattr(left, "function", None), getattr(right, "function", None)):
+            return _read_numbers(operator, left, right, constants)
+        atom = _read_comparison(operator, left, right, constants)
         return None if atom is None else Conditions(((atom,),), (), (), True)
     return None
 
@@ -145,13 +149,12 @@ def _both(parts: list[Conditions | None]) -> Conditions:
 
 
 def _either(parts: list[Conditions | None]) -> Conditions | None:
-    """One clause of all atoms, when every part is one clause and nothing else."""
-    atoms: list[NamedAtom] = []
-    for part in parts:
-        if part is None or not part.whole or part.bound or part.marks or len(part.clauses) != 1:
-            return None
-        atoms.extend(part.clauses[0])
-    return Conditions((tuple(atoms),), (), (), True)
+    """One clause of all atoms, when every part has one clause; what a part asks besides is for the evaluator."""
+    known = [part for part in parts if part is not None and len(part.clauses) == 1]
+    if len(known) < len(parts):
+        return None
+    atoms = tuple(atom for part in known for atom in part.clauses[0])
+    return Conditions((atoms,), (), (), all(part.whole and not part.bound and not part.marks for part in known))
 
 
 def _read_membership(operator: str, arguments: tuple[Expression, ...], constants: tuple[str, ...]) -> Conditions | None:
@@ -164,6 +167,25 @@ def _read_membership(operator: str, arguments: tuple[Expression, ...], constants
     if not known or len(known) < len(atoms):
         return None
     return Conditions((known,), (), (), True)
+
+
+def _read_numbers(operator: str, left: Expression, right: Expression, constants: tuple[str, ...]) -> Conditions | None:
+    """A comparison of RDQL's ``NUMBER(?v)``, which differs from ``?v`` for strings that read as numbers.
+
+    No such string is in order with a string, or equal to any constant but a number. So the comparison of ``?v`` is
+    necessary, and with ``=`` and ``!=`` sufficient, but against a number: that any string may fulfil.
+    """
+    plain, other = (right, left) if isinstance(right, Call) and right.function == "NUMBER" else (left, right)
+    variable = plain.arguments[0] if isinstance(plain, Call) else plain
+    sides = (other, variable) if plain is right else (variable, other)
+    atom = _read_comparison(operator, *sides, constants) if isinstance(variable, Variable) else None
+    if atom is None:
+        return None
+    kind, _ = place_of(constant_text(atom.constant, constants))
+    if kind in (ValueClass.EXACT, ValueClass.FLOAT, ValueClass.DOUBLE, Kind.NAN):
+        any_string = atom._replace(operator=Operator.AT_LEAST, lane=Lane.STRING_ORDER, constant=_LEAST_STRING)
+        return Conditions(((atom, any_string),), (), (), False)
+    return Conditions(((atom,),), (), (), atom.lane != Lane.STRING_ORDER)
 
 
 def _read_comparison(

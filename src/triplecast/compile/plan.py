@@ -14,9 +14,8 @@ from typing import NamedTuple, TypeAlias
 from triplecast.model.conditions import Lane, Operator
 
 PATTERNS_LIMIT = 64
-"""Triple patterns of one branch; a longer query is verified by the evaluator, on its first so many patterns."""
-VARIABLES_LIMIT = 3 * PATTERNS_LIMIT
-"""Variables of one branch; a variable number fits a byte."""
+"""Triple patterns of one branch; a longer query is verified by the evaluator, on its first so many patterns. With three
+variables each, a variable's number fits a byte."""
 BRANCHES_LIMIT = 16
 """Alternatives of one query that the index files; a union that would make more is not used to find candidates."""
 ATOMS_LIMIT = 64

@@ -28,17 +28,16 @@ from triplecast.engine.receipt import (
     standing,
     undecided_of,
 )
-from triplecast.engine.registry import open_index, update_index
+from triplecast.engine.registry import check_progress, open_index, update_index
 from triplecast.errors import (
     DocumentRejected,
     InputError,
     QueryRefused,
     QuerySyntaxError,
-    StorageFault,
     TriplecastError,
 )
 from triplecast.evaluate import Background, Evaluator, Explanation, explain_subscription
-from triplecast.index import IndexFolder, MemoryIndex
+from triplecast.index import INDEX, IndexFolder, MemoryIndex
 from triplecast.ingest import Document, Parser
 from triplecast.ingest.taxonomy_documents import parse_taxonomy
 from triplecast.journal import BYTES_AT_ONCE, Clock, Journal, Rejected, system_clock, time_text
@@ -47,6 +46,9 @@ from triplecast.model.match import MatchedBatch
 from triplecast.model.publication import Publication
 from triplecast.model.source import RUN
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
+
+MET = 100_000
+"""Registrations whose queries an engine keeps at hand, so that not every match is looked up in the journal."""
 
 MATCHED_AT_ONCE = 1_000
 """Publications that are matched and committed to the outbox together, unless fewer come to `BYTES_AT_ONCE`."""
@@ -78,14 +80,12 @@ class Engine:
         with ExitStack() as opened:
             journal = opened.enter_context(Journal.open(folder, clock, randomness))
             outbox = opened.enter_context(Outbox.open(folder))
-            engine._assemble(journal, outbox, IndexFolder(Path(folder) / "index"), clock)
+            engine._assemble(journal, outbox, IndexFolder(Path(folder) / INDEX), clock)
             opened.pop_all()
         return engine
 
     def _assemble(self, journal: Journal, outbox: Outbox, index: IndexFolder | MemoryIndex, clock: Clock) -> None:
-        if outbox.progress > journal.head():
-            found = f"it ends at position {journal.head()}, but {outbox.progress} has been matched"
-            raise StorageFault("the journal", found, "restore journal and outbox from one copy")
+        check_progress(journal, outbox)
         self._lock = threading.RLock()
         self._clock = clock
         self._journal = journal
@@ -95,7 +95,7 @@ class Engine:
         self._evaluator = Evaluator()
         self._matcher = Matcher(self._evaluator)
         self._met: dict[int, Subscription] = {}
-        """What this engine has given a `Match` of, or registered: by registration."""
+        """Registrations that matches were told of lately; at most `MET`, or those of one call."""
         self._matched = outbox.progress
         """No publication after this position has been matched."""
         if isinstance(index, IndexFolder):
@@ -348,7 +348,6 @@ class Engine:
             return []
         self._match_accepted()
         registrations = self._journal.subscribe(subscriptions)
-        self._met.update((found.id, found.subscription) for found in registrations)
         return [
             Subscribed(found.subscription.name, found.id, self._ticket(found.id), admission.cost, admission.warnings)
             for found, admission in zip(registrations, admissions, strict=True)
@@ -371,9 +370,12 @@ class Engine:
             self._matched = upto
 
     def _asked(self, matched: MatchedBatch) -> dict[int, Subscription]:
-        met = {*matched.registration.tolist(), *(pair.registration for pair in matched.undecided)}
-        for found in self._journal.registrations_of(sorted(met - self._met.keys())):
-            self._met[found.id] = found.subscription
+        """The queries that matched or are undecided, by registration, maybe among others."""
+        told = {*matched.registration.tolist(), *(pair.registration for pair in matched.undecided)}
+        unknown = told - self._met.keys()
+        if len(self._met) + len(unknown) > MET:
+            self._met, unknown = {}, told
+        self._met.update((found.id, found.subscription) for found in self._journal.registrations_of(sorted(unknown)))
         return self._met
 
     def _admit(self, subscription: Subscription, names: Collection[str]) -> Admission:

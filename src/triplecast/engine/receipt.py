@@ -11,7 +11,7 @@ import numpy as np
 from pyoxigraph import Triple
 
 from triplecast.compile.admission import admit
-from triplecast.engine.template import construct
+from triplecast.engine.construct import construct
 from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.ingest import ParsedDocument
 from triplecast.journal import Acceptance, Accepted

@@ -1,7 +1,9 @@
-"""The index as the journal's registry has it: a cache that is brought up to date, or made again."""
+"""Journal, index and outbox of one folder held against each other: the index is a cache of the journal's registry,
+brought up to date or made again; an outbox ahead of its journal is a fault."""
 
 from __future__ import annotations
 
+from triplecast.delivery import Outbox
 from triplecast.errors import StorageFault
 from triplecast.index import IndexFolder, MemoryIndex, Snapshot
 from triplecast.journal import JournalReader
@@ -25,6 +27,14 @@ def open_index(index: IndexFolder, journal: JournalReader, matched: int) -> Snap
     if not changes.added and not changes.removed:
         return snapshot
     return index.apply(changes.added, changes.removed, head, needed_from=matched)
+
+
+def check_progress(journal: JournalReader, outbox: Outbox) -> None:
+    """Raises `StorageFault` where more has been matched than the journal holds: it has lost its end."""
+    head = journal.head()
+    if outbox.progress > head:
+        found = f"it ends at position {head}, but {outbox.progress} has been matched"
+        raise StorageFault(journal.where, found, "restore journal and outbox from one copy")
 
 
 def update_index(

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pyoxigraph import BlankNode, Literal, NamedNode
-
-from triplecast.evaluate.basic import resolve
 from triplecast.evaluate.budget import DEFAULT_STEPS, Budget, BudgetExceeded
+from triplecast.evaluate.construct import instances
 from triplecast.evaluate.entailed import NO_BACKGROUND, Background, entail_graphs
 from triplecast.evaluate.graphs import PublishedGraphs, open_publication
 from triplecast.evaluate.patterns import arrange, solve
-from triplecast.evaluate.rows import Row, aligned, hidden
+from triplecast.evaluate.rows import Row, aligned
 from triplecast.evaluate.run import Place, Recorder, Run
 from triplecast.evaluate.solutions import AnswerTriple, Solutions
-from triplecast.model.algebra import Node, Pattern, Query, Term, Variable
+from triplecast.model.algebra import Pattern, Query
 from triplecast.model.publication import Publication
 
 EMPTY = Publication(
@@ -75,8 +73,7 @@ def result_on_empty(query: Query, steps: int = DEFAULT_STEPS) -> bool:
 
 
 def construct(run: Run, rows: list[Row]) -> tuple[AnswerTriple, ...]:
-    """The template's triples for every row (SPARQL 16.2): its blank nodes are new for each, ill-formed triples are left
-    out."""
+    """The template's triples for every row: its blank nodes are new for each."""
     found: dict[tuple[int, ...], AnswerTriple] = {}
     for row in rows:
         run.budget.spend(1 + len(run.query.template))
@@ -87,16 +84,4 @@ def construct(run: Run, rows: list[Row]) -> tuple[AnswerTriple, ...]:
 
 
 def _instances(run: Run, row: Row) -> Iterator[AnswerTriple]:
-    for pattern in run.query.template:
-        subject, predicate, object_ = (
-            _template_term(run, node, row) for node in (pattern.subject, pattern.predicate, pattern.object)
-        )
-        if isinstance(subject, NamedNode | BlankNode) and isinstance(predicate, NamedNode) and object_ is not None:
-            yield subject, predicate, object_
-
-
-def _template_term(run: Run, node: Node, row: Row) -> Term | None:
-    if isinstance(node, Variable) and hidden(node.name):
-        return run.fresh_node(run.query, row, f"template {node.name}")
-    term, _ = resolve(node, row)
-    return term if isinstance(term, NamedNode | BlankNode | Literal) else None
+    return instances(run.query.template, row, lambda name: run.fresh_node(run.query, row, f"template {name}"))

@@ -63,7 +63,7 @@ def explain(
     `QuerySyntaxError` and `QueryRefused`.
     """
     query = parse_query(subscription.text, subscription.language, subscription.name)
-    words = Wording(prefixes_of(subscription.text), query)
+    words = Wording(prefixes_of(subscription.text, subscription.language), query)
     published = open_publication(publication)
     trace = Trace()
 

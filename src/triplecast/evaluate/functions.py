@@ -21,6 +21,7 @@ from triplecast.model.algebra import Term
 from triplecast.terms.arithmetic import decimal_term, integer_term, number_of, round_number
 from triplecast.terms.casts import CASTS, boolean_term
 from triplecast.terms.compare import ValueFault
+from triplecast.terms.readings import number_reading, text_reading
 from triplecast.terms.temporal import ClockTime, read_clock
 from triplecast.terms.values import XSD, XSD_DATETIME, XSD_STRING, ValueClass, value_of
 
@@ -36,11 +37,12 @@ class Builtin(NamedTuple):
 
 
 def call_function(name: str, arguments: Sequence[Term], budget: Budget) -> Term:
-    """``name(arguments)`` for a keyword or a cast's IRI; raises `ValueFault`, also for a wrong number of arguments.
+    """``name(arguments)`` for a keyword, a reading or a cast's IRI; raises `ValueFault`, also for a wrong number of
+    arguments.
 
     The caller has spent what reading the arguments takes; what is written, or read more than once, is spent here.
     """
-    cast = CASTS.get(name)
+    cast = CASTS.get(name) or READINGS.get(name)
     if cast is not None:
         if len(arguments) != 1:
             raise ValueFault(f"{name} takes one argument")
@@ -311,3 +313,8 @@ BUILTINS: Mapping[str, Builtin] = MappingProxyType(
     }
 )
 """By upper-case keyword."""
+
+READINGS: Mapping[str, Callable[[Term], Term]] = MappingProxyType(
+    {"NUMBER": number_reading, "TEXT": lambda term: Literal(text_reading(term))}
+)
+"""RDQL's readings of a term, which no query can name."""

@@ -53,6 +53,9 @@ _BARE: Mapping[str, re.Pattern[str]] = MappingProxyType(
 )
 """What SPARQL lets one write without quotes."""
 
+_TEXTUAL: Mapping[str, str] = MappingProxyType({"=": "eq", "!=": "ne"})
+"""What RDQL writes for a comparison of texts."""
+
 
 _LOCAL = re.compile(r"(?:[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_-])?)?")
 _TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
@@ -139,6 +142,11 @@ class Wording:
     def expression(self, expression: Expression) -> str:
         if isinstance(expression, Exists):
             return f"{'NOT ' if expression.negated else ''}EXISTS {{ {self.pattern(expression.pattern)} }}"
+        if isinstance(expression, Call) and expression.function in ("NUMBER", "TEXT"):
+            return self.expression(expression.arguments[0])
+        if isinstance(expression, Call) and expression.function == "REGEX" and _is_text(expression.arguments[0]):
+            text, pattern, flags = expression.arguments
+            return f"({self.expression(text)} =~ /{_lexical(pattern)}/{_lexical(flags)})"
         if isinstance(expression, Call):
             name = self.node(NamedNode(expression.function)) if ":" in expression.function else expression.function
             return f"{name}({self._listed(expression.arguments)})"
@@ -149,6 +157,8 @@ class Wording:
             return f"{self.expression(arguments[0])} {operator.upper()} ({self._listed(arguments[1:])})"
         if len(arguments) == 1:
             return f"{operator.removeprefix('u')}{self.expression(arguments[0])}"
+        if operator in _TEXTUAL and any(map(_is_text, arguments)):
+            operator = _TEXTUAL[operator]
         return "(" + f" {operator} ".join(map(self.expression, arguments)) + ")"
 
     def aggregate(self, aggregate: Aggregate) -> str:
@@ -188,6 +198,15 @@ class Wording:
 
     def _listed(self, arguments: Iterable[Expression]) -> str:
         return ", ".join(map(self.expression, arguments))
+
+
+def _is_text(expression: Expression) -> bool:
+    """Whether it is RDQL's reading of a term as text."""
+    return isinstance(expression, Call) and expression.function == "TEXT"
+
+
+def _lexical(expression: Expression) -> str:
+    return expression.value if isinstance(expression, Literal) else ""
 
 
 def _is_membership(condition: Expression) -> bool:

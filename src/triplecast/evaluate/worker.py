@@ -90,4 +90,6 @@ def _parse(text: str, language: str) -> Query:
 
 _remembered = lru_cache(maxsize=4_096)(_parse)
 
-parse("ASK { }", "sparql")  # loads the grammar now: once it serves, the child may open no file
+# These load the grammars now: once it serves, the child may open no file.
+parse("ASK { }", "sparql")
+parse("SELECT * WHERE (?s ?p ?o) USING p FOR <x:p>", "rdql")

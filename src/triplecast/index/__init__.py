@@ -1,12 +1,13 @@
 """Plans to indexes: immutable segments of flat arrays, and the snapshots made of them."""
 
 from triplecast.index.anchors import Anchor, FirstWritten, NoFilter, RarestKey
-from triplecast.index.folder import IndexFolder
+from triplecast.index.folder import INDEX, IndexFolder
 from triplecast.index.memory import MemoryIndex
 from triplecast.index.segment import Segment, build_segment, build_segments
 from triplecast.index.snapshot import Removals, Snapshot
 
 __all__ = [
+    "INDEX",
     "Anchor",
     "FirstWritten",
     "IndexFolder",

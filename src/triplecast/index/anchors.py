@@ -7,7 +7,7 @@ anchor is its first key in that order.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,16 +15,13 @@ from numpy.typing import NDArray
 from triplecast.kernels.layout import I32, I64
 
 
-class KeyFacts:
+class KeyFacts(NamedTuple):
     """What is known of the distinct keys of a segment."""
 
-    def __init__(self, terms: I32, uses: I64, hits: I64 | None) -> None:
-        self.terms = terms
-        """[K, 3] dictionary ids, -1 for variables, -2 for the key that every publication has."""
-        self.uses = uses
-        """[K] patterns of subscriptions with this key."""
-        self.hits = np.zeros(len(uses), np.int64) if hits is None else hits
-        """[K] publications of a sample that have it."""
+    terms: I32
+    """[K, 3] dictionary ids, -1 for variables, -2 for the key that every publication has."""
+    uses: I64
+    """[K] patterns of subscriptions with this key."""
 
 
 class Anchor(Protocol):
@@ -40,15 +37,14 @@ class Anchor(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RarestKey:
-    """Fewest publications of the sample, then most constants (subject or object before predicate), then fewest
-    subscriptions."""
+    """Most constants (subject or object before predicate), then fewest subscriptions."""
 
     unfiltered: bool = False
 
     def rank(self, facts: KeyFacts) -> NDArray[np.int64]:
         constant = facts.terms >= 0
         weight = 2 * constant[:, 0] + constant[:, 1] + 2 * constant[:, 2]
-        return np.lexsort((facts.uses, -weight, facts.hits))
+        return np.lexsort((facts.uses, -weight))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from triplecast.index.anchors import Anchor, KeyFacts
-from triplecast.index.flat import Flat
+from triplecast.index.flat import Flat, offsets_of
 from triplecast.kernels.build import (
     ALWAYS,
     Entries,
@@ -62,7 +62,7 @@ def build_tables(flat: Flat, anchor: Anchor) -> Tables:
     if anchor.unfiltered:
         items = _with_always(items)
     key_terms, keys = _find_keys(items, anchor)
-    name_offsets = _offsets(items.variables)
+    name_offsets = offsets_of(items.variables)
     canonical = canonicalise(items, keys, name_offsets)
     shapes = _find_shapes(items, canonical.topology)
     structures = _find_structures(items, canonical.keys, shapes.of_item)
@@ -152,7 +152,7 @@ def _find_keys(items: Items, anchor: Anchor) -> tuple[I32, I32]:
     number, first = group_equal_rows(np.arange(len(masked) + 1, dtype=np.int64) * 3, masked.reshape(-1))
     terms = masked[first]
     uses = np.bincount(number, minlength=len(first)).astype(np.int64)
-    order = anchor.rank(KeyFacts(terms, uses, None))
+    order = anchor.rank(KeyFacts(terms, uses))
     rank = np.empty(len(order), np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
     return np.ascontiguousarray(terms[order]), rank[number]
@@ -201,7 +201,7 @@ def _find_structures(items: Items, keys: I32, shape_of_item: I32) -> _Structures
     order = np.lexsort((first, leading[2], leading[1], leading[0]))
     rank = np.empty(len(order), np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
-    structure_offsets = _offsets(sizes[order]).astype(np.int32)
+    structure_offsets = offsets_of(sizes[order]).astype(np.int32)
     rows = np.repeat(starts[order] - structure_offsets[:-1], sizes[order]) + np.arange(structure_offsets[-1])
     return _Structures(
         rank[number],
@@ -241,9 +241,9 @@ def _find_answers(flat: Flat, items: Items, names: I32, name_offsets: I64) -> tu
         for name in flat.projections[number].names
     ]
     return Answers(
-        _offsets(np.array([len(columns) for columns in columns_of], np.int64)).astype(np.int32),
+        offsets_of(np.array([len(columns) for columns in columns_of], np.int64)).astype(np.int32),
         np.array([variable for columns in columns_of for variable in columns], np.int32),
-        _offsets(np.array([len(piece) for piece in pieces], np.int64)).astype(np.int32),
+        offsets_of(np.array([len(piece) for piece in pieces], np.int64)).astype(np.int32),
         np.frombuffer(bytearray(b"".join(pieces)), np.uint8),
         np.array([flat.projections[number].flags for number, _ in found], np.uint8),
     ), answer_of
@@ -291,7 +291,7 @@ def _file_entries(entries: Entries, items: Items, structures: _Structures) -> _C
 
 def _make_dictionary(constants: tuple[bytes, ...], bounds: I32) -> Dictionary:
     hashes = hash_terms(constants)
-    offsets = _offsets(np.fromiter(map(len, constants), np.int64, len(constants)))
+    offsets = offsets_of(np.fromiter(map(len, constants), np.int64, len(constants)))
     return Dictionary(
         pad(list(constants)), offsets, hashes, fill_term_table(hashes, _table_size(len(constants))), bounds
     )
@@ -301,10 +301,6 @@ def _table_size(entries: int) -> int:
     return 1 << max(3, int(2 * entries - 1).bit_length())
 
 
-def _offsets(sizes: NDArray[np.integer]) -> I64:
-    return np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)])
-
-
 def _count_offsets(numbers: NDArray[np.integer], groups: int) -> I32:
     """[groups + 1] offsets of runs of equal numbers once sorted."""
-    return _offsets(np.bincount(numbers, minlength=groups)).astype(np.int32)
+    return offsets_of(np.bincount(numbers, minlength=groups)).astype(np.int32)

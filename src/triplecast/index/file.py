@@ -25,7 +25,7 @@ FORMAT = 3
 """Of the file and of what segments keep in it; raised whenever either changes."""
 _HEAD = struct.Struct("<8sIIQQ")
 _ALIGNMENT = 64
-_MEND = "delete the index folder; it is rebuilt from the journal"
+REBUILD = "delete the index folder; it is rebuilt from the journal"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,18 +77,18 @@ def read_arrays(path: Path) -> ArrayFile:
         with open(path, "rb") as stream:
             content = _map(stream)
     except (OSError, ValueError) as error:
-        raise StorageFault(path.name, f"cannot be read: {error}", _MEND) from error
+        raise StorageFault(path.name, f"cannot be read: {error}", REBUILD) from error
     if len(content) < _HEAD.size:
-        raise StorageFault(path.name, f"{len(content)} bytes are too few for a segment", _MEND)
+        raise StorageFault(path.name, f"{len(content)} bytes are too few for a segment", REBUILD)
     magic, version, head_size, size, mark = _HEAD.unpack(content[: _HEAD.size].tobytes())
     if magic != MAGIC:
-        raise StorageFault(path.name, "not a segment", _MEND)
+        raise StorageFault(path.name, "not a segment", REBUILD)
     if version != FORMAT:
-        raise StorageFault(path.name, f"format {version}, this version reads {FORMAT}", _MEND)
+        raise StorageFault(path.name, f"format {version}, this version reads {FORMAT}", REBUILD)
     if size != len(content) or _HEAD.size + head_size > size:
-        raise StorageFault(path.name, f"{len(content)} bytes long, should have {size}", _MEND)
+        raise StorageFault(path.name, f"{len(content)} bytes long, should have {size}", REBUILD)
     if mark != _checksum(content, head_size, size):
-        raise StorageFault(path.name, "its checksum is wrong", _MEND)
+        raise StorageFault(path.name, "its checksum is wrong", REBUILD)
     head = json.loads(content[_HEAD.size : _HEAD.size + head_size].tobytes())
     arrays = {}
     for name, (kind, shape, offset) in head["arrays"].items():

@@ -247,5 +247,9 @@ def _no_items() -> Items:
 
 
 def _join_offsets(parts: Sequence[I64]) -> I64:
-    sizes = np.concatenate([np.diff(part) for part in parts])
+    return offsets_of(np.concatenate([np.diff(part) for part in parts]))
+
+
+def offsets_of(sizes: NDArray[np.integer] | Sequence[int]) -> I64:
+    """[n + 1] where each of n parts of these sizes begins, and where the last one ends."""
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)])

@@ -14,11 +14,13 @@ from pathlib import Path
 from triplecast.errors import StorageFault
 from triplecast.faults import reach
 from triplecast.index.manifest import Manifest, open_segment, read_manifest, write_manifest
-from triplecast.index.merge import append_segment
-from triplecast.index.segment import Segment, build_segments
+from triplecast.index.merge import apply_changes
+from triplecast.index.segment import Segment
 from triplecast.index.snapshot import Snapshot, make_removals
 from triplecast.model.subscription import Registration
 
+INDEX = "index"
+"""The index's folder beside the journal."""
 MANIFESTS_KEPT = 16
 _NAME = re.compile(r"(manifest|segment)-([0-9]{10})\.(json|tcx)")
 
@@ -69,11 +71,8 @@ class IndexFolder:
         `needed_from`: no publication at or before this position will be asked again. Raises `StorageFault`, and then
         nothing has changed.
         """
-        still = dict(self._manifest.removed)
-        still.update(removed)
-        still.update({int(each.id): each.removed for each in added if each.removed is not None})
-        fresh = build_segments(added) if added else []
-        grown = append_segment(tuple(self._segments.values()), fresh, still, needed_from)
+        known = dict(self._manifest.removed)
+        grown = apply_changes(tuple(self._segments.values()), known, added, removed, needed_from)
         names = {id(segment): name for name, segment in self._segments.items()}
         segments: dict[str, Segment] = {}
         try:

@@ -11,12 +11,11 @@ from typing import Any
 
 from triplecast.errors import StorageFault
 from triplecast.faults import reach
-from triplecast.index.file import write_durably
+from triplecast.index.file import REBUILD, write_durably
 from triplecast.index.segment import Segment
 
 FORMAT = 2
 """Of manifests; segment files count their own (`index.file.FORMAT`). Format 1 had no `needed_from`."""
-_MEND = "delete the index folder; it is rebuilt from the journal"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +39,7 @@ def open_segment(path: Path) -> Segment:
     try:
         state = path.stat()
     except OSError as error:
-        raise StorageFault(path.name, f"cannot be read: {error.strerror}", _MEND) from error
+        raise StorageFault(path.name, f"cannot be read: {error.strerror}", REBUILD) from error
     return _open_once(path, (state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns))
 
 
@@ -54,13 +53,13 @@ def read_manifest(folder: Path, name: str) -> Manifest:
     try:
         content = json.loads((folder / name).read_bytes())
     except (OSError, ValueError) as error:
-        raise StorageFault(name, f"cannot be read: {error}", _MEND) from error
+        raise StorageFault(name, f"cannot be read: {error}", REBUILD) from error
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         found = content.get("format") if isinstance(content, dict) else None
-        raise StorageFault(name, f"format {found}, this version reads {FORMAT}", _MEND)
+        raise StorageFault(name, f"format {found}, this version reads {FORMAT}", REBUILD)
     mark = content.pop("checksum", None)
     if mark != _manifest_checksum(content):
-        raise StorageFault(name, "its checksum is wrong", _MEND)
+        raise StorageFault(name, "its checksum is wrong", REBUILD)
     removed = tuple((int(registration), int(position)) for registration, position in content["removed"])
     return Manifest(content["number"], content["covers"], tuple(content["segments"]), removed, content["needed_from"])
 

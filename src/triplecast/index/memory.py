@@ -1,11 +1,11 @@
-"""The index of an engine without a folder."""
+"""An index in memory: of an engine without a folder, of files that are matched offline, of one query for a preview."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from triplecast.index.merge import append_segment
-from triplecast.index.segment import Segment, build_segments
+from triplecast.index.merge import apply_changes
+from triplecast.index.segment import Segment
 from triplecast.index.snapshot import Snapshot, make_removals
 from triplecast.model.subscription import Registration
 
@@ -33,10 +33,7 @@ class MemoryIndex:
 
         `needed_from`: no publication at or before this position will be asked again.
         """
-        self._removed.update(removed)
-        self._removed.update({int(each.id): each.removed for each in added if each.removed is not None})
-        fresh = build_segments(added) if added else []
-        grown = append_segment(self._segments, fresh, self._removed, needed_from)
+        grown = apply_changes(self._segments, self._removed, added, removed, needed_from)
         self._segments, self._removed = grown.segments, grown.removed
         if covers is not None:
             self._covers = covers

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from triplecast.index.anchors import Anchor, RarestKey
-from triplecast.index.flat import Flat, Projection, join_items
-from triplecast.index.segment import Segment, index_flat
+from triplecast.index.flat import Flat, Projection, join_items, offsets_of
+from triplecast.index.segment import Segment, build_segments, index_flat
 from triplecast.kernels.build import ALWAYS, Items, unfold
 from triplecast.kernels.layout import I32, I64, Answers
 from triplecast.model.conditions import TERM_LANES, Lane
 from triplecast.model.entailment import Reading
+from triplecast.model.subscription import Registration
 
 GROWTH = 4
 """Segments whose sizes lie within this factor are merged when there are as many of them."""
@@ -26,6 +27,20 @@ class Grown(NamedTuple):
     segments: tuple[Segment, ...]
     removed: dict[int, int]
     """Removals that still have to be known."""
+
+
+def apply_changes(
+    segments: tuple[Segment, ...],
+    known: Mapping[int, int],
+    added: Sequence[Registration],
+    removed: Iterable[tuple[int, int]],
+    needed_from: int,
+) -> Grown:
+    """The segments after these changes of the registry; `known` are the removals from among them, registration to
+    position, before."""
+    cancelled = {int(each.id): each.removed for each in added if each.removed is not None}
+    fresh = build_segments(added) if added else []
+    return append_segment(segments, fresh, {**known, **dict(removed), **cancelled}, needed_from)
 
 
 def append_segment(
@@ -127,18 +142,14 @@ def _keep_items(items: Items, lives: np.ndarray[tuple[int], np.dtype[np.bool_]])
     atom_kept = np.repeat(kept, np.diff(items.atom_offsets))
     return Items(
         items.subscription[kept],
-        _offsets(np.diff(items.offsets)[kept]),
+        offsets_of(np.diff(items.offsets)[kept]),
         items.patterns[pattern_kept],
-        _offsets(np.diff(items.atom_offsets)[kept]),
+        offsets_of(np.diff(items.atom_offsets)[kept]),
         items.atom_code[atom_kept],
         items.atom_value[atom_kept],
         items.verified[kept],
         items.variables[kept],
     )
-
-
-def _offsets(sizes: I64) -> I64:
-    return np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)])
 
 
 def _translate(segment: Segment, items: Items, ids: dict[bytes, int]) -> dict[str, np.ndarray]:

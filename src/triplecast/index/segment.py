@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from triplecast.index.anchors import Anchor, RarestKey
 from triplecast.index.build import Tables, build_tables
 from triplecast.index.file import ArrayFile, read_arrays, write_arrays
-from triplecast.index.flat import Flat, Refused, flatten_registrations
+from triplecast.index.flat import Flat, Refused, flatten_registrations, offsets_of
 from triplecast.kernels.layout import FACT_LANGUAGES, I32, I64, U8, Answers, Dictionary, Index
 from triplecast.model.entailment import Reading
 from triplecast.model.subscription import Registration
@@ -47,7 +47,7 @@ def make_texts(texts: Mapping[int, tuple[str, str]]) -> Texts:
     languages = tuple(sorted({language for _, (_, language) in ordered}))
     return Texts(
         np.array([number for number, _ in ordered], np.int32),
-        np.concatenate([np.zeros(1, np.int64), np.cumsum([len(text) for text in encoded], dtype=np.int64)]),
+        offsets_of([len(text) for text in encoded]),
         np.frombuffer(bytearray(b"".join(encoded)), np.uint8),
         np.array([languages.index(language) for _, (_, language) in ordered], np.uint8),
         languages,

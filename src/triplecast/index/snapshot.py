@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from triplecast.index.flat import Refused
 from triplecast.index.manifest import open_segment, read_manifest
 from triplecast.index.segment import Segment
 from triplecast.kernels.layout import I64
@@ -44,6 +45,11 @@ class Snapshot:
     def __len__(self) -> int:
         """Registrations that live at position `covers` or later, the refused ones included."""
         return sum(len(segment) for segment in self.segments) - len(self.removals.registration)
+
+    @property
+    def refused(self) -> tuple[Refused, ...]:
+        """Registrations, cancelled ones too, that this version cannot ask although the journal has them."""
+        return tuple(refused for segment in self.segments for refused in segment.refused)
 
     @classmethod
     def open(cls, folder: Path, manifest_name: str) -> Snapshot:

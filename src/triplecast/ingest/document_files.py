@@ -7,7 +7,7 @@ from pathlib import Path
 
 from triplecast.errors import InputError
 from triplecast.ingest.document import Document
-from triplecast.ingest.inbox import KNOWN, InboxFile, scan_inbox, source_of
+from triplecast.ingest.inbox import KNOWN, InboxFile, distinct_paths, scan_inbox, source_of
 from triplecast.ingest.inbox_groups import read_groups
 from triplecast.ingest.inbox_lines import is_whole
 from triplecast.model.publication import Reject
@@ -25,7 +25,7 @@ def read_documents(
     InputError for a missing path and when nothing at all is found.
     """
     found = False
-    for path in paths:
+    for path in distinct_paths(paths):
         folder, files = _files(path, inbox)
         found = found or bool(files)
         unread = {file.source: file for file in files}

@@ -30,6 +30,9 @@ LINES = ".jsonl"
 KNOWN = (*EXTENSIONS, LINES)
 """The extensions, in any case, of the files that are taken."""
 
+_NAMED = 5
+"""Files that are named where many are passed over."""
+
 
 class Look(NamedTuple):
     """A file as one look saw it, and since when it has looked so (seconds of a clock that only goes forward)."""
@@ -178,3 +181,23 @@ def _walk(folder: Path, above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...
                 raise InputError(
                     f"the inbox {folder} cannot be read: {error.strerror}", "make it readable to this user"
                 ) from error
+
+
+def distinct_paths(paths: Sequence[Path]) -> list[Path]:
+    """Each file or folder once, as it was written first; a link to a file is one of its own."""
+    distinct: dict[Path, Path] = {}
+    for path in paths:
+        distinct.setdefault(path.resolve() if path.is_dir() else path.parent.resolve() / path.name, path)
+    return list(distinct.values())
+
+
+def describe_ignored(names: Sequence[str]) -> str:
+    """A line about files that are not read: how many, and a few of their names."""
+    what = "a file" if len(names) == 1 else f"{len(names)} files"
+    return f"passed over {what} (an unknown extension, a link or a pipe): {list_names(names)}"
+
+
+def list_names(names: Sequence[str]) -> str:
+    """A few of many names, and how many more there are."""
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more

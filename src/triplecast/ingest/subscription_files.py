@@ -12,11 +12,12 @@ import json
 import os
 import stat
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from triplecast.errors import InputError
+from triplecast.ingest.inbox import distinct_paths, list_names, source_of
 from triplecast.model.subscription import Subscription
 
 LANGUAGES: Mapping[str, str] = {".rq": "sparql", ".rdql": "rdql", ".rule": "rule"}
@@ -24,6 +25,10 @@ LANGUAGES: Mapping[str, str] = {".rq": "sparql", ".rdql": "rdql", ".rule": "rule
 
 LINES = ".jsonl"
 _KNOWN = (*LANGUAGES, LINES)
+_LATER = (".rdql", ".rule")
+"""Of languages that are still to come: their files are read, and refused by name."""
+_TAKEN = ", ".join(extension for extension in _KNOWN if extension not in _LATER)
+"""What users are told to write."""
 _FIELDS = frozenset({"id", "language", "text", "entailment", "scope", "owner"})
 
 
@@ -36,8 +41,11 @@ class SubscriptionFault:
     in its text."""
     reason: str
     mend: str
+    """Empty where the reason says it."""
 
     def __str__(self) -> str:
+        if not self.mend:
+            return f"{self.place}: {self.reason}"
         end = "\n" if "\n" in self.reason else "; "
         return f"{self.place}: {self.reason}{end}{self.mend}"
 
@@ -52,6 +60,8 @@ class LoadedSubscriptions:
     places: tuple[str, ...]
     """Where each of them stands (`SubscriptionFault.place`)."""
     faults: tuple[SubscriptionFault, ...]
+    ignored: tuple[str, ...] = ()
+    """`FoundFiles.ignored` of the paths."""
 
 
 class FileContent(NamedTuple):
@@ -73,37 +83,63 @@ class SubscriptionFile(NamedTuple):
     inode: int
 
 
+class FoundFiles(NamedTuple):
+    """What stands below some paths."""
+
+    files: list[SubscriptionFile]
+    """To be read, in the order of the paths, then of their names."""
+    ignored: tuple[str, ...]
+    """Files in the folders that are not read, since their extension is unknown: their paths below the folder that was
+    named, in the same order."""
+
+
 def load_subscriptions(paths: Sequence[Path]) -> LoadedSubscriptions:
     """Every subscription below `paths` (files and folders).
 
     Raises InputError for a path that is missing, a folder without any subscription and a file of another kind.
     """
-    return join_contents([read_subscription_file(file).loaded for file in find_subscription_files(paths)])
+    found = find_subscription_files(paths)
+    loaded = join_contents([read_subscription_file(file).loaded for file in found.files])
+    return replace(loaded, ignored=found.ignored)
 
 
-def find_subscription_files(paths: Sequence[Path]) -> list[SubscriptionFile]:
-    """The files to read, in a stable order. Raises InputError as `load_subscriptions` does."""
+def find_subscription_files(paths: Sequence[Path]) -> FoundFiles:
+    """A path that is given twice is taken once. Raises InputError as `load_subscriptions` does."""
     files: list[SubscriptionFile] = []
-    for path in paths:
+    ignored: list[str] = []
+    for path in distinct_paths(paths):
         if path.is_dir():
-            found = list(_walk(path, ""))
+            entries = list(_walk(path, ""))
+            others = [entry for entry in entries if isinstance(entry, str)]
+            found = [entry for entry in entries if not isinstance(entry, str)]
             if not found:
-                raise InputError(
-                    f"the folder {path} holds no subscription",
-                    f"put queries into it as {' '.join(LANGUAGES)} files, or many in one {LINES} file",
-                )
+                raise _empty_folder(path, others)
             files += found
+            ignored += others
         elif not path.exists():
             raise InputError(f"there is no file or folder {path}", "name a subscription file or a folder of them")
         elif path.suffix not in _KNOWN:
             raise InputError(
                 f"{path} is no subscription file: its extension is {path.suffix or 'missing'}",
-                f"known are {', '.join(_KNOWN)}",
+                f"subscriptions are read from {_TAKEN} files",
             )
         else:
             state = path.stat()
             files.append(SubscriptionFile(path, path.name, state.st_size, state.st_mtime_ns, state.st_ino))
-    return files
+    return FoundFiles(files, tuple(ignored))
+
+
+def describe_unread(names: Sequence[str]) -> str:
+    """A line about `FoundFiles.ignored`."""
+    what = "a file" if len(names) == 1 else f"{len(names)} files"
+    return f"passed over {what} among the subscriptions, which are read from {_TAKEN} files: {list_names(names)}"
+
+
+def _empty_folder(path: Path, others: Sequence[str]) -> InputError:
+    held = f", only files of other kinds: {list_names(others)}" if others else ""
+    return InputError(
+        f"the folder {path} holds no subscription{held}", f"subscriptions are read from {_TAKEN} files: name them so"
+    )
 
 
 def read_subscription_file(file: SubscriptionFile, before: FileContent | None = None) -> FileContent:
@@ -148,7 +184,8 @@ def join_contents(contents: Sequence[LoadedSubscriptions]) -> LoadedSubscription
     return LoadedSubscriptions(tuple(subscriptions), tuple(places.values()), tuple(faults))
 
 
-def _walk(folder: Path, prefix: str) -> Iterator[SubscriptionFile]:
+def _walk(folder: Path, prefix: str) -> Iterator[SubscriptionFile | str]:
+    """Files to read, and the names of those that are not."""
     try:
         with os.scandir(folder) as entries:
             listed = sorted(entries, key=lambda entry: entry.name)
@@ -163,6 +200,7 @@ def _walk(folder: Path, prefix: str) -> Iterator[SubscriptionFile]:
             yield from _walk(Path(entry.path), f"{prefix}{entry.name}/")
             continue
         if os.path.splitext(entry.name)[1] not in _KNOWN:
+            yield source_of((prefix + entry.name,))
             continue
         try:
             state = entry.stat()

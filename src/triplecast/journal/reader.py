@@ -56,6 +56,8 @@ class JournalReader:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self.where = database.where
+        """The file's path; ``memory`` where there is none."""
         self._versions: dict[int, TaxonomyVersion] = {}
         """Taxonomies read lately, by position: an immutable record is read once."""
 

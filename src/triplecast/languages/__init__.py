@@ -2,41 +2,60 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from triplecast.errors import QueryRefused
+from triplecast.languages.dialect import Dialect
 from triplecast.languages.directives import directives
-from triplecast.languages.prefixes import prefixes_of
+from triplecast.languages.rdql import RDQL, sources
+from triplecast.languages.sparql import SPARQL
 from triplecast.languages.template import SlotKind, Template, fill, parse_whole, shared_cache
+from triplecast.languages.tokens import open_source
 from triplecast.model.algebra import Query
 
-__all__ = ["SlotKind", "Template", "directives", "fill", "parse_query", "parse_template", "prefixes_of"]
+__all__ = ["SlotKind", "Template", "directives", "fill", "parse_query", "parse_template", "prefixes_of", "sources_of"]
 
-_LATER = ("rdql", "rule")
+_DIALECTS: Mapping[str, Dialect] = MappingProxyType({"sparql": SPARQL, "rdql": RDQL})
+_LATER = ("rule",)
 
 
 def parse_query(text: str, language: str = "sparql", name: str | None = None) -> Query:
     """Raises `QuerySyntaxError` and `QueryRefused`, the latter for an unknown language too."""
-    _check_language(language, name)
-    return parse_whole(text, name)
+    return parse_whole(_dialect(language, name), text, name)
 
 
 def parse_template(text: str, language: str = "sparql", name: str | None = None) -> tuple[Template, tuple[str, ...]]:
     """The text's template and the constants lifted out of it, in N-Triples form:
     ``fill(template.query, constants) == parse_query(text)``. Raises what `parse_query` raises."""
-    if language != "sparql":
-        _check_language(language, name)
-    return shared_cache().read(text, name)
+    return shared_cache(_dialect(language, name)).read(text, name)
 
 
-def _check_language(language: str, name: str | None) -> None:
-    if language == "sparql":
-        return
+def prefixes_of(text: str, language: str = "sparql") -> Mapping[str, str]:
+    """Prefix to namespace as a text that parses declares them, or as they are declared for all."""
+    dialect = _dialect(language, None)
+    return dialect.namespace(dialect.cut(open_source(text, None).text).declarations).prefixes
+
+
+def sources_of(text: str, language: str) -> tuple[str, ...]:
+    """What an RDQL text that parses names after ``FROM``; SPARQL's ``FROM`` is refused."""
+    return sources(text) if language == "rdql" else ()
+
+
+def _dialect(language: str, name: str | None) -> Dialect:
+    dialect = _DIALECTS.get(language)
+    if dialect is not None:
+        return dialect
     if language in _LATER:
         raise QueryRefused(
-            f"language {language}", "it is not built yet in this version", "write the subscription in sparql", name=name
+            f"language {language}",
+            "it is not built yet in this version",
+            f"write the subscription in {' or '.join(_DIALECTS)}",
+            name=name,
         )
     raise QueryRefused(
         f"language {language}",
         "it is no query language of Triplecast",
-        "known are sparql, and later rdql and rule",
+        f"known are {', '.join(_DIALECTS)}, and later {', '.join(_LATER)}",
         name=name,
     )

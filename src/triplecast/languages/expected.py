@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from triplecast.languages.tokens import PUNCTUATION
@@ -34,12 +34,16 @@ _WORDS = MappingProxyType(
 _MANY = frozenset({"STRING", "LITERAL", "INTEGER", "NUMBER", "SIGNED", "BOOLEAN"})
 
 
-def describe(terminals: Iterable[str]) -> tuple[str, ...]:
-    """Words for a set of terminals, sorted; the many kinds of literal are one word where all may stand."""
+_NO_WORDS: Mapping[str, str] = MappingProxyType({})
+
+
+def describe(terminals: Iterable[str], own: Mapping[str, str] = _NO_WORDS) -> tuple[str, ...]:
+    """Words for a set of terminals, sorted; the many kinds of literal are one word where all may stand. `own` are a
+    language's that differ from SPARQL's."""
     names = set(terminals)
     words = []
     if names >= _MANY:
         names -= _MANY
         words.append("a literal")
-    words.extend(_WORDS.get(name, name.lstrip("_")) for name in names)
+    words.extend(own.get(name) or _WORDS.get(name, name.lstrip("_")) for name in names)
     return tuple(sorted(set(words)))

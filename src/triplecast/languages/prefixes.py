@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterator, Mapping
 from itertools import chain
 from types import MappingProxyType
+from typing import NamedTuple
 
 from lark.lexer import Token
 from pyoxigraph import Literal, NamedNode, RdfFormat, parse
 
-from triplecast.languages.tokens import LITERAL_PARTS, Source, open_source, tokenise, unescape_string
+from triplecast.languages.tokens import LITERAL_PARTS, Source, unescape_string
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
@@ -40,6 +41,20 @@ DECLARED: Mapping[str, str] = MappingProxyType(
 
 _ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _LOCAL_ESCAPE = re.compile(r"\\(.)")
+_SCHEMES = frozenset({"content", "geo"})
+"""Declared for all, and schemes of IRIs as well: in angle brackets they are that, unless the query declares them."""
+
+
+class Notation(NamedTuple):
+    """How a language writes names."""
+
+    declaration: str
+    """With ``{}`` in the place of a prefix."""
+    loose: bool
+    """Names may stand in angle brackets too, and IRIs with ``://`` without them."""
+
+
+_NOTATION = Notation("PREFIX {}: <…>", loose=False)
 
 
 class Namespace:
@@ -48,25 +63,33 @@ class Namespace:
     All methods raise ValueError, with a reason to show, for a text that is no term.
     """
 
-    __slots__ = ("base", "prefixes")
+    __slots__ = ("base", "notation", "prefixes")
 
-    def __init__(self, prefixes: Mapping[str, str], base: str | None) -> None:
+    def __init__(self, prefixes: Mapping[str, str], base: str | None, notation: Notation = _NOTATION) -> None:
         self.prefixes = prefixes
         self.base = base
+        self.notation = notation
 
     def iri(self, token: str) -> str:
         """The absolute IRI of ``<…>`` or ``prefix:local``; nothing is normalised."""
-        if token[0] == "<":
+        if token[0] == "<" and not self._is_bracketed_name(token):
             return self._absolute(token[1:-1])
-        prefix, _, local = token.partition(":")
+        prefix, _, local = token.strip("<>").partition(":")
+        if local[:2] == "//" and token[0] != "<" and self.notation.loose:
+            return token
         start = self.prefixes.get(prefix)
         if start is None:
             from triplecast.languages.vocabularies import suggest_prefix  # which needs DECLARED
 
             meant = suggest_prefix(prefix, self.prefixes)
-            mend = f"write {meant}" if meant is not None else f"add PREFIX {prefix}: <…>"
+            mend = f"write {meant}" if meant is not None else f"add {self.notation.declaration.format(prefix)}"
             raise ValueError(f"the prefix {prefix}: is not declared; {mend}")
         return start + (_LOCAL_ESCAPE.sub(r"\1", local) if "\\" in local else local)
+
+    def _is_bracketed_name(self, token: str) -> bool:
+        prefix = token[1:].partition(":")[0]
+        declared = self.prefixes.get(prefix) if self.notation.loose else None
+        return declared is not None and (prefix not in _SCHEMES or declared != DECLARED[prefix])
 
     def _absolute(self, reference: str) -> str:
         if _ABSOLUTE.match(reference):
@@ -142,12 +165,6 @@ def read_prologue(source: Source, tokens: Iterator[Token]) -> tuple[Namespace, I
         else:
             prefixes[prefix] = iri
     return Namespace(MappingProxyType(prefixes), base), tokens
-
-
-def prefixes_of(text: str) -> Mapping[str, str]:
-    """The prefixes that a query may use, its own and the known ones. Raises what reading its prologue raises."""
-    source = open_source(text, None)
-    return read_prologue(source, tokenise(source))[0].prefixes
 
 
 def _expect(source: Source, tokens: Iterator[Token], wanted: str, after: Token) -> Token:

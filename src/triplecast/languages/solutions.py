@@ -66,11 +66,6 @@ class _Modifiers(NamedTuple):
     limit: int | None
 
 
-class _Template(NamedTuple):
-    edges: tuple[patterns.Edge, ...]
-    labels: dict[str, Token]
-
-
 class _Solutions(NamedTuple):
     """A pattern after grouping, HAVING and VALUES, before projection."""
 

@@ -2,57 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
 from functools import cache
-from importlib.resources import files
-from typing import Any, NamedTuple
+from typing import Any
 
-from lark import Lark, Tree
-from lark.exceptions import UnexpectedToken
-from lark.lexer import Lexer, Token
+from lark.lexer import Token
 from pyoxigraph import Literal, NamedNode
 
-from triplecast.errors import QuerySyntaxError
 from triplecast.languages import expressions, patterns, solutions
 from triplecast.languages.context import Translation
+from triplecast.languages.dialect import Cut, Dialect, Parsed, Rules, number_tokens, read_tree, translate
 from triplecast.languages.expected import describe
 from triplecast.languages.prefixes import Namespace, read_prologue
 from triplecast.languages.refusals import MAX_DEPTH, refuse_size
 from triplecast.languages.rewriting import measure_depth, replace_constants
-from triplecast.languages.tokens import Source, clip, open_source, tokenise
+from triplecast.languages.tokens import PROLOGUE, TOKEN, Source, open_source, terminal, tokenise
 from triplecast.model.algebra import Query, Slot
 
 
-class Parsed(NamedTuple):
-    """A query whose constants are ``Slot(n)``, n their number among the matches of `tokens.TOKEN` in the whole text."""
-
-    query: Query
-    source: Source
-    tokens: dict[int, Token]
-    """All tokens after the prologue, by that number."""
-    namespace: Namespace
-    pinned: frozenset[int]
-    lowered: frozenset[int]
-
-
-class _Given(Lexer):
-    """Hands tokens that exist already to the parser."""
-
-    def __init__(self, configuration: Any) -> None:
-        pass
-
-    def lex(self, tokens: Any) -> Iterator[Token]:  # type: ignore[override]
-        yield from tokens
-
-
 @cache
-def _parser() -> Lark:
-    grammar = files("triplecast.languages").joinpath("sparql.lark").read_text("utf-8")
-    return Lark(grammar, parser="lalr", lexer=_Given, start="query", maybe_placeholders=True)
-
-
-@cache
-def _rules() -> Mapping[str, Callable[[Translation, list[Any]], Any]]:
+def _rules() -> Rules:
     return {**expressions.RULES, **patterns.RULES, **solutions.RULES}
 
 
@@ -61,9 +29,9 @@ def parse(text: str, name: str | None = None) -> Parsed:
     source = open_source(text, name)
     namespace, body = read_prologue(source, tokenise(source))
     numbered: dict[int, Token] = {}
-    tree = _tree(source, _noting(body, numbered))
+    tree = read_tree("sparql.lark", "query", source, number_tokens(body, numbered), describe)
     translation = Translation(source, namespace, numbered)
-    result = _translate(translation, tree)
+    result = translate(_rules(), translation, tree)
     query = result if isinstance(result, Query) else Query("select", result.pattern, result.variables)
     if measure_depth(query) > MAX_DEPTH:
         raise refuse_size("a query nested this deep", f"its algebra may have {MAX_DEPTH} levels", name)
@@ -82,45 +50,21 @@ def _pin_graphs(translation: Translation, query: Query) -> Query:
     return replace_constants(query, replace)
 
 
-def _noting(tokens: Iterator[Token], numbered: dict[int, Token]) -> Iterator[Token]:
-    for token in tokens:
-        numbered[token.end_pos or 0] = token
-        yield token
+def _cut(text: str) -> Cut:
+    end = PROLOGUE.match(text).end()  # type: ignore[union-attr]
+    return Cut(text[:end], TOKEN.findall(text, end))
 
 
-def _tree(source: Source, tokens: Iterator[Token]) -> Tree[Token]:
-    try:
-        return _parser().parse(tokens)
-    except UnexpectedToken as error:
-        raise _explain(source, error) from None
+def _namespace(prologue: str) -> Namespace:
+    source = Source(prologue, prologue, None)
+    return read_prologue(source, tokenise(source))[0]
 
 
-def _explain(source: Source, error: UnexpectedToken) -> QuerySyntaxError:
-    token = error.token
-    parser = error.interactive_parser
-    accepted = parser.accepts() if parser is not None else error.expected  # type: ignore[no-untyped-call]
-    if token.type == "$END":
-        return source.fault(len(source.text.rstrip()), "the query ends too early", describe(accepted))
-    return source.fault(token.start_pos or 0, f"unexpected {clip(str(token))}", describe(accepted))
+def _piece(token: str, namespace: Namespace) -> str | None:
+    """``IRI(…)`` resolves against the base, which is no constant of the text's body."""
+    if token.upper() in ("IRI", "URI") and namespace.base is not None:
+        return f"{token}\x01{namespace.base}"
+    return None
 
 
-def _translate(translation: Translation, tree: Tree[Token]) -> Any:
-    """Calls each rule's function after those of its children, from left to right, without recursion."""
-    order: list[Any] = []
-    todo: list[Any] = [tree]
-    while todo:
-        node = todo.pop()
-        order.append(node)
-        if isinstance(node, Tree):
-            todo.extend(node.children)
-    rules = _rules()
-    values: list[Any] = []
-    for node in reversed(order):
-        if isinstance(node, Tree):
-            width = len(node.children)
-            children = values[len(values) - width :]
-            del values[len(values) - width :]
-            values.append(rules[node.data](translation, children))
-        else:
-            values.append(node)
-    return values.pop()
+SPARQL = Dialect(parse, _cut, lambda prologue: len(TOKEN.findall(prologue)), _namespace, terminal, _piece)

@@ -1,8 +1,8 @@
 """Templates: query texts with their constants lifted out, each parsed once.
 
-The fast path is one pass of `tokens.TOKEN` over the text, one look-up a token and one for the whole: the token texts,
-with constants replaced by their kinds, name an entry that says which tokens are constants and where in the algebra they
-stand.
+The fast path is one pass of the language's token expression over the text, one look-up a token and one for the whole:
+the token texts, with constants replaced by their kinds, name an entry that says which tokens are constants and where in
+the algebra they stand.
 """
 
 from __future__ import annotations
@@ -17,11 +17,13 @@ from typing import Any, NamedTuple
 from pyoxigraph import Literal, NamedNode
 
 from triplecast.errors import QuerySyntaxError
-from triplecast.languages import context, patterns, sparql
-from triplecast.languages.prefixes import XSD, Namespace, read_prologue
+from triplecast.languages import context, patterns
+from triplecast.languages.dialect import Dialect, Parsed
+from triplecast.languages.prefixes import XSD, Namespace
 from triplecast.languages.refusals import MAX_CHARACTERS
 from triplecast.languages.rewriting import replace_constants
-from triplecast.languages.tokens import PROLOGUE, TOKEN, Source, open_source, terminal, tokenise
+from triplecast.languages.sparql import SPARQL
+from triplecast.languages.tokens import open_source
 from triplecast.model.algebra import Query, Slot
 from triplecast.model.terms import from_ntriples, to_ntriples
 from triplecast.terms.values import ValueClass, order_key
@@ -72,9 +74,9 @@ def slot_kind(constant: str) -> SlotKind:
 _STRING = XSD + "string"
 
 
-def parse_whole(text: str, name: str | None = None) -> Query:
+def parse_whole(dialect: Dialect, text: str, name: str | None = None) -> Query:
     """Parses without any template."""
-    parsed = sparql.parse(text, name)
+    parsed = dialect.parse(text, name)
 
     def replace(constant: NamedNode | Literal | Slot) -> Any:
         return _term(parsed, constant.index) if isinstance(constant, Slot) else constant
@@ -82,7 +84,7 @@ def parse_whole(text: str, name: str | None = None) -> Query:
     return replace_constants(parsed.query, replace)
 
 
-def _term(parsed: sparql.Parsed, number: int) -> NamedNode | Literal:
+def _term(parsed: Parsed, number: int) -> NamedNode | Literal:
     token = parsed.tokens[number]
     try:
         term = parsed.namespace.term(str(token))
@@ -138,9 +140,10 @@ class _Pieces(dict[str, str]):
     No piece contains a space, so pieces joined by spaces name their tokens' number and kinds exactly.
     """
 
-    def __init__(self, terms: _Terms) -> None:
+    def __init__(self, terms: _Terms, dialect: Dialect) -> None:
         super().__init__()
         self.terms = terms
+        self.dialect = dialect
 
     def __missing__(self, token: str) -> str:
         if len(self) > _WORDS:
@@ -155,9 +158,10 @@ class _Pieces(dict[str, str]):
         return piece
 
     def _piece(self, token: str) -> str:
-        if token.upper() in ("IRI", "URI") and self.terms.namespace.base is not None:
-            return f"{token}{_MARK}{self.terms.namespace.base}"
-        match terminal(token):
+        own = self.dialect.piece(token, self.terms.namespace)
+        if own is not None:
+            return own
+        match self.dialect.terminal(token):
             case "IRI":
                 return _IRI
             case "STRING":
@@ -197,9 +201,11 @@ class _Entry(NamedTuple):
 
 
 class TemplateCache:
-    """Texts to templates. Every table is bounded; nothing that it returns depends on what it has seen before."""
+    """Texts of one language to templates. Every table is bounded; nothing that it returns depends on what it has seen
+    before."""
 
-    def __init__(self) -> None:
+    def __init__(self, dialect: Dialect = SPARQL) -> None:
+        self._dialect = dialect
         self._readers: dict[str, _Reader] = {}
         self._meanings: dict[tuple[str | None, tuple[tuple[str, str], ...]], _Reader] = {}
         """Readers by base and prefixes, so that prologues that differ in comments or layout share one."""
@@ -207,12 +213,11 @@ class TemplateCache:
         self._templates: dict[str, Template] = {}
 
     def read(self, text: str, name: str | None = None) -> tuple[Template, tuple[str, ...]]:
-        """Raises what `sparql.parse` raises."""
+        """Raises what the dialect's `parse` raises."""
         resolved = open_source(text, name).text if len(text) > MAX_CHARACTERS or "\\" in text else text
-        end = PROLOGUE.match(resolved).end()  # type: ignore[union-attr]
+        declarations, tokens = self._dialect.cut(resolved)
         try:
-            reader = self._readers.get(resolved[:end]) or self._open(resolved[:end])
-            tokens = TOKEN.findall(resolved, end)
+            reader = self._readers.get(declarations) or self._open(declarations)
             shape = " ".join(map(reader.pieces.__getitem__, tokens))
             entry = self._entries.get(shape)
             if entry is not None:
@@ -221,14 +226,12 @@ class TemplateCache:
                 if found is not None:
                     return found.template, _pick(found, tokens, reader.terms)
         except (ValueError, QuerySyntaxError):
-            sparql.parse(text, name)
-            parse_whole(text, name)
+            parse_whole(self._dialect, text, name)
             raise
-        return self._learn(text, name, shape, len(TOKEN.findall(resolved, 0, end)), reader)
+        return self._learn(text, name, shape, self._dialect.skipped(declarations))
 
-    def _open(self, prologue: str) -> _Reader:
-        source = Source(prologue, prologue, None)
-        namespace, _ = read_prologue(source, tokenise(source))
+    def _open(self, declarations: str) -> _Reader:
+        namespace = self._dialect.namespace(declarations)
         meaning = (namespace.base, tuple(namespace.prefixes.items()))
         if len(self._readers) >= _PROLOGUES:
             self._readers.clear()
@@ -237,14 +240,12 @@ class TemplateCache:
         reader = self._meanings.get(meaning)
         if reader is None:
             terms = _Terms(namespace)
-            reader = self._meanings[meaning] = _Reader(terms, _Pieces(terms))
-        self._readers[prologue] = reader
+            reader = self._meanings[meaning] = _Reader(terms, _Pieces(terms, self._dialect))
+        self._readers[declarations] = reader
         return reader
 
-    def _learn(
-        self, text: str, name: str | None, shape: str, skipped: int, reader: _Reader
-    ) -> tuple[Template, tuple[str, ...]]:
-        parsed = sparql.parse(text, name)
+    def _learn(self, text: str, name: str | None, shape: str, skipped: int) -> tuple[Template, tuple[str, ...]]:
+        parsed = self._dialect.parse(text, name)
         count = shape.count(" ") + 1
         constants: list[str] = []
         places: list[int] = []
@@ -302,6 +303,6 @@ def _pick(found: _Arrangement, tokens: list[str], terms: _Terms) -> tuple[str, .
 
 
 @cache
-def shared_cache() -> TemplateCache:
+def shared_cache(dialect: Dialect) -> TemplateCache:
     """The process's cache; threads may share it, since every step on a table is one dictionary operation."""
-    return TemplateCache()
+    return TemplateCache(dialect)

@@ -16,43 +16,44 @@ from lark.lexer import Token
 from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.languages.refusals import MAX_CHARACTERS, MAX_NESTING, MAX_TOKENS, TRIPLE_TERM, refuse_size, refuse_word
 
-_START = (
+NAME_START = (
     "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c-\u200d\u2070-\u218f\u2c00-\u2fef"
     "\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff"
 )
-_LATER = _START + "_0-9\u00b7\u0300-\u036f\u203f-\u2040"
-_NAME = _LATER + r"\-"
+VARIABLE_CHARACTER = NAME_START + "_0-9\u00b7\u0300-\u036f\u203f-\u2040"
+NAME_CHARACTER = VARIABLE_CHARACTER + r"\-"
 _ESCAPED = r"%[0-9A-Fa-f]{2}|\\[_~.\-!$&'()*+,;=/?#@%]"
-_SPACE = r"(?:[ \t\r\n]|\#[^\r\n]*)*+"
+SPACE = r"(?:[ \t\r\n]|\#[^\r\n]*)*+"
 
 IRI_REFERENCE = r'<[^<>"{}|^`\\\x00-\x20]*+>'
-_PREFIX = rf"(?:[{_START}][{_NAME}]*+(?:\.{{1,8}}+[{_NAME}]++){{0,8}}+)?:"
-_LOCAL = rf"(?:(?:[{_START}_:0-9]|{_ESCAPED})(?:[{_NAME}:]|{_ESCAPED})*+(?:\.++(?:[{_NAME}:]|{_ESCAPED})++)*+)?"
-_STRING = (
+PREFIX_NAME = rf"(?:[{NAME_START}][{NAME_CHARACTER}]*+(?:\.{{1,8}}+[{NAME_CHARACTER}]++){{0,8}}+)?:"
+_LOCAL_LATER = rf"(?:[{NAME_CHARACTER}:]|{_ESCAPED})"
+LOCAL_NAME = rf"(?:(?:[{NAME_START}_:0-9]|{_ESCAPED}){_LOCAL_LATER}*+(?:\.++{_LOCAL_LATER}++)*+)?"
+STRING = (
     r'"""(?:[^"\\]++|\\(?s:.)|"(?!""))*+"""'
     r"|'''(?:[^'\\]++|\\(?s:.)|'(?!''))*+'''"
     r'|"(?:[^"\\\n\r]++|\\[^\r\n])*+"'
     r"|'(?:[^'\\\n\r]++|\\[^\r\n])*+'"
 )
 _TAG = r"@[A-Za-z]+(?:-[A-Za-z0-9]+)*(?:--[A-Za-z]+)?"
-_VARIABLE = rf"[?$][{_START}_0-9][{_LATER}]*+"
-_BLANK = rf"_:[{_START}_0-9][{_NAME}]*+(?:\.++[{_NAME}]++)*+"
-_NUMBER = r"[+-]?(?:[0-9]++(?:\.[0-9]*+[eE][+-]?[0-9]++|\.[0-9]++|[eE][+-]?[0-9]++)?|\.[0-9]++(?:[eE][+-]?[0-9]++)?)"
+_VARIABLE = rf"[?$][{NAME_START}_0-9][{VARIABLE_CHARACTER}]*+"
+_BLANK = rf"_:[{NAME_START}_0-9][{NAME_CHARACTER}]*+(?:\.++[{NAME_CHARACTER}]++)*+"
+NUMBER = r"[+-]?(?:[0-9]++(?:\.[0-9]*+[eE][+-]?[0-9]++|\.[0-9]++|[eE][+-]?[0-9]++)?|\.[0-9]++(?:[eE][+-]?[0-9]++)?)"
 
 TOKEN = re.compile(
-    rf"{_VARIABLE}|{IRI_REFERENCE}|\{{\||[{{}};,]|{_PREFIX}{_LOCAL}|[A-Za-z][A-Za-z0-9_]*+"
-    rf"|(?:{_STRING})(?:{_SPACE}(?:{_TAG}|\^\^{_SPACE}(?:{IRI_REFERENCE}|{_PREFIX}{_LOCAL})))?"
-    rf"|\([ \t\r\n]*+\)|\[[ \t\r\n]*+\]|{_NUMBER}|{_BLANK}|&&|\|\||!=|<=|>=|<<|>>|\|\}}|\^\^|\#[^\r\n]*+|\S"
+    rf"{_VARIABLE}|{IRI_REFERENCE}|\{{\||[{{}};,]|{PREFIX_NAME}{LOCAL_NAME}|[A-Za-z][A-Za-z0-9_]*+"
+    rf"|(?:{STRING})(?:{SPACE}(?:{_TAG}|\^\^{SPACE}(?:{IRI_REFERENCE}|{PREFIX_NAME}{LOCAL_NAME})))?"
+    rf"|\([ \t\r\n]*+\)|\[[ \t\r\n]*+\]|{NUMBER}|{_BLANK}|&&|\|\||!=|<=|>=|<<|>>|\|\}}|\^\^|\#[^\r\n]*+|\S"
 )
 PROLOGUE = re.compile(
     r"(?:[ \t\r\n]++|\#[^\r\n]*+"
-    rf"|(?i:PREFIX)(?=[ \t\r\n#]){_SPACE}{_PREFIX}(?=[ \t\r\n#<]){_SPACE}{IRI_REFERENCE}"
-    rf"|(?i:BASE){_SPACE}{IRI_REFERENCE})*+"
+    rf"|(?i:PREFIX)(?=[ \t\r\n#]){SPACE}{PREFIX_NAME}(?=[ \t\r\n#<]){SPACE}{IRI_REFERENCE}"
+    rf"|(?i:BASE){SPACE}{IRI_REFERENCE})*+"
 )
 """Leading space, comments and well-formed declarations; the grammar says what is wrong with anything else."""
 
 LITERAL_PARTS = re.compile(
-    rf"({_STRING})(?:{_SPACE}(?:@([A-Za-z0-9-]+)|\^\^{_SPACE}({IRI_REFERENCE}|{_PREFIX}{_LOCAL})))?"
+    rf"({STRING})(?:{SPACE}(?:@([A-Za-z0-9-]+)|\^\^{SPACE}({IRI_REFERENCE}|{PREFIX_NAME}{LOCAL_NAME})))?"
 )
 _CODEPOINT = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(?s:.))")
 _STRING_ESCAPE = re.compile(r"\\(?s:(.))")

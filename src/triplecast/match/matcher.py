@@ -131,9 +131,10 @@ class Matcher:
         ), doubts
 
 
-class _Known(NamedTuple):
+class _Pair(NamedTuple):
     publication: int
     subscription: int
+    """Its number in its segment."""
     registration: int
 
 
@@ -165,11 +166,11 @@ class _Validity:
             decided.length[valid],
         )
 
-    def keep(self, segment: Segment, pairs: Pairs) -> list[_Known]:
+    def keep(self, segment: Segment, pairs: Pairs) -> list[_Pair]:
         registration = segment.tables.registrations[pairs.subscription]
         valid = self._holds(pairs.publication, registration)
         return [
-            _Known(*row)
+            _Pair(*row)
             for row in zip(
                 pairs.publication[valid].tolist(),
                 pairs.subscription[valid].tolist(),

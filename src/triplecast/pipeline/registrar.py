@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+from triplecast.compile.admitted import describe_doubts, examine, first_of
 from triplecast.engine.registry import open_index
 from triplecast.errors import InputError
 from triplecast.index import IndexFolder, Snapshot
@@ -17,13 +18,13 @@ from triplecast.ingest.subscription_files import (
     LoadedSubscriptions,
     SubscriptionFault,
     SubscriptionFile,
+    describe_unread,
     find_subscription_files,
     join_contents,
     read_subscription_file,
 )
 from triplecast.journal import Journal
 from triplecast.model.subscription import Subscription
-from triplecast.offline import find_fault
 from triplecast.pipeline.horizon import HorizonFile
 
 QUIET = 0.3
@@ -54,7 +55,7 @@ class Registrar:
         horizon: HorizonFile,
         accepting: threading.Lock,
         progress: Callable[[], int],
-        tell: Callable[[SubscriptionFault], None],
+        tell: Callable[[SubscriptionFault | str], None],
         datasets: bool = True,
     ) -> None:
         """`datasets`: whether what comes in may be a dataset (`admit`)."""
@@ -73,7 +74,13 @@ class Registrar:
         self._refused: dict[str, tuple[Subscription, SubscriptionFault]] = {}
         self._origin: dict[str, Path] = {}
         self._missing: SubscriptionFault | None = None
+        self._unasked: dict[int, str] = {}
+        """What the index refuses of all registrations, and why."""
         self.faults: tuple[SubscriptionFault, ...] = ()
+        self.ignored: tuple[str, ...] = ()
+        """Files that are not read, since their extension is unknown."""
+        self.warnings = 0
+        """Notes on what was registered (`describe_doubts`)."""
 
     @property
     def live(self) -> int:
@@ -84,7 +91,7 @@ class Registrar:
         """Brings journal, index and horizon in line with the files as they stand. Raises InputError where there are
         none.
         """
-        self._seen, self._since = find_subscription_files(self._paths), now
+        self._seen, self._since = self._find(), now
         snapshot = open_index(self._index, self._journal, self._progress())
         if snapshot.covers == 0:  # an empty one has no file yet that a worker could open
             snapshot = self._index.apply([], [], self._journal.head())
@@ -99,7 +106,7 @@ class Registrar:
         A path that went missing leaves its subscriptions as they are, and is told of once.
         """
         try:
-            files = find_subscription_files(self._paths)
+            files = self._find()
         except InputError as error:
             self._tell_missing(error)
             return False
@@ -110,6 +117,16 @@ class Registrar:
             return False
         return self._register(files)
 
+    def _find(self) -> list[SubscriptionFile]:
+        """The files to read; names each other file once."""
+        files, ignored = find_subscription_files(self._paths)
+        known = set(self.ignored)
+        new = [name for name in ignored if name not in known]
+        self.ignored = ignored
+        if new:
+            self._tell(describe_unread(new))
+        return files
+
     def _register(self, files: list[SubscriptionFile]) -> bool:
         """False when a file changed while it was read: the next look finds it again."""
         read = {}
@@ -119,7 +136,7 @@ class Registrar:
                 read[file.path] = before
             else:
                 read[file.path] = _Read(file, read_subscription_file(file, before.content if before else None))
-        if find_subscription_files(self._paths) != files:
+        if self._find() != files:
             return False
         self._read = read
         loaded = join_contents([entry.content.loaded for entry in read.values()])
@@ -158,18 +175,30 @@ class Registrar:
         return kept
 
     def _faults(self, loaded: LoadedSubscriptions, kept: _Kept) -> tuple[SubscriptionFault, ...]:
-        """All faults of the files as they stand; where a text from before stays in force they say so."""
+        """All faults of the files as they stand; where a text from before stays in force they say so. Also what is
+        registered but cannot be asked: another version of Triplecast took it."""
         keeping = {fault for path in kept.files for fault in self._read[path].content.loaded.faults}
         told = [until_mended(fault) if fault in keeping else fault for fault in loaded.faults]
         for name, (_, fault) in self._refused.items():
             told.append(until_mended(fault) if name in kept.subscriptions else fault)
+        if self._unasked:
+            told += [
+                SubscriptionFault(
+                    name,
+                    f"it is registered, but this version of Triplecast cannot ask it: {self._unasked[found.id]}",
+                    "change the query, or use the version that took it",
+                )
+                for name, found in self._live.items()
+                if found.id in self._unasked
+            ]
         return tuple(told)
 
     def _admit(self, loaded: LoadedSubscriptions) -> dict[str, tuple[Subscription, SubscriptionFault]]:
         """Those that cannot be registered, each with its fault; what is live or was refused already is not asked
-        again.
+        again. Notes on the others are told.
         """
         refused = {}
+        warnings: list[str] = []
         for subscription, place in zip(loaded.subscriptions, loaded.places, strict=True):
             live, before = self._live.get(subscription.name), self._refused.get(subscription.name)
             if live is not None and is_same(live.subscription, subscription):
@@ -177,9 +206,14 @@ class Registrar:
             if before is not None and before[0] == subscription:
                 refused[subscription.name] = before
                 continue
-            fault = find_fault(subscription, place, self._datasets)
-            if fault is not None:
-                refused[subscription.name] = (subscription, fault)
+            found = examine(subscription, place, self._datasets)
+            if isinstance(found, SubscriptionFault):
+                refused[subscription.name] = (subscription, found)
+            else:
+                warnings += describe_doubts(found, place)
+        self.warnings += len(warnings)
+        for line in first_of(warnings):
+            self._tell(line)
         return refused
 
     def _change(self, wanted: dict[str, Subscription]) -> None:
@@ -202,6 +236,7 @@ class Registrar:
 
     def _cover(self, snapshot: Snapshot) -> None:
         assert snapshot.manifest is not None
+        self._unasked = {refused.registration: refused.reason for refused in snapshot.refused}
         self._horizon.cover(snapshot.manifest, snapshot.covers)
 
     def _tell_faults(self, faults: tuple[SubscriptionFault, ...]) -> None:
@@ -219,7 +254,8 @@ class Registrar:
 
 
 def until_mended(fault: SubscriptionFault) -> SubscriptionFault:
-    return replace(fault, mend=f"{fault.mend}; until then what was registered before stays in force")
+    mend = f"{fault.mend}. " if fault.mend else ""
+    return replace(fault, mend=f"{mend}Until it is mended, what was registered before stays in force")
 
 
 def is_same(one: Subscription | None, other: Subscription) -> bool:

@@ -80,11 +80,21 @@ class Summary:
     """Whether it was stopped before it was done: with ``once`` before the inbox was drained, else with `left`."""
     left: int
     """Publications accepted and not matched yet: the next run begins with them."""
+    ignored_subscriptions: tuple[str, ...] = ()
+    """What stands among the subscription files as the run ends and is not read: files with another extension."""
+    warnings: int = 0
+    """Notes on the subscriptions that this run registered."""
 
 
 class Registry(Protocol):
     @property
     def live(self) -> int: ...
+    @property
+    def faults(self) -> tuple[SubscriptionFault, ...]: ...
+    @property
+    def ignored(self) -> tuple[str, ...]: ...
+    @property
+    def warnings(self) -> int: ...
 
 
 class Teller:
@@ -133,9 +143,7 @@ class Teller:
             self._told = now
             self._on_progress(self._progress(phase, now))
 
-    def summary(
-        self, ignored: tuple[str, ...], faults: tuple[SubscriptionFault, ...], seconds: float, drained: bool
-    ) -> Summary:
+    def summary(self, ignored: tuple[str, ...], seconds: float, drained: bool) -> Summary:
         """At the end, when no thread counts any more; `drained`: all that was to be taken was taken."""
         self.tell(Phase.ENDING)
         left = self._journal.count_publications(self._outbox.progress)
@@ -149,12 +157,14 @@ class Teller:
             undecided=matched.undecided,
             rejects=tuple(self._rejects),
             reject_count=taken.rejects,
-            faults=faults,
+            faults=self._registry.faults,
             ignored=ignored,
             seconds=seconds,
             matching_seconds=matched.last - matched.first if matched.first is not None else 0.0,
             interrupted=bool(left) or not drained,
             left=left,
+            ignored_subscriptions=self._registry.ignored,
+            warnings=self._registry.warnings,
         )
 
     def _progress(self, phase: Phase, now: float) -> Progress:

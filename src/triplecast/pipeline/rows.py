@@ -39,6 +39,13 @@ those asked about. `names` and `undecided` are JSON, the other columns little-en
 `OutboxBatch`.
 """
 
+_SPARK_TYPES = {pa.int64(): "bigint", pa.string(): "string", pa.binary(): "binary"}
+
+
+def spark_schema(schema: pa.Schema) -> str:
+    """The same columns in Spark's words."""
+    return ", ".join(f"{field.name} {_SPARK_TYPES[field.type]}" for field in schema)
+
 
 def told_only(batch: OutboxBatch) -> OutboxBatch:
     """The batch without the publications that nothing is told of."""

@@ -31,9 +31,8 @@ from triplecast.pipeline.query import SparkSide
 from triplecast.pipeline.registrar import Registrar
 from triplecast.pipeline.report import Notice, Phase, Progress, Summary, Teller
 from triplecast.pipeline.sink import Sink
-from triplecast.pipeline.stages import INDEX
 from triplecast.pipeline.taxonomy_files import TaxonomyFiles
-from triplecast.pipeline.warming import compile_kernels
+from triplecast.warming import compile_kernels
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -139,9 +138,9 @@ class _Run:
                 spark.end()
                 wait(tasks)
             raise_failure(tasks)
-        acceptor, registrar = self._parts.acceptor, self._parts.registrar
+        acceptor = self._parts.acceptor
         drained = self._drained.is_set() if self._once else not acceptor.has_work()
-        return teller.summary(acceptor.ignored, registrar.faults, time.monotonic() - began, drained)
+        return teller.summary(acceptor.ignored, time.monotonic() - began, drained)
 
     def _register(self) -> None:
         compile_kernels(self._parts.teller.note, self._ending.is_set)

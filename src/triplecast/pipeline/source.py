@@ -16,9 +16,9 @@ from triplecast.delivery import Outbox
 from triplecast.faults import reach
 from triplecast.pipeline.followed import followed_journal, settle
 from triplecast.pipeline.horizon import next_end, read_horizon
+from triplecast.pipeline.rows import SLICES, spark_schema
 
 NAME = "triplecast-journal"
-SCHEMA = "after long, upto long, manifest string"
 
 SMALLEST_SLICE = 128
 """Journal positions from the first publication on; a task costs more than matching fewer publications does."""
@@ -32,7 +32,7 @@ class JournalSource(DataSource):  # type: ignore[misc]
         return NAME
 
     def schema(self) -> str:
-        return SCHEMA
+        return spark_schema(SLICES)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         return JournalStream(self.options)

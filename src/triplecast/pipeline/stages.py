@@ -12,14 +12,11 @@ import pyarrow as pa
 from triplecast.delivery import OutboxBatch
 from triplecast.evaluate import Evaluator
 from triplecast.faults import reach
-from triplecast.index import Snapshot
+from triplecast.index import INDEX, Snapshot
 from triplecast.journal import BYTES_AT_ONCE
 from triplecast.match import Matcher
 from triplecast.pipeline.followed import followed_journal, settle
 from triplecast.pipeline.rows import cut, to_arrow, told_only
-
-INDEX = "index"
-"""The index's folder inside the output folder."""
 
 CHUNK = 256
 """Publications read and matched at a time, unless fewer come to `journal.BYTES_AT_ONCE`."""

@@ -58,7 +58,31 @@ def test_files_that_are_no_documents_are_named_and_counted(desk: Path, capsys: p
     told = capsys.readouterr().err.splitlines()
     assert told[0].startswith("passed over 7 files (an unknown extension, a link or a pipe): 0.csv, 1.csv,")
     assert told[0].endswith("4.csv and 2 more")
-    assert told[-1].endswith("0 subscriptions refused, 7 files passed over")
+    (desk / "subscriptions" / "more.sparql").write_text("ASK { ?s ?p ?o }")
+    assert match(desk) == 0
+    told = capsys.readouterr().err.splitlines()
+    assert told[0].endswith("among the subscriptions, which are read from .rq, .jsonl files: more.sparql")
+    assert told[-1].endswith("0 subscriptions refused, 8 files passed over")
+
+
+def test_what_a_subscription_hardly_means_is_told_before_it_is_asked(
+    desk: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (desk / "subscriptions" / "odd.rq").write_text("SELECT ?titel WHERE { ?s dcterms:title ?title }")
+    assert match(desk, "--json") == 0
+    (told,) = capsys.readouterr().err.splitlines()
+    assert told.startswith(f"{desk}/subscriptions/odd.rq: note: ?titel in SELECT is bound by nothing")
+    assert match(desk) == 0
+    assert capsys.readouterr().err.splitlines()[-1].endswith("0 subscriptions refused, 1 note on subscriptions")
+
+
+def test_a_path_given_twice_is_taken_once(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folders = [str(desk / "inbox"), f"{desk / 'inbox'}/../inbox"]
+    subscriptions = [str(desk / "subscriptions")] * 2
+    assert main(["match", "--subscriptions", *subscriptions, "--publications", *folders]) == 0
+    out, err = capsys.readouterr()
+    assert out.count("\n") == 1
+    assert err == "1 publication, 2 subscriptions: 1 match, 0 rejected, 0 undecided, 0 subscriptions refused\n"
 
 
 def test_two_documents_with_one_name_are_refused_naming_both_places(

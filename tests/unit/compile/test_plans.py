@@ -173,3 +173,62 @@ def test_two_graphs_are_refused_where_no_publication_is_a_dataset(name: str, apa
 def test_regular_expressions_are_checked_at_the_door() -> None:
     with pytest.raises((QueryRefused, QuerySyntaxError)):
         admit(Subscription("s", PREFIXES + r"SELECT * { ?x e:p ?y FILTER REGEX(?y, '(a)\\1') }"))
+
+
+# ---- RDQL
+
+
+def _atoms(constraint: str) -> tuple[bool, list[str]]:
+    """Whether the index decides ``(?x, <http://e/p>, ?y) AND constraint``, and its clauses, constants cut short."""
+    template, constants = parse_template(f"SELECT ?x WHERE (?x, <http://e/p>, ?y) AND {constraint}", "rdql")
+    plan = plan_of(template, constants)
+    (branch,) = plan.branches
+    clauses = [
+        " or ".join(
+            f"?{atom.variable} {atom.operator.name} {atom.lane.name} {plan.reference(constants, atom.reference)[:9]}"
+            for atom in clause
+        )
+        for clause in branch.clauses
+    ]
+    return plan.decided, clauses
+
+
+@pytest.mark.parametrize(
+    ("constraint", "decided", "clauses"),
+    [
+        ("?x eq <http://e/a>", True, ["?0 EQUAL IDENTITY <http://e"]),
+        ("!(?x eq <http://e/a>)", True, ["?0 UNEQUAL IDENTITY <http://e"]),
+        ("?y == <http://e/a>", True, ["?1 EQUAL IDENTITY <http://e"]),
+        ("?y == 'abc'", True, ['?1 EQUAL STRING "abc"']),
+        ("?y != 'abc'@en", True, ['?1 UNEQUAL LANG "abc"@en']),
+        ("?y < '2026-01-01'^^xsd:date", True, ['?1 LESS DATE_LOCAL "2026-01-']),
+        ("?y > 'abc'", False, ['?1 GREATER STRING_ORDER "abc"']),
+        ("?y >= 24", False, ['?1 AT_LEAST EXACT "24"^^<ht or ?1 AT_LEAST STRING_ORDER ""']),
+        ("24 != ?y", False, ['?1 UNEQUAL EXACT "24"^^<ht or ?1 AT_LEAST STRING_ORDER ""']),
+        (
+            "(?y == 2.5e0 || ?x == <http://e/a>)",
+            False,
+            ['?1 EQUAL DOUBLE "2.5e0"^^ or ?1 AT_LEAST STRING_ORDER "" or ?0 EQUAL IDENTITY <http://e'],
+        ),
+        ("!(?y < 24)", False, []),
+        ("?y == '24'", False, []),
+        ("?y eq 'abc'", False, []),
+        ("?y eq <http://e/a>", False, []),
+        ("?y == ?x", False, []),
+        ("?y =~ /a/", False, []),
+        ("?y", False, []),
+    ],
+)
+def test_what_the_index_keeps_of_rdqls_constraints(constraint: str, decided: bool, clauses: list[str]) -> None:
+    assert _atoms(constraint) == (decided, clauses)
+
+
+def test_what_re2_cannot_run_is_refused_in_rdql_too() -> None:
+    with pytest.raises(QueryRefused, match="regular expression"):
+        _atoms("?y =~ /(?=a)b/")
+
+
+def test_rdqls_sources_are_noted() -> None:
+    text = "SELECT ?x FROM <http://e/d> Publications WHERE (?x, <http://e/p>, <http://e/o>)"
+    (warning,) = admit(Subscription("a.rdql", text, "rdql")).warnings
+    assert warning.startswith("FROM <http://e/d>, Publications is noted, not fetched")

@@ -43,6 +43,20 @@ def test_a_publication_is_matched_when_its_receipt_is_given() -> None:
         assert [n.sequence for n in engine.notifications(since=1)] == [2]
 
 
+def test_a_query_that_is_no_longer_at_hand_is_looked_up_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("triplecast.engine.engine.MET", 3)
+    with Engine() as engine:
+        for name in ("a", "b", "c", "d", "e"):
+            engine.subscribe(TITLES, id=name)
+            told = [match.subscription for match in engine.publish(turtle(name), "text/turtle", GRAPH).matches]
+            assert told == ["a", "b", "c", "d", "e"][: len(told)]
+            assert told[-1] == name
+        for name in ("b", "c", "d", "e"):
+            engine.unsubscribe(name)
+        (match,) = engine.publish(turtle("again"), "text/turtle", GRAPH).matches
+        assert match.asked == Subscription("a", TITLES)
+
+
 def test_what_the_index_cannot_decide_is_decided_too() -> None:
     with Engine() as engine:
         engine.subscribe(UNTITLED, id="untitled")
@@ -166,7 +180,6 @@ def test_what_is_not_built_is_refused_by_name() -> None:
         for refused, named in (
             ({"scope": "repository"}, "repository"),
             ({"entailment": "owl"}, "owl"),
-            ({"language": "rdql"}, "rdql"),
             ({"language": "rule"}, "rule"),
         ):
             with pytest.raises(QueryRefused, match=named):

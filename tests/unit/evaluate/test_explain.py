@@ -206,3 +206,16 @@ def test_what_the_child_cannot_answer_is_undecided() -> None:
     assert found.undecided is not None
     assert found.undecided.startswith("size: ")
     assert not found.matched
+
+
+def test_rdql_is_worded_as_rdql_and_with_its_own_prefixes() -> None:
+    constraints = "?p < 20, ?t eq 'Boats', ?t =~ /^B/i"
+    text = f"SELECT ?s WHERE (?s, p:price, ?p), (?s, p:title, ?t) AND {constraints} USING p FOR <urn:x:>"
+    found = explain(Subscription("mine.rdql", text, "rdql"), DOC)
+    assert found.support[:2] == ("p:a p:price 12 .", 'p:a p:title "Boats" .')
+    assert any(line.startswith("(?p < 20) is true") for line in found.support)
+    assert any(line.startswith('(?t eq "Boats") is true') for line in found.support)
+    assert any(line.startswith("(?t =~ /^B/i) is true") for line in found.support)
+    other = explain(Subscription("mine.rdql", text.replace("eq", "ne"), "rdql"), DOC)
+    assert not other.matched
+    assert 'FILTER(?t ne "Boats")' in str(other)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from triplecast.errors import InputError
-from triplecast.ingest.subscription_files import load_subscriptions
+from triplecast.ingest.subscription_files import describe_unread, load_subscriptions
 from triplecast.model.subscription import Subscription
 
 ASK = "ASK { ?s ?p ?o }"
@@ -102,6 +102,27 @@ def test_what_is_missing_or_empty_says_so(tmp_path: Path) -> None:
     (tmp_path / "q.sparql").write_text(ASK)
     with pytest.raises(InputError, match=r"its extension is \.sparql.*\.rq"):
         load_subscriptions([tmp_path / "q.sparql"])
+    with pytest.raises(
+        InputError, match=r"holds no subscription, only files of other kinds: q\.sparql; .* \.rq"
+    ) as fault:
+        load_subscriptions([tmp_path])
+    assert ".rule" not in str(fault.value)
+
+
+def test_files_beside_subscriptions_that_are_not_read_are_named(tmp_path: Path) -> None:
+    (tmp_path / "below").mkdir()
+    for name in ("a.rq", "below/b.sparql", "notes.txt", ".hidden", "c.tmp"):
+        (tmp_path / name).write_text(ASK)
+    found = load_subscriptions([tmp_path])
+    assert found.ignored == ("below/b.sparql", "notes.txt")
+    assert [subscription.name for subscription in found.subscriptions] == ["a.rq"]
+    assert "read from .rq, .jsonl files: below/b.sparql, notes.txt" in describe_unread(found.ignored)
+
+
+def test_a_path_given_twice_is_taken_once(tmp_path: Path) -> None:
+    (tmp_path / "a.rq").write_text(ASK)
+    found = load_subscriptions([tmp_path, tmp_path / ".." / tmp_path.name])
+    assert (len(found.subscriptions), found.faults) == (1, ())
 
 
 def test_a_hundred_thousand_lines_load_in_about_a_second(tmp_path: Path) -> None:

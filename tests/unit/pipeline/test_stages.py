@@ -10,13 +10,13 @@ import pytest
 from tests.unit.pipeline.batches import random_batch, rows_of, undecided_of
 from triplecast.delivery import OutboxBatch
 from triplecast.engine.registry import open_index
-from triplecast.index import IndexFolder
+from triplecast.index import INDEX, IndexFolder
 from triplecast.journal import Journal
 from triplecast.model.publication import Draft
 from triplecast.model.subscription import Subscription
 from triplecast.pipeline import stages
-from triplecast.pipeline.rows import MATCHES, SLICES, cut, from_arrow, to_arrow, told_only
-from triplecast.pipeline.stages import INDEX, match_slices
+from triplecast.pipeline.rows import MATCHES, SLICES, cut, from_arrow, spark_schema, to_arrow, told_only
+from triplecast.pipeline.stages import match_slices
 
 
 @pytest.mark.parametrize("number", range(20))
@@ -84,3 +84,11 @@ def test_a_slice_without_publications_still_answers(tmp_path: Path) -> None:
     row = batch.to_pylist()[0]
     assert (row["after"], row["upto"], row["publications"]) == (0, 2, 0)
     assert rows_of(from_arrow(row)) == []
+
+
+@pytest.mark.parametrize("schema", [SLICES, MATCHES])
+def test_spark_is_told_the_schema_that_it_would_read_from_arrow(schema: pa.Schema) -> None:
+    """Spark parses its own words in the JVM only; these are the names that it gives Arrow's types."""
+    types = pytest.importorskip("pyspark.sql.pandas.types", reason="the pipeline needs the extra [spark]")
+    read = types.from_arrow_schema(schema)
+    assert spark_schema(schema) == ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in read)

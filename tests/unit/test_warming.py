@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import triplecast.kernels
-from triplecast.pipeline import warming
+from triplecast import warming
 
 SLEEP = (sys.executable, "-c", "import time; time.sleep(600)")
 ENDS = (sys.executable, "-c", "import time; time.sleep(0.3)")

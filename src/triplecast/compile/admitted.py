@@ -1,0 +1,70 @@
+"""The subscriptions of files: which of them can be asked, and why the others cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from triplecast.compile.admission import Admission, admit
+from triplecast.errors import QueryRefused, QuerySyntaxError
+from triplecast.ingest.subscription_files import LoadedSubscriptions, SubscriptionFault
+from triplecast.model.subscription import Subscription
+
+WARNINGS_TOLD = 20
+"""Of many subscriptions at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """Subscriptions that can be asked, and why the others cannot; registration i + 1 is subscription i."""
+
+    subscriptions: tuple[Subscription, ...]
+    faults: tuple[SubscriptionFault, ...] = ()
+    warnings: tuple[str, ...] = ()
+    """`describe_doubts` of each."""
+    ignored: tuple[str, ...] = ()
+    """Files that were passed over (`FoundFiles.ignored`)."""
+
+
+def admit_all(loaded: LoadedSubscriptions, datasets: bool = True) -> Admitted:
+    """Those of some files that can be asked; the faults are those of the files, then those of the queries (`admit`)."""
+    taken: list[Subscription] = []
+    faults = [*loaded.faults]
+    warnings: list[str] = []
+    for subscription, place in zip(loaded.subscriptions, loaded.places, strict=True):
+        found = examine(subscription, place, datasets)
+        if isinstance(found, SubscriptionFault):
+            faults.append(found)
+        else:
+            taken.append(subscription)
+            warnings += describe_doubts(found, place)
+    return Admitted(tuple(taken), tuple(faults), tuple(warnings), loaded.ignored)
+
+
+def describe_doubts(admission: Admission, place: str) -> list[str]:
+    """A line for each thing that the subscription at `place` says and hardly means; none about its cost."""
+    return [f"{place}: note: {doubt}" for doubt in admission.doubts]
+
+
+def first_of(warnings: Sequence[str]) -> list[str]:
+    """The lines to tell: `WARNINGS_TOLD` of them, then how many more there are."""
+    left = len(warnings) - WARNINGS_TOLD
+    more = [f"{left} more notes on subscriptions; `triplecast preview` shows those of one"] if left > 0 else []
+    return [*warnings[:WARNINGS_TOLD], *more]
+
+
+def examine(subscription: Subscription, place: str, datasets: bool = True) -> Admission | SubscriptionFault:
+    """What is to be told of the subscription that stands at `place`, or why it cannot be asked.
+
+    The place of the fault goes on with the line and the column in the query's text.
+    """
+    try:
+        return admit(subscription, datasets)
+    except QuerySyntaxError as error:
+        shown = str(replace(error, name=place, expected=()))
+        _, _, reason = shown.removeprefix(f"{place}:").partition(" ")
+        wanted = f"expected: {', '.join(error.expected)}" if error.expected else ""
+        return SubscriptionFault(f"{place}:{error.line}:{error.column}", reason, wanted)
+    except QueryRefused as error:
+        where = place if error.line is None else f"{place}:{error.line}:{error.column}"
+        return SubscriptionFault(where, f"{error.construct} is refused: {error.reason}", error.mend)

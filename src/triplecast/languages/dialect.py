@@ -1,0 +1,117 @@
+"""What all query languages share: reading tokens into a tree, a tree into algebra, and what templates ask of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+from lark import Lark, Tree
+from lark.exceptions import UnexpectedToken
+from lark.lexer import Lexer, Token
+
+from triplecast.languages.context import Translation
+from triplecast.languages.prefixes import Namespace
+from triplecast.languages.tokens import Source, clip
+from triplecast.model.algebra import Query
+
+Rules = Mapping[str, Callable[[Translation, list[Any]], Any]]
+"""One function for each rule of a grammar: its value from those of its children."""
+
+
+class Parsed(NamedTuple):
+    """A query whose constants are ``Slot(n)``, n their number among the matches of its language's token expression in
+    the whole text."""
+
+    query: Query
+    source: Source
+    tokens: dict[int, Token]
+    """All tokens but those of the prologue, by that number."""
+    namespace: Namespace
+    pinned: frozenset[int]
+    lowered: frozenset[int]
+
+
+class Cut(NamedTuple):
+    """A text in two: what declares names, and the tokens of all the rest."""
+
+    declarations: str
+    body: list[str]
+
+
+class Dialect(NamedTuple):
+    """A language as `template.TemplateCache` sees it.
+
+    A text's meaning is a function of its namespace, its body's pieces and its constants: `piece` gives the whole of a
+    token that is no constant and what the algebra depends on in a constant, without any space.
+    """
+
+    parse: Callable[[str, str | None], Parsed]
+    cut: Callable[[str], Cut]
+    skipped: Callable[[str], int]
+    """The number of tokens in declarations that stand before the body."""
+    namespace: Callable[[str], Namespace]
+    """Of declarations."""
+    terminal: Callable[[str], str]
+    piece: Callable[[str, Namespace], str | None]
+    """What a token stands for; None where its terminal says it (`template`)."""
+
+
+class _Given(Lexer):
+    """Hands tokens that exist already to the parser."""
+
+    def __init__(self, configuration: Any) -> None:
+        pass
+
+    def lex(self, tokens: Any) -> Iterator[Token]:  # type: ignore[override]
+        yield from tokens
+
+
+@cache
+def _grammar(file: str, start: str) -> Lark:
+    grammar = files("triplecast.languages").joinpath(file).read_text("utf-8")
+    return Lark(grammar, parser="lalr", lexer=_Given, start=start, maybe_placeholders=True)
+
+
+def number_tokens(tokens: Iterator[Token], numbered: dict[int, Token]) -> Iterator[Token]:
+    """The same tokens, each noted by its number as it passes."""
+    for token in tokens:
+        numbered[token.end_pos or 0] = token
+        yield token
+
+
+def read_tree(
+    grammar: str, start: str, source: Source, tokens: Iterator[Token], words: Callable[[Iterable[str]], tuple[str, ...]]
+) -> Tree[Token]:
+    """The tree of `tokens` under a grammar's file; `words` puts terminals into human words. Raises
+    `QuerySyntaxError`."""
+    try:
+        return _grammar(grammar, start).parse(tokens)
+    except UnexpectedToken as error:
+        token, parser = error.token, error.interactive_parser
+        accepted = words(parser.accepts() if parser is not None else error.expected)  # type: ignore[no-untyped-call]
+        if token.type == "$END":
+            raise source.fault(len(source.text.rstrip()), "the query ends too early", accepted) from None
+        raise source.fault(token.start_pos or 0, f"unexpected {clip(str(token))}", accepted) from None
+
+
+def translate(rules: Rules, translation: Translation, tree: Tree[Token]) -> Any:
+    """Calls each rule's function after those of its children, from left to right, without recursion."""
+    order: list[Any] = []
+    todo: list[Any] = [tree]
+    while todo:
+        node = todo.pop()
+        order.append(node)
+        if isinstance(node, Tree):
+            todo.extend(node.children)
+    values: list[Any] = []
+    for node in reversed(order):
+        if isinstance(node, Tree):
+            width = len(node.children)
+            children = values[len(values) - width :]
+            del values[len(values) - width :]
+            values.append(rules[node.data](translation, children))
+        else:
+            values.append(node)
+    return values.pop()

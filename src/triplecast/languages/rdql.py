@@ -1,0 +1,296 @@
+"""Parses RDQL to the algebra, as Jena's grammar and as the cluster paper write it.
+
+A query is one basic graph pattern under a conjunction of constraints; ``AND``, ``SUCHTHAT``, the comma and brackets
+only say where one ends. RDQL's reading of values (semantics 7.1) is in the algebra: where an operator looks at a
+variable as a number the variable stands inside ``NUMBER``, where it looks at its text inside ``TEXT``; the operators
+are SPARQL's. A variable in the place of a subject or predicate is an IRI or a blank node: it has no number, and its
+text is the same as another's only if the terms are the same, so there both are left out and the index can decide.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import Any, NamedTuple
+
+from lark import Tree
+from lark.lexer import Token
+from pyoxigraph import Literal
+
+from triplecast.errors import QueryRefused
+from triplecast.languages import expressions
+from triplecast.languages.context import Translation
+from triplecast.languages.dialect import Cut, Dialect, Parsed, Rules, number_tokens, read_tree, translate
+from triplecast.languages.prefixes import DECLARED, XSD, Namespace, Notation
+from triplecast.languages.rdql_tokens import MATCH_PARTS, TOKEN, name_terminals, terminal, tokenise
+from triplecast.languages.refusals import MAX_DEPTH, refuse_size
+from triplecast.languages.rewriting import measure_depth
+from triplecast.languages.tokens import Source, open_source, unescape_string
+from triplecast.model.algebra import (
+    BasicPattern,
+    Call,
+    Expression,
+    Filter,
+    Operation,
+    Pattern,
+    Project,
+    Query,
+    Slot,
+    TriplePattern,
+    Variable,
+)
+from triplecast.terms.readings import reads_as_number
+
+_GRAMMAR = "rdql.lark"
+_TEXTUAL = {"eq": "=", "ne": "!="}
+_NUMBERED = "\x01n"
+_NOTATION = Notation("USING {} FOR <…>", loose=True)
+
+
+class _Selection(NamedTuple):
+    variables: tuple[Variable, ...] | None
+    """None for ``SELECT *``."""
+
+
+class _Constraint(NamedTuple):
+    expression: Expression
+    """With RDQL's own operators ``== eq ne =~ !~`` and variables as written."""
+
+
+class _Group(NamedTuple):
+    parts: tuple[TriplePattern | _Constraint, ...]
+
+
+def parse(text: str, name: str | None = None) -> Parsed:
+    """Raises `QuerySyntaxError` and `QueryRefused`, with the place in the text as written."""
+    source = open_source(text, name)
+    numbered: dict[int, Token] = {}
+    tree = read_tree(_GRAMMAR, "query", source, number_tokens(tokenise(source), numbered), name_terminals)
+    translation = Translation(source, _declared(source, tree), numbered)
+    query = translate(_rules(), translation, tree)
+    if measure_depth(query) > MAX_DEPTH:
+        raise _refuse_depth("a query nested this deep", name)
+    return Parsed(query, source, numbered, translation.namespace, frozenset(translation.pinned), frozenset())
+
+
+def sources(text: str) -> tuple[str, ...]:
+    """What a query that parses names after ``FROM`` or ``SOURCE``, as written: noted, not fetched (semantics 7.1)."""
+    kinds = [(terminal(token), token) for token in TOKEN.findall(open_source(text, None).text)]
+    head = kinds[: [kind for kind, _ in kinds].index("_WHERE")]
+    return tuple(token for kind, token in head if kind in ("IRI", "NAME"))
+
+
+# ---- prefixes ------------------------------------------------------------------------------------------------
+
+
+def _declared(source: Source, tree: Tree[Token]) -> Namespace:
+    """The namespace of the prefixes that ``USING`` declares, the last of a name, or that are declared for all.
+
+    Raises `QuerySyntaxError`.
+    """
+    prefixes = dict(DECLARED)
+    declarations = [(clause.children[0], clause.children[1]) for clause in tree.find_data("prefix")]
+    for name, iri in sorted(declarations, key=lambda declaration: getattr(declaration[1], "start_pos", 0)):
+        assert isinstance(name, Tree)
+        assert isinstance(iri, Token)
+        try:
+            if not iri.startswith("<"):
+                raise ValueError(f"{iri} is no IRI in angle brackets")
+            prefixes[str(name.children[0])] = Namespace({}, None).named(str(iri)).value
+        except ValueError as error:
+            raise source.fault(iri.start_pos or 0, str(error), ("an IRI in angle brackets",)) from error
+    return Namespace(prefixes, None, _NOTATION)
+
+
+def _prefix(translation: Translation, children: list[Any]) -> None:
+    """Read before (`_declared`)."""
+
+
+# ---- patterns ------------------------------------------------------------------------------------------------
+
+
+def _select(translation: Translation, children: list[Any]) -> _Selection:
+    if children[0].type == "STAR":
+        return _Selection(None)
+    return _Selection(tuple(dict.fromkeys(translation.node(child) for child in children)))
+
+
+def _pattern(translation: Translation, children: list[Any]) -> TriplePattern:
+    return TriplePattern(*[translation.node(child) for child in children])
+
+
+def _group(translation: Translation, children: list[Any]) -> _Group:
+    return _Group(tuple(_parts(children)))
+
+
+def _parts(children: list[Any]) -> Iterator[TriplePattern | _Constraint]:
+    for child in children:
+        if isinstance(child, _Group):
+            yield from child.parts
+        elif isinstance(child, TriplePattern | _Constraint):
+            yield child
+
+
+def _constraint(translation: Translation, children: list[Any]) -> _Constraint:
+    expression = translation.node(children[0])
+    if measure_depth(expression) > MAX_DEPTH:
+        raise _refuse_depth("an expression nested this deep", translation.source.name)
+    return _Constraint(expression)
+
+
+def _refuse_depth(construct: str, name: str | None) -> QueryRefused:
+    return refuse_size(construct, f"its algebra may have {MAX_DEPTH} levels", name)
+
+
+def _query(translation: Translation, children: list[Any]) -> Query:
+    selection: _Selection = children[0]
+    parts = list(_parts(children))
+    triples = tuple([part for part in parts if isinstance(part, TriplePattern)])
+    nodes = [node for triple in triples for node in (triple.subject, triple.predicate, triple.object)]
+    resources = [node for triple in triples for node in (triple.subject, triple.predicate)]
+    readings = _Readings(translation, frozenset(node for node in resources if isinstance(node, Variable)))
+    conditions = [readings.value(part.expression) for part in parts if isinstance(part, _Constraint)]
+    variables = selection.variables
+    if variables is None:
+        variables = tuple(dict.fromkeys(node for node in nodes if isinstance(node, Variable)))
+    pattern: Pattern = BasicPattern(triples)
+    if conditions:
+        pattern = Filter(expressions.conjoin(conditions), pattern)
+    return Query("select", Project(pattern, variables), variables)
+
+
+# ---- constraints ---------------------------------------------------------------------------------------------
+
+
+def _operation(translation: Translation, children: list[Any]) -> Operation:
+    left, operator, right = children
+    return Operation(operator.lower(), (translation.node(left), translation.node(right)))
+
+
+def _match(translation: Translation, children: list[Any]) -> Operation:
+    """The pattern and its flags are part of the template: a plan refuses what RE2 cannot run."""
+    token = children[1]
+    parts = MATCH_PARTS.fullmatch(str(token))
+    assert parts is not None
+    pattern, flags = parts[2], parts[3]
+    if len(children) > 2:
+        translation.pinned.add(children[2].end_pos)
+        try:
+            pattern, flags = unescape_string(str(children[2])), ""
+        except ValueError as error:
+            raise translation.fault(children[2], str(error)) from error
+    return Operation(f"{parts[1]}~", (translation.node(children[0]), Literal(pattern), Literal(flags)))
+
+
+class _Readings(NamedTuple):
+    """Makes RDQL's operators SPARQL's. Recurses two frames a node; expressions are within `MAX_DEPTH`."""
+
+    translation: Translation
+    resources: frozenset[Variable]
+    """Variables that are an IRI or a blank node wherever the pattern holds."""
+
+    def value(self, expression: Expression) -> Expression:
+        if isinstance(expression, Variable):
+            return expression if expression in self.resources else Call("NUMBER", (expression,))
+        if isinstance(expression, Slot):
+            return Call("NUMBER", (expression,)) if self._is_plain_number(expression) else expression
+        if not isinstance(expression, Operation):
+            return expression
+        operator, arguments = expression.operator, expression.arguments
+        if operator in _TEXTUAL:
+            return Operation(_TEXTUAL[operator], self._texts(arguments))
+        if operator in ("=~", "!~"):
+            matched = Call("REGEX", (self.text(arguments[0]), *arguments[1:]))
+            return matched if operator == "=~" else Operation("!", (matched,))
+        return Operation("=" if operator == "==" else operator, tuple([self.value(part) for part in arguments]))
+
+    def text(self, expression: Expression) -> Expression:
+        if isinstance(expression, Slot):
+            plain = self.translation.tokens[expression.index].type == "STRING"
+            return expression if plain else Call("TEXT", (expression,))
+        return Call("TEXT", (expression if isinstance(expression, Variable) else self.value(expression),))
+
+    def _texts(self, arguments: tuple[Expression, ...]) -> tuple[Expression, ...]:
+        if all(self._is_resource(argument) for argument in arguments):
+            return arguments
+        return tuple([self.text(argument) for argument in arguments])
+
+    def _is_resource(self, expression: Expression) -> bool:
+        if isinstance(expression, Slot):
+            return self.translation.tokens[expression.index].type == "IRI"
+        return expression in self.resources
+
+    def _is_plain_number(self, slot: Slot) -> bool:
+        """Whether the text of a string reads as a number; one with ``^^xsd:string`` may, for all that its kind says."""
+        token = self.translation.tokens[slot.index]
+        if token.type == "STRING":
+            return _reads(str(token))
+        if token.type != "LITERAL":
+            return False
+        term = self.translation.resolve(token)
+        return isinstance(term, Literal) and term.language is None and term.datatype.value == XSD + "string"
+
+
+def _reads(token: str) -> bool:
+    try:
+        return reads_as_number(unescape_string(token))
+    except ValueError:
+        return False
+
+
+@cache
+def _rules() -> Rules:
+    shared = ("disjunction", "conjunction", "sum", "signed_product", "product", "unary")
+    return {
+        **{rule: expressions.RULES[rule] for rule in shared},
+        "query": _query,
+        "select": _select,
+        "sources": _prefix,
+        "prefixes": _prefix,
+        "prefix": _prefix,
+        "name": _prefix,
+        "pattern": _pattern,
+        "group": _group,
+        "constraint": _constraint,
+        "comparison": _operation,
+        "text_comparison": _operation,
+        "match": _match,
+    }
+
+
+# ---- templates -----------------------------------------------------------------------------------------------
+
+
+def _cut(text: str) -> Cut:
+    tokens = TOKEN.findall(text)
+    for at, token in enumerate(tokens):
+        if token[0] in "uU" and token.upper() == "USING":
+            return Cut("\n".join(tokens[at:]), tokens[:at])
+    return Cut("", tokens)
+
+
+def _namespace(declarations: str) -> Namespace:
+    if not declarations:
+        return _NAMESPACE
+    source = Source(declarations, declarations, None)
+    return _declared(source, read_tree(_GRAMMAR, "prefixes", source, tokenise(source), name_terminals))
+
+
+_NAMESPACE = Namespace(DECLARED, None, _NOTATION)
+_SPACES = re.compile(r"[\\ \t\r\n]")
+
+
+def _piece(token: str, namespace: Namespace) -> str | None:
+    """Of what the algebra depends on: strings that read as numbers, and patterns, with their white space marked."""
+    match terminal(token):
+        case "":
+            return ""
+        case "STRING" if _reads(token):
+            return _NUMBERED
+        case "MATCH":
+            return _SPACES.sub(lambda found: f"\\{ord(found[0])};", token)
+    return None
+
+
+RDQL = Dialect(parse, _cut, lambda declarations: 0, _namespace, terminal, _piece)

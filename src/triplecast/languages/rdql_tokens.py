@@ -1,0 +1,134 @@
+"""The tokens of RDQL: Jena's, and what the papers write besides (IRIs without brackets, ``#`` comments).
+
+Names, strings and numbers are SPARQL's (`tokens`). A pattern of ``=~`` or ``!~`` is one token with its operator,
+because a ``/`` elsewhere divides; ``//`` and ``/* … */`` are comments outside IRIs and strings.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from types import MappingProxyType
+
+from lark.lexer import Token
+
+from triplecast.languages.expected import describe
+from triplecast.languages.refusals import MAX_NESTING, MAX_TOKENS, refuse_size
+from triplecast.languages.tokens import (
+    IRI_REFERENCE,
+    LITERAL_PARTS,
+    LOCAL_NAME,
+    NAME_CHARACTER,
+    NAME_START,
+    NUMBER,
+    PREFIX_NAME,
+    SPACE,
+    STRING,
+    VARIABLE_CHARACTER,
+    Source,
+)
+
+BARE_IRI = r"[A-Za-z][A-Za-z0-9+.\-]*+://[^\s<>\"{}|^`\\,()]++"
+_TAG = r"@[A-Za-z]+(?:-[A-Za-z0-9]+)*"
+
+TOKEN = re.compile(
+    rf"\?[{NAME_START}_0-9][{VARIABLE_CHARACTER}]*+|{IRI_REFERENCE}|[,()]|//[^\r\n]*+|/\*(?:[^*]|\*(?!/))*+\*/|\#[^\r\n]*+"
+    rf"|{BARE_IRI}|{PREFIX_NAME}{LOCAL_NAME}|[{NAME_START}_][{NAME_CHARACTER}]*+"
+    rf"|(?:{STRING})(?:{SPACE}(?:{_TAG}|\^\^{SPACE}(?:{IRI_REFERENCE}|{PREFIX_NAME}{LOCAL_NAME})))?"
+    r"|[=!]~[ \t\r\n]*+m?/(?![/*])(?:[^/\\\r\n]|\\[^\r\n])*+/[A-Za-z]*+|[=!]~"
+    rf"|{NUMBER}|&&|\|\||==|!=|<=|>>>|>>|>=|<<|\^\^|\S"
+)
+MATCH_PARTS = re.compile(r"([=!])~[ \t\r\n]*(?:m?/((?:[^/\\]|\\.)*)/([A-Za-z]*))?")
+
+_PUNCTUATION = {
+    ",": "_COMMA", "(": "_LPAR", ")": "_RPAR", "*": "STAR", "/": "SLASH", "+": "PLUS", "-": "MINUS", "!": "BANG",
+    "||": "_OR", "&&": "_BOTH", "==": "EQUALITY", "!=": "EQUALITY", "<": "COMPARISON", ">": "COMPARISON",
+    "<=": "COMPARISON", ">=": "COMPARISON", "=~": "MATCH_SIGN", "!~": "MATCH_SIGN",
+}  # fmt: skip
+_KEYWORDS = {
+    "SELECT": "_SELECT", "FROM": "_FROM", "SOURCE": "_SOURCE", "WHERE": "_WHERE", "AND": "_AND", "USING": "_USING",
+    "SUCHTHAT": "_SUCHTHAT", "FOR": "_FOR", "EQ": "EQ", "NE": "NE", "TRUE": "BOOLEAN", "FALSE": "BOOLEAN",
+}  # fmt: skip
+_AS_NAMES = frozenset(_KEYWORDS.values()) - {"BOOLEAN"}
+_WORDS = MappingProxyType(
+    {
+        "NAME": "a name",
+        "EQ": "eq",
+        "NE": "ne",
+        "EQUALITY": "== or !=",
+        "COMPARISON": "<, <=, > or >=",
+        "MATCH": "=~ or !~ with a pattern",
+        "MATCH_SIGN": "=~ or !~ with a pattern",
+        "_BOTH": "&&",
+        "_AND": "AND",
+        "_COMMA": "a comma",
+    }
+)
+
+_BITS = ("RDQL's operators on bits have no meaning for RDF values", "compare, add, subtract, multiply or divide")
+_REFUSED = MappingProxyType(
+    {
+        **dict.fromkeys(("&", "|", "^", "~", "<<", ">>", ">>>"), _BITS),
+        "%": ("there is no remainder among SPARQL's and RDQL's common operators", "compare, add, subtract or divide"),
+        "NULL": ("RDF has no null", "leave it out; a pattern that has no triple gives no row"),
+    }
+)
+
+
+def name_terminals(terminals: Iterable[str]) -> tuple[str, ...]:
+    """Words for a set of terminals; where a name may stand every keyword may, which nobody needs to be told."""
+    names = frozenset(terminals)
+    return describe(names - _AS_NAMES if names >= _AS_NAMES else names, _WORDS)
+
+
+def terminal(text: str) -> str:
+    """The grammar's name for a token; empty for a comment, ``UNKNOWN`` for what is no token of the language."""
+    known = _PUNCTUATION.get(text)
+    if known is not None:
+        return known
+    first = text[0]
+    if first == "?" and len(text) > 1:
+        return "VAR"
+    if first == "<" and text[-1] == ">":
+        return "IRI"
+    if first in "\"'" and len(text) > 1:
+        parts = LITERAL_PARTS.fullmatch(text)
+        return "UNKNOWN" if parts is None else "LITERAL" if parts[2] or parts[3] else "STRING"
+    if first in "+-.0123456789" and text != ".":
+        return "SIGNED" if first in "+-" else "INTEGER" if text.isdigit() else "NUMBER"
+    if first == "#" or text[:2] in ("//", "/*"):
+        return ""
+    if text[:2] in ("=~", "!~"):
+        return "MATCH"
+    if ":" in text:
+        return "IRI" if len(text) > 1 else "UNKNOWN"
+    return _KEYWORDS.get(text.upper(), "NAME" if first == "_" or first.isalpha() else "UNKNOWN")
+
+
+def tokenise(source: Source) -> Iterator[Token]:
+    """All tokens but comments, one by one, numbered as in `tokens.tokenise`; raises what that raises."""
+    depth = 0
+    for number, match in enumerate(TOKEN.finditer(source.text)):
+        text, start = match[0], match.start()
+        kind = terminal(text)
+        if not kind:
+            continue
+        if text.upper() in _REFUSED:
+            raise source.refusal(start, text, *_REFUSED[text.upper()])
+        if kind == "_LPAR":
+            depth += 1
+            if depth > MAX_NESTING:
+                raise source.refusal(
+                    start, "nesting", f"brackets are nested more than {MAX_NESTING} deep", "flatten it"
+                )
+        elif kind == "_RPAR":
+            depth -= 1
+        if number > MAX_TOKENS:
+            raise refuse_size(f"a query of more than {MAX_TOKENS} tokens", "that is the limit", source.name)
+        if text[0] in "\"'" and kind == "UNKNOWN":
+            raise source.fault(
+                start, "this string does not end", ("a closing quotation mark, on the same line unless tripled",)
+            )
+        if source.text.startswith("/*", start):
+            raise source.fault(start, "this comment does not end", ("*/",))
+        yield Token(kind, text, start, None, None, None, None, number)
