@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from triplecast.delivery import Outbox
 from triplecast.errors import InputError, StorageFault
-from triplecast.index import IndexFolder
+from triplecast.index import INDEX, IndexFolder
 from triplecast.ingest import Parser
 from triplecast.ingest.inbox import scan_inbox
 from triplecast.ingest.subscription_files import find_subscription_files
