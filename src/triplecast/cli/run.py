@@ -70,6 +70,7 @@ def run_pipeline(subscriptions: list[Path], inbox: Path, output: Path, once: boo
         raise InputError(
             "the pipeline needs PySpark", "pip install 'triplecast[spark]'; `triplecast match` works without it"
         )
+    from triplecast.pipeline.run import Caller, Sources
     from triplecast.pipeline.run import run as run_on_spark
 
     stop = threading.Event()
@@ -84,7 +85,7 @@ def run_pipeline(subscriptions: list[Path], inbox: Path, output: Path, once: boo
         progress.clear()
         say(describe_notice(notice))
 
-    summary = run_on_spark(subscriptions, inbox, output, once, show, tell, stop, dataset)
+    summary = run_on_spark(Sources(subscriptions, inbox, dataset), output, once, Caller(show, tell, stop))
     progress.clear()
     return summary
 
