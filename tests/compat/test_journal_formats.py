@@ -2,6 +2,9 @@
 
 A file is made once, by `write_journal` and `write_outbox` below as they were when the format was new
 (``python -m tests.compat.test_journal_formats FOLDER``, then gzip), and never changed.
+
+Segments and manifests of the index have no files here: they are a cache, and one of another format is made again from
+the journal (`tests/unit/index/test_index_folder.py`), so no version has to read another's.
 """
 
 from __future__ import annotations

@@ -87,6 +87,7 @@ def run_pipeline(
         raise InputError(
             "the pipeline needs PySpark", "pip install 'triplecast[spark]'; `triplecast match` works without it"
         )
+    from triplecast.pipeline.run import Caller, Sources
     from triplecast.pipeline.run import run as run_on_spark
 
     stop = threading.Event()
@@ -101,9 +102,8 @@ def run_pipeline(
         progress.clear()
         say(describe_notice(notice))
 
-    summary = run_on_spark(
-        subscriptions, inbox, output, once, show, tell, stop, dataset, taxonomy=taxonomy, broader=broader
-    )
+    sources = Sources(subscriptions, inbox, dataset, taxonomy, broader)
+    summary = run_on_spark(sources, output, once, Caller(show, tell, stop))
     progress.clear()
     return summary
 

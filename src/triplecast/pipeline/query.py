@@ -66,6 +66,7 @@ class SparkSide:
         cores: int,
         tell: Callable[[str], None],
         opened: AbstractContextManager[SparkSession] | None = None,
+        start: Callable[[SparkSession, Path, Sink, int], StreamingQuery] = start_query,
     ) -> None:
         self._opened = opened or session(cores, folder / LOG, started=self._starting)
         self._jvm: subprocess.Popen[bytes] | None = None
@@ -73,6 +74,7 @@ class SparkSide:
         self._sink = sink
         self._cores = cores
         self._tell = tell
+        self._start = start
         self._stop = threading.Event()
         self._ready = threading.Event()
         self.running = False
@@ -142,7 +144,7 @@ class SparkSide:
         from pyspark.errors import PySparkException
 
         try:
-            query = start_query(spark, self._folder, self._sink, 2 * self._cores)
+            query = self._start(spark, self._folder, self._sink, 2 * self._cores)
             self.running = True
             try:
                 self._watch(query)

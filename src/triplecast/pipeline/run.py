@@ -13,12 +13,14 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, nullcontext
+from dataclasses import dataclass, field
 from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, NamedTuple
 
 from triplecast.delivery import Outbox
-from triplecast.errors import InputError, StorageFault
+from triplecast.engine.registry import check_progress
+from triplecast.errors import InputError
 from triplecast.index import INDEX, IndexFolder
 from triplecast.ingest import Parser
 from triplecast.ingest.inbox import scan_inbox
@@ -44,6 +46,32 @@ RESTLESS_SECONDS = 5.0
 """How long ``once`` waits for files that do not stand still before it leaves them."""
 
 
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """What a run reads."""
+
+    subscriptions: Sequence[Path]
+    """Files, and folders of them."""
+    inbox: Path
+    dataset: bool = False
+    """Whether a document with named graphs is one publication, or each of its graphs is one."""
+    taxonomy: Sequence[Path] = ()
+    """RDF files, and folders of them."""
+    broader: bool = False
+    """Whether `skos:broader` is read as a hierarchy too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who is told how a run goes, on the thread that called it, and may end it."""
+
+    on_progress: Callable[[Progress], None] = lambda progress: None
+    """Called a few times a second."""
+    on_notice: Callable[[Notice], None] = lambda notice: None
+    """Called for each reject, each subscription that is refused, and whatever else a user should know."""
+    stop: threading.Event = field(default_factory=threading.Event)
+
+
 class Parts(NamedTuple):
     """What a run consists of."""
 
@@ -58,39 +86,30 @@ class Parts(NamedTuple):
 
 
 def run(
-    subscriptions: Sequence[Path],
-    inbox: Path,
+    sources: Sources,
     output: Path,
     once: bool = False,
-    on_progress: Callable[[Progress], None] = lambda progress: None,
-    on_notice: Callable[[Notice], None] = lambda notice: None,
-    stop: threading.Event | None = None,
-    dataset: bool = False,
-    taxonomy: Sequence[Path] = (),
-    broader: bool = False,
+    caller: Caller | None = None,
     cores: int = 2,
     spark: SparkSession | None = None,
 ) -> Summary:
-    """Matches what arrives in `inbox` against `subscriptions` until `stop` is set, or, with `once`, until what the
-    inbox held at the start is matched.
+    """Matches what arrives in the inbox against the subscriptions until the caller's `stop` is set, or, with `once`,
+    until what the inbox held at the start is matched.
 
     `spark` is a session that the caller keeps; without one, one is started on `cores` threads and ended at the end.
-    `output` holds journal, index, outbox and Spark's log. `on_progress` is called a few times a second and
-    `on_notice` for each reject and each subscription that is refused, both on the calling thread. Raises InputError,
-    FolderLocked, StorageFault or PipelineFailed; what was acknowledged before is kept, and the same call goes on from
-    there.
+    `output` holds journal, index, outbox and Spark's log. Raises InputError, FolderLocked, StorageFault or
+    PipelineFailed; what was acknowledged before is kept, and the same call goes on from there.
     """
-    find_subscription_files(subscriptions)
-    scan_inbox(inbox, {}, {}, 0.0)
+    caller = caller or Caller()
+    find_subscription_files(sources.subscriptions)
+    scan_inbox(sources.inbox, {}, {}, 0.0)
     if output.exists() and not output.is_dir():
         raise InputError(f"the output {output} is no folder", "name a folder with --output")
     output = output.absolute()
     with ExitStack() as closing:
         journal = closing.enter_context(Journal.open(output))
         outbox = closing.enter_context(Outbox.open(output))
-        if outbox.progress > journal.head():
-            found = f"the journal ends at position {journal.head()}, but {outbox.progress} has been matched"
-            raise StorageFault(str(output), found, "restore journal and outbox from one copy")
+        check_progress(journal, outbox)
         parser = closing.enter_context(Parser(cores))
         notices: SimpleQueue[Notice] = SimpleQueue()
         accepting = threading.Lock()
@@ -98,16 +117,23 @@ def run(
         sink = Sink(outbox, journal.registrations_of, horizon.learn, notices.put)
         index = IndexFolder(output / INDEX)
         registrar = Registrar(
-            subscriptions, journal, index, horizon, accepting, lambda: outbox.progress, notices.put, dataset
+            sources.subscriptions,
+            journal,
+            index,
+            horizon,
+            accepting,
+            lambda: outbox.progress,
+            notices.put,
+            sources.dataset,
         )
-        acceptor = Acceptor(inbox, journal, parser, accepting, dataset, notices.put)
+        acceptor = Acceptor(sources.inbox, journal, parser, accepting, sources.dataset, notices.put)
         side = SparkSide(output, sink, cores, notices.put, nullcontext(spark) if spark is not None else None)
-        known = TaxonomyFiles(taxonomy, broader, journal, notices.put)
+        known = TaxonomyFiles(sources.taxonomy, sources.broader, journal, notices.put)
         known.start()
-        teller = Teller(notices, on_progress, on_notice, journal, outbox, registrar, acceptor.taken, sink.matched)
-        return _Run(Parts(journal, outbox, registrar, known, acceptor, sink, side, teller), once).follow(
-            stop or threading.Event()
+        teller = Teller(
+            notices, caller.on_progress, caller.on_notice, journal, outbox, registrar, acceptor.taken, sink.matched
         )
+        return _Run(Parts(journal, outbox, registrar, known, acceptor, sink, side, teller), once).follow(caller.stop)
 
 
 class _Run:

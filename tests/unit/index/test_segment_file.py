@@ -52,11 +52,9 @@ def test_written_is_read(tmp_path: Path, seed: int) -> None:
 
 def test_equal_registrations_make_equal_bytes(tmp_path: Path, seed: int) -> None:
     queries = random_case(seed)[0]
-    for name, order in (("a", queries), ("b", queries[::-1])):
+    for name, order in (("a", queries), ("b", queries), ("c", queries[::-1])):
         build_segment(order).write(tmp_path / name)
-    assert len({(tmp_path / name).stat().st_size for name in "ab"}) == 1
-    build_segment(queries).write(tmp_path / "c")
-    assert (tmp_path / "a").read_bytes() == (tmp_path / "c").read_bytes()
+    assert len({(tmp_path / name).read_bytes() for name in "abc"}) == 1
 
 
 def test_every_flipped_byte_is_found(tmp_path: Path) -> None:

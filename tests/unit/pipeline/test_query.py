@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from pathlib import Path
+from typing import NamedTuple, NoReturn
 
 import pytest
 
@@ -15,36 +16,38 @@ from triplecast.pipeline.sink import Sink
 pytest.importorskip("pyspark", reason="the pipeline needs the extra [spark]")
 
 
-class Failing(SparkSide):
-    """A query that always ends with one error."""
+class Failing(NamedTuple):
+    """Spark's part of a run whose queries all end with one error, and what it told."""
 
-    def __init__(self, folder: Path, outbox: Outbox, error: str) -> None:
-        self.told: list[str] = []
-        sink = Sink(outbox, lambda ids: (), lambda publications, rows, seconds: None)
-        super().__init__(folder, sink, 2, self.told.append, nullcontext())
-        self._error = error
+    side: SparkSide
+    told: list[str]
 
-    def _query(self, spark: object) -> Exception:
+    @classmethod
+    def of(cls, folder: Path, outbox: Outbox, error: str) -> Failing:
         from pyspark.errors import PySparkException
 
-        error: Exception = PySparkException(self._error)
-        return error
+        def start(*_: object) -> NoReturn:
+            raise PySparkException(error)
+
+        told: list[str] = []
+        sink = Sink(outbox, lambda ids: (), lambda publications, rows, seconds: None)
+        side = SparkSide(folder, sink, 2, told.append, nullcontext(), start)
+        side.go()
+        return cls(side, told)
 
 
 def test_a_query_that_fails_is_started_again_until_it_is_hopeless(tmp_path: Path) -> None:
     with Outbox.in_memory() as outbox:
-        side = Failing(tmp_path, outbox, "a task failed\njava.lang.IllegalStateException: why")
-        side.go()
+        failing = Failing.of(tmp_path, outbox, "a task failed\njava.lang.IllegalStateException: why")
         with pytest.raises(PipelineFailed, match=r"IllegalStateException: why.*nothing is lost"):
-            side.work()
-    assert len(side.told) == ATTEMPTS - 1
+            failing.side.work()
+    assert len(failing.told) == ATTEMPTS - 1
 
 
 def test_a_full_disk_under_spark_ends_the_run_naming_the_folder(tmp_path: Path) -> None:
     with Outbox.in_memory() as outbox:
-        side = Failing(tmp_path, outbox, "java.io.IOException: No space left on device\n\tat java.base/x")
-        side.go()
+        failing = Failing.of(tmp_path, outbox, "java.io.IOException: No space left on device\n\tat java.base/x")
         with pytest.raises(StorageFull, match="free disk space") as full:
-            side.work()
+            failing.side.work()
     assert str(tmp_path) in full.value.path
-    assert side.told == []
+    assert failing.told == []
