@@ -26,6 +26,7 @@ from benchmarks.scenarios.registering import (
     measure_one_more,
 )
 from benchmarks.scenarios.scanning import measure_scan
+from benchmarks.scenarios.taxonomy import measure_taxonomy
 from benchmarks.workloads import WORKLOADS
 from triplecast.kernels.warm import warm
 
@@ -77,6 +78,9 @@ def plan_runs(quick: bool, only: list[str], large: bool) -> list[Callable[[], It
     if "fulltext" in only:
         size, texts = (QUICK_SUBSCRIPTIONS, QUICK_PUBLICATIONS) if quick else (FULLTEXT_SUBSCRIPTIONS, 5_000)
         runs.append(partial(measure_fulltext, ROOT, size, texts))
+    if "taxonomy" in only:
+        for size in (QUICK_SUBSCRIPTIONS,) if quick else (100_000, 1_000_000) if large else (100_000,):
+            runs.append(partial(measure_taxonomy, size, publications))
     if "spark" in only:
         size, seconds = (QUICK_SUBSCRIPTIONS, 10.0) if quick else (SPARK_SUBSCRIPTIONS, SPARK_SECONDS)
         for name in SPARK_WORKLOADS:
@@ -96,7 +100,7 @@ def warm_up() -> None:
 
 
 def main() -> int:
-    parts = ["scan", "templates", *WORKLOADS, "fulltext", "spark", "following"]
+    parts = ["scan", "templates", *WORKLOADS, "fulltext", "taxonomy", "spark", "following"]
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small sizes, about a minute; writes no results")
     parser.add_argument("--only", action="append", choices=parts, help="a part; may be repeated")

@@ -120,10 +120,10 @@ def run_in_turn(place: Workplace, prune: int = 0) -> None:
 
 def run_on_spark(place: Workplace) -> None:
     """A whole run until done, with its own JVM, in several batches."""
-    from triplecast.pipeline.run import run
+    from triplecast.pipeline.run import Sources, run
 
     with patch.object(horizon, "SMALLEST", 40), patch.object(horizon, "LARGEST", 40):
-        run([place.subscriptions], place.inbox, place.output, once=True)
+        run(Sources([place.subscriptions], place.inbox), place.output, once=True)
 
 
 # ---- killing ---------------------------------------------------------------------------------------------------------

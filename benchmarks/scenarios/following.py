@@ -25,7 +25,7 @@ from triplecast.delivery import Outbox, OutboxReader
 from triplecast.journal import Journal, JournalReader
 from triplecast.model.subscription import Registration
 from triplecast.pipeline.report import Summary
-from triplecast.pipeline.run import run
+from triplecast.pipeline.run import Caller, Sources, run
 
 REPEATS = 5
 EVERY = 0.1
@@ -44,7 +44,7 @@ def measure_changed_line(name: str, subscriptions: int) -> Iterator[Figure]:
         inbox.mkdir()
         write_subscriptions(file, texts)
         stop = threading.Event()
-        following = threads.submit(run, [file], inbox, output, stop=stop, cores=CORES)
+        following = threads.submit(run, Sources([file], inbox), output, caller=Caller(stop=stop), cores=CORES)
         feeding = threads.submit(feed_slowly, inbox, stop)
         try:
             with Journal.read_only(output) as journal, Outbox.read_only(output) as outbox:

@@ -21,7 +21,7 @@ from benchmarks.figures import Figure, at_least
 from benchmarks.workloads import WORKLOADS
 from benchmarks.workloads.texts import to_turtle
 from triplecast.pipeline.report import Progress
-from triplecast.pipeline.run import run
+from triplecast.pipeline.run import Caller, Sources, run
 
 DISTINCT = 4_000
 FILE_DOCUMENTS = 500
@@ -82,7 +82,7 @@ def measure_pipeline(name: str, subscriptions: int, seconds: float) -> Iterator[
         feeder = threading.Thread(target=_feed, args=(inbox, contents, watch))
         feeder.start()
         try:
-            run([texts], inbox, Path(folder) / "output", on_progress=watch.look, stop=stop, cores=CORES)
+            run(Sources([texts], inbox), Path(folder) / "output", caller=Caller(watch.look, stop=stop), cores=CORES)
         finally:
             stop.set()
             feeder.join()

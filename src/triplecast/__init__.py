@@ -14,6 +14,7 @@ from triplecast.errors import (
     SandboxFailed,
     StorageFault,
     StorageFull,
+    TaxonomyCycle,
     TriplecastError,
 )
 
@@ -68,6 +69,7 @@ __all__ = [
     "StorageFull",
     "Subscribed",
     "Subscription",
+    "TaxonomyCycle",
     "TriplecastError",
     "UndecidedMatch",
     "UndecidedPair",

@@ -68,6 +68,20 @@ class DocumentRejected(TriplecastError):
 
 
 @dataclass
+class TaxonomyCycle(TriplecastError):
+    """A taxonomy in which something is above itself."""
+
+    kind: str
+    """``classes``, ``properties`` or ``concepts``."""
+    terms: tuple[str, ...]
+    """In N-Triples form, each directly under the next, the last under the first."""
+
+    def __str__(self) -> str:
+        shown = " under ".join((*self.terms, self.terms[0]))
+        return f"the taxonomy has a cycle of {self.kind}: {shown}; remove one of these steps and load it again"
+
+
+@dataclass
 class FolderLocked(TriplecastError):
     """Another writer has this folder: another process, or an engine or run of this one."""
 

@@ -17,6 +17,7 @@ from triplecast.match import Matcher
 from triplecast.model.match import MatchedBatch
 from triplecast.model.publication import Draft, Publication, Reject
 from triplecast.model.subscription import Registration, RegistrationId
+from triplecast.taxonomy import NO_TAXONOMY, Taxonomies, Taxonomy, TaxonomyVersion
 
 BATCH_DOCUMENTS = 256
 BATCH_BYTES = 4 << 20
@@ -57,19 +58,24 @@ def check_places(paths: Sequence[Path]) -> tuple[str, ...]:
 
 
 def match_documents(
-    admitted: Admitted, documents: Iterable[Document | Reject], clock: Clock = system_clock
+    admitted: Admitted,
+    documents: Iterable[Document | Reject],
+    clock: Clock = system_clock,
+    taxonomy: Taxonomy = NO_TAXONOMY,
 ) -> Iterator[MatchedDocuments]:
     """Asks every subscription of every publication, in the order of the documents, as if all were registered before the
     first. Content equal to the same graph's latest version is asked once."""
     registrations = [Registration(RegistrationId(i), s) for i, s in enumerate(admitted.subscriptions, 1)]
     snapshot = MemoryIndex().apply(registrations, (), len(registrations))
     versions = Versions(len(registrations), clock)
+    taxonomies = Taxonomies((TaxonomyVersion(0, taxonomy.lines, taxonomy.broader),))
     with Evaluator() as evaluator, Parser() as parser:
         matcher = Matcher(evaluator)
         for batch in cut_batches(documents):
             drafts, rejects = parse_batch(parser, batch)
             publications = versions.accept(drafts)
-            yield MatchedDocuments(tuple(publications), matcher.match(snapshot, publications), tuple(rejects))
+            matched = matcher.match(snapshot, publications, taxonomies)
+            yield MatchedDocuments(tuple(publications), matched, tuple(rejects))
 
 
 def cut_batches(documents: Iterable[Document | Reject]) -> Iterator[list[Document | Reject]]:

@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PRINTS = {
     "first_subscription.py": ["80 items, 10 matches"],
     "full_text.py": ["calmly: as written", "hearing 17; figures 32; calmly 23; cost 24; rtf 32"],
+    "taxonomy.py": ["environment: []", "health: ['living', 'society']", "transport: ['society']"],
     "durable.py": ["280 pages: 0 matches", "320 pages: 1 matches", "320 pages: 0 matches", "350 pages: 1 matches"],
 }
 

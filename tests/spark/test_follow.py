@@ -17,7 +17,7 @@ import pytest
 from tests.chaos import children
 from tests.spark.workplace import Workplace, document
 from triplecast.pipeline.report import Notice, Summary
-from triplecast.pipeline.run import run
+from triplecast.pipeline.run import Caller, Sources, run
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -43,7 +43,11 @@ def following(place: Workplace, spark: SparkSession) -> Iterator[tuple[Future[Su
     stop, notices = threading.Event(), list[Notice]()
     with ThreadPoolExecutor(1) as thread:
         task = thread.submit(
-            run, [place.subscriptions], place.inbox, place.output, on_notice=notices.append, stop=stop, spark=spark
+            run,
+            Sources([place.subscriptions], place.inbox),
+            place.output,
+            caller=Caller(on_notice=notices.append, stop=stop),
+            spark=spark,
         )
         try:
             yield task, notices

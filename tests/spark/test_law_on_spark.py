@@ -18,7 +18,7 @@ from triplecast.ingest.document_files import read_documents
 from triplecast.ingest.subscription_files import load_subscriptions
 from triplecast.offline import match_documents
 from triplecast.pipeline.report import Summary
-from triplecast.pipeline.run import run
+from triplecast.pipeline.run import Sources, run
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -59,7 +59,7 @@ class Desk:
         os.utime(self.inbox / name, (self._time, self._time))
 
     def run(self) -> Summary:
-        return run([self.asked], self.inbox, self.output, once=True, spark=self._spark)
+        return run(Sources([self.asked], self.inbox), self.output, once=True, spark=self._spark)
 
     def told(self, since: int = 0) -> list[Notification]:
         with Outbox.read_only(self.output) as outbox:

@@ -114,18 +114,18 @@ def test_what_was_accepted_and_not_matched_is_matched_by_the_next_start(tmp_path
 
 
 def test_a_second_run_on_the_same_output_is_refused_naming_the_first(tmp_path: Path) -> None:
-    from triplecast.pipeline.run import run
+    from triplecast.pipeline.run import Sources, run
 
     place = Workplace(tmp_path)
     with Journal.open(place.output), pytest.raises(FolderLocked, match="process"):
-        run([place.subscriptions], place.inbox, place.output, once=True)
+        run(Sources([place.subscriptions], place.inbox), place.output, once=True)
 
 
 def test_an_outbox_that_is_ahead_of_its_journal_is_refused(tmp_path: Path) -> None:
-    from triplecast.pipeline.run import run
+    from triplecast.pipeline.run import Sources, run
 
     place = Workplace(tmp_path)
     with Outbox.open(place.output) as outbox:
         outbox.commit(OutboxBatch.joined(()), 7, lambda ids: ())
     with pytest.raises(StorageFault, match="ends at position 0, but 7 has been matched"):
-        run([place.subscriptions], place.inbox, place.output, once=True)
+        run(Sources([place.subscriptions], place.inbox), place.output, once=True)

@@ -12,7 +12,7 @@ from triplecast.engine import Engine
 from triplecast.ingest.document_files import read_documents
 from triplecast.ingest.subscription_files import load_subscriptions
 from triplecast.pipeline.report import Summary
-from triplecast.pipeline.run import run
+from triplecast.pipeline.run import Sources, run
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -59,7 +59,7 @@ class Workplace:
         self.write("lines.jsonl", "\n".join(lines) + "\n")
 
     def run(self, spark: SparkSession) -> Summary:
-        return run([self.subscriptions], self.inbox, self.output, once=True, spark=spark)
+        return run(Sources([self.subscriptions], self.inbox), self.output, once=True, spark=spark)
 
     def outbox(self) -> list[Notification]:
         with Outbox.read_only(self.output) as outbox:

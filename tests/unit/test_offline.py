@@ -60,7 +60,7 @@ def test_a_subscription_that_cannot_be_asked_stops_no_other() -> None:
         loaded(
             Subscription("alien", "nuqneH", language="klingon"),
             Subscription("wrong", "SELECT"),
-            Subscription("stated", "# triplecast: entailment=rdfs\nASK { ?s ?p ?o }"),
+            Subscription("stated", "# triplecast: entailment=owl\nASK { ?s ?p ?o }"),
             Subscription("good", "ASK { ?s ?p ?o }"),
         )
     )

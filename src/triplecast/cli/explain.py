@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from triplecast.cli.exits import Exit
-from triplecast.cli.inputs import choose_subscription
+from triplecast.cli.inputs import add_taxonomy, choose_subscription
 from triplecast.cli.terminal import describe_reject, print_json, say
 from triplecast.errors import InputError
 
@@ -39,17 +39,20 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="name the document by its path in this folder, as a run over it does",
     )
     parser.add_argument("--dataset", action="store_true", help="a dataset is one publication that keeps its graphs")
+    add_taxonomy(parser)
     parser.add_argument("--json", action="store_true", help="one JSON object an explanation")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     from triplecast.compile.admission import admit
-    from triplecast.evaluate import explain_subscription
+    from triplecast.evaluate import Background, explain_subscription
     from triplecast.ingest import Parser
     from triplecast.ingest.document_files import read_documents
+    from triplecast.ingest.taxonomy_documents import read_taxonomy_files
     from triplecast.offline import Versions, cut_batches, parse_batch
 
+    taxonomy = read_taxonomy_files(arguments.taxonomy, arguments.broader)
     subscription = choose_subscription(arguments.subscription, arguments.id)
     drafts: list[Draft] = []
     rejects: list[Reject] = []
@@ -68,7 +71,9 @@ def run(arguments: argparse.Namespace) -> int:
             f"no publication {arguments.graph or ''} in {arguments.publication}",
             "see its graphs with `triplecast match`" if drafts else "mend the document",
         )
-    explanations = explain_subscription(subscription, publications, admit(subscription).decided)
+    admission = admit(subscription)
+    background = Background.of(admission.entailment, taxonomy)
+    explanations = explain_subscription(subscription, publications, admission.decided, background=background)
     _print(explanations, arguments.json)
     if rejects or any(explanation.undecided for explanation in explanations):
         return Exit.PARTLY

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,14 @@ def load_admitted(paths: list[Path], datasets: bool = True) -> Admitted:
     if not admitted.subscriptions:
         raise InputError("not one subscription can be asked", "mend those named above")
     return admitted
+
+
+def add_taxonomy(parser: argparse.ArgumentParser) -> None:
+    """The options by which a command is given a taxonomy."""
+    parser.add_argument(
+        "--taxonomy", metavar="PATH", nargs="+", type=Path, default=[], help="what is known of classes and properties"
+    )
+    parser.add_argument("--broader", action="store_true", help="skos:broader is part of the taxonomy")
 
 
 def check_publications(paths: list[Path]) -> int:

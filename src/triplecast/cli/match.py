@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from triplecast.cli.exits import Exit
-from triplecast.cli.inputs import check_publications, load_admitted
+from triplecast.cli.inputs import add_taxonomy, check_publications, load_admitted
 from triplecast.cli.terminal import (
     Progress,
     clip,
@@ -36,6 +36,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("--subscriptions", metavar="PATH", nargs="+", type=Path, required=True, help="files or folders")
     parser.add_argument("--publications", metavar="PATH", nargs="+", type=Path, required=True, help="files or folders")
     parser.add_argument("--dataset", action="store_true", help="a dataset is one publication that keeps its graphs")
+    add_taxonomy(parser)
     parser.add_argument("--json", action="store_true", help="one JSON object a match, in canonical order")
     parser.set_defaults(run=run)
 
@@ -43,8 +44,10 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def run(arguments: argparse.Namespace) -> int:
     from triplecast.compile.admitted import first_of
     from triplecast.ingest.document_files import read_documents
+    from triplecast.ingest.taxonomy_documents import read_taxonomy_files
     from triplecast.offline import match_documents
 
+    taxonomy = read_taxonomy_files(arguments.taxonomy, arguments.broader)
     admitted = load_admitted(arguments.subscriptions, datasets=arguments.dataset)
     for line in first_of(admitted.warnings):
         say(line)
@@ -52,7 +55,8 @@ def run(arguments: argparse.Namespace) -> int:
     told.ignored = len(admitted.ignored) + check_publications(arguments.publications)
     told.warnings = len(admitted.warnings)
     told.compile()
-    for outcome in match_documents(admitted, read_documents(arguments.publications, arguments.dataset)):
+    documents = read_documents(arguments.publications, arguments.dataset)
+    for outcome in match_documents(admitted, documents, taxonomy=taxonomy):
         told.add(outcome, admitted.subscriptions)
     told.end(len(admitted.subscriptions))
     if not told.publications and (told.rejects or told.faults):

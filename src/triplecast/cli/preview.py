@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 from triplecast.cli.exits import Exit
-from triplecast.cli.inputs import check_publications, choose_subscription
+from triplecast.cli.inputs import add_taxonomy, check_publications, choose_subscription
 from triplecast.cli.terminal import clip, describe_reject, describe_solution, print_json, say
 
 SHOWN = 5
@@ -24,6 +24,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("--publications", metavar="PATH", nargs="+", type=Path, required=True, help="files or folders")
     parser.add_argument("--id", help="which subscription of a .jsonl file")
     parser.add_argument("--dataset", action="store_true", help="a dataset is one publication that keeps its graphs")
+    add_taxonomy(parser)
     parser.add_argument("--json", action="store_true", help="one JSON object")
     parser.set_defaults(run=run)
 
@@ -32,15 +33,17 @@ def run(arguments: argparse.Namespace) -> int:
     from triplecast.compile.admission import admit
     from triplecast.compile.admitted import Admitted
     from triplecast.ingest.document_files import read_documents
+    from triplecast.ingest.taxonomy_documents import read_taxonomy_files
     from triplecast.offline import match_documents
 
+    taxonomy = read_taxonomy_files(arguments.taxonomy, arguments.broader)
     subscription = choose_subscription(arguments.subscription, arguments.id)
     admission = admit(subscription)
     asked = matches = undecided = rejected = 0
     examples: list[tuple[str, list[dict[str, str]]]] = []
     check_publications(arguments.publications)
     documents = read_documents(arguments.publications, arguments.dataset)
-    for outcome in match_documents(Admitted((subscription,)), documents):
+    for outcome in match_documents(Admitted((subscription,)), documents, taxonomy=taxonomy):
         asked += len(outcome.publications)
         matches += len(outcome.matched)
         undecided += len(outcome.matched.undecided)

@@ -6,11 +6,13 @@ import argparse
 import importlib.util
 import signal
 import threading
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from triplecast.cli.exits import Exit
+from triplecast.cli.inputs import add_taxonomy
 from triplecast.cli.terminal import (
     Progress,
     count_of,
@@ -49,13 +51,20 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     parser.add_argument("--once", action="store_true", help="end when everything in the inbox is matched")
     parser.add_argument("--dataset", action="store_true", help="a dataset is one publication that keeps its graphs")
+    add_taxonomy(parser)
     parser.add_argument("--json", action="store_true", help="the summary as one JSON object")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
     summary = run_pipeline(
-        arguments.subscriptions, arguments.inbox, arguments.output, arguments.once, arguments.dataset
+        arguments.subscriptions,
+        arguments.inbox,
+        arguments.output,
+        arguments.once,
+        arguments.dataset,
+        arguments.taxonomy,
+        arguments.broader,
     )
     if arguments.json:
         print_json(summary_row(summary))
@@ -64,12 +73,21 @@ def run(arguments: argparse.Namespace) -> int:
     return exit_code(summary)
 
 
-def run_pipeline(subscriptions: list[Path], inbox: Path, output: Path, once: bool, dataset: bool = False) -> Summary:
+def run_pipeline(
+    subscriptions: list[Path],
+    inbox: Path,
+    output: Path,
+    once: bool,
+    dataset: bool = False,
+    taxonomy: Sequence[Path] = (),
+    broader: bool = False,
+) -> Summary:
     """Runs until done or interrupted; SIGINT and SIGTERM end it cleanly."""
     if importlib.util.find_spec("pyspark") is None:
         raise InputError(
             "the pipeline needs PySpark", "pip install 'triplecast[spark]'; `triplecast match` works without it"
         )
+    from triplecast.pipeline.run import Caller, Sources
     from triplecast.pipeline.run import run as run_on_spark
 
     stop = threading.Event()
@@ -84,7 +102,8 @@ def run_pipeline(subscriptions: list[Path], inbox: Path, output: Path, once: boo
         progress.clear()
         say(describe_notice(notice))
 
-    summary = run_on_spark(subscriptions, inbox, output, once, show, tell, stop, dataset)
+    sources = Sources(subscriptions, inbox, dataset, taxonomy, broader)
+    summary = run_on_spark(sources, output, once, Caller(show, tell, stop))
     progress.clear()
     return summary
 

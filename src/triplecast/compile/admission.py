@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from triplecast.compile.doubts import find_doubts
+from triplecast.compile.entailment import entailment_of
 from triplecast.compile.plan import Cost, Plan
 from triplecast.compile.plans import graphs_of, matches_nothing, plan_of
 from triplecast.compile.refusals import refuse_two_graphs
 from triplecast.errors import QueryRefused, QuerySyntaxError
-from triplecast.languages import directives, parse_template, sources_of
+from triplecast.languages import parse_template, sources_of
+from triplecast.model.entailment import Entailment
 from triplecast.model.subscription import Subscription
 
 _PREDICATE_WARNING = (
@@ -40,6 +42,7 @@ class Admission:
     warnings: tuple[str, ...]
     decided: bool
     """Whether the index alone decides it; else the evaluator is asked about every candidate."""
+    entailment: Entailment
 
     @property
     def doubts(self) -> tuple[str, ...]:
@@ -55,7 +58,8 @@ def admit(subscription: Subscription, datasets: bool = True) -> Admission:
     try:
         refuse_unbuilt(subscription)
         template, constants = parse_template(subscription.text, subscription.language)
-        plan = plan_of(template, constants)
+        entailment = entailment_of(subscription, template)
+        plan = plan_of(template, constants, entailment is not Entailment.NONE)
         graphs = graphs_of(template, constants)
         if not datasets:
             refuse_two_graphs(graphs)
@@ -64,7 +68,7 @@ def admit(subscription: Subscription, datasets: bool = True) -> Admission:
     except (QuerySyntaxError, QueryRefused) as fault:
         fault.name = fault.name or subscription.name
         raise
-    told = _describe(plan, graphs, empty, sources)
+    told = _describe(plan, graphs, empty, sources, entailment)
     doubts = find_doubts(template, constants)
     return replace(told, warnings=(*template.notes, *told.warnings, *doubts))
 
@@ -80,24 +84,11 @@ def refuse_unbuilt(subscription: Subscription) -> None:
         raise QueryRefused(
             f"scope {subscription.scope}", "only publication scope is built yet", "ask in publication scope"
         )
-    entailment = subscription.entailment or _stated_entailment(subscription.text)
-    if entailment is not None:
-        raise QueryRefused(f"entailment {entailment}", "taxonomies are not built yet", "ask without entailment")
 
 
-def _stated_entailment(text: str) -> str | None:
-    """The entailment that the text itself asks for, wherever the text came from; `Subscription.entailment` precedes."""
-    stated = directives(text)
-    for name in stated:
-        if name != "entailment":
-            reason = "it is no directive of a first line `# triplecast: …`"
-            raise QueryRefused(
-                f"directive {name}", reason, "the only one is entailment; word a comment otherwise", 1, 1
-            )
-    return stated.get("entailment")
-
-
-def _describe(plan: Plan, graphs: tuple[str, ...], empty: bool, sources: tuple[str, ...]) -> Admission:
+def _describe(
+    plan: Plan, graphs: tuple[str, ...], empty: bool, sources: tuple[str, ...], entailment: Entailment
+) -> Admission:
     warnings = []
     if plan.cost is Cost.PREDICATE:
         warnings.append(_PREDICATE_WARNING)
@@ -109,4 +100,4 @@ def _describe(plan: Plan, graphs: tuple[str, ...], empty: bool, sources: tuple[s
         warnings.append(_EMPTY_WARNING)
     if sources:
         warnings.append(_SOURCE_WARNING.format(", ".join(sources)))
-    return Admission(plan.cost.value, tuple(warnings), plan.decided)
+    return Admission(plan.cost.value, tuple(warnings), plan.decided, entailment)

@@ -12,8 +12,9 @@ from typing import NamedTuple, TypeAlias
 from pyoxigraph import Literal, NamedNode
 
 from triplecast.compile.constants import Constant, Kind, constant_text, place_of
+from triplecast.compile.marks import function_mark
 from triplecast.compile.texts import NamedText, read_text
-from triplecast.model.algebra import Call, Exists, Expression, Operation, Slot, Variable
+from triplecast.model.algebra import Call, Exists, Expression, Operation, Slot, TriplePattern, Variable
 from triplecast.model.conditions import Lane, Operator
 from triplecast.terms.values import ValueClass
 
@@ -39,6 +40,8 @@ class Conditions(NamedTuple):
     whole: bool
     texts: tuple[NamedText, ...] = ()
     """Full-text conditions; under `whole` what each needs says all."""
+    marks: tuple[TriplePattern, ...] = ()
+    """Patterns that stand for functions of the taxonomy."""
 
 
 NOTHING = Conditions((), (), (), False)
@@ -109,7 +112,8 @@ def _read_call(call: Call, negated: bool, constants: tuple[str, ...]) -> Conditi
             return Conditions(((NamedAtom(variable, Operator.EQUAL, Lane.IDENTITY, constant),),), (), (), True)
         case "SAMETERM", (NamedNode() | Literal() | Slot() as constant, Variable() as variable):
             return Conditions(((NamedAtom(variable, Operator.EQUAL, Lane.IDENTITY, constant),),), (), (), True)
-    return None
+    mark = function_mark(call)
+    return None if mark is None else Conditions((), (), (), True, marks=(mark,))
 
 
 def _both(parts: list[Conditions | None]) -> Conditions:
@@ -120,6 +124,7 @@ def _both(parts: list[Conditions | None]) -> Conditions:
         tuple(variable for part in known for variable in part.bound),
         len(known) == len(parts) and all(part.whole for part in known),
         tuple(text for part in known for text in part.texts),
+        tuple(mark for part in known for mark in part.marks),
     )
 
 
@@ -129,7 +134,8 @@ def _either(parts: list[Conditions | None]) -> Conditions | None:
     if len(known) < len(parts):
         return None
     atoms = tuple(atom for part in known for atom in part.clauses[0])
-    return Conditions((atoms,), (), (), all(part.whole and not part.bound and not part.texts for part in known))
+    whole = all(part.whole and not (part.bound or part.texts or part.marks) for part in known)
+    return Conditions((atoms,), (), (), whole)
 
 
 def _read_membership(operator: str, arguments: tuple[Expression, ...], constants: tuple[str, ...]) -> Conditions | None:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from pyoxigraph import Literal, NamedNode
 
 from triplecast.compile.conditions import NamedClause, read_conditions
+from triplecast.compile.marks import is_mark, path_mark
 from triplecast.compile.necessary import Conjunction, FreshNames, find_words
 from triplecast.compile.plan import PATTERNS_LIMIT
 from triplecast.model.algebra import (
@@ -48,20 +49,21 @@ class Undecidable(Exception):
     """Why the evaluator has to decide, in the words of the language."""
 
 
-def decide_query(query: Query, constants: tuple[str, ...]) -> Decided:
-    """Raises `Undecidable`."""
+def decide_query(query: Query, constants: tuple[str, ...], entailed: bool = False) -> Decided:
+    """`entailed`: publications are read with a taxonomy. Raises `Undecidable`."""
     pattern, distinct = query.pattern, False
     if isinstance(pattern, Distinct | Reduced):
         distinct = isinstance(pattern, Distinct)
         pattern = pattern.pattern
     if isinstance(pattern, Project):
         pattern = pattern.pattern
-    conjunction = _flatten(pattern, constants, FreshNames())
+    conjunction = _flatten(pattern, constants, FreshNames(entailed))
     bound = set(conjunction.variables())
     for clause in conjunction.clauses:
         for atom in clause:
             if atom.variable not in bound:
                 raise Undecidable(f"FILTER on ?{atom.variable.name}, which no triple pattern binds")
+    _check_marks(conjunction)
     if len(conjunction.patterns) + len(conjunction.words) > PATTERNS_LIMIT:
         raise Undecidable(f"more than {PATTERNS_LIMIT} triple patterns and words")
     if query.form == "construct" and not any(_always_made(triple, conjunction) for triple in query.template):
@@ -93,10 +95,14 @@ def _flatten(pattern: Pattern, constants: tuple[str, ...], names: FreshNames) ->
             words = tuple(
                 word for text in found.texts for word in find_words(text, 0, text.needed(constants).alternatives)
             )
-            if not bound.issuperset(found.bound) or not bound.issuperset(_variables(found.clauses)):
+            asked = {*found.bound, *_variables(found.clauses), *(mark.subject for mark in found.marks)}
+            if not bound.issuperset(asked):
                 raise Undecidable("FILTER on a variable that no triple pattern of its group binds")
-            clauses, words = conjunction.clauses + found.clauses, tuple(dict.fromkeys(conjunction.words + words))
-            return conjunction._replace(clauses=clauses, words=words)
+            return Conjunction(
+                tuple(dict.fromkeys((*conjunction.patterns, *found.marks))),
+                conjunction.clauses + found.clauses,
+                tuple(dict.fromkeys(conjunction.words + words)),
+            )
     raise Undecidable(_name(pattern))
 
 
@@ -112,7 +118,24 @@ def _variables(clauses: Iterable[NamedClause]) -> set[Variable]:
     return {atom.variable for clause in clauses for atom in clause}
 
 
+def _check_marks(conjunction: Conjunction) -> None:
+    """A path along the taxonomy may have no step at all, so its start has to be a node of the graph by another pattern;
+    and a mark is no triple that a variable predicate may meet."""
+    marks = [pattern for pattern in conjunction.patterns if is_mark(pattern)]
+    if not marks:
+        return
+    others = [pattern for pattern in conjunction.patterns if not is_mark(pattern)]
+    nodes = {node for pattern in others for node in (pattern.subject, pattern.object)}
+    if any(mark.subject not in nodes for mark in marks):
+        raise Undecidable("a path or function of the taxonomy whose variable stands in no other pattern as a node")
+    if any(isinstance(pattern.predicate, Variable) for pattern in others):
+        raise Undecidable("a variable predicate beside a path or function of the taxonomy")
+
+
 def _flatten_path(start: Node, path: PathExpression, end: Node, names: FreshNames) -> list[TriplePattern]:
+    mark = path_mark(start, path, end) if names.entailed else None
+    if mark is not None:
+        return [mark]
     match path:
         case NamedNode() | Slot():
             return [TriplePattern(start, path, end)]
@@ -128,7 +151,7 @@ def _flatten_path(start: Node, path: PathExpression, end: Node, names: FreshName
 
 def _always_made(triple: TriplePattern, conjunction: Conjunction) -> bool:
     """Whether every solution makes this triple of a CONSTRUCT template: no place can be unbound or of a wrong kind."""
-    subjects = {pattern.subject for pattern in conjunction.patterns}
+    subjects = {pattern.subject for pattern in conjunction.patterns if not is_mark(pattern)}
     predicates = {pattern.predicate for pattern in conjunction.patterns}
     bound = set(conjunction.variables())
     subject, predicate, end = triple.subject, triple.predicate, triple.object

@@ -7,7 +7,7 @@ was not meant is a guess. What depends on the template alone is found once for a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import chain
@@ -16,8 +16,10 @@ from typing import NamedTuple
 from pyoxigraph import Literal, NamedNode
 
 from triplecast.compile.constants import Constant, constant_text, place_of
+from triplecast.compile.slips import Slips, doubt_slips, read_slips
 from triplecast.evaluate.scope import parts_of
 from triplecast.languages import Template
+from triplecast.languages.prefixes import DECLARED
 from triplecast.languages.vocabularies import doubt_iri
 from triplecast.model.algebra import (
     BasicPattern,
@@ -49,6 +51,8 @@ TEMPLATES_REMEMBERED = 20_000
 _ORDERS = ("<", "<=", ">", ">=")
 _TEXTS = frozenset({"STR", "LANG"})
 _NUMBERS = frozenset({"STRLEN", "YEAR", "MONTH", "DAY", "HOURS", "MINUTES", "SECONDS"})
+_DAYS = (ValueClass.DATE, ValueClass.DATE_LOCAL)
+_FEED_DATE = f"<{DECLARED['dc']}date>"
 _NUMBER_KINDS = frozenset({ValueClass.EXACT, ValueClass.FLOAT, ValueClass.DOUBLE})
 _LIKE_A_NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?|[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9:.]+Z?)?")
 
@@ -61,6 +65,8 @@ class Comparison(NamedTuple):
     constant: Constant
     names_resource: bool
     """The subject is a variable that every solution binds in a subject or predicate: never a literal."""
+    predicates: tuple[Constant, ...]
+    """Those whose object the subject is, a variable, somewhere in the query."""
 
 
 class _Readings(NamedTuple):
@@ -68,8 +74,9 @@ class _Readings(NamedTuple):
 
     doubts: tuple[str, ...]
     comparisons: tuple[Comparison, ...]
-    names: tuple[Constant, ...]
-    """Constants of patterns."""
+    fixed: tuple[str, ...]
+    """Constants of patterns that are the template's own."""
+    slips: Slips
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,27 +89,45 @@ def find_doubts(template: Template, constants: tuple[str, ...]) -> tuple[str, ..
     """Sentences that say what is odd and what to write instead, at most `DOUBTS_TOLD`."""
     found = _readings(_Asked(template.key, template))
     compared = (_doubt_comparison(each, constants) for each in found.comparisons)
-    texts = (constant_text(name, constants) for name in found.names)
-    named = (doubt_iri(text[1:-1]) for text in texts if text[0] == "<")
-    told = dict.fromkeys(doubt for doubt in chain(found.doubts, compared, named) if doubt is not None)
+    named = (doubt_iri(iri) for iri in _iris(chain(found.fixed, constants)))
+    slips = doubt_slips(found.slips, constants)
+    told = dict.fromkeys(doubt for doubt in chain(found.doubts, slips, compared, named) if doubt is not None)
     return tuple(told)[:DOUBTS_TOLD]
+
+
+def _iris(texts: Iterable[str]) -> Iterator[str]:
+    """Of constants in N-Triples form: IRIs, and datatypes that are no IRI of a value's."""
+    for text in texts:
+        if text[0] == "<":
+            yield text[1:-1]
+        elif text[-1] == ">" and not has_values(_datatype(text)):
+            yield _datatype(text)
 
 
 @lru_cache(maxsize=TEMPLATES_REMEMBERED)
 def _readings(asked: _Asked) -> _Readings:
     query = asked.template.query
     parts = tuple(parts_of(query.pattern))
-    comparisons = tuple(
-        each for part in parts for condition in _conditions(part) for each in _compared(condition, _resources(part))
-    )
     triples = [triple for part in parts if isinstance(part, BasicPattern) for triple in part.triples]
     plain = [triple for triple in triples if isinstance(triple, TriplePattern)]
+    told: dict[Variable, list[Constant]] = {}
+    for triple in plain:
+        if isinstance(triple.object, Variable) and isinstance(triple.predicate, NamedNode | Slot):
+            told.setdefault(triple.object, []).append(triple.predicate)
+    comparisons = tuple(
+        each
+        for part in parts
+        for condition in _conditions(part)
+        for each in _compared(condition, _resources(part), told)
+    )
+    expressions = [expression for part in parts for _, expression in _uses(part)]
     ends = (node for triple in triples for node in (triple.subject, triple.object))
     nodes = chain(ends, (triple.predicate for triple in plain))
     return _Readings(
         tuple(_unbound(query)),
         comparisons,
-        tuple(dict.fromkeys(node for node in nodes if isinstance(node, NamedNode | Slot))),
+        tuple(dict.fromkeys(str(node) for node in nodes if isinstance(node, NamedNode))),
+        read_slips(expressions, plain),
     )
 
 
@@ -183,7 +208,9 @@ def _resources(pattern: Pattern) -> frozenset[Variable]:
     return frozenset(found)
 
 
-def _compared(condition: Expression, resources: frozenset[Variable]) -> Iterator[Comparison]:
+def _compared(
+    condition: Expression, resources: frozenset[Variable], told: Mapping[Variable, Sequence[Constant]]
+) -> Iterator[Comparison]:
     """The comparisons with a constant, under any operators."""
     mirrored = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
     waiting: list[Expression] = [condition]
@@ -202,7 +229,8 @@ def _compared(condition: Expression, resources: frozenset[Variable]) -> Iterator
             continue
         for subject, operator, other in pairs:
             if isinstance(other, NamedNode | Literal | Slot) and isinstance(subject, Variable | Call):
-                yield Comparison(subject, operator, other, subject in resources)
+                known = tuple(told.get(subject, ())) if isinstance(subject, Variable) else ()
+                yield Comparison(subject, operator, other, subject in resources, known)
 
 
 def _doubt_comparison(comparison: Comparison, constants: tuple[str, ...]) -> str | None:
@@ -212,9 +240,14 @@ def _doubt_comparison(comparison: Comparison, constants: tuple[str, ...]) -> str
     if _is_ordinary(comparison, kind):
         return None
     shown = f"{_word(subject)} {operator} {text if len(text) < 80 else text[:79] + '…'}"
+    if kind in _DAYS:
+        told = (constant_text(predicate, constants) for predicate in comparison.predicates)
+        return _doubt_day(shown, text) if operator in _ORDERS and _FEED_DATE in told else None
     if kind == ValueClass.ILL and _has_bad_form(text):
         holds = "is never true" if operator in _ORDERS else "finds no value"
         return f"{shown} {holds}: by its form or its bounds the literal is no value of its datatype; mend it"
+    if kind == ValueClass.ILL and doubt_iri(_datatype(text)) is not None:
+        return None
     if operator in _ORDERS and kind in (ValueClass.IRI, ValueClass.LANG, ValueClass.ILL):
         return f"{shown} is never true: only numbers, strings, booleans, dates and times have an order; compare STR(…)"
     if comparison.names_resource and text[0] == '"' and operator != "!=":
@@ -227,10 +260,20 @@ def _doubt_comparison(comparison: Comparison, constants: tuple[str, ...]) -> str
     return None
 
 
+def _doubt_day(shown: str, text: str) -> str:
+    value = from_ntriples(text)
+    day = value.value[:10] if isinstance(value, Literal) else ""
+    return (
+        f"{shown} holds of an xsd:date alone, and the dc:date of a feed's item is an xsd:dateTime; for those write "
+        f'"{day}T00:00:00Z"^^xsd:dateTime'
+    )
+
+
 def _is_ordinary(comparison: Comparison, kind: int) -> bool:
     """Whether nothing is to be said of it, at a glance."""
     plain = isinstance(comparison.subject, Variable) and not comparison.names_resource
-    return plain and kind not in (ValueClass.ILL, ValueClass.IRI, ValueClass.LANG, ValueClass.STRING)
+    odd = (ValueClass.ILL, ValueClass.IRI, ValueClass.LANG, ValueClass.STRING, *_DAYS)
+    return plain and kind not in odd
 
 
 def _doubt_call(shown: str, function: str, operator: str, kind: ValueClass | None) -> str | None:
@@ -247,7 +290,12 @@ def _doubt_call(shown: str, function: str, operator: str, kind: ValueClass | Non
 
 def _has_bad_form(text: str) -> bool:
     """Whether an ill-typed literal is of a datatype with values: of others, every literal is only itself."""
-    return text[-1] == ">" and has_values(text[text.rindex("^^<") + 3 : -1])
+    return text[-1] == ">" and has_values(_datatype(text))
+
+
+def _datatype(text: str) -> str:
+    """Of a typed literal in N-Triples form; empty for any other term."""
+    return text[text.rindex("^^<") + 3 : -1] if text[0] == '"' and text[-1] == ">" else ""
 
 
 def _word(subject: Expression) -> str:

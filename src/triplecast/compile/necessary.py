@@ -15,6 +15,7 @@ from typing import NamedTuple
 from pyoxigraph import NamedNode
 
 from triplecast.compile.conditions import Conditions, NamedClause, read_conditions
+from triplecast.compile.marks import path_mark
 from triplecast.compile.plan import BRANCHES_LIMIT, PATTERNS_LIMIT
 from triplecast.compile.texts import NamedText, NeededWord
 from triplecast.model.algebra import (
@@ -91,17 +92,21 @@ ANYTHING: tuple[Conjunction, ...] = (Conjunction(),)
 
 @dataclass(frozen=True, slots=True)
 class FreshNames:
-    """Names that no query can hold (a space is in none)."""
+    """Names that no query can hold (a space is in none), for one compilation."""
 
+    entailed: bool = False
+    """Whether publications are read with a taxonomy: then paths along it are marks."""
     numbers: Iterable[int] = field(default_factory=count)
 
     def make(self) -> Variable:
         return Variable(f"_: {next(iter(self.numbers))}")
 
 
-def necessary_conditions(pattern: Pattern, constants: tuple[str, ...]) -> tuple[Conjunction, ...]:
+def necessary_conditions(
+    pattern: Pattern, constants: tuple[str, ...], entailed: bool = False
+) -> tuple[Conjunction, ...]:
     """The alternatives of N(pattern), at most `BRANCHES_LIMIT`."""
-    return _find(pattern, constants, FreshNames())
+    return _find(pattern, constants, FreshNames(entailed))
 
 
 def _find(pattern: Pattern, constants: tuple[str, ...], names: FreshNames) -> tuple[Conjunction, ...]:
@@ -136,7 +141,7 @@ def _narrow(
     narrowed: list[tuple[Conjunction, ...]] = []
     for branch in branches:
         inner = [_find_exists(exists, branch, constants, names) for exists in found.exists]
-        own = branch._replace(clauses=branch.clauses + found.clauses)
+        own = branch._replace(patterns=(*branch.patterns, *found.marks), clauses=branch.clauses + found.clauses)
         bound = set(branch.variables())
         texts = [_find_words(text, constants) for text in found.texts if text.variable in bound]
         narrowed.append(_all_of([(own,), *inner, *texts]))
@@ -205,7 +210,9 @@ def _find_path(start: Node, path: PathExpression, end: Node, names: FreshNames) 
             return _any_of([_find_path(start, choice, end, names) for choice in choices])
         case Sequence(steps):
             stops = [start, *(names.make() for _ in steps[1:]), end]
-            return _all_of([_find_path(stops[i], step, stops[i + 1], names) for i, step in enumerate(steps)])
+            found = [_find_path(stops[i], step, stops[i + 1], names) for i, step in enumerate(steps)]
+            mark = path_mark(stops[-2], steps[-1], end) if names.entailed and _takes_a_step(steps[-2]) else None
+            return _all_of(found if mark is None else [*found[:-1], (Conjunction((mark,)),)])
         case Repeat(inner, at_least, many):
             if at_least == 0:
                 return ANYTHING
@@ -219,6 +226,11 @@ def _find_path(start: Node, path: PathExpression, end: Node, names: FreshNames) 
             ends = (end, start) if inverse else (start, end)
             return (Conjunction((TriplePattern(ends[0], names.make(), ends[1]),)),)
     raise AssertionError(f"unknown path {type(path).__name__}")
+
+
+def _takes_a_step(path: PathExpression) -> bool:
+    """Whether a path surely ends at a node of the graph."""
+    return isinstance(path.path if isinstance(path, Inverse) else path, NamedNode | Slot)
 
 
 def _renamed(node: Node, new: dict[Variable, Variable]) -> Node:

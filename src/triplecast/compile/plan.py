@@ -79,6 +79,8 @@ class Plan:
     reason: str
     """Why the evaluator has to decide; empty when it has not."""
     cost: Cost
+    bare: bool
+    """It is decided through a variable predicate, which no mark may match (`Reading`)."""
     comparisons: tuple[int, ...]
     """References of the constants that clauses compare with: the plan holds for constants of the same kinds only."""
     words: tuple[NeededWord, ...]

@@ -17,26 +17,27 @@ PLANS_LIMIT = 20_000
 """Plans that a process remembers."""
 
 
-def plan_of(template: Template, constants: tuple[str, ...]) -> Plan:
-    """The plan of the subscription that fills `template` with `constants`. Raises `QueryRefused`."""
-    first = _first_plan(_Asked(template.key, None, template, constants))
+def plan_of(template: Template, constants: tuple[str, ...], entailed: bool = False) -> Plan:
+    """The plan of the subscription that fills `template` with `constants`; with `entailed`, for publications read with
+    a taxonomy. Raises `QueryRefused`."""
+    first = _first_plan(_Asked(template.key, None, entailed, template, constants))
     if first.aggregate:
-        return _aggregate_plan(_Asked(template.key, constants, template, constants))
+        return _aggregate_plan(_Asked(template.key, constants, entailed, template, constants))
     kinds = kinds_of(first.plan, constants)
     if kinds == first.kinds:
         return first.plan
-    return _plan_of_kinds(_Asked(template.key, kinds, template, constants))
+    return _plan_of_kinds(_Asked(template.key, kinds, entailed, template, constants))
 
 
 def graphs_of(template: Template, constants: tuple[str, ...]) -> tuple[str, ...]:
     """The constant graph names that every solution needs, sorted: of several, only a dataset holds all."""
-    graphs = _first_plan(_Asked(template.key, None, template, constants)).graphs
+    graphs = _first_plan(_Asked(template.key, None, False, template, constants)).graphs
     return tuple(sorted({constant_text(name, constants) for name in graphs}))
 
 
 def matches_nothing(template: Template, constants: tuple[str, ...]) -> bool:
     """Whether the query has no result on the empty graph (semantics 1.2)."""
-    return not _result_on_empty(_Asked(template.key, constants, template, constants))
+    return not _result_on_empty(_Asked(template.key, constants, False, template, constants))
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,7 @@ class _Asked:
 
     key: str
     variant: tuple[object, ...] | None
+    entailed: bool
     template: Template = field(compare=False)
     constants: tuple[str, ...] = field(compare=False)
 
@@ -62,7 +64,7 @@ class _FirstPlan(NamedTuple):
 
 @lru_cache(maxsize=PLANS_LIMIT)
 def _first_plan(asked: _Asked) -> _FirstPlan:
-    plan = compile_template(asked.template, asked.constants)
+    plan = compile_template(asked.template, asked.constants, asked.entailed)
     pattern = asked.template.query.pattern
     return _FirstPlan(
         plan,
@@ -74,13 +76,13 @@ def _first_plan(asked: _Asked) -> _FirstPlan:
 
 @lru_cache(maxsize=PLANS_LIMIT)
 def _plan_of_kinds(asked: _Asked) -> Plan:
-    return compile_template(asked.template, asked.constants)
+    return compile_template(asked.template, asked.constants, asked.entailed)
 
 
 @lru_cache(maxsize=PLANS_LIMIT)
 def _aggregate_plan(asked: _Asked) -> Plan:
     within = not _result_on_empty(asked)
-    return compile_query(asked.template.query, asked.template.slots, asked.constants, within)
+    return compile_query(asked.template.query, asked.template.slots, asked.constants, asked.entailed, within)
 
 
 @lru_cache(maxsize=PLANS_LIMIT)

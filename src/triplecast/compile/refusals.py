@@ -81,7 +81,7 @@ def needed_graphs(pattern: Pattern) -> Iterator[Constant]:
 
 def check_constant_regexes(query: Query) -> None:
     """Raises `QueryRefused` for a constant regular expression that cannot be run (`evaluate.check_regex`)."""
-    for call in _calls(query.pattern):
+    for call in calls_in(query.pattern):
         if call.function not in ("REGEX", "REPLACE"):
             continue
         flags_at = 2 if call.function == "REGEX" else 3
@@ -91,7 +91,7 @@ def check_constant_regexes(query: Query) -> None:
             check_regex(pattern.value, flags.value if isinstance(flags, Literal) else "")
 
 
-def _calls(part: Any) -> Iterator[Call]:
+def calls_in(part: Any) -> Iterator[Call]:
     """Every call in a pattern, expression or tuple of them, in order."""
     stack = [part]
     while stack:

@@ -32,26 +32,29 @@ if TYPE_CHECKING:
     from triplecast.languages import Template
 
 
-def compile_template(template: Template, constants: tuple[str, ...]) -> Plan:
+def compile_template(template: Template, constants: tuple[str, ...], entailed: bool = False) -> Plan:
     """The plan of a template, made with the `constants` of one of its subscriptions.
 
     It serves every subscription of the template whose constants have the kinds that `plan.comparisons` was made for
-    (see `kinds_of`). Raises `QueryRefused` for what can never match.
+    (see `kinds_of`); with `entailed`, of publications read with a taxonomy. Raises `QueryRefused` for what can never
+    match.
     """
-    return compile_query(template.query, template.slots, constants)
+    return compile_query(template.query, template.slots, constants, entailed)
 
 
-def compile_query(query: Query, slots: int, constants: tuple[str, ...], within_aggregate: bool = False) -> Plan:
+def compile_query(
+    query: Query, slots: int, constants: tuple[str, ...], entailed: bool = False, within_aggregate: bool = False
+) -> Plan:
     """`within_aggregate`: the query is known to give nothing on the empty graph, so that an aggregate over no solutions
     gives nothing on any publication (see `aggregate_within`)."""
     refuse_no_solutions(query)
     check_constant_regexes(query)
     texts = tuple(dict.fromkeys(texts_within(query.pattern)))
     try:
-        decided = decide_query(query, constants)
+        decided = decide_query(query, constants, entailed)
     except Undecidable as fault:
         pattern = aggregate_within(query.pattern) if within_aggregate else None
-        branches = necessary_conditions(pattern or query.pattern, constants)
+        branches = necessary_conditions(pattern or query.pattern, constants, entailed)
         return _number(branches, None, str(fault), slots, constants, texts)
     return _number((decided.conjunction,), decided, "", slots, constants, texts)
 
@@ -157,6 +160,7 @@ def _number(
         ask=decided is not None and decided.ask,
         reason=reason,
         cost=_cost(conjunctions),
+        bare=decided is not None and any(isinstance(each.predicate, Variable) for each in conjunctions[0].patterns),
         comparisons=tuple(sorted(compared)),
         words=words,
         texts=texts,

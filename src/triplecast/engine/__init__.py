@@ -1,7 +1,17 @@
 """The Python surface: all stages in one object."""
 
 from triplecast.engine.engine import Engine
-from triplecast.engine.receipt import Match, Preview, Receipt, Standing, Subscribed, UndecidedMatch
+from triplecast.engine.receipt import LoadedTaxonomy, Match, Preview, Receipt, Standing, Subscribed, UndecidedMatch
 from triplecast.engine.registry import open_index
 
-__all__ = ["Engine", "Match", "Preview", "Receipt", "Standing", "Subscribed", "UndecidedMatch", "open_index"]
+__all__ = [
+    "Engine",
+    "LoadedTaxonomy",
+    "Match",
+    "Preview",
+    "Receipt",
+    "Standing",
+    "Subscribed",
+    "UndecidedMatch",
+    "open_index",
+]

@@ -19,6 +19,7 @@ from triplecast.delivery import Notification, Outbox, OutboxBatch, UndecidedPair
 from triplecast.engine.given import document_of, group_documents
 from triplecast.engine.receipt import (
     Findings,
+    LoadedTaxonomy,
     Preview,
     Receipt,
     Standing,
@@ -35,9 +36,10 @@ from triplecast.errors import (
     QuerySyntaxError,
     TriplecastError,
 )
-from triplecast.evaluate import Evaluator, Explanation, explain_subscription
+from triplecast.evaluate import Background, Evaluator, Explanation, explain_subscription
 from triplecast.index import INDEX, IndexFolder, MemoryIndex
 from triplecast.ingest import Document, Parser
+from triplecast.ingest.taxonomy_documents import parse_taxonomy
 from triplecast.journal import BYTES_AT_ONCE, Clock, Journal, Rejected, system_clock, time_text
 from triplecast.match import Matcher
 from triplecast.model.match import MatchedBatch
@@ -178,6 +180,20 @@ class Engine:
             (position,) = self._journal.cancel([found.id])
             return position
 
+    # ---- knowing ----------------------------------------------------------------------------------------------------
+
+    def load_taxonomy(self, data: bytes | str, media_type: str | None = None, broader: bool = False) -> LoadedTaxonomy:
+        """Replaces the taxonomy: publications from the next on are asked with it, earlier ones are not asked again.
+
+        ``rdfs:subClassOf``, ``rdfs:subPropertyOf`` and ``rdf:type`` between IRIs are taken, with `broader` also
+        ``skos:broader``; an empty document takes the taxonomy away. Raises `DocumentRejected`, `TaxonomyCycle`, which
+        shows the cycle, and `StorageFault`: then nothing has changed.
+        """
+        taxonomy = parse_taxonomy(self._parser, [document_of(data, media_type, None, False)], broader)
+        with self._lock:
+            self._match_accepted()
+            return LoadedTaxonomy.of(taxonomy, self._journal.load_taxonomy(taxonomy))
+
     # ---- publishing -------------------------------------------------------------------------------------------------
 
     def publish(
@@ -253,20 +269,25 @@ class Engine:
             raise DocumentRejected("parse", "it holds no publication", "give a document with at least one")
         at = time_text(self._clock())
         publications = [Publication(0, draft.graph, 0, at, draft.quads, draft.dataset) for draft in parsed.drafts]
-        return explain_subscription(subscription, publications, admit(subscription).decided, self._evaluator)
+        admission = admit(subscription)
+        head = self._journal.head()
+        background = Background.of(admission.entailment, self._journal.taxonomies(head, head).before(head + 1))
+        return explain_subscription(subscription, publications, admission.decided, self._evaluator, background)
 
-    def preview(self, text: str, last: int = 1000, language: str = "sparql") -> Preview:
+    def preview(self, text: str, last: int = 1000, language: str = "sparql", entailment: str | None = None) -> Preview:
         """What a subscription would have matched among the `last` publications, or as many as `BYTES_AT_ONCE` holds.
 
         Raises what `subscribe` raises. It holds the engine's lock: calls that write wait for it.
         """
-        subscription = Subscription("preview", text, language)
+        subscription = Subscription("preview", text, language, entailment=entailment)
         admission = admit(subscription)
         with self._lock:
             publications = self._journal.last_publications(last, BYTES_AT_ONCE)
             registration = Registration(RegistrationId(0), subscription)
             snapshot = MemoryIndex().apply([registration], [], 0)
-            matched = self._matcher.match(snapshot, publications)
+            first = publications[0].position - 1 if publications else 0
+            taxonomies = self._journal.taxonomies(first, self._journal.head())
+            matched = self._matcher.match(snapshot, publications, taxonomies)
         asked = {0: subscription}
         times = [datetime.fromisoformat(publication.accepted_at) for publication in publications]
         seconds = (times[-1] - times[0]).total_seconds() if times else 0.0
@@ -340,7 +361,8 @@ class Engine:
             upto = publications[-1].position if publications else head
             if publications:
                 self._snapshot = update_index(self._index, self._snapshot, self._journal, head, self._matched)
-                matched = self._matcher.match(self._snapshot, publications)
+                taxonomies = self._journal.taxonomies(self._matched, upto)
+                matched = self._matcher.match(self._snapshot, publications, taxonomies)
                 batch = OutboxBatch.of(publications, matched)
                 self._outbox.commit(batch, upto, self._journal.registrations_of)
                 if outcome is not None:

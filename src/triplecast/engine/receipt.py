@@ -21,6 +21,8 @@ from triplecast.model.match import MatchedBatch, notification_id
 from triplecast.model.publication import Publication, Reject
 from triplecast.model.subscription import Registration, Subscription
 from triplecast.model.terms import from_ntriples
+from triplecast.taxonomy import Taxonomy
+from triplecast.taxonomy.taxonomy import BROADER, SUB_CLASS, SUB_PROPERTY, TYPE
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,23 @@ def standing(found: Registration) -> Standing:
     return Standing(
         asked.name, found.id, asked.language, asked.text, asked.owner, asked.scope, asked.entailment, cost, warnings
     )
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedTaxonomy:
+    """What became of a taxonomy."""
+
+    position: int
+    """The journal position from which it holds; that of the load before where it says the same."""
+    subclasses: int
+    """Statements of ``rdfs:subClassOf`` that were taken; and so on."""
+    subproperties: int
+    broader: int
+    types: int
+
+    @classmethod
+    def of(cls, taxonomy: Taxonomy, position: int) -> LoadedTaxonomy:
+        return cls(position, *(taxonomy.count(word) for word in (SUB_CLASS, SUB_PROPERTY, BROADER, TYPE)))
 
 
 @dataclass(frozen=True, slots=True)

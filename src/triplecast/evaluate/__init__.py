@@ -2,6 +2,7 @@
 candidates."""
 
 from triplecast.evaluate.budget import DEFAULT_STEPS, Budget, BudgetExceeded
+from triplecast.evaluate.entailed import NO_BACKGROUND, Background
 from triplecast.evaluate.evaluation import evaluate, result_on_empty
 from triplecast.evaluate.evaluator import Candidate, Decision, Evaluator, explain_subscription
 from triplecast.evaluate.explain import explain
@@ -11,6 +12,8 @@ from triplecast.evaluate.solutions import Solutions, bindings_json
 
 __all__ = [
     "DEFAULT_STEPS",
+    "NO_BACKGROUND",
+    "Background",
     "Budget",
     "BudgetExceeded",
     "Candidate",

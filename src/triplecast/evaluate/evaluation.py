@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from triplecast.evaluate.budget import DEFAULT_STEPS, Budget, BudgetExceeded
 from triplecast.evaluate.construct import instances
+from triplecast.evaluate.entailed import NO_BACKGROUND, Background, entail_graphs
 from triplecast.evaluate.graphs import PublishedGraphs, open_publication
 from triplecast.evaluate.patterns import arrange, solve
 from triplecast.evaluate.rows import Row, aligned
@@ -20,9 +21,12 @@ EMPTY = Publication(
 """The version that `result_on_empty` asks."""
 
 
-def evaluate(query: Query, publication: Publication, budget: Budget) -> Solutions:
-    """The answer; raises `BudgetExceeded`. A filled query only: a `Slot` raises TypeError."""
-    return evaluate_opened(query, publication, open_publication(publication), budget)
+def evaluate(
+    query: Query, publication: Publication, budget: Budget, background: Background = NO_BACKGROUND
+) -> Solutions:
+    """The answer; raises `BudgetExceeded` and `EntailmentTooLarge`. A filled query only: a `Slot` raises TypeError."""
+    graphs = entail_graphs(open_publication(publication), background)
+    return evaluate_opened(query, publication, graphs, budget)
 
 
 def evaluate_opened(
@@ -45,9 +49,11 @@ def evaluate_opened(
     return Solutions(names, aligned_rows, graph, bool(graph) if query.form == "construct" else bool(aligned_rows))
 
 
-def solutions_of(query: Query, pattern: Pattern, publication: Publication, budget: Budget) -> Iterator[Row]:
+def solutions_of(
+    query: Query, pattern: Pattern, publication: Publication, graphs: PublishedGraphs, budget: Budget
+) -> Iterator[Row]:
     """The rows of a part of the query that stands under no GRAPH and no EXISTS; raises `BudgetExceeded`."""
-    run = Run(query, publication, open_publication(publication), budget, solve)
+    run = Run(query, publication, graphs, budget, solve)
     return solve(run, pattern, Place(run.graphs.default, {}), {})
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from types import TracebackType
 
 from triplecast.evaluate.budget import DEFAULT_STEPS
+from triplecast.evaluate.entailed import NO_BACKGROUND, Background
 from triplecast.evaluate.explanation import Explanation, read_explanation
 from triplecast.evaluate.frames import ExplainRequest, Outcome, read_answer, write_explain_request, write_request
 from triplecast.languages import parse_query
@@ -34,6 +35,7 @@ class Candidate:
     registration: int
     text: str
     language: str
+    background: Background = NO_BACKGROUND
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +50,18 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """One request: some queries of one publication, each with the candidates (by index) that it decides."""
+    """One request: some queries of one publication with one background, each with the candidates (by index) that it
+    decides."""
 
     publication: Publication
+    background: Background
     queries: tuple[tuple[str, str], ...]
     askers: tuple[tuple[int, ...], ...]
 
     def part(self, wanted: Sequence[int]) -> _Question:
         return _Question(
             self.publication,
+            self.background,
             tuple(self.queries[index] for index in wanted),
             tuple(self.askers[index] for index in wanted),
         )
@@ -97,7 +102,10 @@ class Evaluator:
         while waiting:
             asked = [waiting.popleft() for _ in range(min(REQUESTS_AT_ONCE, len(waiting)))]
             answers = self._sandbox.map(
-                [write_request(question.publication, self._steps, question.queries) for question in asked],
+                [
+                    write_request(question.publication, self._steps, question.queries, question.background)
+                    for question in asked
+                ],
                 once={index for index, question in enumerate(asked) if len(question.queries) > 1},
             )
             for question, answered in zip(asked, answers, strict=True):
@@ -105,12 +113,16 @@ class Evaluator:
         return [decisions[index] for index in range(len(candidates))]
 
     def explain(
-        self, subscription: Subscription, publications: Sequence[Publication], index_decides: bool
+        self,
+        subscription: Subscription,
+        publications: Sequence[Publication],
+        index_decides: bool,
+        background: Background = NO_BACKGROUND,
     ) -> tuple[Explanation, ...]:
         """`explain.explain` for each publication, in order; one that fails in the child is undecided, as it is in
         `decide`. The subscription's text is one that parses."""
         requests = [
-            write_explain_request(ExplainRequest(publication, self._steps, subscription, index_decides))
+            write_explain_request(ExplainRequest(publication, self._steps, subscription, index_decides, background))
             for publication in publications
         ]
         answers = self._sandbox.map(requests)
@@ -133,6 +145,7 @@ def explain_subscription(
     publications: Sequence[Publication],
     index_decides: bool,
     evaluator: Evaluator | None = None,
+    background: Background = NO_BACKGROUND,
 ) -> tuple[Explanation, ...]:
     """Why each publication matches or where it fails, in order, in the child of `evaluator` or in one of its own.
 
@@ -140,9 +153,9 @@ def explain_subscription(
     """
     parse_query(subscription.text, subscription.language, subscription.name)
     if evaluator is not None:
-        return evaluator.explain(subscription, publications, index_decides)
+        return evaluator.explain(subscription, publications, index_decides, background)
     with Evaluator() as own:
-        return own.explain(subscription, publications, index_decides)
+        return own.explain(subscription, publications, index_decides, background)
 
 
 def _settle(question: _Question, answered: bytes | Failure, decisions: dict[int, Decision]) -> Iterable[_Question]:
@@ -168,15 +181,17 @@ def _decision(outcome: Outcome) -> Decision:
 
 
 def _questions(candidates: Sequence[Candidate]) -> list[_Question]:
-    """Requests by publication, in order of first appearance."""
-    grouped: dict[int, tuple[Publication, dict[tuple[str, str], list[int]]]] = {}
+    """Requests by publication and background, in order of first appearance."""
+    grouped: dict[tuple[int, int], tuple[Candidate, dict[tuple[str, str], list[int]]]] = {}
     for index, candidate in enumerate(candidates):
-        _, askers = grouped.setdefault(id(candidate.publication), (candidate.publication, {}))
+        key = (id(candidate.publication), id(candidate.background))
+        _, askers = grouped.setdefault(key, (candidate, {}))
         askers.setdefault((candidate.text, candidate.language), []).append(index)
     questions: list[_Question] = []
-    for publication, askers in grouped.values():
+    for first, askers in grouped.values():
         queries = list(askers)
         for start in range(0, len(queries), QUERIES_A_REQUEST):
             chunk = tuple(queries[start : start + QUERIES_A_REQUEST])
-            questions.append(_Question(publication, chunk, tuple(tuple(askers[query]) for query in chunk)))
+            asked = tuple(tuple(askers[query]) for query in chunk)
+            questions.append(_Question(first.publication, first.background, chunk, asked))
     return questions

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from itertools import islice
+
+from pyoxigraph import NamedNode
 
 from triplecast.evaluate.basic import resolve
 from triplecast.evaluate.budget import DEFAULT_STEPS, Budget, BudgetExceeded
 from triplecast.evaluate.conditions import conjuncts
+from triplecast.evaluate.entailed import NO_BACKGROUND, Background, entail_graphs
 from triplecast.evaluate.evaluation import evaluate_opened, solutions_of
 from triplecast.evaluate.explanation import Explanation
 from triplecast.evaluate.failure import Evidence, find_failure, judgement
-from triplecast.evaluate.graphs import open_publication
+from triplecast.evaluate.graphs import PublishedGraphs, Triple, TripleSet, open_publication
 from triplecast.evaluate.rows import Row
 from triplecast.evaluate.scope import children
 from triplecast.evaluate.solutions import TOO_LONG, Solutions, bounded_bindings
@@ -19,7 +23,9 @@ from triplecast.evaluate.wording import Wording
 from triplecast.languages import parse_query, prefixes_of
 from triplecast.model.algebra import (
     BasicPattern,
+    Call,
     Distinct,
+    Expression,
     Filter,
     LeftJoin,
     Minus,
@@ -30,15 +36,25 @@ from triplecast.model.algebra import (
     Query,
     Reduced,
     Slice,
+    Term,
     TriplePattern,
+    Variable,
 )
+from triplecast.model.entailment import FUNCTION_MARKS, Mark
 from triplecast.model.match import INDEX_SOLUTIONS
 from triplecast.model.publication import Publication
 from triplecast.model.subscription import Subscription
+from triplecast.taxonomy import Classes, EntailmentTooLarge
+
+TYPE = NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
 
 
 def explain(
-    subscription: Subscription, publication: Publication, steps: int = DEFAULT_STEPS, index_decides: bool = False
+    subscription: Subscription,
+    publication: Publication,
+    steps: int = DEFAULT_STEPS,
+    index_decides: bool = False,
+    background: Background = NO_BACKGROUND,
 ) -> Explanation:
     """Why the pair matches or where it fails, by evaluating it within `steps`, in this process.
 
@@ -48,7 +64,7 @@ def explain(
     """
     query = parse_query(subscription.text, subscription.language, subscription.name)
     words = Wording(prefixes_of(subscription.text, subscription.language), query)
-    graphs = open_publication(publication)
+    published = open_publication(publication)
     trace = Trace()
 
     def answer(matched: bool = False, undecided: str | None = None, **found: object) -> Explanation:
@@ -56,10 +72,11 @@ def explain(
         return Explanation(subscription.name, publication.graph, publication.version, matched, undecided, **told)  # type: ignore[arg-type]
 
     try:
+        graphs = entail_graphs(published, background)
         solutions = evaluate_opened(query, publication, graphs, Budget(steps), trace)
-    except BudgetExceeded as error:
+    except (BudgetExceeded, EntailmentTooLarge) as error:
         return answer(undecided=f"budget: {error}")
-    beyond = _beyond_bounds(query, publication, solutions, steps, index_decides)
+    beyond = _beyond_bounds(query, publication, graphs, solutions, steps, index_decides)
     if beyond is not None:
         return answer(undecided=beyond)
     evidence = Evidence(trace, graphs, words)
@@ -80,7 +97,12 @@ def _shown(solutions: Solutions) -> tuple[tuple[tuple[str, str], ...], ...]:
 
 
 def _beyond_bounds(
-    query: Query, publication: Publication, solutions: Solutions, steps: int, index_decides: bool
+    query: Query,
+    publication: Publication,
+    graphs: PublishedGraphs,
+    solutions: Solutions,
+    steps: int,
+    index_decides: bool,
 ) -> str | None:
     """Why the pair is undecided where it is matched, for all that its evaluation ended."""
     if not index_decides:
@@ -91,7 +113,8 @@ def _beyond_bounds(
     while isinstance(patterns, Filter):
         patterns = patterns.pattern
     try:
-        counted = sum(1 for _ in islice(solutions_of(query, patterns, publication, Budget(steps)), INDEX_SOLUTIONS + 1))
+        rows = solutions_of(query, patterns, publication, graphs, Budget(steps))
+        counted = sum(1 for _ in islice(rows, INDEX_SOLUTIONS + 1))
     except BudgetExceeded:
         return None
     if counted <= INDEX_SOLUTIONS:
@@ -122,6 +145,7 @@ def _support(pattern: Pattern, found: Evidence) -> list[str]:
             judged = (part.condition,) if isinstance(part, LeftJoin) else conjuncts(part.condition)
             for condition in judged:
                 conditions.extend(judgement(condition, found.trace, found.words, row, "true"))
+                conditions.extend(_function_steps(condition, row, found))
         waiting.extend(reversed((part.left,) if isinstance(part, Minus) else children(part)))
     return list(dict.fromkeys((*triples, *conditions)))
 
@@ -139,4 +163,38 @@ def _supporting(pattern: TriplePattern | PathPattern, row: Row, found: Evidence)
     )
     graphs = (found.graphs.default, *found.graphs.named.values())
     stored = (triple for graph in graphs for triple in graph.candidates(*terms))
-    return next(([found.words.stated(triple)] for triple in stored if triple == terms), [])
+    if not any(triple == terms for triple in stored):
+        return []
+    published = any(terms in graph.triples and terms not in graph.entailed for graph in graphs)
+    return [found.words.stated(terms)] if published else list(_entailed(terms, graphs, found.words))  # type: ignore[arg-type]
+
+
+def _entailed(triple: Triple, graphs: Sequence[TripleSet], words: Wording) -> Iterator[str]:
+    """A triple that was not published, and for a type the steps from one that is stated."""
+    subject, predicate, end = triple
+    yield f"{words.stated(triple)} (by the taxonomy)"
+    for graph in graphs:
+        if graph.classes is not None and predicate == TYPE:
+            yield from _steps(subject, end, graph.classes, words)
+            return
+
+
+def _steps(node: Term, goal: Term, classes: Classes[Term], words: Wording) -> Iterator[str]:
+    """How the node comes to be under a class, if it is."""
+    for start in classes.types(node):
+        way = classes.way(start, goal)
+        if way:
+            own = "is a class" if start == node else f"a {words.node(start)}"
+            above = "".join(f", which is under {words.node(each)}" for each in way[1:])
+            if len(way) > 1:
+                yield f"{words.node(node)} {own}{above}"
+            return
+
+
+def _function_steps(condition: Expression, row: Row, found: Evidence) -> Iterator[str]:
+    """The steps that make a function of the taxonomy true."""
+    match condition:
+        case Call(function, (Variable(name), NamedNode() as other)) if function in FUNCTION_MARKS and name in row:
+            classes = found.graphs.default.classes
+            if classes is not None and FUNCTION_MARKS[function] is Mark.DESCENDANT:
+                yield from _steps(row[name], other, classes, found.words)

@@ -13,6 +13,7 @@ from triplecast.evaluate.paths import unfilled
 from triplecast.evaluate.rows import Row
 from triplecast.evaluate.run import Place, Run
 from triplecast.model.algebra import Call, Exists, Expression, Operation, Slot, Term, Variable
+from triplecast.model.entailment import FUNCTION_MARKS
 from triplecast.terms.arithmetic import calculate, negate, number_of
 from triplecast.terms.casts import boolean_term
 from triplecast.terms.compare import COMPARISONS, ValueFault, compare, effective_boolean
@@ -174,6 +175,10 @@ def _call(run: Run, call: Call, row: Row, place: Place) -> Term:
         return run.fresh_node(call, row, plain_text_of(terms[0]) if terms else None)
     if name in ("IRI", "URI"):
         return to_iri(terms)
+    if name in FUNCTION_MARKS:
+        classes = place.graph.classes
+        node, other = terms
+        return boolean_term(classes is not None and classes.holds(FUNCTION_MARKS[name], node, other))
     return call_function(name, terms, run.budget)
 
 

@@ -1,7 +1,8 @@
 """What passes between the evaluator and its child: one request is one publication version with queries.
 
 Request: a JSON line ``{"publication": [position, graph, version, accepted_at, dataset], "steps": n, "queries": [[text,
-language], ...]}``, then the version's quads. Answer: a JSON line with ``[outcome, length]`` or ``["undecided",
+language], ...], "background": [entailment, broader, length]}``, then so many bytes of taxonomy, then the version's
+quads. Answer: a JSON line with ``[outcome, length]`` or ``["undecided",
 reason]`` per query, then the bindings of all, joined.
 
 A request for an explanation has ``"explain": [name, text, language, index_decides]`` in the place of queries; its
@@ -14,8 +15,17 @@ import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from triplecast.evaluate.entailed import NO_BACKGROUND, Background
+from triplecast.model.entailment import Entailment
 from triplecast.model.publication import Publication
 from triplecast.model.subscription import Subscription
+
+
+class Request(NamedTuple):
+    publication: Publication
+    steps: int
+    queries: list[tuple[str, str]]
+    background: Background
 
 
 class Outcome(NamedTuple):
@@ -34,43 +44,57 @@ class ExplainRequest(NamedTuple):
     steps: int
     subscription: Subscription
     index_decides: bool
+    background: Background = NO_BACKGROUND
 
 
 _EXPLAIN = b'{"explain":'
 
 
-def write_request(publication: Publication, steps: int, queries: Sequence[tuple[str, str]]) -> bytes:
-    header = {"publication": _stamp(publication), "steps": steps, "queries": [list(query) for query in queries]}
-    return json.dumps(header).encode() + b"\n" + publication.quads
+def write_request(
+    publication: Publication, steps: int, queries: Sequence[tuple[str, str]], background: Background = NO_BACKGROUND
+) -> bytes:
+    header: dict[str, object] = {"queries": [list(query) for query in queries]}
+    return _write(header, publication, steps, background)
 
 
-def read_request(request: bytes) -> tuple[Publication, int, list[tuple[str, str]]]:
-    line, _, quads = request.partition(b"\n")
+def read_request(request: bytes) -> Request:
+    line, _, rest = request.partition(b"\n")
     header = json.loads(line)
     queries = [(text, language) for text, language in header["queries"]]
-    return _publication(header["publication"], quads), header["steps"], queries
+    background, quads = _background(header["background"], rest)
+    return Request(_publication(header["publication"], quads), header["steps"], queries, background)
 
 
 def write_explain_request(asked: ExplainRequest) -> bytes:
     subscription = asked.subscription
     query = [subscription.name, subscription.text, subscription.language, asked.index_decides]
-    header = {"explain": query, "publication": _stamp(asked.publication), "steps": asked.steps}
-    return json.dumps(header).encode() + b"\n" + asked.publication.quads
+    return _write({"explain": query}, asked.publication, asked.steps, asked.background)
 
 
 def read_explain_request(request: bytes) -> ExplainRequest | None:
     """None for a request of another kind."""
     if not request.startswith(_EXPLAIN):
         return None
-    line, _, quads = request.partition(b"\n")
+    line, _, rest = request.partition(b"\n")
     header = json.loads(line)
     name, text, language, index_decides = header["explain"]
+    background, quads = _background(header["background"], rest)
     publication = _publication(header["publication"], quads)
-    return ExplainRequest(publication, header["steps"], Subscription(name, text, language), index_decides)
+    subscription = Subscription(name, text, language)
+    return ExplainRequest(publication, header["steps"], subscription, index_decides, background)
 
 
-def _stamp(publication: Publication) -> list[object]:
-    return [publication.position, publication.graph, publication.version, publication.accepted_at, publication.dataset]
+def _write(header: dict[str, object], publication: Publication, steps: int, background: Background) -> bytes:
+    stamp = [publication.position, publication.graph, publication.version, publication.accepted_at, publication.dataset]
+    known = [background.entailment, background.broader, len(background.taxonomy)]
+    whole = {**header, "publication": stamp, "steps": steps, "background": known}
+    return json.dumps(whole).encode() + b"\n" + background.taxonomy + publication.quads
+
+
+def _background(known: list[int], rest: bytes) -> tuple[Background, bytes]:
+    """The background and the quads behind its taxonomy."""
+    entailment, broader, length = known
+    return Background(Entailment(entailment), rest[:length], bool(broader)), rest[length:]
 
 
 def _publication(stamp: list[Any], quads: bytes) -> Publication:

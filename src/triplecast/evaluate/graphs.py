@@ -12,6 +12,7 @@ from pyoxigraph import BlankNode, DefaultGraph, NamedNode, RdfFormat, parse
 from triplecast.evaluate.budget import BYTES_A_STEP, LONGEST_FREE, LongTerms, measure
 from triplecast.model.algebra import Term
 from triplecast.model.publication import Publication
+from triplecast.taxonomy import Classes
 
 Triple: TypeAlias = tuple[Term, Term, Term]
 GraphName: TypeAlias = NamedNode | BlankNode
@@ -21,8 +22,17 @@ _Index: TypeAlias = Mapping[Term, Sequence[Triple]]
 class TripleSet:
     """The triples of one graph in a fixed order."""
 
-    def __init__(self, triples: Iterable[Triple]) -> None:
+    def __init__(self, triples: Iterable[Triple], classes: Classes[Term] | None = None, published: int = 0) -> None:
         self.triples: Sequence[Triple] = tuple(triples)
+        self.classes = classes
+        """What the functions of the taxonomy ask; None where no taxonomy was asked for."""
+        self._published = published
+        """Of an entailed graph, how many triples come first that were published."""
+
+    @cached_property
+    def entailed(self) -> frozenset[Triple]:
+        """The triples that were not published."""
+        return frozenset(() if self.classes is None else self.triples[self._published :])
 
     def candidates(self, subject: Term | None, predicate: Term | None, object_: Term | None) -> Sequence[Triple]:
         """Triples among which all that fit lie: the shortest list that one given term leads to (None: any term)."""

@@ -10,6 +10,7 @@ from functools import lru_cache
 
 from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.evaluate.budget import Budget, BudgetExceeded
+from triplecast.evaluate.entailed import entail_graphs
 from triplecast.evaluate.evaluation import evaluate_opened
 from triplecast.evaluate.explain import explain
 from triplecast.evaluate.explanation import write_explanation
@@ -19,6 +20,7 @@ from triplecast.evaluate.solutions import TOO_LONG, bounded_bindings
 from triplecast.languages import fill, parse_template
 from triplecast.model.algebra import Query
 from triplecast.model.publication import Publication
+from triplecast.taxonomy import EntailmentTooLarge
 
 STEPS_A_REQUEST = 250_000
 """Work after which a request's remaining queries are left for another request."""
@@ -33,10 +35,19 @@ def answer(request: bytes) -> bytes:
     explained = read_explain_request(request)
     if explained is not None:
         return write_explanation(
-            explain(explained.subscription, explained.publication, explained.steps, explained.index_decides)
+            explain(
+                explained.subscription,
+                explained.publication,
+                explained.steps,
+                explained.index_decides,
+                explained.background,
+            )
         )
-    publication, steps, queries = read_request(request)
-    graphs = open_publication(publication)
+    publication, steps, queries, background = read_request(request)
+    try:
+        graphs = entail_graphs(open_publication(publication), background)
+    except EntailmentTooLarge as error:
+        return write_answer([Outcome("undecided", b"", f"budget: {error}")] * len(queries))
     outcomes: list[Outcome] = []
     spent = written = 0
     for text, language in queries:

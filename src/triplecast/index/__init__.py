@@ -3,7 +3,7 @@
 from triplecast.index.anchors import Anchor, FirstWritten, NoFilter, RarestKey
 from triplecast.index.folder import INDEX, IndexFolder
 from triplecast.index.memory import MemoryIndex
-from triplecast.index.segment import Segment, build_segment
+from triplecast.index.segment import Segment, build_segment, build_segments
 from triplecast.index.snapshot import Removals, Snapshot
 
 __all__ = [
@@ -18,4 +18,5 @@ __all__ = [
     "Segment",
     "Snapshot",
     "build_segment",
+    "build_segments",
 ]

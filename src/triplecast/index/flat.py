@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from triplecast.compile.admission import refuse_unbuilt
 from triplecast.compile.constants import place_of
+from triplecast.compile.entailment import entailment_of
 from triplecast.compile.plan import Branch, Plan
 from triplecast.compile.plans import plan_of
 from triplecast.errors import QueryRefused, QuerySyntaxError
@@ -20,6 +21,7 @@ from triplecast.kernels.build import ALWAYS, Items
 from triplecast.kernels.layout import ASK_FLAG, CONTINUES, DISTINCT_FLAG, I32, I64
 from triplecast.languages import Template, parse_template
 from triplecast.model.conditions import TERM_LANES, Lane
+from triplecast.model.entailment import Entailment, Reading, reading_of
 from triplecast.model.subscription import Registration
 
 
@@ -59,39 +61,48 @@ class _Member(NamedTuple):
     constants: tuple[str, ...]
 
 
-def flatten_registrations(registrations: Iterable[Registration]) -> Flat:
-    """Parses, compiles and lays out; a registration that is refused is recorded and takes part in nothing."""
+def flatten_registrations(registrations: Iterable[Registration]) -> dict[Reading, Flat]:
+    """Parses, compiles and lays out, by the reading of publications that each is asked of; every reading that occurs,
+    and `Reading.PLAIN` always. A registration that is refused is recorded there and takes part in nothing."""
     ordered = sorted(registrations, key=lambda registration: registration.id)
-    layout = _Layout()
-    groups: dict[str, tuple[Template, list[_Member]]] = {}
+    layouts: defaultdict[Reading, _Layout] = defaultdict(_Layout)
+    plain = layouts[Reading.PLAIN]
+    groups: dict[tuple[str, Entailment], tuple[Template, list[_Member]]] = {}
     for number, registration in enumerate(ordered):
         subscription = registration.subscription
         try:
             refuse_unbuilt(subscription)
             template, constants = parse_template(subscription.text, subscription.language)
+            key = template.key, entailment_of(subscription, template)
         except (QuerySyntaxError, QueryRefused) as fault:
-            layout.refuse(registration, fault)
+            plain.refuse(registration, fault)
             continue
-        group = groups.get(template.key)
+        group = groups.get(key)
         if group is None:
-            group = groups[template.key] = (template, [])
+            group = groups[key] = (template, [])
         group[1].append(_Member(number, constants))
-    for template, members in groups.values():
+    reading_of_each = np.zeros(len(ordered), np.uint8)
+    for (_, entailment), (template, members) in groups.items():
         by_plan: dict[int, tuple[Plan, list[_Member]]] = {}
         for member in members:
             try:
-                plan = plan_of(template, member.constants)
+                plan = plan_of(template, member.constants, entailment is not Entailment.NONE)
             except QueryRefused as fault:
-                layout.refuse(ordered[member.subscription], fault)
+                plain.refuse(ordered[member.subscription], fault)
                 continue
             by_plan.setdefault(id(plan), (plan, []))[1].append(member)
         for plan, planned in by_plan.values():
+            reading = reading_of(entailment, plan.bare)
+            if reading is not Reading.PLAIN:
+                reading_of_each[[member.subscription for member in planned]] = reading
+            layout = layouts[reading]
             layout.add(plan, planned)
             if not plan.decided:
                 for member in planned:
                     subscription = ordered[member.subscription].subscription
                     layout.texts[member.subscription] = (subscription.text, subscription.language)
-    return layout.finish(np.array([registration.id for registration in ordered], np.int64))
+    ids = np.array([registration.id for registration in ordered], np.int64)
+    return {reading: layouts[reading].finish(ids, reading_of_each == reading) for reading in sorted(layouts)}
 
 
 class _Layout:
@@ -120,17 +131,20 @@ class _Layout:
             number = self.projections.setdefault(projection, len(self.projections))
             self.projected.append((subscriptions, number))
 
-    def finish(self, registrations: I64) -> Flat:
+    def finish(self, registrations: I64, own: NDArray[np.bool_]) -> Flat:
+        """Of all `registrations` only those are this layout's `own`: they are numbered anew."""
         projection_of = np.full(len(registrations), -1, np.int32)
         for subscriptions, number in self.projected:
             projection_of[subscriptions] = number
+        items = join_items([part.items() for part in self.parts])
+        new = np.cumsum(own, dtype=np.int32) - np.int32(1)
         return Flat(
-            registrations,
-            join_items([part.items() for part in self.parts]),
+            registrations[own],
+            items._replace(subscription=new[items.subscription]),
             tuple(constant.encode() for constant in self.ids),
-            projection_of,
+            projection_of[own],
             tuple(self.projections),
-            self.texts,
+            {int(new[number]): text for number, text in self.texts.items()},
             tuple(self.refused),
         )
 

@@ -10,10 +10,11 @@ import numpy as np
 
 from triplecast.index.anchors import Anchor, RarestKey
 from triplecast.index.flat import Flat, Projection, join_items, offsets_of
-from triplecast.index.segment import Segment, build_segment, index_flat
+from triplecast.index.segment import Segment, build_segments, index_flat
 from triplecast.kernels.build import ALWAYS, Items, unfold
 from triplecast.kernels.layout import I32, I64, Answers
 from triplecast.model.conditions import TERM_LANES, Lane
+from triplecast.model.entailment import Reading
 from triplecast.model.subscription import Registration
 
 GROWTH = 4
@@ -38,20 +39,27 @@ def apply_changes(
     """The segments after these changes of the registry; `known` are the removals from among them, registration to
     position, before."""
     cancelled = {int(each.id): each.removed for each in added if each.removed is not None}
-    fresh = [build_segment(added)] if added else []
+    fresh = build_segments(added) if added else []
     return append_segment(segments, fresh, {**known, **dict(removed), **cancelled}, needed_from)
 
 
 def append_segment(
     segments: tuple[Segment, ...], fresh: Sequence[Segment], removed: dict[int, int], needed_from: int
 ) -> Grown:
-    """The segments after `fresh` joined them: the last ones are merged while they are of one tier."""
+    """The segments after `fresh` joined them, by reading, then by age: the last ones of a reading are merged while they
+    are of one tier."""
     gone = {registration for registration, position in removed.items() if position <= needed_from}
-    kept = [*segments, *fresh]
-    while (start := _merge_start([len(segment) for segment in kept])) < len(kept) - 1:
-        kept[start:] = [merge_segments(kept[start:], gone)]
+    kept: list[Segment] = []
+    for reading in Reading:
+        kept += _merge_tail([segment for segment in (*segments, *fresh) if segment.reading == reading], gone)
     present = {int(each) for segment in kept for each in _intersect(segment, removed)}
     return Grown(tuple(kept), {each: position for each, position in removed.items() if each in present})
+
+
+def _merge_tail(segments: list[Segment], gone: set[int]) -> list[Segment]:
+    while (start := _merge_start([len(segment) for segment in segments])) < len(segments) - 1:
+        segments[start:] = [merge_segments(segments[start:], gone)]
+    return segments
 
 
 def _intersect(segment: Segment, removed: dict[int, int]) -> I64:
@@ -73,7 +81,8 @@ def _merge_start(sizes: list[int]) -> int:
 
 
 def merge_segments(segments: Sequence[Segment], gone: set[int], anchor: Anchor | None = None) -> Segment:
-    """One segment of all subscriptions but those `gone`, rebuilt from the arrays; the texts are not parsed again."""
+    """One segment of all subscriptions but those `gone`, rebuilt from the arrays; the texts are not parsed again. All
+    segments are of one reading."""
     ids: dict[bytes, int] = {}
     projections: dict[Projection, int] = {}
     parts = [_unfold_segment(segment, gone, ids, projections) for segment in segments]
@@ -95,7 +104,7 @@ def merge_segments(segments: Sequence[Segment], gone: set[int], anchor: Anchor |
         texts,
         tuple(refused for segment in segments for refused in segment.refused if refused.registration not in gone),
     )
-    return index_flat(flat, anchor or RarestKey())
+    return index_flat(flat, anchor or RarestKey(), segments[0].reading)
 
 
 class _Unfolded(NamedTuple):

@@ -16,6 +16,7 @@ from triplecast.index.build import Tables, build_tables
 from triplecast.index.file import REBUILD, ArrayFile, read_arrays, write_arrays
 from triplecast.index.flat import Flat, Refused, flatten_registrations, offsets_of
 from triplecast.kernels.layout import FACT_LANGUAGES, I32, I64, U8, Answers, Dictionary, Index
+from triplecast.model.entailment import Reading
 from triplecast.model.subscription import Registration
 from triplecast.text import ANALYSER
 
@@ -62,6 +63,8 @@ class Segment:
     tables: Tables
     texts: Texts
     refused: tuple[Refused, ...]
+    reading: Reading = Reading.PLAIN
+    """As what it reads publications; all its subscriptions are asked of that."""
 
     @property
     def uses_languages(self) -> bool:
@@ -89,8 +92,12 @@ class Segment:
         texts: dict[str, Any] = self.texts._asdict()
         languages = texts.pop("languages")
         arrays.update({f"texts.{field}": array for field, array in texts.items()})
-        refused = [list(each) for each in self.refused]
-        notes = {"languages": list(languages), "refused": refused, "analyser": ANALYSER}
+        notes: dict[str, Any] = {
+            "languages": list(languages),
+            "refused": [list(each) for each in self.refused],
+            "analyser": ANALYSER,
+            "reading": int(self.reading),
+        }
         write_arrays(path, ArrayFile(arrays, notes))
 
     @classmethod
@@ -108,17 +115,30 @@ class Segment:
             file.arrays["registrations"],
         )
         texts = Texts(**group("texts."), languages=tuple(file.notes["languages"]))
-        segment = cls(tables, texts, tuple(Refused(*each) for each in file.notes["refused"]))
+        refused = tuple(Refused(*each) for each in file.notes["refused"])
+        segment = cls(tables, texts, refused, Reading(file.notes["reading"]))
         if segment.uses_words and file.notes["analyser"] != ANALYSER:
             found = f"its words are those of analyser {file.notes['analyser']}, here {ANALYSER} runs"
             raise StorageFault(path.name, found, REBUILD)
         return segment
 
 
+def build_segments(registrations: Sequence[Registration], anchor: Anchor | None = None) -> list[Segment]:
+    """Parses, compiles and indexes, a segment for each reading that the registrations need; refusals are recorded in a
+    plain segment, not raised."""
+    flats = flatten_registrations(registrations)
+    return [
+        index_flat(flat, anchor or RarestKey(), reading)
+        for reading, flat in flats.items()
+        if len(flat.registrations) or len(flats) == 1
+    ]
+
+
 def build_segment(registrations: Sequence[Registration], anchor: Anchor | None = None) -> Segment:
-    """Parses, compiles and indexes; refusals are recorded in the segment, not raised."""
-    return index_flat(flatten_registrations(registrations), anchor or RarestKey())
+    """`build_segments` of registrations that need one reading. Raises ValueError for others."""
+    (segment,) = build_segments(registrations, anchor)
+    return segment
 
 
-def index_flat(flat: Flat, anchor: Anchor) -> Segment:
-    return Segment(build_tables(flat, anchor), make_texts(flat.texts), flat.refused)
+def index_flat(flat: Flat, anchor: Anchor, reading: Reading) -> Segment:
+    return Segment(build_tables(flat, anchor), make_texts(flat.texts), flat.refused, reading)

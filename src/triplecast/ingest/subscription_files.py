@@ -25,7 +25,7 @@ LANGUAGES: Mapping[str, str] = {".rq": "sparql", ".rdql": "rdql", ".rule": "rule
 
 LINES = ".jsonl"
 _KNOWN = (*LANGUAGES, LINES)
-_LATER = (".rdql", ".rule")
+_LATER = (".rule",)
 """Of languages that are still to come: their files are read, and refused by name."""
 _TAKEN = ", ".join(extension for extension in _KNOWN if extension not in _LATER)
 """What users are told to write."""

@@ -16,6 +16,7 @@ from triplecast.faults import reach
 from triplecast.journal.reader import DATABASE, JournalReader
 from triplecast.journal.record import (
     JOURNAL,
+    TAXONOMY_INDEX,
     Kind,
     Row,
     checksum,
@@ -30,6 +31,7 @@ from triplecast.journal.writer_lock import WriterLock
 from triplecast.model.publication import Draft, Reject
 from triplecast.model.source import SourceState
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
+from triplecast.taxonomy import Taxonomy, TaxonomyVersion
 
 Clock = Callable[[], int]
 """Microseconds since 1970-01-01T00:00:00Z; it may jump, the journal's times do not run back."""
@@ -87,6 +89,7 @@ class Journal(JournalReader):
         self._clock = clock
         self._writer_lock = lock
         with database.write():
+            database.run(TAXONOMY_INDEX)
             database.run("UPDATE writer SET epoch = epoch + 1")
             database.run("UPDATE writer SET secret = ? WHERE secret = x''", [(randomness(32),)])
             ((self._epoch, secret),) = database.ask("SELECT epoch, secret FROM writer")
@@ -171,6 +174,19 @@ class Journal(JournalReader):
                     self._database.run("INSERT INTO cancelled VALUES (?, ?, ?)", [(id, position, crc)])
                 positions.append(position)
         return positions
+
+    # ---- taxonomies -------------------------------------------------------------------------------------------------
+
+    def load_taxonomy(self, taxonomy: Taxonomy) -> int:
+        """The position from which publications are asked with `taxonomy`; that of the last record where it says the
+        same, and 0 for nothing where there is none."""
+        with self._append() as writing:
+            versions = self.taxonomies(writing.next - 1, writing.next - 1).versions
+            known = versions[-1] if versions else TaxonomyVersion(0, b"", False)
+            if (known.lines, known.broader) == (taxonomy.lines, taxonomy.broader):
+                return known.position
+            body, broader = taxonomy.lines, int(taxonomy.broader)
+            return writing.add(row_of(Kind.TAXONOMY, writing.next, "", writing.at, number=broader, body=body))
 
     # ---- documents --------------------------------------------------------------------------------------------------
 

@@ -23,11 +23,13 @@ from triplecast.journal.record import (
 from triplecast.model.publication import Publication, Reject
 from triplecast.model.source import SourceState
 from triplecast.model.subscription import Registration, RegistrationId
+from triplecast.taxonomy import Taxonomies, TaxonomyVersion
 
 DATABASE = "journal.sqlite"
 BYTES_AT_ONCE = 16 << 20
 """Of documents or their quads that are held in memory together, wherever they are taken in groups."""
 _IDS_AT_ONCE = 500
+_VERSIONS_KEPT = 4
 
 
 class Rejected(NamedTuple):
@@ -56,6 +58,8 @@ class JournalReader:
         self._database = database
         self.where = database.where
         """The file's path; ``memory`` where there is none."""
+        self._versions: dict[int, TaxonomyVersion] = {}
+        """Taxonomies read lately, by position: an immutable record is read once."""
 
     @staticmethod
     def read_only(folder: Path | str) -> JournalReader:
@@ -154,6 +158,24 @@ class JournalReader:
         with self._database.lock:
             id = self._live_id(name)
             return None if id is None else self.registration(id)
+
+    def taxonomies(self, after: int, upto: int) -> Taxonomies:
+        """What publications at positions in (after, upto] are asked with: the last version up to `after`, and those
+        behind it."""
+        found = f"SELECT position FROM record WHERE kind = {Kind.TAXONOMY:d} AND position"
+        with self._database.lock:
+            last = self._database.ask(f"{found} <= ? ORDER BY position DESC LIMIT 1", (after,))
+            positions = [*last, *self._database.ask(f"{found} > ? AND position <= ? ORDER BY position", (after, upto))]
+            return Taxonomies(tuple(self._taxonomy(int(position)) for (position,) in positions))
+
+    def _taxonomy(self, position: int) -> TaxonomyVersion:
+        found = self._versions.get(position)
+        if found is None:
+            (row,) = self._rows("SELECT * FROM record WHERE position = ?", (position,))
+            found = self._versions[position] = TaxonomyVersion(row.position, row.body, bool(row.number))
+            while len(self._versions) > _VERSIONS_KEPT:
+                del self._versions[min(self._versions)]
+        return found
 
     def rejects(self, after: int = 0) -> list[Rejected]:
         """What was rejected at positions beyond `after`, by position."""

@@ -27,6 +27,8 @@ class Kind(IntEnum):
     """number: the registration's id, name: its name."""
     REJECT = 5
     """name: source, body: JSON of the other fields."""
+    TAXONOMY = 6
+    """number: 1 with ``skos:broader``, body: `Taxonomy.lines`."""
 
 
 JOURNAL = Format(
@@ -53,6 +55,9 @@ INSERT INTO writer VALUES (1, 0, 0, x'')""",
 )
 """``document`` (latest version of each graph; no digest once removed), ``live`` and ``cancelled`` repeat what the
 records say, in the same transaction, so that the writer need not read back; ``source`` is the inbox watcher's own."""
+
+TAXONOMY_INDEX = f"CREATE INDEX IF NOT EXISTS taxonomy ON record(position) WHERE kind = {Kind.TAXONOMY:d}"
+"""Made by every writer: journals of this format that are older than taxonomies have none."""
 
 REGISTRY_KINDS = f"({Kind.SUBSCRIPTION:d}, {Kind.CANCELLATION:d})"
 """As the partial index ``registry`` has them, for the planner to see that it applies."""

@@ -15,6 +15,7 @@ from triplecast.languages.refusals import refuse_function
 from triplecast.languages.searches import BIF, bif_call
 from triplecast.languages.tokens import FUNCTIONS, unescape_string
 from triplecast.model.algebra import Aggregate, Call, Expression, Operation, Slot, Variable
+from triplecast.model.entailment import FUNCTION_MARKS
 
 
 class _Arguments(NamedTuple):
@@ -147,8 +148,11 @@ def _iri_call(translation: Translation, children: list[Any]) -> Expression:
     refused = refuse_function(iri)
     if refused is not None:
         raise translation.refusal(token, *refused)
-    if len(arguments.values) != 1:
-        raise translation.fault(token, f"the cast {token} takes 1 argument and got {len(arguments.values)}")
+    given = len(arguments.values)
+    if iri in FUNCTION_MARKS and given != 2:
+        raise translation.fault(token, f"{token} takes 2 arguments, a node and a class, and got {given}")
+    if iri not in FUNCTION_MARKS and given != 1:
+        raise translation.fault(token, f"the cast {token} takes 1 argument and got {given}")
     return Call(iri, arguments.values)
 
 

@@ -118,8 +118,12 @@ def _path_inverse(translation: Translation, children: list[Any]) -> PathExpressi
 
 
 def _path_repeat(translation: Translation, children: list[Any]) -> Repeat:
+    """A lone predicate is part of the template: which one decides whether the taxonomy knows the path."""
     sign = str(children[1])
-    return Repeat(translation.node(children[0]), 1 if sign == "+" else 0, sign != "?")
+    path = translation.node(children[0])
+    if isinstance(path, Slot):
+        path = translation.pin(path)
+    return Repeat(path, 1 if sign == "+" else 0, sign != "?")
 
 
 def _path_negated(translation: Translation, children: list[Any]) -> NegatedSet:

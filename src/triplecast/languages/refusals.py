@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import MappingProxyType
 
 from triplecast.errors import QueryRefused
+from triplecast.model.entailment import FUNCTION_MARKS, FUNCTIONS
 from triplecast.terms.casts import CASTS
 from triplecast.terms.values import XSD
 
@@ -71,9 +72,9 @@ _STAGES = (
         "times and the types derived from xsd:integer without a cast",
     ),
     (
-        "urn:triplecast:taxonomy:",
-        "the taxonomy is not built yet in this version",
-        "write the classes out with VALUES or a property path until it is",
+        FUNCTIONS,
+        "the taxonomy has no such function",
+        "use tc:instance, tc:descendant or tc:ancestor, with a node and a class",
     ),
     ("urn:triplecast:op:", "operators are not built yet in this version", "leave it out until they are"),
 )
@@ -89,8 +90,8 @@ def refuse_word(word: str) -> tuple[str, str, str] | None:
 
 
 def refuse_function(iri: str) -> tuple[str, str, str] | None:
-    """Construct, reason and mend for a function named by an IRI that is not one of SPARQL's casts."""
-    if iri in CASTS:
+    """Construct, reason and mend for a function named by an IRI; None for SPARQL's casts and the taxonomy's."""
+    if iri in CASTS or iri in FUNCTION_MARKS:
         return None
     for namespace, reason, mend in _STAGES:
         if iri.startswith(namespace):

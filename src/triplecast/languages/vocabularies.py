@@ -26,10 +26,50 @@ KNOWN: Mapping[str, str] = MappingProxyType(
 )
 """Prefixes in common use; those that no query has to declare are among them."""
 _ALIASES = MappingProxyType({"dct": "dcterms", "terms": "dcterms", "sdo": "schema", "dce": "dc", "wgs84": "wgs"})
-_ELEMENTS = frozenset(
-    {"contributor", "coverage", "creator", "date", "description", "format", "identifier", "language", "publisher"}
-    | {"relation", "rights", "source", "subject", "title", "type"}
+TERMS: Mapping[str, frozenset[str]] = MappingProxyType(
+    {
+        prefix: frozenset(names.split())
+        for prefix, names in {
+            "dc": "contributor coverage creator date description format identifier language publisher relation rights "
+            "source subject title type",
+            "dcterms": "abstract accessRights accrualMethod accrualPeriodicity accrualPolicy alternative audience "
+            "available bibliographicCitation conformsTo contributor coverage created creator date dateAccepted "
+            "dateCopyrighted dateSubmitted description educationLevel extent format hasFormat hasPart hasVersion "
+            "identifier instructionalMethod isFormatOf isPartOf isReferencedBy isReplacedBy isRequiredBy issued "
+            "isVersionOf language license mediator medium modified provenance publisher references relation replaces "
+            "requires rights rightsHolder source spatial subject tableOfContents temporal title type valid "
+            "Agent AgentClass BibliographicResource FileFormat Frequency Jurisdiction LicenseDocument "
+            "LinguisticSystem Location LocationPeriodOrJurisdiction MediaType MediaTypeOrExtent MethodOfAccrual "
+            "MethodOfInstruction PeriodOfTime PhysicalMedium PhysicalResource Policy ProvenanceStatement "
+            "RightsStatement SizeOrDuration Standard Box ISO3166 ISO639-2 ISO639-3 Period Point RFC1766 RFC3066 "
+            "RFC4646 RFC5646 URI W3CDTF DCMIType DDC IMT LCC LCSH MESH NLM TGN UDC",
+            "rss": "channel image item items textinput title link url description name",
+            "rdf": "type Property Statement subject predicate object Bag Seq Alt value List nil first rest XMLLiteral "
+            "HTML JSON langString PlainLiteral CompoundLiteral language direction",
+            "rdfs": "Resource Class Literal Datatype Container ContainerMembershipProperty subClassOf subPropertyOf "
+            "comment label domain range seeAlso isDefinedBy member",
+            "skos": "Concept ConceptScheme inScheme hasTopConcept topConceptOf prefLabel altLabel hiddenLabel notation "
+            "note changeNote definition editorialNote example historyNote scopeNote semanticRelation broader narrower "
+            "related broaderTransitive narrowerTransitive Collection OrderedCollection member memberList "
+            "mappingRelation broadMatch narrowMatch relatedMatch exactMatch closeMatch",
+            "foaf": "Agent Document Group Image LabelProperty OnlineAccount OnlineChatAccount OnlineEcommerceAccount "
+            "OnlineGamingAccount Organization Person PersonalProfileDocument Project account accountName "
+            "accountServiceHomepage age aimChatID based_near birthday currentProject depiction depicts dnaChecksum "
+            "familyName family_name firstName focus fundedBy geekcode gender givenName givenname holdsAccount homepage "
+            "icqChatID img interest isPrimaryTopicOf jabberID knows lastName logo made maker mbox mbox_sha1sum member "
+            "membershipClass msnChatID myersBriggs name nick openid page pastProject phone plan primaryTopic "
+            "publications schoolHomepage sha1 skypeID status surname theme thumbnail tipjar title topic topic_interest "
+            "weblog workInfoHomepage workplaceHomepage yahooChatID",
+            "xsd": "anyType anySimpleType anyAtomicType anyURI base64Binary boolean byte date dateTime dateTimeStamp "
+            "dayTimeDuration decimal double duration ENTITIES ENTITY error float gDay gMonth gMonthDay gYear "
+            "gYearMonth hexBinary ID IDREF IDREFS int integer language long Name NCName negativeInteger NMTOKEN "
+            "NMTOKENS nonNegativeInteger nonPositiveInteger normalizedString NOTATION positiveInteger QName short "
+            "string time token unsignedByte unsignedInt unsignedLong unsignedShort yearMonthDuration",
+        }.items()
+    }
 )
+"""All terms of those vocabularies that get no new ones, by prefix."""
+_LISTED = MappingProxyType({KNOWN[prefix]: prefix for prefix in TERMS})
 
 
 def suggest_prefix(prefix: str, declared: Mapping[str, str]) -> str | None:
@@ -44,12 +84,13 @@ def suggest_prefix(prefix: str, declared: Mapping[str, str]) -> str | None:
 
 
 def doubt_iri(iri: str) -> str | None:
-    """What is to be said of an IRI in a namespace that is nearly a known one; None for all others."""
+    """What is to be said of an IRI in a namespace that is nearly a known one, or of a name that is nearly one of a
+    known vocabulary; None for all others."""
     namespace = iri[: 1 + max(iri.rfind("/"), iri.rfind("#"))]
+    listed = _LISTED.get(namespace)
+    if listed is not None and iri[len(namespace) :] not in TERMS[listed]:
+        return _doubt_term(listed, iri[len(namespace) :])
     meant, unended = _suspects(namespace)
-    if namespace == KNOWN["dc"] and iri[len(namespace) :] not in _ELEMENTS:
-        local = iri[len(namespace) :]
-        return f"the 15 elements of dc: have no {local!r}; dcterms:{local} is another name" if local else None
     for candidate in unended:  # http://purl.org/dc/termstitle: the namespace's last sign was forgotten
         if iri.startswith(candidate[1][:-1]) and len(iri) >= len(candidate[1]):
             meant = candidate
@@ -60,6 +101,22 @@ def doubt_iri(iri: str) -> str | None:
     if iri.startswith("http://schema.org/"):
         return told + "; publications use one of the two: ask for both with UNION, or for the one they use"
     return told + f"; write {prefix}:… if that was meant"
+
+
+def _doubt_term(prefix: str, local: str) -> str | None:
+    """What is to be said of a name that a known vocabulary does not have: always of one of ``dc:``, else only where
+    another was probably meant, since publications use names that nobody defined."""
+    near = nearest_names(local, sorted(TERMS[prefix]), 1)
+    if prefix != "dc":
+        return f"{prefix}: has no {local!r}; was {prefix}:{near[0]} meant?" if near else None
+    if not local:
+        return None
+    told = f"the 15 elements of dc: have no {local!r}"
+    if local in TERMS["dcterms"]:
+        return f"{told}; dcterms:{local} is another name"
+    others = nearest_names(local, sorted(TERMS["dcterms"]), 1)
+    names = [f"dc:{name}" for name in near] or [f"dcterms:{name}" for name in others]
+    return f"{told}; was {names[0] if names else 'another vocabulary'} meant?"
 
 
 @lru_cache(maxsize=16_384)

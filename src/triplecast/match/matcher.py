@@ -10,16 +10,20 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from triplecast.evaluate import Candidate, Evaluator
+from triplecast.evaluate import Background, Candidate, Evaluator
 from triplecast.index import Segment, Snapshot
 from triplecast.kernels.join import STEPS_LIMIT
 from triplecast.kernels.layout import I64
 from triplecast.kernels.render import gather
 from triplecast.kernels.rows import SOLUTIONS_LIMIT
-from triplecast.match.pairs import Decided, Pairs, Scratch, match_segment
+from triplecast.kernels.wordbank import WordBank
+from triplecast.match.pairs import Decided, Pairs, Scratch, all_pairs, match_segment
+from triplecast.match.readings import Readings
 from triplecast.match.views import cut_views_texts, encode, scan_views
+from triplecast.model.entailment import Entailment, Reading
 from triplecast.model.match import MatchedBatch, MatchStats, Undecided
 from triplecast.model.publication import Publication
+from triplecast.taxonomy import NO_TAXONOMIES, EntailmentTooLarge, Taxonomies, Taxonomy
 
 EXHAUSTED = (
     f"more than {SOLUTIONS_LIMIT:,} solutions of its patterns, or {STEPS_LIMIT:,} join steps, in this publication"
@@ -37,6 +41,7 @@ class Matcher:
         self._evaluator = evaluator or Evaluator()
         self._owned = evaluator is None
         self._scratch: WeakKeyDictionary[Segment, Scratch] = WeakKeyDictionary()
+        self._readings = Readings()
 
     def __enter__(self) -> Matcher:
         return self
@@ -50,22 +55,43 @@ class Matcher:
         if self._owned:
             self._evaluator.close()
 
-    def match(self, snapshot: Snapshot, publications: Sequence[Publication]) -> MatchedBatch:
-        """What matches each publication, as of its own position: added < position < removed."""
-        views = scan_views(publications)
+    def match(
+        self, snapshot: Snapshot, publications: Sequence[Publication], taxonomies: Taxonomies = NO_TAXONOMIES
+    ) -> MatchedBatch:
+        """What matches each publication, as of its own position: added < position < removed, and with the last taxonomy
+        before it."""
+        parts = [
+            self._match_run(snapshot, publications[first:last], taxonomy)
+            for first, last, taxonomy in taxonomies.runs(publications)
+        ]
+        return parts[0] if len(parts) == 1 else _join(parts)
+
+    def _match_run(self, snapshot: Snapshot, publications: Sequence[Publication], taxonomy: Taxonomy) -> MatchedBatch:
+        readings = self._readings.of(snapshot.segments, taxonomy, scan_views(publications))
         validity = _Validity(snapshot, publications)
         answers: list[Decided] = []
         asked: list[Candidate] = []
         of_asked: list[tuple[int, int]] = []
         undecided: list[Undecided] = []
         stats = MatchStats(publications=len(publications))
-        bank = cut_views_texts(snapshot.segments, views)
+        backgrounds = {each: Background.of(each, taxonomy) for each in Entailment}
+        banks: dict[Reading, WordBank | None] = {}
         for segment in snapshot.segments:
-            found = match_segment(segment, views, encode(segment, views, bank), self._scratch_of(segment))
+            views, lost = readings.views(segment.reading)
+            if segment.reading not in banks:
+                alike = [each for each in snapshot.segments if each.reading is segment.reading]
+                banks[segment.reading] = cut_views_texts(alike, views)
+            encoded = encode(segment, views, banks[segment.reading])
+            found = match_segment(segment, views, encoded, self._scratch_of(segment))
+            if lost:
+                found = found.without(lost)
+                for publication, _, registration in validity.keep(segment, all_pairs(lost, len(segment))):
+                    undecided.append(Undecided(publication, registration, f"budget: {EntailmentTooLarge()}"))
             answers.append(validity.keep_decided(found.decided))
+            background = backgrounds[segment.reading.entailment]
             for publication, number, registration in validity.keep(segment, found.candidates):
                 text, language = segment.texts.of(number)
-                asked.append(Candidate(publications[publication], registration, text, language))
+                asked.append(Candidate(publications[publication], registration, text, language, background))
                 of_asked.append((publication, registration))
             for publication, _, registration in validity.keep(segment, found.exhausted):
                 undecided.append(Undecided(publication, registration, EXHAUSTED))
@@ -158,6 +184,29 @@ class _Validity:
                 strict=True,
             )
         ]
+
+
+def _join(parts: Sequence[MatchedBatch]) -> MatchedBatch:
+    """Runs of publications one after the other."""
+    firsts = np.cumsum([0, *(part.stats.publications for part in parts)])[:-1].tolist()
+    sizes = np.cumsum([0, *(len(part.bindings) for part in parts)])[:-1].tolist()
+    return MatchedBatch(
+        np.concatenate([part.publication + np.int32(first) for part, first in zip(parts, firsts, strict=True)]),
+        np.concatenate([part.registration for part in parts]),
+        np.concatenate(
+            [
+                np.zeros(1, np.int64),
+                *(part.bindings_offsets[1:] + size for part, size in zip(parts, sizes, strict=True)),
+            ]
+        ),
+        np.concatenate([part.bindings for part in parts]),
+        tuple(
+            Undecided(pair.publication + first, pair.registration, pair.reason)
+            for part, first in zip(parts, firsts, strict=True)
+            for pair in part.undecided
+        ),
+        sum((part.stats for part in parts), MatchStats()),
+    )
 
 
 def _order(parts: Sequence[Decided], undecided: tuple[Undecided, ...], stats: MatchStats) -> MatchedBatch:

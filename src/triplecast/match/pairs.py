@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import NamedTuple
 
 import numpy as np
@@ -85,6 +86,34 @@ class SegmentMatches(NamedTuple):
     exhausted: Pairs
     """Neither matched nor unmatched: too many solutions or too many steps."""
     counts: tuple[int, int, int]
+
+    def without(self, publications: Collection[int]) -> SegmentMatches:
+        """The same but for what is said of some publications."""
+        gone = np.array(sorted(publications), np.int32)
+        kept = ~np.isin(self.decided.publication, gone)
+        decided = self.decided
+        return self._replace(
+            decided=Decided(
+                decided.publication[kept],
+                decided.registration[kept],
+                decided.text,
+                decided.start[kept],
+                decided.length[kept],
+            ),
+            candidates=_leave_out(self.candidates, gone),
+            exhausted=_leave_out(self.exhausted, gone),
+        )
+
+
+def _leave_out(pairs: Pairs, publications: I32) -> Pairs:
+    kept = ~np.isin(pairs.publication, publications)
+    return Pairs(pairs.publication[kept], pairs.subscription[kept])
+
+
+def all_pairs(publications: Collection[int], subscriptions: int) -> Pairs:
+    """Each of the publications with each subscription of a segment that has so many."""
+    ordered = np.array(sorted(publications), np.int32)
+    return Pairs(np.repeat(ordered, subscriptions), np.tile(np.arange(subscriptions, dtype=np.int32), len(ordered)))
 
 
 def match_segment(segment: Segment, views: Views, encoded: Encoded, scratch: Scratch) -> SegmentMatches:

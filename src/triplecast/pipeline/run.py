@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, nullcontext
+from dataclasses import dataclass, field
 from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, NamedTuple
@@ -32,6 +33,7 @@ from triplecast.pipeline.query import SparkSide
 from triplecast.pipeline.registrar import Registrar
 from triplecast.pipeline.report import Notice, Phase, Progress, Summary, Teller
 from triplecast.pipeline.sink import Sink
+from triplecast.pipeline.taxonomy_files import TaxonomyFiles
 from triplecast.warming import compile_kernels
 
 if TYPE_CHECKING:
@@ -44,12 +46,39 @@ RESTLESS_SECONDS = 5.0
 """How long ``once`` waits for files that do not stand still before it leaves them."""
 
 
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """What a run reads."""
+
+    subscriptions: Sequence[Path]
+    """Files, and folders of them."""
+    inbox: Path
+    dataset: bool = False
+    """Whether a document with named graphs is one publication, or each of its graphs is one."""
+    taxonomy: Sequence[Path] = ()
+    """RDF files, and folders of them."""
+    broader: bool = False
+    """Whether `skos:broader` is read as a hierarchy too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who is told how a run goes, on the thread that called it, and may end it."""
+
+    on_progress: Callable[[Progress], None] = lambda progress: None
+    """Called a few times a second."""
+    on_notice: Callable[[Notice], None] = lambda notice: None
+    """Called for each reject, each subscription that is refused, and whatever else a user should know."""
+    stop: threading.Event = field(default_factory=threading.Event)
+
+
 class Parts(NamedTuple):
     """What a run consists of."""
 
     journal: Journal
     outbox: Outbox
     registrar: Registrar
+    taxonomy: TaxonomyFiles
     acceptor: Acceptor
     sink: Sink
     spark: SparkSide
@@ -57,28 +86,23 @@ class Parts(NamedTuple):
 
 
 def run(
-    subscriptions: Sequence[Path],
-    inbox: Path,
+    sources: Sources,
     output: Path,
     once: bool = False,
-    on_progress: Callable[[Progress], None] = lambda progress: None,
-    on_notice: Callable[[Notice], None] = lambda notice: None,
-    stop: threading.Event | None = None,
-    dataset: bool = False,
+    caller: Caller | None = None,
     cores: int = 2,
     spark: SparkSession | None = None,
 ) -> Summary:
-    """Matches what arrives in `inbox` against `subscriptions` until `stop` is set, or, with `once`, until what the
-    inbox held at the start is matched.
+    """Matches what arrives in the inbox against the subscriptions until the caller's `stop` is set, or, with `once`,
+    until what the inbox held at the start is matched.
 
     `spark` is a session that the caller keeps; without one, one is started on `cores` threads and ended at the end.
-    `output` holds journal, index, outbox and Spark's log. `on_progress` is called a few times a second and
-    `on_notice` for each reject and each subscription that is refused, both on the calling thread. Raises InputError,
-    FolderLocked, StorageFault or PipelineFailed; what was acknowledged before is kept, and the same call goes on from
-    there.
+    `output` holds journal, index, outbox and Spark's log. Raises InputError, FolderLocked, StorageFault or
+    PipelineFailed; what was acknowledged before is kept, and the same call goes on from there.
     """
-    find_subscription_files(subscriptions)
-    scan_inbox(inbox, {}, {}, 0.0)
+    caller = caller or Caller()
+    find_subscription_files(sources.subscriptions)
+    scan_inbox(sources.inbox, {}, {}, 0.0)
     if output.exists() and not output.is_dir():
         raise InputError(f"the output {output} is no folder", "name a folder with --output")
     output = output.absolute()
@@ -93,14 +117,23 @@ def run(
         sink = Sink(outbox, journal.registrations_of, horizon.learn, notices.put)
         index = IndexFolder(output / INDEX)
         registrar = Registrar(
-            subscriptions, journal, index, horizon, accepting, lambda: outbox.progress, notices.put, dataset
+            sources.subscriptions,
+            journal,
+            index,
+            horizon,
+            accepting,
+            lambda: outbox.progress,
+            notices.put,
+            sources.dataset,
         )
-        acceptor = Acceptor(inbox, journal, parser, accepting, dataset, notices.put)
+        acceptor = Acceptor(sources.inbox, journal, parser, accepting, sources.dataset, notices.put)
         side = SparkSide(output, sink, cores, notices.put, nullcontext(spark) if spark is not None else None)
-        teller = Teller(notices, on_progress, on_notice, journal, outbox, registrar, acceptor.taken, sink.matched)
-        return _Run(Parts(journal, outbox, registrar, acceptor, sink, side, teller), once).follow(
-            stop or threading.Event()
+        known = TaxonomyFiles(sources.taxonomy, sources.broader, journal, notices.put)
+        known.start()
+        teller = Teller(
+            notices, caller.on_progress, caller.on_notice, journal, outbox, registrar, acceptor.taken, sink.matched
         )
+        return _Run(Parts(journal, outbox, registrar, known, acceptor, sink, side, teller), once).follow(caller.stop)
 
 
 class _Run:
@@ -143,7 +176,12 @@ class _Run:
         self._parts.registrar.start(time.monotonic())
         self._registered.set()
         self._parts.spark.go()
-        self._repeat(lambda: self._parts.registrar.look(time.monotonic()))
+        self._repeat(self._look)
+
+    def _look(self) -> bool:
+        """Whether subscriptions or taxonomy were read anew."""
+        took = self._parts.taxonomy.look(time.monotonic())
+        return self._parts.registrar.look(time.monotonic()) or took
 
     def _accept(self) -> None:
         """Documents are taken once the registry is what the files say; with `once`, those that are there at the first

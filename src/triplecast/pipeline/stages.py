@@ -53,8 +53,9 @@ def match_slice(folder: Path, manifest: str, after: int, upto: int) -> Iterator[
         if not publications and told:
             return
         if publications:
+            taxonomies = journal.taxonomies(start, publications[-1].position)
             start = publications[-1].position
-            batch = OutboxBatch.of(publications, matcher.match(snapshot, publications))
+            batch = OutboxBatch.of(publications, matcher.match(snapshot, publications, taxonomies))
         else:
             batch = OutboxBatch.joined(())
         reach("pipeline.batch-matched")

@@ -61,7 +61,7 @@ def test_files_that_are_no_documents_are_named_and_counted(desk: Path, capsys: p
     (desk / "subscriptions" / "more.sparql").write_text("ASK { ?s ?p ?o }")
     assert match(desk) == 0
     told = capsys.readouterr().err.splitlines()
-    assert told[0].endswith("among the subscriptions, which are read from .rq, .jsonl files: more.sparql")
+    assert told[0].endswith("among the subscriptions, which are read from .rq, .rdql, .jsonl files: more.sparql")
     assert told[-1].endswith("0 subscriptions refused, 8 files passed over")
 
 

@@ -142,9 +142,9 @@ def test_admission(query: str, cost: str, warnings: list[str]) -> None:
     [
         (Subscription("s", "SELECT * { ?x ?p ?y } LIMIT 0"), "LIMIT 0"),
         (Subscription("s", "ASK { ?x ?p ?y }", scope="repository"), "scope repository"),
-        (Subscription("s", "ASK { ?x ?p ?y }", entailment="rdfs"), "entailment rdfs"),
-        (Subscription("s", "# triplecast: entailment=rdfs\r\nASK { ?x ?p ?y }"), "entailment rdfs"),
-        (Subscription("s", "\n#triplecast: Entailment = rdfs\nASK { ?x ?p ?y }"), "entailment rdfs"),
+        (Subscription("s", "ASK { ?x ?p ?y }", entailment="owl"), "entailment owl"),
+        (Subscription("s", "# triplecast: entailment=owl\r\nASK { ?x ?p ?y }"), "entailment owl"),
+        (Subscription("s", "\n#triplecast: Entailment = owl\nASK { ?x ?p ?y }"), "entailment owl"),
         (Subscription("s", "# triplecast: entailement=rdfs\nASK { ?x ?p ?y }"), "directive entailement"),
         (Subscription("s", "ASK { ?x ?p ?y }", language="klingon"), "language klingon"),
     ],

@@ -179,7 +179,7 @@ def test_what_is_not_built_is_refused_by_name() -> None:
     with Engine() as engine:
         for refused, named in (
             ({"scope": "repository"}, "repository"),
-            ({"entailment": "rdfs"}, "rdfs"),
+            ({"entailment": "owl"}, "owl"),
             ({"language": "rule"}, "rule"),
         ):
             with pytest.raises(QueryRefused, match=named):

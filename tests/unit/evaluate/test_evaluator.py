@@ -7,12 +7,13 @@ from collections.abc import Iterator
 import pytest
 
 from tests.unit.evaluate.evaluate_samples import PREFIXES, published, solve
-from triplecast.evaluate import Budget, Candidate, Evaluator, bindings_json, explain
+from triplecast.evaluate import NO_BACKGROUND, Background, Budget, Candidate, Evaluator, bindings_json, explain
 from triplecast.evaluate.evaluator import QUERIES_A_REQUEST
 from triplecast.evaluate.frames import Outcome, read_answer, read_request, write_answer, write_request
 from triplecast.evaluate.graphs import open_publication
 from triplecast.evaluate.worker import STEPS_A_REQUEST, answer, decide
 from triplecast.languages.refusals import MAX_DEPTH, MAX_NESTING
+from triplecast.model.entailment import Entailment
 from triplecast.model.subscription import Subscription
 from triplecast.sandbox import Limits
 
@@ -33,7 +34,10 @@ def evaluator() -> Iterator[Evaluator]:
 
 def test_frames_read_what_they_wrote() -> None:
     request = write_request(SECOND, 10, [("ASK { }\n# ü", "sparql"), ("x", "y")])
-    assert read_request(request) == (SECOND, 10, [("ASK { }\n# ü", "sparql"), ("x", "y")])
+    assert read_request(request) == (SECOND, 10, [("ASK { }\n# ü", "sparql"), ("x", "y")], NO_BACKGROUND)
+    background = Background(Entailment.RDFS, b"<x:a> <x:b> <x:c> .\n", True)
+    asked = [("ASK { }", "sparql")]
+    assert read_request(write_request(SECOND, 10, asked, background)) == (SECOND, 10, asked, background)
     outcomes = [
         Outcome("matched", b"[{}]", ""),
         Outcome("undecided", b"", "why\nnot"),

@@ -18,7 +18,7 @@ from triplecast.terms.values import XSD
         ("xsd:int(?o)", "STRDT"),
         ("geof:distance(?o, ?o)", "operators"),
         ("op:near(?o)", "operators"),
-        ("tc:instance(?o)", "taxonomy"),
+        ("tc:instances(?o, ?s)", "taxonomy"),
         ("<urn:none>(?o)", KNOWN_CASTS),
     ],
 )

@@ -109,7 +109,7 @@ def test_what_the_grammar_and_its_notes_forbid_is_told_at_its_place(
         ("ASK { FILTER(isTRIPLE(?x)) }", "ISTRIPLE", 14),
         ("ASK { ?s ?p 'a'@en--ltr }", "@en--ltr (RDF 1.2)", 13),
         ("ASK { FILTER(ft:near(?x, 'a')) }", "function <urn:triplecast:ft:near>", 14),
-        ("ASK { FILTER(tc:instance(?x, ?y)) }", "function <urn:triplecast:taxonomy:instance>", 14),
+        ("ASK { FILTER(tc:isa(?x, ?y)) }", "function <urn:triplecast:taxonomy:isa>", 14),
         ("ASK { FILTER(op:near(?x)) }", "function <urn:triplecast:op:near>", 14),
         ("ASK { FILTER(<urn:x:f>(?x)) }", "function <urn:x:f>", 14),
         ("ASK { FILTER(xsd:date(?x)) }", "function <http://www.w3.org/2001/XMLSchema#date>", 14),

@@ -32,7 +32,10 @@ class InProcess:
         decisions = []
         for candidate in candidates:
             solutions = evaluate(
-                query_of(candidate.text, candidate.language), candidate.publication, Budget(DEFAULT_STEPS)
+                query_of(candidate.text, candidate.language),
+                candidate.publication,
+                Budget(DEFAULT_STEPS),
+                candidate.background,
             )
             bindings = bindings_json(solutions) if solutions.matched else b""
             decisions.append(Decision(solutions.matched, bindings, None))

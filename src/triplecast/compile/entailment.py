@@ -1,0 +1,51 @@
+"""What a subscription asks for beside the publication."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from triplecast.compile.refusals import calls_in
+from triplecast.errors import QueryRefused
+from triplecast.languages import Template, directives
+from triplecast.model.entailment import ENTAILMENTS, FUNCTION_MARKS, Entailment
+from triplecast.model.subscription import Subscription
+
+
+def entailment_of(subscription: Subscription, template: Template) -> Entailment:
+    """By `Subscription.entailment`, else by the text's first line, else by the functions it uses (semantics 6.1).
+
+    Raises `QueryRefused` for one that is not known.
+    """
+    stated = subscription.entailment or _stated_entailment(subscription.text)
+    if stated is None:
+        return Entailment.TAXONOMY if _uses_functions(_Asked(template.key, template)) else Entailment.NONE
+    if stated not in ENTAILMENTS:
+        known = " and ".join(ENTAILMENTS)
+        raise QueryRefused(f"entailment {stated}", f"known are {known}", "ask for one of them, or for none")
+    return ENTAILMENTS[stated]
+
+
+def _stated_entailment(text: str) -> str | None:
+    """The entailment that the text itself asks for, wherever the text came from."""
+    stated = directives(text)
+    for name in stated:
+        if name != "entailment":
+            reason = "it is no directive of a first line `# triplecast: …`"
+            raise QueryRefused(
+                f"directive {name}", reason, "the only one is entailment; word a comment otherwise", 1, 1
+            )
+    return stated.get("entailment")
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A key of the cache below."""
+
+    key: str
+    template: Template = field(compare=False)
+
+
+@lru_cache(maxsize=20_000)
+def _uses_functions(asked: _Asked) -> bool:
+    return any(call.function in FUNCTION_MARKS for call in calls_in(asked.template.query.pattern))

@@ -1,0 +1,76 @@
+"""A publication's graphs with what a taxonomy adds to them."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+from pyoxigraph import NamedNode, RdfFormat, parse
+
+from triplecast.evaluate.graphs import PublishedGraphs, TripleSet
+from triplecast.model.algebra import Term
+from triplecast.model.entailment import Entailment
+from triplecast.taxonomy import Classes, Schema, Taxonomy, Words, entail, restore_taxonomy
+from triplecast.taxonomy.taxonomy import BROADER, MEMBER, NUMBERED, SUB_CLASS, SUB_PROPERTY, TYPE
+
+_NUMBERED = re.compile(re.escape(NUMBERED[1:]) + "[1-9][0-9]*")
+
+
+class Background(NamedTuple):
+    """What a query is asked with beside the publication."""
+
+    entailment: Entailment = Entailment.NONE
+    taxonomy: bytes = b""
+    """`Taxonomy.lines`."""
+    broader: bool = False
+    """`Taxonomy.broader`."""
+
+    @classmethod
+    def of(cls, entailment: Entailment, taxonomy: Taxonomy) -> Background:
+        """Nothing of the taxonomy where no entailment is asked for."""
+        if entailment is Entailment.NONE:
+            return NO_BACKGROUND
+        return cls(entailment, taxonomy.lines, taxonomy.broader)
+
+
+NO_BACKGROUND = Background()
+
+
+def entail_graphs(graphs: PublishedGraphs, background: Background) -> PublishedGraphs:
+    """The same dataset with each graph entailed for itself. Raises `EntailmentTooLarge`."""
+    entailment = background.entailment
+    if entailment is Entailment.NONE:
+        return graphs
+    schema = read_schema(background.taxonomy, background.broader)
+    made: dict[int, TripleSet] = {}
+    for graph in (graphs.default, *graphs.named.values()):
+        if id(graph) not in made:
+            reached = entail(graph.triples, schema, False)
+            closed = entail(reached, schema, True) if entailment is Entailment.RDFS else reached
+            made[id(graph)] = TripleSet(closed, Classes(reached, schema), len(graph.triples))
+    named = {name: made[id(graph)] for name, graph in graphs.named.items()}
+    return PublishedGraphs(made[id(graphs.default)], named, graphs.long)
+
+
+@lru_cache(maxsize=4)
+def read_schema(taxonomy: bytes, broader: bool) -> Schema[Term]:
+    """A taxonomy over RDF terms."""
+    upward: dict[Term, list[tuple[Term, Term, Term]]] = {}
+    for quad in parse(taxonomy, format=RdfFormat.N_TRIPLES):
+        upward.setdefault(quad.subject, []).append((quad.subject, quad.predicate, quad.object))
+    classes = frozenset(_node(text) for text in restore_taxonomy(taxonomy, broader).classes)
+    words = Words[Term](_node(TYPE), _node(SUB_CLASS), _node(SUB_PROPERTY), _node(MEMBER), _node(BROADER))
+    return Schema(words, upward, classes, broader, _is_iri, _is_numbered)
+
+
+def _node(text: str) -> NamedNode:
+    return NamedNode(text[1:-1])
+
+
+def _is_iri(term: Term) -> bool:
+    return isinstance(term, NamedNode)
+
+
+def _is_numbered(term: Term) -> bool:
+    return isinstance(term, NamedNode) and _NUMBERED.fullmatch(term.value) is not None

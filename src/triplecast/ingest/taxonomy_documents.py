@@ -1,0 +1,35 @@
+"""Documents that say what the taxonomy is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from triplecast.errors import DocumentRejected
+from triplecast.ingest.document import Document
+from triplecast.ingest.document_files import read_documents
+from triplecast.ingest.parser import Parser
+from triplecast.model.publication import Reject
+from triplecast.taxonomy import NO_TAXONOMY, Taxonomy, read_taxonomy
+
+
+def parse_taxonomy(parser: Parser, documents: Sequence[Document | Reject], broader: bool = False) -> Taxonomy:
+    """The taxonomy that all documents state together; `broader`: ``skos:broader`` is part of it.
+
+    Raises `DocumentRejected` for the first document that cannot be read, and `TaxonomyCycle`.
+    """
+    rejects = [each for each in documents if isinstance(each, Reject)]
+    parsed = parser.parse([each for each in documents if isinstance(each, Document)])
+    for reject in (*rejects, *(reject for result in parsed for reject in result.rejects)):
+        reason = f"{reject.source}: {reject.reason}"
+        raise DocumentRejected(reject.stage, reason, reject.mend, reject.line, reject.column)
+    return read_taxonomy((draft.quads for result in parsed for draft in result.drafts), broader)
+
+
+def read_taxonomy_files(paths: Sequence[Path], broader: bool = False) -> Taxonomy:
+    """What the documents at `paths` state together. Raises InputError for a missing one, `DocumentRejected` and
+    `TaxonomyCycle`."""
+    if not paths:
+        return NO_TAXONOMY
+    with Parser() as parser:
+        return parse_taxonomy(parser, list(read_documents(paths)), broader)

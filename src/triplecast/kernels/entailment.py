@@ -1,0 +1,448 @@
+"""Views with what a taxonomy adds: its triples, their closure, and marks, one view after the other.
+
+Every rule is applied once, in an order in which no rule makes premises of an earlier one: rdfs11 and rdfs5 (whose
+closures come with the taxonomy, free of cycles), rdfs7, rdfs9, and rdfs7 for what rdfs9 gave. Views for which that is
+not enough come with their triples given (`Given`).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from triplecast.kernels import inlined, njit
+from triplecast.kernels.layout import I32, I64, U8
+from triplecast.taxonomy.entail import TRIPLES_LIMIT
+
+SUBJECT, PREDICATE, END, PREDICATE_ID, END_ID = range(5)
+"""Columns of a fact: terms of its view, and what the taxonomy calls the last two (-1: nothing)."""
+
+
+class Known(NamedTuple):
+    """A taxonomy of N terms; ``lists[offsets[kind, t]:offsets[kind, t + 1]]`` is one list of a term, by the ``LIST_``
+    constants."""
+
+    words: I64
+    """The ``WORD_`` terms."""
+    lists: I32
+    offsets: I64
+    """[LISTS, N + 1]"""
+    triples: I32
+    """[·, 2] predicate and end; the list `LIST_OWN` of a subject has their rows."""
+    classes: U8
+    """[N] 1 for a class."""
+    marks: I32
+    """[MARKS] the predicate of each mark; its list is ``LIST_MARKS + mark``."""
+
+
+WORD_TYPE, WORD_SUB_CLASS, WORD_SUB_PROPERTY, WORD_MEMBER = range(4)
+LIST_OWN, LIST_REACHED, LIST_ABOVE_CLASS, LIST_ABOVE_PROPERTY, LIST_MARKS = range(5)
+LARGEST_KEPT = 1 << 16
+"""Slots of the table of facts beyond which the next view begins with a small one."""
+FUNCTIONS = 3
+"""The first marks are functions, asked of types; the others are paths."""
+
+
+class Plain(NamedTuple):
+    """The plain views, as in `match.views.Views`, and what the taxonomy knows of their terms."""
+
+    offsets: I64
+    spans: I64
+    triples: I32
+    ids: I32
+    """[L] the taxonomy's number of each term, -1 unknown."""
+    numbered: U8
+    """[L] 1 for ``rdf:_1``, ``rdf:_2``, …; empty where nothing asks."""
+
+
+class Given(NamedTuple):
+    """Views whose triples are made elsewhere. Nodes are terms of the taxonomy, or ``-1 - t`` for term t of the
+    batch."""
+
+    alone: U8
+    """[V] 1 for such a view."""
+    offsets: I64
+    """[V + 1]"""
+    nodes: I32
+    """[·, 3]"""
+
+
+class Grown(NamedTuple):
+    """Entailed views."""
+
+    offsets: I64
+    spans: I64
+    triples: I32
+    source: I64
+    """[·] for each term its row among those of the batch, or that number of rows more its number in the taxonomy."""
+    lost: U8
+    """[V] 1 for a view with more than `TRIPLES_LIMIT` triples; it is empty."""
+
+
+class _Scratch(NamedTuple):
+    """By term of the taxonomy; numbers of views count from 1 here, so that 0 is none."""
+
+    place: I32
+    """Its number in the view `placed` names."""
+    placed: I64
+    met: I64
+    """The last view that reached it."""
+    typed: I64
+    """The last view that took it as a class of its own."""
+    reached: I32
+    """The reached terms of the view, in order."""
+    added: I32
+    """The terms that its publication lacks, in order of their places."""
+    sizes: I64
+    """``SIZE_FACTS``, ``SIZE_ADDED``, ``SIZE_REACHED``, and ``SIZE_LOST``: 1 once the view is lost."""
+
+
+SIZE_FACTS, SIZE_ADDED, SIZE_REACHED, SIZE_LOST = range(4)
+
+
+class _View(NamedTuple):
+    number: int
+    """From 1."""
+    first: int
+    """Term of the batch."""
+    own: int
+    """Terms of its publication."""
+
+
+@njit
+def entail_all(plain: Plain, known: Known, given: Given, rdfs: bool, marked: bool) -> Grown:
+    """The views of a reading, in order; the triples of each once."""
+    views, count = len(plain.offsets) - 1, known.offsets.shape[1] - 1
+    scratch = _Scratch(
+        np.empty(count, np.int32),
+        np.zeros(count, np.int64),
+        np.zeros(count, np.int64),
+        np.zeros(count, np.int64),
+        np.empty(count, np.int32),
+        np.empty(count, np.int32),
+        np.zeros(4, np.int64),
+    )
+    sizes = scratch.sizes
+    offsets, spans = np.zeros(views + 1, np.int64), np.zeros((views, 2), np.int64)
+    lost = np.zeros(views, np.uint8)
+    triples = np.empty((2 * len(plain.triples) + 64, 3), np.int32)
+    source = np.empty(2 * len(plain.ids) + 64, np.int64)
+    facts, table = np.empty((256, 5), np.int32), np.empty(512, np.int32)
+    base = 0
+    for number in range(views):
+        view = _View(number + 1, plain.spans[number, 0], plain.spans[number, 1])
+        sizes[:] = 0
+        if len(table) > LARGEST_KEPT:
+            facts, table = np.empty((256, 5), np.int32), np.empty(512, np.int32)
+        table[:] = -1
+        facts, table = _entail(plain, known, given, view, (rdfs, marked), scratch, facts, table)
+        if sizes[SIZE_LOST]:
+            lost[number] = 1
+            sizes[:] = 0
+        start, terms = offsets[number], view.own + sizes[SIZE_ADDED]
+        spans[number, 0], spans[number, 1] = base, terms
+        source = _with_room(source, base, terms)
+        for term in range(view.own):
+            source[base + term] = view.first + term
+        for term in range(sizes[SIZE_ADDED]):
+            source[base + view.own + term] = len(plain.ids) + scratch.added[term]
+        if start + sizes[SIZE_FACTS] > len(triples):
+            larger = np.empty((2 * (start + sizes[SIZE_FACTS]), 3), np.int32)
+            larger[:start] = triples[:start]
+            triples = larger
+        for fact in range(sizes[SIZE_FACTS]):
+            for column in range(3):
+                triples[start + fact, column] = base + facts[fact, column]
+        offsets[number + 1] = start + sizes[SIZE_FACTS]
+        base += terms
+    return Grown(offsets, spans, triples[: offsets[views]], source[:base], lost)
+
+
+@njit
+def _with_room(values: I64, filled: int, more: int) -> I64:
+    if filled + more <= len(values):
+        return values
+    larger = np.empty(2 * (filled + more), np.int64)
+    larger[:filled] = values[:filled]
+    return larger
+
+
+@njit
+def _entail(
+    plain: Plain,
+    known: Known,
+    given: Given,
+    view: _View,
+    how: tuple[bool, bool],
+    scratch: _Scratch,
+    facts: I32,
+    table: I32,
+) -> tuple[I32, I32]:
+    """Fills `facts` and `table`, or larger ones, for one view."""
+    rdfs, marked = how
+    for term in range(view.own):
+        id = plain.ids[view.first + term]
+        if id >= 0:
+            scratch.place[id] = term
+            scratch.placed[id] = view.number
+    if given.alone[view.number - 1]:
+        return _copy_given(plain, given, view, scratch, facts, table)
+    facts, table = _copy_graph(plain, known, view, scratch, facts, table)
+    facts, table = _add_own(known, view, scratch, facts, table, 0)
+    if marked:
+        facts, table = _mark_functions(known, view, scratch, facts, table)
+    if rdfs:
+        facts, table = _close(plain, known, view, scratch, facts, table)
+    if marked:
+        for kind in range(FUNCTIONS, len(known.marks)):
+            for at in range(scratch.sizes[SIZE_REACHED]):
+                facts, table = _mark(known, view, scratch, facts, table, kind, _Holder(scratch.reached[at], -1))
+    return facts, table
+
+
+@njit
+def _make_room(facts: I32, table: I32, sizes: I64, more: int) -> tuple[I32, I32]:
+    """Arrays with room for so many more facts; a view that would come to too many is lost, and gets none."""
+    needed = sizes[SIZE_FACTS] + more
+    if needed > TRIPLES_LIMIT:
+        sizes[SIZE_LOST] = 1
+    if needed <= len(facts) or sizes[SIZE_LOST]:
+        return facts, table
+    larger = np.empty((2 * needed, 5), np.int32)
+    larger[: sizes[SIZE_FACTS]] = facts[: sizes[SIZE_FACTS]]
+    size = len(table)
+    while size < 4 * needed:
+        size *= 2
+    wider = np.full(size, np.int32(-1), np.int32)
+    for fact in range(sizes[SIZE_FACTS]):
+        slot = _slot(larger[fact, SUBJECT], larger[fact, PREDICATE], larger[fact, END], size)
+        while wider[slot] >= 0:
+            slot = (slot + 1) & (size - 1)
+        wider[slot] = fact
+    return larger, wider
+
+
+@inlined
+def _slot(subject: int, predicate: int, end: int, size: int) -> int:
+    mixed = np.uint64(subject) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(predicate) * np.uint64(0xC2B2AE3D27D4EB4F)
+    mixed = (mixed + np.uint64(end)) * np.uint64(0x165667B19E3779F9)
+    return int(np.int64(mixed >> np.uint64(32)) & (size - 1))
+
+
+@inlined
+def _add(facts: I32, table: I32, sizes: I64, subject: int, predicate: int, end: int, ids: tuple[int, int]) -> None:
+    """Adds a fact for which there is room, unless it is there; `ids` are those of predicate and end."""
+    size = len(table)
+    slot = _slot(subject, predicate, end, size)
+    while table[slot] >= 0:
+        fact = table[slot]
+        if facts[fact, SUBJECT] == subject and facts[fact, PREDICATE] == predicate and facts[fact, END] == end:
+            return
+        slot = (slot + 1) & (size - 1)
+    fact = sizes[SIZE_FACTS]
+    table[slot] = fact
+    facts[fact, SUBJECT], facts[fact, PREDICATE], facts[fact, END] = subject, predicate, end
+    facts[fact, PREDICATE_ID], facts[fact, END_ID] = ids
+    sizes[SIZE_FACTS] = fact + 1
+
+
+@inlined
+def _place(scratch: _Scratch, view: _View, id: int) -> int:
+    """The number in the view of a term of the taxonomy, which is added to it if its publication lacks it."""
+    if scratch.placed[id] != view.number:
+        added = scratch.sizes[SIZE_ADDED]
+        scratch.placed[id] = view.number
+        scratch.place[id] = view.own + added
+        scratch.added[added] = id
+        scratch.sizes[SIZE_ADDED] = added + 1
+    return int(scratch.place[id])
+
+
+@inlined
+def _reach(known: Known, scratch: _Scratch, view: _View, id: int) -> None:
+    """Takes in what a term's list of reached terms names."""
+    if scratch.met[id] == view.number:
+        return
+    for at in range(known.offsets[LIST_REACHED, id], known.offsets[LIST_REACHED, id + 1]):
+        other = known.lists[at]
+        if scratch.met[other] != view.number:
+            scratch.met[other] = view.number
+            scratch.reached[scratch.sizes[SIZE_REACHED]] = other
+            scratch.sizes[SIZE_REACHED] += 1
+
+
+@njit
+def _copy_given(plain: Plain, given: Given, view: _View, scratch: _Scratch, facts: I32, table: I32) -> tuple[I32, I32]:
+    first, last = given.offsets[view.number - 1], given.offsets[view.number]
+    facts, table = _make_room(facts, table, scratch.sizes, last - first)
+    places = np.empty(3, np.int64)
+    for row in range(first, last if not scratch.sizes[SIZE_LOST] else first):
+        for column in range(3):
+            node = given.nodes[row, column]
+            places[column] = _place(scratch, view, node) if node >= 0 else -1 - node - view.first
+        _add(facts, table, scratch.sizes, places[0], places[1], places[2], (-1, -1))
+    return facts, table
+
+
+@njit
+def _copy_graph(plain: Plain, known: Known, view: _View, scratch: _Scratch, facts: I32, table: I32) -> tuple[I32, I32]:
+    """The view's own triples, and what they reach."""
+    ids, triples = plain.ids, plain.triples
+    first, last = plain.offsets[view.number - 1], plain.offsets[view.number]
+    facts, table = _make_room(facts, table, scratch.sizes, last - first)
+    for row in range(first, last if not scratch.sizes[SIZE_LOST] else first):
+        subject, predicate, end = triples[row, 0], triples[row, 1], triples[row, 2]
+        pair = ids[predicate], ids[end]
+        _add(facts, table, scratch.sizes, subject - view.first, predicate - view.first, end - view.first, pair)
+        if ids[subject] >= 0:
+            _reach(known, scratch, view, ids[subject])
+        if pair[0] >= 0:
+            _reach(known, scratch, view, pair[0])
+        if pair[1] >= 0:
+            _reach(known, scratch, view, pair[1])
+    return facts, table
+
+
+@njit
+def _add_own(known: Known, view: _View, scratch: _Scratch, facts: I32, table: I32, start: int) -> tuple[I32, I32]:
+    """The taxonomy's triples of the reached terms from number `start` on."""
+    for at in range(start, scratch.sizes[SIZE_REACHED]):
+        id = scratch.reached[at]
+        first, last = known.offsets[LIST_OWN, id], known.offsets[LIST_OWN, id + 1]
+        facts, table = _make_room(facts, table, scratch.sizes, last - first)
+        for item in range(first, last if not scratch.sizes[SIZE_LOST] else first):
+            predicate, end = known.triples[known.lists[item], 0], known.triples[known.lists[item], 1]
+            subject = _place(scratch, view, id)
+            places = _place(scratch, view, predicate), _place(scratch, view, end)
+            _add(facts, table, scratch.sizes, subject, places[0], places[1], (predicate, end))
+    return facts, table
+
+
+class _Holder(NamedTuple):
+    """What a mark is put on: a class (or node of a path) and, where that is another, the place of the node."""
+
+    type: int
+    place: int
+
+
+@njit
+def _mark(
+    known: Known, view: _View, scratch: _Scratch, facts: I32, table: I32, kind: int, holder: _Holder
+) -> tuple[I32, I32]:
+    """Marks of one kind on a node: a fact for each class that is wanted of its type."""
+    row = LIST_MARKS + kind
+    first, last = known.offsets[row, holder.type], known.offsets[row, holder.type + 1]
+    if first == last:
+        return facts, table
+    facts, table = _make_room(facts, table, scratch.sizes, last - first)
+    for item in range(first, last if not scratch.sizes[SIZE_LOST] else first):
+        subject = holder.place if holder.place >= 0 else _place(scratch, view, holder.type)
+        predicate, end = _place(scratch, view, known.marks[kind]), _place(scratch, view, known.lists[item])
+        _add(facts, table, scratch.sizes, subject, predicate, end, (-1, -1))
+    return facts, table
+
+
+@njit
+def _mark_functions(known: Known, view: _View, scratch: _Scratch, facts: I32, table: I32) -> tuple[I32, I32]:
+    """Functions: of every stated type of a node, and of every class as its own type."""
+    stated = scratch.sizes[SIZE_FACTS]
+    for fact in range(stated):
+        type = facts[fact, END_ID]
+        if facts[fact, PREDICATE_ID] == known.words[WORD_TYPE] and type >= 0:
+            place = facts[fact, SUBJECT]
+            own = scratch.typed[type] != view.number
+            scratch.typed[type] = view.number
+            for kind in range(FUNCTIONS):
+                facts, table = _mark(known, view, scratch, facts, table, kind, _Holder(type, place))
+                if own:
+                    facts, table = _mark(known, view, scratch, facts, table, kind, _Holder(type, -1))
+    for at in range(scratch.sizes[SIZE_REACHED]):
+        id = scratch.reached[at]
+        if known.classes[id] and scratch.typed[id] != view.number:
+            for kind in range(FUNCTIONS):
+                facts, table = _mark(known, view, scratch, facts, table, kind, _Holder(id, -1))
+    return facts, table
+
+
+@njit
+def _close(plain: Plain, known: Known, view: _View, scratch: _Scratch, facts: I32, table: I32) -> tuple[I32, I32]:
+    """RDFS: ``rdfs:member``, rdfs11 and rdfs5, rdfs7, rdfs9, rdfs7."""
+    sizes, words = scratch.sizes, known.words
+    facts, table = _add_members(plain, known, view, scratch, facts, table)
+    for at in range(sizes[SIZE_REACHED]):
+        id = scratch.reached[at]
+        for kind in range(2):
+            row, word = LIST_ABOVE_CLASS + kind, words[WORD_SUB_CLASS + kind]
+            first, last = known.offsets[row, id], known.offsets[row, id + 1]
+            facts, table = _make_room(facts, table, sizes, last - first)
+            for item in range(first, last if not sizes[SIZE_LOST] else first):
+                end = known.lists[item]
+                subject = _place(scratch, view, id)
+                places = _place(scratch, view, word), _place(scratch, view, end)
+                _add(facts, table, sizes, subject, places[0], places[1], (word, end))
+    facts, table = _raise_predicates(known, view, scratch, facts, table, 0)
+    before = sizes[SIZE_FACTS]
+    for fact in range(before):
+        type = facts[fact, END_ID]
+        if facts[fact, PREDICATE_ID] == words[WORD_TYPE] and type >= 0:
+            first, last = known.offsets[LIST_ABOVE_CLASS, type], known.offsets[LIST_ABOVE_CLASS, type + 1]
+            facts, table = _make_room(facts, table, sizes, last - first)
+            for item in range(first, last if not sizes[SIZE_LOST] else first):
+                end = _place(scratch, view, known.lists[item])
+                pair = words[WORD_TYPE], known.lists[item]
+                _add(facts, table, sizes, facts[fact, SUBJECT], facts[fact, PREDICATE], end, pair)
+    return _raise_predicates(known, view, scratch, facts, table, before)
+
+
+@njit
+def _add_members(plain: Plain, known: Known, view: _View, scratch: _Scratch, facts: I32, table: I32) -> tuple[I32, I32]:
+    """``rdfs:member`` of what has ``rdf:_1``, ``rdf:_2``, …, and what that reaches."""
+    if not len(plain.numbered):
+        return facts, table
+    sizes, word = scratch.sizes, known.words[WORD_MEMBER]
+    reached = sizes[SIZE_REACHED]
+    for row in range(plain.offsets[view.number - 1], plain.offsets[view.number]):
+        if plain.numbered[plain.triples[row, 1]]:
+            facts, table = _make_room(facts, table, sizes, 1)
+            if not sizes[SIZE_LOST]:
+                subject, end = plain.triples[row, 0] - view.first, plain.triples[row, 2] - view.first
+                pair = word, plain.ids[plain.triples[row, 2]]
+                _add(facts, table, sizes, subject, _place(scratch, view, word), end, pair)
+                _reach(known, scratch, view, word)
+    return _add_own(known, view, scratch, facts, table, reached)
+
+
+@njit
+def _raise_predicates(
+    known: Known, view: _View, scratch: _Scratch, facts: I32, table: I32, start: int
+) -> tuple[I32, I32]:
+    """rdfs7, of the facts from number `start` on."""
+    sizes = scratch.sizes
+    for fact in range(start, sizes[SIZE_FACTS]):
+        id = facts[fact, PREDICATE_ID]
+        if id < 0:
+            continue
+        first, last = known.offsets[LIST_ABOVE_PROPERTY, id], known.offsets[LIST_ABOVE_PROPERTY, id + 1]
+        if first == last:
+            continue
+        facts, table = _make_room(facts, table, sizes, last - first)
+        for item in range(first, last if not sizes[SIZE_LOST] else first):
+            predicate = _place(scratch, view, known.lists[item])
+            pair = known.lists[item], facts[fact, END_ID]
+            _add(facts, table, sizes, facts[fact, SUBJECT], predicate, facts[fact, END], pair)
+    return facts, table
+
+
+def warm_up() -> None:
+    none = np.zeros((0, 3), np.int32)
+    plain = Plain(np.zeros(1, np.int64), np.zeros((0, 2), np.int64), none, np.zeros(0, np.int32), np.zeros(0, np.uint8))
+    known = Known(
+        np.zeros(4, np.int64),
+        np.zeros(0, np.int32),
+        np.zeros((4, 1), np.int64),
+        np.zeros((0, 2), np.int32),
+        np.zeros(0, np.uint8),
+        np.zeros(0, np.int32),
+    )
+    entail_all(plain, known, Given(np.zeros(0, np.uint8), np.zeros(1, np.int64), none), False, False)

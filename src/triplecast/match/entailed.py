@@ -1,0 +1,113 @@
+"""Plain views to the views of a reading: with the taxonomy's triples, their closure, and the marks that keys want."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from triplecast.kernels.entailment import Given, Grown, Plain, entail_all
+from triplecast.kernels.layout import F64, I32, U8
+from triplecast.kernels.resolve import Terms, resolve
+from triplecast.match.closures import NUMBERED_TERM, Closures
+from triplecast.match.own_rules import entail_alone
+from triplecast.match.views import Views
+from triplecast.model.entailment import Entailment, Reading
+from triplecast.taxonomy import EntailmentTooLarge
+from triplecast.taxonomy.taxonomy import NUMBERED
+from triplecast.terms.values import ValueClass
+
+
+class EntailedViews(NamedTuple):
+    views: Views
+    lost: frozenset[int]
+    """Publications (index into the batch) with more than `taxonomy.TRIPLES_LIMIT` triples: their views are empty."""
+
+
+def find_known(views: Views, closures: Closures) -> I32:
+    """[L] the number that the closures give to each term of a batch, -1 unknown."""
+    return resolve(closures.dictionary, views.terms)
+
+
+def entail_views(views: Views, closures: Closures, ids: I32, reading: Reading) -> EntailedViews:
+    """The same views, in the same order, with everything that the reading has; `ids` as of `find_known`."""
+    rdfs = reading.entailment is Entailment.RDFS
+    plain = Plain(views.offsets, views.spans, views.triples, ids, _numbered(views) if rdfs else np.zeros(0, np.uint8))
+    given, too_large = _entail_odd(views, closures, ids, reading)
+    grown = entail_all(plain, closures.known, given, rdfs, reading.marked)
+    grown.lost[too_large] = 1
+    terms, values = _joined_terms(views, closures, grown)
+    made = Views(views.publication, views.mode, grown.offsets, grown.spans, grown.triples, terms, values)
+    return EntailedViews(made, frozenset(views.publication[grown.lost == 1].tolist()))
+
+
+def _entail_odd(views: Views, closures: Closures, ids: I32, reading: Reading) -> tuple[Given, list[int]]:
+    """The views that bring rules of their own, or all where the taxonomy is odd; and those that grow beyond bounds."""
+    alone = _bring_rules(views, closures, ids, reading)
+    offsets = np.zeros(len(alone) + 1, np.int64)
+    too_large: list[int] = []
+    if not alone.any():
+        return Given(alone, offsets, np.zeros((0, 3), np.int32)), too_large
+    nodes = np.where(ids >= 0, ids, -1 - np.arange(len(ids), dtype=np.int32))
+    parts = []
+    for view in np.flatnonzero(alone).tolist():
+        graph = nodes[views.triples[views.offsets[view] : views.offsets[view + 1]]]
+        try:
+            parts.append(entail_alone(views.terms, closures, graph, reading))
+            offsets[view + 1] = len(parts[-1])
+        except EntailmentTooLarge:
+            too_large.append(view)
+    return Given(alone, np.cumsum(offsets), np.concatenate([np.zeros((0, 3), np.int32), *parts])), too_large
+
+
+def _bring_rules(views: Views, closures: Closures, ids: I32, reading: Reading) -> U8:
+    """[V] 1 for views whose own triples say something of classes or properties."""
+    alone = np.zeros(len(views.mode), np.uint8)
+    if closures.odd and reading.entailment is Entailment.RDFS:
+        alone[:] = 1
+        return alone
+    words = closures.schema.words
+    predicates = ids[views.triples[:, 1]]
+    rows = np.flatnonzero(
+        (predicates == words.sub_class) | (predicates == words.sub_property) | (predicates == words.broader)
+    )
+    alone[np.searchsorted(views.offsets, rows, side="right") - 1] = 1
+    return alone
+
+
+def _numbered(views: Views) -> U8:
+    """[L] 1 for ``rdf:_1``, ``rdf:_2``, …; empty where there is none."""
+    terms = views.terms
+    start = np.frombuffer(NUMBERED.encode(), np.uint8)
+    likely = np.flatnonzero(
+        (terms.value_class == ValueClass.IRI) & (terms.length > len(start) + 1) & (terms.length < len(start) + 20)
+    )
+    likely = likely[terms.text[terms.start[likely] + len(start) - 1] == start[-1]]
+    likely = likely[(terms.text[terms.start[likely][:, None] + np.arange(len(start))] == start).all(axis=1)]
+    found = [term for term in likely.tolist() if NUMBERED_TERM.fullmatch(_text(terms, term))]
+    if not found:
+        return np.zeros(0, np.uint8)
+    numbered = np.zeros(len(terms.start), np.uint8)
+    numbered[found] = 1
+    return numbered
+
+
+def _joined_terms(views: Views, closures: Closures, grown: Grown) -> tuple[Terms, F64]:
+    """Rows of the views' terms followed by the closures'."""
+    dictionary, terms, source = closures.dictionary, views.terms, grown.source
+    count, size = len(closures), len(terms.text)
+    values: NDArray[np.float64] = np.zeros((count, 3), np.float64)
+    values[:, 0] = ValueClass.IRI
+    return Terms(
+        np.concatenate([terms.text, dictionary.text]),
+        np.concatenate([terms.start, dictionary.offsets[:-1] + size])[source],
+        np.concatenate([terms.length, np.diff(dictionary.offsets).astype(np.int32)])[source],
+        np.concatenate([terms.hashes, dictionary.hashes])[source],
+        np.concatenate([terms.value_class, np.full(count, ValueClass.IRI, np.uint8)])[source],
+    ), np.concatenate([views.values, values])[source]
+
+
+def _text(terms: Terms, term: int) -> str:
+    start = terms.start[term]
+    return terms.text[start : start + terms.length[term]].tobytes().decode()

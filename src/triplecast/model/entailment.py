@@ -1,0 +1,86 @@
+"""What a subscription may ask for beyond the publication's own triples (docs/taxonomy.md)."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from pyoxigraph import Literal
+
+FUNCTIONS = "urn:triplecast:taxonomy:"
+"""The namespace ``tc:`` of the functions of G-ToPSS."""
+
+
+class Entailment(IntEnum):
+    """Which graph a query is asked of."""
+
+    NONE = 0
+    """The publication alone."""
+    TAXONOMY = 1
+    """With the taxonomy's triples that are reached upwards from its terms."""
+    RDFS = 2
+    """With those, closed under rdfs5, rdfs7, rdfs9, rdfs11, and ``rdfs:member`` over ``rdf:_1``, ``rdf:_2``, …."""
+
+
+ENTAILMENTS = {"taxonomy": Entailment.TAXONOMY, "rdfs": Entailment.RDFS}
+"""By the name that a subscription gives."""
+
+
+class Reading(IntEnum):
+    """As what the index reads a publication: subscriptions of one reading share segments and views."""
+
+    PLAIN = 0
+    TAXONOMY = 1
+    TAXONOMY_BARE = 2
+    RDFS = 3
+    RDFS_BARE = 4
+    """``BARE``: without marks, for what the index decides through variable predicates, which no mark may match."""
+
+    @property
+    def entailment(self) -> Entailment:
+        return Entailment((self + 1) // 2)
+
+    @property
+    def marked(self) -> bool:
+        return self in (Reading.TAXONOMY, Reading.RDFS)
+
+
+def reading_of(entailment: Entailment, bare: bool) -> Reading:
+    return Reading.PLAIN if entailment is Entailment.NONE else Reading(2 * entailment - 1 + bare)
+
+
+class Mark(IntEnum):
+    """What a view says of a node and a class besides its triples, if a subscription asks for it.
+
+    The index keeps such a condition as a triple pattern whose predicate is `predicate`: a literal, which no publication
+    can have in that place.
+    """
+
+    INSTANCE = 0
+    """``tc:instance``: the class is one of the node's types."""
+    DESCENDANT = 1
+    """``tc:descendant``: one of the node's types is the class or under it."""
+    ANCESTOR = 2
+    """``tc:ancestor``: one of the node's types is the class or above it."""
+    CLASS_PATH = 3
+    """The path ``rdfs:subClassOf*`` leads from the node to the class."""
+    PROPERTY_PATH = 4
+    """The path ``rdfs:subPropertyOf*``."""
+    BROADER_PATH = 5
+    """The path ``skos:broader*``."""
+
+    @property
+    def predicate(self) -> Literal:
+        return Literal(f"mark:{self.name.lower()}")
+
+
+FUNCTION_MARKS = {
+    f"{FUNCTIONS}instance": Mark.INSTANCE,
+    f"{FUNCTIONS}descendant": Mark.DESCENDANT,
+    f"{FUNCTIONS}ancestor": Mark.ANCESTOR,
+}
+PATH_MARKS = {
+    "http://www.w3.org/2000/01/rdf-schema#subClassOf": Mark.CLASS_PATH,
+    "http://www.w3.org/2000/01/rdf-schema#subPropertyOf": Mark.PROPERTY_PATH,
+    "http://www.w3.org/2004/02/skos/core#broader": Mark.BROADER_PATH,
+}
+"""By the predicate that the path repeats."""

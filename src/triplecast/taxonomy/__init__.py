@@ -1,0 +1,27 @@
+"""Taxonomies: what is known of classes, properties and instances beside the publications, and what follows from it.
+
+Pure values and functions over any kind of terms; how the index sees them is `triplecast.match.entailed`.
+"""
+
+from triplecast.taxonomy.classes import Classes
+from triplecast.taxonomy.entail import TRIPLES_LIMIT, EntailmentTooLarge, entail
+from triplecast.taxonomy.read import read_taxonomy, restore_taxonomy
+from triplecast.taxonomy.schema import Schema, Words
+from triplecast.taxonomy.taxonomy import NO_TAXONOMY, Taxonomy
+from triplecast.taxonomy.versions import NO_TAXONOMIES, Taxonomies, TaxonomyVersion
+
+__all__ = [
+    "NO_TAXONOMIES",
+    "NO_TAXONOMY",
+    "TRIPLES_LIMIT",
+    "Classes",
+    "EntailmentTooLarge",
+    "Schema",
+    "Taxonomies",
+    "Taxonomy",
+    "TaxonomyVersion",
+    "Words",
+    "entail",
+    "read_taxonomy",
+    "restore_taxonomy",
+]

@@ -1,0 +1,70 @@
+"""Canonical N-Triples lines to a `Taxonomy`, or to the cycle that forbids it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+
+from triplecast.errors import TaxonomyCycle
+from triplecast.taxonomy.taxonomy import BROADER, SUB_CLASS, SUB_PROPERTY, TYPE, Taxonomy, TermText, TextTriple
+
+_KINDS = {SUB_CLASS: "classes", SUB_PROPERTY: "properties", BROADER: "concepts"}
+
+
+def read_taxonomy(documents: Iterable[bytes], broader: bool = False) -> Taxonomy:
+    """The taxonomy that is stated in documents of canonical N-Triples or N-Quads; graph names do not matter.
+
+    All triples but those of `Taxonomy` are left out, those of anonymous classes too (a blank node is nobody else's).
+    Raises `TaxonomyCycle`.
+    """
+    wanted = {TYPE, SUB_CLASS, SUB_PROPERTY, *((BROADER,) if broader else ())}
+    found = {triple for document in documents for triple in _iri_triples(document) if triple[1] in wanted}
+    triples = tuple(sorted(found))
+    for predicate, kind in _KINDS.items():
+        cycle = find_cycle(_edges(triples, predicate))
+        if cycle:
+            raise TaxonomyCycle(kind, cycle)
+    return Taxonomy(triples, broader)
+
+
+@lru_cache(maxsize=8)
+def restore_taxonomy(lines: bytes, broader: bool) -> Taxonomy:
+    """The taxonomy of which `lines` are the `Taxonomy.lines`; the same object while it is remembered."""
+    return Taxonomy(tuple(_iri_triples(lines)), broader)
+
+
+def _iri_triples(lines: bytes) -> Iterator[TextTriple]:
+    for line in lines.decode().split("\n"):
+        terms = line.split(" ", 3)
+        if len(terms) == 4 and all(term[0] == "<" for term in terms[:3]):
+            yield terms[0], terms[1], terms[2]
+
+
+def _edges(triples: Sequence[TextTriple], predicate: TermText) -> Mapping[TermText, Sequence[TermText]]:
+    edges: dict[TermText, list[TermText]] = {}
+    for subject, own, end in triples:
+        if own == predicate:
+            edges.setdefault(subject, []).append(end)
+    return edges
+
+
+def find_cycle(edges: Mapping[TermText, Sequence[TermText]]) -> tuple[TermText, ...]:
+    """The first cycle met, walking in the order of `edges`: its terms, each under the next and the last under the
+    first; empty where there is none."""
+    done: set[TermText] = set()
+    for start in edges:
+        way: dict[TermText, Iterator[TermText]] = {}
+        if start not in done:
+            way[start] = iter(edges[start])
+        while way:
+            last = next(reversed(way))
+            following = next(way[last], None)
+            if following is None:
+                done.add(last)
+                del way[last]
+            elif following in way:
+                terms = list(way)
+                return tuple(terms[terms.index(following) :])
+            elif following not in done:
+                way[following] = iter(edges.get(following, ()))
+    return ()

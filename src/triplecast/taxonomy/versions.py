@@ -1,0 +1,46 @@
+"""Taxonomies by journal position: a publication is asked with the last one before it (semantics 6.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from triplecast.model.publication import Publication
+from triplecast.taxonomy.read import restore_taxonomy
+from triplecast.taxonomy.taxonomy import NO_TAXONOMY, Taxonomy
+
+
+class TaxonomyVersion(NamedTuple):
+    """A taxonomy as the journal keeps it."""
+
+    position: int
+    lines: bytes
+    """`Taxonomy.lines`."""
+    broader: bool
+
+
+class Taxonomies(NamedTuple):
+    """The versions that some publications may have to be asked with, by position."""
+
+    versions: tuple[TaxonomyVersion, ...] = ()
+
+    def before(self, position: int) -> Taxonomy:
+        """The taxonomy of a publication at `position`."""
+        for version in reversed(self.versions):
+            if version.position < position:
+                return restore_taxonomy(version.lines, version.broader)
+        return NO_TAXONOMY
+
+    def runs(self, publications: Sequence[Publication]) -> list[tuple[int, int, Taxonomy]]:
+        """The publications cut where the taxonomy changes: (first, one past the last, taxonomy) of each run."""
+        found: list[tuple[int, int, Taxonomy]] = []
+        for number, publication in enumerate(publications):
+            taxonomy = self.before(publication.position)
+            if found and found[-1][2] is taxonomy:
+                found[-1] = (found[-1][0], number + 1, taxonomy)
+            else:
+                found.append((number, number + 1, taxonomy))
+        return found or [(0, 0, NO_TAXONOMY)]
+
+
+NO_TAXONOMIES = Taxonomies()
