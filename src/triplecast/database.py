@@ -144,7 +144,8 @@ class Database:
 
     def _connected(self) -> sqlite3.Connection | None:
         if self._closed:
-            raise StorageFault(self.where, "it has been closed", "open it again")
+            mend = "open it again" if self._path is not None else "what it held is gone; begin with a new one"
+            raise StorageFault(self.where, "it has been closed", mend)
         if self._connection is None and self._path is not None:
             self._connection = _open_follower(self._path, self._form)
         return self._connection
@@ -181,6 +182,8 @@ def sync_folder(folder: Path) -> None:
 
 def make_folder(folder: Path) -> None:
     """Makes `folder` and those above it where they are missing, each with its name synced. Raises `StorageFault`."""
+    if folder.exists() and not folder.is_dir():
+        raise StorageFault(str(folder), "it is a file, and a folder is needed", "name a folder, new or of this engine")
     with storage_faults(folder):
         missing = [each for each in (folder.absolute(), *folder.absolute().parents) if not each.is_dir()]
         for each in reversed(missing):

@@ -11,6 +11,7 @@ from triplecast.errors import InputError
 from triplecast.evaluate import Evaluator
 from triplecast.index import MemoryIndex
 from triplecast.ingest import Document, Parser
+from triplecast.ingest.document import cut_groups
 from triplecast.ingest.inbox import LINES, distinct_paths, scan_inbox
 from triplecast.journal import Clock, system_clock, time_text
 from triplecast.match import Matcher
@@ -79,17 +80,8 @@ def match_documents(
 
 
 def cut_batches(documents: Iterable[Document | Reject]) -> Iterator[list[Document | Reject]]:
-    """Cuts behind the entry that fills a batch; no batch is empty."""
-    batch: list[Document | Reject] = []
-    size = 0
-    for entry in documents:
-        batch.append(entry)
-        size += len(entry.data) if isinstance(entry, Document) else 0
-        if len(batch) == BATCH_DOCUMENTS or size >= BATCH_BYTES:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
+    """Batches that may span several of the files and folders that the documents come from."""
+    return cut_groups(documents, BATCH_DOCUMENTS, BATCH_BYTES)
 
 
 def parse_batch(parser: Parser, batch: Sequence[Document | Reject]) -> tuple[list[Draft], list[Reject]]:

@@ -1,16 +1,18 @@
-"""Compiling the kernels in a child process, which can be ended at once where a compile in this one cannot."""
+"""Compiling the kernels in a child process, which can be ended at once where a compile in this one cannot.
+
+``python -m triplecast.warming`` compiles them at set-up.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 from triplecast.database import storage_faults
-
-MARK = "compiled"
-"""A file in the kernels' cache folder that says: all of them have been compiled to it."""
 
 _TOLD_AFTER = 2.5
 """Seconds after which it is a compile: loading what is compiled takes one."""
@@ -18,14 +20,23 @@ _TOLD_AFTER = 2.5
 _COMMAND = (sys.executable, "-m", "triplecast.kernels.warm")
 
 
+def find_mark() -> Path:
+    """The file that says, once it is there: all kernels have been compiled for this installation.
+
+    numba keeps what it compiles by the path of the source, so that of another installation is of no use to this one.
+    """
+    import triplecast.kernels
+
+    place = Path(triplecast.kernels.__file__).parent
+    return triplecast.kernels.CACHE_FOLDER / f"compiled-{hashlib.sha256(bytes(place)).hexdigest()[:16]}"
+
+
 def compile_kernels(tell: Callable[[str], None], stopped: Callable[[], bool] = lambda: False) -> None:
     """Sees that all kernels are compiled, and tells when that takes time; ends early when `stopped`.
 
     Where the child fails, nothing is said: whoever needs a kernel compiles it then and meets the fault itself.
     """
-    from triplecast.kernels import CACHE_FOLDER
-
-    mark = CACHE_FOLDER / MARK
+    mark = find_mark()
     if mark.exists():
         return
     began, told = time.monotonic(), False
@@ -45,3 +56,17 @@ def compile_kernels(tell: Callable[[str], None], stopped: Callable[[], bool] = l
     if child.returncode == 0:
         with storage_faults(mark):
             mark.touch()
+
+
+def compile_here() -> None:
+    """In this process, with the compiler's faults shown; `find_mark` exists afterwards."""
+    from triplecast.kernels.warm import warm
+
+    began = time.monotonic()
+    names = warm()
+    find_mark().touch()
+    print(f"kernels ready in {time.monotonic() - began:.1f} s: {', '.join(names)}")
+
+
+if __name__ == "__main__":
+    compile_here()

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import sys
 from collections.abc import Sequence
 from importlib.metadata import version
+from io import TextIOWrapper
 
 from triplecast.cli import demo, doctor, explain, match, notifications, preview, run
 from triplecast.cli.exits import Exit
+from triplecast.cli.terminal import say
 from triplecast.errors import TriplecastError
 
 COMMANDS = (demo, match, run, notifications, explain, preview, doctor)
+STDOUT = 1
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -31,6 +35,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     _open_closed_streams()
+    _write_what_cannot_be_encoded_as_escapes()
     arguments = build_parser().parse_args(argv)
     try:
         code = _run(arguments)
@@ -40,9 +45,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return Exit.UNREAD
     except OSError as error:
         _drop_output()
-        print(
-            f"triplecast {arguments.command}: {error}; see that there is space and the right to write", file=sys.stderr
-        )
+        lost = "stdout is closed, and there is something to print; give it a file, a pipe or /dev/null"
+        other = f"{error}; see that there is space and the right to write"
+        say(f"triplecast {arguments.command}: {lost if error.errno == errno.EBADF else other}")
         return Exit.FAILED
     return code
 
@@ -51,26 +56,35 @@ def _run(arguments: argparse.Namespace) -> int:
     try:
         code: int = arguments.run(arguments)
     except TriplecastError as error:
-        print(f"triplecast {arguments.command}: {error}", file=sys.stderr)
+        say(f"triplecast {arguments.command}: {error}")
         return Exit.FAILED
     except KeyboardInterrupt:
-        print(f"triplecast {arguments.command}: interrupted", file=sys.stderr)
+        say(f"triplecast {arguments.command}: interrupted")
         return Exit.INTERRUPTED
     return code
 
 
 def _open_closed_streams() -> None:
-    """Whoever closes stdin, stdout or stderr wants nothing of it; but its number must not become that of a file of
-    ours, and Python has no stream for it then."""
+    """The number of a closed stream must not become that of a file of ours, and Python has no stream for it. Whoever
+    closes stdin or stderr wants nothing of it; but data that cannot be written must not be lost in silence, so what
+    stands for a closed stdout takes nothing (EBADF)."""
     for number in range(3):
         try:
             os.fstat(number)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # the lowest free number is this one
+            os.open(os.devnull, os.O_RDONLY if number == STDOUT else os.O_RDWR)  # the lowest free number is this one
     if sys.stdout is None:
         sys.stdout = os.fdopen(1, "w", closefd=False)
     if sys.stderr is None:
         sys.stderr = os.fdopen(2, "w", closefd=False)
+
+
+def _write_what_cannot_be_encoded_as_escapes() -> None:
+    """Data is UTF-8 whatever the locale; messages are in the terminal's encoding."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
+    if isinstance(sys.stderr, TextIOWrapper):
+        sys.stderr.reconfigure(errors="backslashreplace")
 
 
 def _drop_output() -> None:

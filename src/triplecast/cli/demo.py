@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from triplecast.cli.run import describe_summary, exit_code, run_pipeline
-from triplecast.cli.terminal import Progress, clip, describe_solution, table
+from triplecast.cli.terminal import Progress, clip, describe_solution, table, tell
 
 if TYPE_CHECKING:
     from triplecast.delivery import Notification
@@ -47,7 +47,7 @@ def _run_in(folder: Path) -> int:
         Progress().show("Starting Spark; this takes about ten seconds ...")
         summary = run_pipeline([subscriptions], folder / "inbox", folder / "run", once=True)
         with Outbox.read_only(folder / "run") as outbox:
-            print(_describe(list(outbox.notifications()), subscriptions))
+            tell(_describe(list(outbox.notifications()), subscriptions))
     print(describe_summary(summary))
     return exit_code(summary)
 

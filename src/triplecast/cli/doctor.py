@@ -80,18 +80,18 @@ def _java() -> Iterator[Finding]:
         yield Finding("Java", "limited", "not usable", str(error))
 
 
-def _kernels() -> Iterator[Finding]:
+def check_kernels() -> Iterator[Finding]:
     if importlib.util.find_spec("numba") is None:
         return
-    from triplecast.kernels import CACHE_FOLDER
+    from triplecast.warming import find_mark
 
-    compiled = sum(1 for _ in CACHE_FOLDER.rglob("*.nbc"))
-    mend = (
-        ""
-        if compiled
-        else "python -m triplecast.kernels.warm compiles them now; else the first use takes half a minute"
-    )
-    yield Finding("kernels", "ok" if compiled else "limited", f"{compiled} compiled", mend)
+    if find_mark().exists():
+        yield Finding("kernels", "ok", "compiled")
+    else:
+        mend = (
+            "python -m triplecast.warming compiles them now; else the first `match` or `run` does, in a minute or two"
+        )
+        yield Finding("kernels", "limited", "not known to be compiled for this installation", mend)
 
 
 def _sqlite() -> Iterator[Finding]:
@@ -113,4 +113,4 @@ def _disk() -> Iterator[Finding]:
     yield Finding("disk", state, f"{free >> 20} MiB free here", "" if state == "ok" else "free some space before a run")
 
 
-CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (_python, _packages, _java, _kernels, _sqlite, _disk)
+CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (_python, _packages, _java, check_kernels, _sqlite, _disk)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from triplecast.cli.exits import Exit
 from triplecast.cli.inputs import add_taxonomy, choose_subscription
-from triplecast.cli.terminal import describe_reject, print_json, say
+from triplecast.cli.terminal import describe_reject, print_json, say, tell
 from triplecast.errors import InputError
 
 if TYPE_CHECKING:
@@ -87,6 +87,6 @@ def _print(explanations: Sequence[Explanation], as_json: bool) -> None:
         if as_json:
             print_json(asdict(explanation))
         else:
-            print(explanation)
+            tell(str(explanation))
     if len(explanations) > 1 and not as_json:
         print(f"{len(matched)} of {len(explanations)} publications match; --graph IRI explains one")

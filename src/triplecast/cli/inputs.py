@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from triplecast.cli.terminal import say
 from triplecast.errors import InputError
+from triplecast.model.printable import printable_name
 
 if TYPE_CHECKING:
     from triplecast.compile.admitted import Admitted
@@ -58,6 +59,6 @@ def choose_subscription(path: Path, name: str | None) -> Subscription:
     chosen = [s for s in admitted.subscriptions if name is None or s.name == name]
     if len(chosen) != 1:
         wanted = f"no subscription {name}" if name else f"{len(chosen)} subscriptions"
-        known = ", ".join(s.name for s in admitted.subscriptions[:5])
+        known = ", ".join(printable_name(s.name) for s in admitted.subscriptions[:5])
         raise InputError(f"{wanted} in {path}", f"name one with --id, e.g. {known}")
     return chosen[0]

@@ -19,7 +19,9 @@ from triplecast.cli.terminal import (
     describe_undecided,
     print_json,
     say,
+    tell,
 )
+from triplecast.model.printable import printable_name
 
 if TYPE_CHECKING:
     from triplecast.model.subscription import Subscription
@@ -79,7 +81,7 @@ class Tally:
     def compile(self) -> None:
         from triplecast.warming import compile_kernels
 
-        compile_kernels(self._progress.show)
+        compile_kernels(say)
 
     def add(self, outcome: MatchedDocuments, subscriptions: tuple[Subscription, ...]) -> None:
         self._progress.clear()
@@ -115,4 +117,4 @@ class Tally:
             print_json({"publication": graph, "subscription": name, "bindings": solutions})
             return
         more = f" (+{len(solutions) - 1} more)" if len(solutions) > 1 else ""
-        print(f"{graph}  {name}  {clip(describe_solution(solutions[0]))}{more}")
+        tell(f"{graph}  {printable_name(name)}  {clip(describe_solution(solutions[0]))}{more}")

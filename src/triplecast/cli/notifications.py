@@ -11,8 +11,9 @@ from time import sleep
 from typing import TYPE_CHECKING
 
 from triplecast.cli.exits import Exit
-from triplecast.cli.terminal import clip, describe_reject, describe_solution, describe_undecided, print_json
+from triplecast.cli.terminal import clip, describe_reject, describe_solution, describe_undecided, print_json, tell
 from triplecast.errors import InputError
+from triplecast.model.printable import printable_name
 
 if TYPE_CHECKING:
     from triplecast.delivery import Notification, UndecidedPair
@@ -73,7 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
                 if arguments.json:
                     print_json(row)
                 else:
-                    print(line)
+                    tell(line)
                 told += 1
             if not arguments.follow:
                 return Exit.DONE if told else Exit.NOTHING
@@ -117,4 +118,4 @@ def notification_row(notification: Notification) -> Row:
     }
     more = f" (+{len(solutions) - 1} more)" if len(solutions) > 1 else ""
     shown = f"{notification.graph} v{notification.version}  {clip(describe_solution(solutions[0]))}{more}"
-    return notification.sequence, row, f"{notification.sequence}  {notification.name}  {shown}"
+    return notification.sequence, row, f"{notification.sequence}  {printable_name(notification.name)}  {shown}"

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from triplecast.cli.exits import Exit
 from triplecast.cli.inputs import add_taxonomy, check_publications, choose_subscription
-from triplecast.cli.terminal import clip, describe_reject, describe_solution, print_json, say
+from triplecast.cli.terminal import clip, describe_reject, describe_solution, print_json, say, tell
+from triplecast.model.printable import printable_name
 
 SHOWN = 5
 
@@ -76,13 +77,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _print(summary: dict[str, object], examples: list[tuple[str, list[dict[str, str]]]]) -> None:
     undecided = f" ({summary['undecided']} undecided)" if summary["undecided"] else ""
-    print(
-        f"{summary['subscription']}: {summary['matches']} of {summary['publications']} publications match{undecided}, "
+    name = printable_name(str(summary["subscription"]))
+    tell(
+        f"{name}: {summary['matches']} of {summary['publications']} publications match{undecided}, "
         f"{summary['matches_per_1000']} per 1,000; cost: {summary['cost']}, decided by the {summary['decided_by']}"
     )
     for warning in summary["warnings"] if isinstance(summary["warnings"], list) else ():
-        print(f"note: {warning}")
+        tell(f"note: {warning}")
     if not examples:
         print("note: nothing matched; `triplecast explain DOCUMENT SUBSCRIPTION` says where a document fails")
     for graph, solutions in examples:
-        print(f"  {graph}  {clip(describe_solution(solutions[0]))}")
+        tell(f"  {graph}  {clip(describe_solution(solutions[0]))}")

@@ -6,12 +6,18 @@ import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 
+from triplecast.model.printable import printable, printable_name
 from triplecast.model.publication import Reject
 
 
 def say(text: str) -> None:
     """A line on stderr: errors and rejects, at a terminal or not."""
-    print(text, file=sys.stderr)
+    print(printable(text), file=sys.stderr)
+
+
+def tell(text: str) -> None:
+    """Text for people on stdout."""
+    print(printable(text))
 
 
 class Progress:
@@ -30,17 +36,17 @@ class Progress:
 
 
 def print_json(row: Mapping[str, object]) -> None:
-    print(json.dumps(row, ensure_ascii=False, separators=(",", ":")))
+    tell(json.dumps(row, ensure_ascii=False, separators=(",", ":")))
 
 
 def describe_reject(reject: Reject) -> str:
     place = f":{reject.line}" if reject.line is not None else ""
     place += f":{reject.column}" if reject.line is not None and reject.column is not None else ""
-    return f"rejected {reject.source}{place}: {reject.stage}: {reject.reason}; {reject.mend}"
+    return f"rejected {printable_name(reject.source)}{place}: {reject.stage}: {reject.reason}; {reject.mend}"
 
 
 def describe_undecided(graph: str, name: str | None, reason: str) -> str:
-    return f"undecided {graph} {name}: {reason}"
+    return f"undecided {graph} {printable_name(name or '')}: {reason}"
 
 
 def describe_solution(solution: Mapping[str, str]) -> str:

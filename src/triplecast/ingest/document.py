@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import TypeVar
 from urllib.parse import quote
 
 from triplecast.model.publication import Draft, Reject
 
 DOCUMENT_PREFIX = "urn:triplecast:document:"
 """The identity of a document without a graph IRI of its own is this and its percent-escaped source."""
+
+_Entry = TypeVar("_Entry", bound="Document | Reject")
 
 _KEPT = "/!$&'()*+,;=:@-._~"
 
@@ -34,6 +38,20 @@ class ParsedDocument:
 
     drafts: tuple[Draft, ...]
     rejects: tuple[Reject, ...] = ()
+
+
+def cut_groups(entries: Iterable[_Entry], most: int, size: int) -> Iterator[list[_Entry]]:
+    """`entries` in order, cut behind the one by which a group has `most` of them or `size` bytes; no group is empty."""
+    group: list[_Entry] = []
+    held = 0
+    for entry in entries:
+        group.append(entry)
+        held += len(entry.data) if isinstance(entry, Document) else 0
+        if len(group) >= most or held >= size:
+            yield group
+            group, held = [], 0
+    if group:
+        yield group
 
 
 def document_iri(document: Document) -> str:

@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 from triplecast.errors import InputError
 from triplecast.ingest.media_types import EXTENSIONS
+from triplecast.model.printable import decodable, printable_name
 from triplecast.model.source import SourceState
 
 QUIET = 1.0
@@ -64,7 +65,8 @@ class Scan:
     waiting: int
     """How many of those are not ready yet."""
     ignored: tuple[str, ...]
-    """What will never be taken: files with another extension, links, pipes; sorted."""
+    """What will never be taken: files with another extension, links, pipes; folders that cannot be listed, with ``/``
+    at their end; sorted."""
 
 
 def scan_inbox(
@@ -77,14 +79,20 @@ def scan_inbox(
     ready: list[InboxFile] = []
     ignored: list[str] = []
     seen: dict[str, Look] = {}
-    for path, entry in _walk(folder, ()):
+    for path, entry in _walk(folder):
         source = source_of(path)
+        if entry is None:
+            ignored.append(f"{source}/")
+            continue
         if os.path.splitext(entry.name)[1].lower() not in KNOWN or not entry.is_file(follow_symlinks=False):
             ignored.append(source)
             continue
         try:
             state = entry.stat(follow_symlinks=False)
         except FileNotFoundError:
+            continue
+        except OSError:
+            ignored.append(source)
             continue
         taken = known.get(source)
         if taken is not None and (taken.size, taken.mtime_ns) == (state.st_size, state.st_mtime_ns):
@@ -103,7 +111,7 @@ def source_of(path: Sequence[str]) -> str:
     """What a file is called: its components as the operating system gave them, joined by ``/``; bytes that are no UTF-8
     are written ``\\xe9``, so that the name can be stored and printed.
     """
-    return "/".join(path).encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    return decodable("/".join(path))
 
 
 @contextlib.contextmanager
@@ -155,8 +163,9 @@ def read_inbox_file(folder: Path, file: InboxFile) -> bytes | None:
         return bytes(content)
 
 
-def _walk(folder: Path, above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], os.DirEntry[str]]]:
-    pending = [(folder, above)]
+def _walk(folder: Path) -> Iterator[tuple[tuple[str, ...], os.DirEntry[str] | None]]:
+    """Files; and, without an entry, folders that cannot be listed."""
+    pending: list[tuple[Path, tuple[str, ...]]] = [(folder, ())]
     while pending:
         here, above = pending.pop()
         try:
@@ -181,23 +190,33 @@ def _walk(folder: Path, above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...
                 raise InputError(
                     f"the inbox {folder} cannot be read: {error.strerror}", "make it readable to this user"
                 ) from error
+            yield above, None
 
 
 def distinct_paths(paths: Sequence[Path]) -> list[Path]:
     """Each file or folder once, as it was written first; a link to a file is one of its own."""
-    distinct: dict[Path, Path] = {}
+    distinct: dict[str, Path] = {}
     for path in paths:
-        distinct.setdefault(path.resolve() if path.is_dir() else path.parent.resolve() / path.name, path)
+        real = os.path.realpath(path) if path.is_dir() else os.path.join(os.path.realpath(path.parent), path.name)
+        distinct.setdefault(real, path)
     return list(distinct.values())
 
 
 def describe_ignored(names: Sequence[str]) -> str:
-    """A line about files that are not read: how many, and a few of their names."""
-    what = "a file" if len(names) == 1 else f"{len(names)} files"
-    return f"passed over {what} (an unknown extension, a link or a pipe): {list_names(names)}"
+    """A line about what is not read (`Scan.ignored`): how many, and a few of their names."""
+    folders = [name for name in names if name.endswith("/")]
+    files = [name for name in names if not name.endswith("/")]
+    told = []
+    if files:
+        what = "a file" if len(files) == 1 else f"{len(files)} files"
+        told.append(f"passed over {what} (an unknown extension, a link or a pipe): {list_names(files)}")
+    if folders:
+        what = "a folder" if len(folders) == 1 else f"{len(folders)} folders"
+        told.append(f"passed over {what} that this user cannot list, or too deep to be: {list_names(folders)}")
+    return "\n".join(told)
 
 
 def list_names(names: Sequence[str]) -> str:
     """A few of many names, and how many more there are."""
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more
+    return ", ".join(map(printable_name, names[:_NAMED])) + more

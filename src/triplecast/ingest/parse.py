@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from pyoxigraph import NamedNode
 
 from triplecast.errors import DocumentRejected
@@ -14,10 +12,8 @@ from triplecast.ingest.limits import GATE, GateLimits
 from triplecast.ingest.media_types import decide_type
 from triplecast.ingest.rdf import parse_rdf
 from triplecast.ingest.xml_document import parse_xml
+from triplecast.model.printable import printable
 from triplecast.model.publication import Reject
-
-_UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
-"""Control characters, marks that turn the direction of text, the byte order mark."""
 
 
 def parse_document(document: Document, limits: GateLimits = GATE) -> ParsedDocument:
@@ -25,7 +21,7 @@ def parse_document(document: Document, limits: GateLimits = GATE) -> ParsedDocum
     try:
         refuse_size(document.data, limits)
         refuse_compressed(document.data)
-        base = _checked(document_iri(document))
+        base = _checked(document_iri(document), limits)
         media_type, charset = decide_type(document.media_type, document.source, document.data)
         if media_type in media_types.XML_TYPES:
             return parse_xml(document, media_type, charset, base, limits)
@@ -38,11 +34,17 @@ def parse_document(document: Document, limits: GateLimits = GATE) -> ParsedDocum
 
 def reject(source: str, error: DocumentRejected) -> Reject:
     """What parsers quote of a document may hold anything, also what a terminal would obey: it is escaped."""
-    reason = _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04X}", error.reason)
-    return Reject(source, error.stage, reason, error.mend, error.line, error.column)
+    return Reject(source, error.stage, printable(error.reason), error.mend, error.line, error.column)
 
 
-def _checked(base: str) -> str:
+def _checked(base: str, limits: GateLimits) -> str:
+    size = len(base.encode("utf-8", "replace"))
+    if size > limits.term_bytes:
+        raise DocumentRejected(
+            stage="gate",
+            reason=f"its graph IRI has {size} bytes, {limits.term_bytes} are allowed for a term: {base[:60]!r}…",
+            mend="name the document's graph by a shorter IRI",
+        )
     try:
         return NamedNode(base).value
     except ValueError as error:

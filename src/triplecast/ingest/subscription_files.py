@@ -3,11 +3,13 @@
 A file subscription's id is its path relative to the folder that was named, with its extension, or the file's name
 where the file itself was named; in ``.jsonl`` it is the line's ``id``. What cannot be read is a `SubscriptionFault`
 that says where; what stands beside it loads. Names that start with ``.`` or end in ``.tmp`` are somebody's unfinished
-work and are left alone.
+work and are left alone. Links are followed, to regular files only; what cannot be looked at or read keeps nothing else
+from being read.
 """
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import stat
@@ -17,18 +19,24 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from triplecast.errors import InputError
-from triplecast.ingest.inbox import distinct_paths, list_names, source_of
+from triplecast.ingest.inbox import distinct_paths, list_names
+from triplecast.model.printable import decodable, printable_name
 from triplecast.model.subscription import Subscription
 
 LANGUAGES: Mapping[str, str] = {".rq": "sparql", ".rdql": "rdql", ".rule": "rule"}
 """The language that a file's extension says."""
 
 LINES = ".jsonl"
+QUERY_BYTES = 4 << 20
+"""Of a file with one query: no more can hold the characters that a query may have."""
+LINES_BYTES = 256 << 20
+"""Of a ``.jsonl`` file."""
 _KNOWN = (*LANGUAGES, LINES)
 _LATER = (".rule",)
 """Of languages that are still to come: their files are read, and refused by name."""
 _TAKEN = ", ".join(extension for extension in _KNOWN if extension not in _LATER)
 """What users are told to write."""
+_PIECE = 1 << 20
 _FIELDS = frozenset({"id", "language", "text", "entailment", "scope", "owner"})
 
 
@@ -81,6 +89,14 @@ class SubscriptionFile(NamedTuple):
     size: int
     mtime_ns: int
     inode: int
+    fault: SubscriptionFault | None = None
+    """Why there is nothing to read: it is no regular file, cannot be looked at, or is a folder that cannot be listed;
+    the name of a folder ends in ``/``."""
+
+    @property
+    def is_opaque(self) -> bool:
+        """Whether ids that nothing tells from here may stand in it."""
+        return self.path.suffix == LINES or self.name.endswith("/")
 
 
 class FoundFiles(NamedTuple):
@@ -109,7 +125,7 @@ def find_subscription_files(paths: Sequence[Path]) -> FoundFiles:
     ignored: list[str] = []
     for path in distinct_paths(paths):
         if path.is_dir():
-            entries = list(_walk(path, ""))
+            entries = list(_walk(path))
             others = [entry for entry in entries if isinstance(entry, str)]
             found = [entry for entry in entries if not isinstance(entry, str)]
             if not found:
@@ -123,9 +139,10 @@ def find_subscription_files(paths: Sequence[Path]) -> FoundFiles:
                 f"{path} is no subscription file: its extension is {path.suffix or 'missing'}",
                 f"subscriptions are read from {_TAKEN} files",
             )
+        elif not path.is_file():
+            raise InputError(f"{path} is no regular file", "name a subscription file or a folder of them")
         else:
-            state = path.stat()
-            files.append(SubscriptionFile(path, path.name, state.st_size, state.st_mtime_ns, state.st_ino))
+            files += _look_at(path, decodable(path.name))
     return FoundFiles(files, tuple(ignored))
 
 
@@ -144,21 +161,47 @@ def _empty_folder(path: Path, others: Sequence[str]) -> InputError:
 
 def read_subscription_file(file: SubscriptionFile, before: FileContent | None = None) -> FileContent:
     """The file's content now; `before` is what it held when it was read last. A file that went away holds nothing."""
+    place = printable_name(str(file.path))
+    if file.fault is not None:
+        return _unread(file.fault)
     try:
-        content = file.path.read_bytes()
+        content = _read_regular(file.path, place)
     except FileNotFoundError:
         return FileContent(LoadedSubscriptions((), (), ()))
     except OSError as error:
-        fault = SubscriptionFault(str(file.path), f"cannot be read: {error.strerror}", "make it readable to this user")
-        return FileContent(LoadedSubscriptions((), (), (fault,)))
+        return _unread(_not_readable(place, error))
+    if isinstance(content, SubscriptionFault):
+        return _unread(content)
     if file.path.suffix == LINES:
-        return _read_lines(content, str(file.path), before.lines if before is not None else {})
+        return _read_lines(content, place, before.lines if before is not None else {})
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        return FileContent(LoadedSubscriptions((), (), (_not_utf8(str(file.path), error),)))
+        return _unread(_not_utf8(place, error))
     subscription = Subscription(file.name, text, LANGUAGES[file.path.suffix])
-    return FileContent(LoadedSubscriptions((subscription,), (str(file.path),), ()))
+    return FileContent(LoadedSubscriptions((subscription,), (place,), ()))
+
+
+def _read_regular(path: Path, place: str) -> bytes | SubscriptionFault:
+    """Reads no more than a file may have, and never waits for a pipe's writer."""
+    limit = LINES_BYTES if path.suffix == LINES else QUERY_BYTES
+    content = bytearray()
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with open(descriptor, "rb", buffering=0) as stream:
+        state = os.fstat(descriptor)
+        if not stat.S_ISREG(state.st_mode):
+            return _not_regular(place)
+        while max(state.st_size, len(content)) <= limit and (piece := stream.read(_PIECE)):
+            content += piece
+    if max(state.st_size, len(content)) > limit:
+        return SubscriptionFault(
+            place, f"it has more than {limit} bytes, the limit of a {path.suffix} file", "split it"
+        )
+    return bytes(content)
+
+
+def _unread(fault: SubscriptionFault) -> FileContent:
+    return FileContent(LoadedSubscriptions((), (), (fault,)))
 
 
 def join_contents(contents: Sequence[LoadedSubscriptions]) -> LoadedSubscriptions:
@@ -184,32 +227,58 @@ def join_contents(contents: Sequence[LoadedSubscriptions]) -> LoadedSubscription
     return LoadedSubscriptions(tuple(subscriptions), tuple(places.values()), tuple(faults))
 
 
-def _walk(folder: Path, prefix: str) -> Iterator[SubscriptionFile | str]:
-    """Files to read, and the names of those that are not."""
+def _walk(folder: Path) -> Iterator[SubscriptionFile | str]:
+    """Files to read, and the names of those that are not; folder by folder, in the order of names."""
     try:
-        with os.scandir(folder) as entries:
-            listed = sorted(entries, key=lambda entry: entry.name)
+        pending = _listed(folder, "")
     except OSError as error:
         raise InputError(
             f"the folder {folder} cannot be read: {error.strerror}", "make it readable to this user"
         ) from error
-    for entry in listed:
-        if entry.name.startswith(".") or entry.name.endswith(".tmp"):
-            continue
+    while pending:
+        name, entry = pending.pop()
         if entry.is_dir(follow_symlinks=False):
-            yield from _walk(Path(entry.path), f"{prefix}{entry.name}/")
-            continue
-        if os.path.splitext(entry.name)[1] not in _KNOWN:
-            yield source_of((prefix + entry.name,))
-            continue
-        try:
-            state = entry.stat()
-        except FileNotFoundError:
-            continue
-        if stat.S_ISREG(state.st_mode):
-            yield SubscriptionFile(
-                Path(entry.path), prefix + entry.name, state.st_size, state.st_mtime_ns, state.st_ino
-            )
+            try:
+                pending += _listed(entry.path, f"{name}/")
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                fault = _not_readable(printable_name(entry.path), error)
+                yield SubscriptionFile(Path(entry.path), f"{decodable(name)}/", 0, 0, 0, fault)
+        elif os.path.splitext(entry.name)[1] not in _KNOWN:
+            yield decodable(name)
+        else:
+            yield from _look_at(Path(entry.path), decodable(name))
+
+
+def _listed(folder: str | Path, prefix: str) -> list[tuple[str, os.DirEntry[str]]]:
+    """What is to be looked at in a folder, last name first."""
+    with os.scandir(folder) as entries:
+        shown = [entry for entry in entries if not entry.name.startswith(".") and not entry.name.endswith(".tmp")]
+    return [(prefix + entry.name, entry) for entry in sorted(shown, key=lambda entry: entry.name, reverse=True)]
+
+
+def _look_at(path: Path, name: str) -> list[SubscriptionFile]:
+    """The file; nothing if it has gone since it was listed."""
+    place = printable_name(str(path))
+    try:
+        state = path.stat()
+    except OSError as error:
+        gone = error.errno == errno.ENOENT and not path.is_symlink()
+        return [] if gone else [SubscriptionFile(path, name, 0, 0, 0, _not_readable(place, error))]
+    fault = None if stat.S_ISREG(state.st_mode) else _not_regular(place)
+    return [SubscriptionFile(path, name, state.st_size, state.st_mtime_ns, state.st_ino, fault)]
+
+
+def _not_readable(place: str, error: OSError) -> SubscriptionFault:
+    if error.errno in (errno.ELOOP, errno.ENOENT):
+        return SubscriptionFault(place, "is a link that leads to no file", "mend the link or remove it")
+    mend = "nest folders less deep" if error.errno == errno.ENAMETOOLONG else "make it readable to this user"
+    return SubscriptionFault(place, f"cannot be read: {error.strerror}", mend)
+
+
+def _not_regular(place: str) -> SubscriptionFault:
+    return SubscriptionFault(place, "is no regular file", "put a file there, or remove it")
 
 
 def _read_lines(content: bytes, path: str, known: Mapping[bytes, Subscription]) -> FileContent:

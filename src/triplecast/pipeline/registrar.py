@@ -13,7 +13,6 @@ from triplecast.engine.registry import open_index
 from triplecast.errors import InputError
 from triplecast.index import IndexFolder, Snapshot
 from triplecast.ingest.subscription_files import (
-    LINES,
     FileContent,
     LoadedSubscriptions,
     SubscriptionFault,
@@ -153,11 +152,11 @@ class Registrar:
     def _kept(self, wanted: dict[str, Subscription]) -> _Kept:
         """What stays registered as it was because what the files say of it now cannot be registered or read
         (docs/decisions/0006): a broken query, a file that is not text, a ``.jsonl`` file with a line that is no
-        subscription.
+        subscription, a folder that cannot be listed.
         """
         faulty = [read.file for read in self._read.values() if read.content.loaded.faults]
-        unread = {file.name: file.path for file in faulty if file.path.suffix != LINES}
-        opaque = {file.path for file in faulty if file.path.suffix == LINES}
+        unread = {file.name: file.path for file in faulty if not file.is_opaque}
+        opaque = {file.path for file in faulty if file.is_opaque}
         kept = _Kept({}, set())
         for name, found in self._live.items():
             if name in wanted:
@@ -165,8 +164,8 @@ class Registrar:
             origin = self._origin.get(name)
             if name in unread:
                 kept.files.add(unread[name])
-            elif origin in opaque:
-                kept.files.add(origin)
+            elif origin is not None and (above := opaque.intersection((origin, *origin.parents))):
+                kept.files.update(above)
             elif origin is None and opaque:  # registered by an earlier run: any of these may hold it
                 kept.files.update(opaque)
             elif name not in self._refused:

@@ -9,9 +9,16 @@ import pytest
 
 from tests.unit.delivery.outbox_samples import batch, registrations
 from triplecast.cli import main
+from triplecast.warming import compile_kernels
 
 RECORD = """@prefix dcterms: <http://purl.org/dc/terms/> .
 <https://example.org/1> dcterms:title "Air" ; dcterms:extent 5 ."""
+
+
+@pytest.fixture(autouse=True, scope="module")
+def kernels() -> None:
+    """Compiled before, so that nobody is told that they are being compiled."""
+    compile_kernels(lambda text: None)
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -60,13 +61,48 @@ def test_a_full_disk_under_stdout_is_2_and_one_line(desk: Path) -> None:
     assert done.stderr.count(b"\n") == 1
 
 
-@pytest.mark.parametrize(("closed", "other"), [(">&-", "stderr"), ("2>&-", "stdout")])
-def test_a_closed_stream_drops_what_would_go_there_and_nothing_else(desk: Path, closed: str, other: str) -> None:
-    command = f'exec "$@" {closed}'
-    done = subprocess.run(
-        ["sh", "-c", command, "sh", *MATCH, "--json"], cwd=desk, capture_output=True, timeout=300, check=False
-    )
+def in_shell(redirected: str, *command: str) -> list[str]:
+    return ["sh", "-c", f'exec "$@" {redirected}', "sh", *command]
+
+
+def test_a_closed_stderr_drops_what_would_go_there_and_nothing_else(desk: Path) -> None:
+    done = subprocess.run(in_shell("2>&-", *MATCH, "--json"), cwd=desk, capture_output=True, timeout=300, check=False)
     assert done.returncode == 1
-    lines = getattr(done, other).splitlines()
-    assert len(lines) == (1 if other == "stderr" else LINES)
-    assert lines[0].startswith(b"rejected b.ttl" if other == "stderr" else b'{"publication"')
+    lines = done.stdout.splitlines()
+    assert len(lines) == LINES
+    assert lines[0].startswith(b'{"publication"')
+
+
+def test_matches_that_a_closed_stdout_cannot_take_are_2(desk: Path) -> None:
+    done = subprocess.run(in_shell(">&-", *MATCH, "--json"), cwd=desk, capture_output=True, timeout=300, check=False)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].startswith(b"triplecast match: stdout is closed, and there is something")
+
+
+@pytest.mark.parametrize("locale", [{"PYTHONIOENCODING": "ascii"}, {"LC_ALL": "POSIX", "PYTHONUTF8": "0"}])
+def test_names_that_no_encoding_or_terminal_takes_are_escaped(tmp_path: Path, locale: dict[str, str]) -> None:
+    for folder, name, text in (
+        ("subscriptions", b"d\xff\x1b]0;x\x07\xe2\x80\xae\n.rq", "SELECT ?o WHERE { ?s <a:b> ?o }"),
+        ("publications", b"\xff\x1b[2J\n.ttl", "wrong"),
+        ("publications", "é.ttl".encode(), "<a:s> <a:b> 'é\x9b'."),
+        ("publications", b"\x1b.csv", ""),
+    ):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        (tmp_path / folder / os.fsdecode(name)).write_text(text, "utf-8")
+    asked = [*MATCH[:4], "--subscriptions", "subscriptions", "--publications", "publications"]
+    environment = {**os.environ, "PYTHONCOERCECLOCALE": "0", **locale}
+    for more in ([], ["--json"]):
+        done = subprocess.run([*asked, *more], cwd=tmp_path, capture_output=True, env=environment, timeout=300)
+        assert done.returncode == 1, done.stderr
+        assert not any(byte < 32 for byte in (done.stdout + done.stderr).replace(b"\n", b""))
+        assert not any(c in done.stdout.decode() for c in "\x9b\u202e")
+        assert "é" in done.stdout.decode("utf-8")
+        if more:
+            (row,) = map(json.loads, done.stdout.splitlines())
+            assert row["subscription"] == "d\\xff\x1b]0;x\x07\u202e\n.rq"
+            assert row["bindings"] == [{"o": '"é\x9b"'}]
+        else:
+            assert b"  d\\xff\\u001B]0;x\\u0007\\u202E\\u000A.rq  " in done.stdout
+            told = done.stderr.decode()
+            assert "passed over a file (an unknown extension, a link or a pipe): \\u001B.csv\n" in told
+            assert "rejected \\xff\\u001B[2J\\u000A.ttl:1:" in told

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import subprocess
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
 from triplecast.errors import InputError
-from triplecast.ingest.inbox import QUIET, InboxFile, Look, open_inbox_file, read_inbox_file, scan_inbox
+from triplecast.ingest.inbox import (
+    QUIET,
+    InboxFile,
+    Look,
+    describe_ignored,
+    open_inbox_file,
+    read_inbox_file,
+    scan_inbox,
+)
 
 
 class Known(NamedTuple):
@@ -145,3 +155,40 @@ def test_a_missing_inbox_says_so(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="is no folder"):
         scan_inbox(tmp_path / "file", {}, {}, 0.0)
+
+
+def test_folders_that_cannot_be_listed_are_told_and_nothing_else_suffers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "secret\x1b").mkdir()
+    (tmp_path / "a.ttl").write_text("x")
+    scandir = os.scandir
+
+    def refusing(path: Path) -> object:
+        if path.name == "secret\x1b":
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refusing)
+    scan = scan_inbox(tmp_path, {}, {}, 0.0, quiet=0.0)
+    assert [file.source for file in scan.ready] == ["a.ttl"]
+    assert scan.ignored == ("secret\x1b/",)
+    assert describe_ignored(["b.csv", *scan.ignored]) == (
+        "passed over a file (an unknown extension, a link or a pipe): b.csv\n"
+        "passed over a folder that this user cannot list, or too deep to be: secret\\u001B/"
+    )
+
+
+def test_what_lies_deeper_than_paths_may_be_is_told(tmp_path: Path) -> None:
+    descriptor = os.open(tmp_path, os.O_RDONLY)
+    for _ in range(2100):
+        os.mkdir("d", dir_fd=descriptor)
+        deeper = os.open("d", os.O_RDONLY, dir_fd=descriptor)
+        os.close(descriptor)
+        descriptor = deeper
+    os.close(descriptor)
+    (tmp_path / "a.ttl").write_text("x")
+    scan = scan_inbox(tmp_path, {}, {}, 0.0, quiet=0.0)
+    assert [file.source for file in scan.ready] == ["a.ttl"]
+    assert [set(source.split("/")) for source in scan.ignored] == [{"d", ""}]
+    subprocess.run(["rm", "-r", tmp_path / "d"], check=True)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+import subprocess
 import time
 from pathlib import Path
 
@@ -132,3 +135,87 @@ def test_a_hundred_thousand_lines_load_in_about_a_second(tmp_path: Path) -> None
     found = load_subscriptions([tmp_path])
     assert len(found.subscriptions) == 100_000
     assert time.process_time() - began < 3  # 0.5 s on an idle machine
+
+
+def test_what_cannot_be_looked_at_is_a_fault_of_its_place_alone(tmp_path: Path) -> None:
+    (tmp_path / "a.rq").write_text(ASK)
+    (tmp_path / "loop.rq").symlink_to("loop.rq")
+    (tmp_path / "lost.rq").symlink_to("nowhere")
+    (tmp_path / "zero.rq").symlink_to("/dev/zero")
+    (tmp_path / "folder.rq").symlink_to(tmp_path)
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    with (tmp_path / "big.rq").open("wb") as big:
+        big.truncate(8 << 30)
+    with (tmp_path / "big.jsonl").open("wb") as big:
+        big.truncate(8 << 30)
+    found = load_subscriptions([tmp_path])
+    assert found.subscriptions == (Subscription("a.rq", ASK),)
+    assert [(Path(fault.place).name, fault.reason) for fault in found.faults] == [
+        ("big.jsonl", "it has more than 268435456 bytes, the limit of a .jsonl file"),
+        ("big.rq", "it has more than 4194304 bytes, the limit of a .rq file"),
+        ("folder.rq", "is no regular file"),
+        ("loop.rq", "is a link that leads to no file"),
+        ("lost.rq", "is a link that leads to no file"),
+        ("pipe.jsonl", "is no regular file"),
+        ("zero.rq", "is no regular file"),
+    ]
+
+
+def test_a_pipe_and_a_loop_that_are_named_are_refused_without_waiting(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.rq")
+    with pytest.raises(InputError, match="is no regular file"):
+        load_subscriptions([tmp_path / "pipe.rq"])
+    (tmp_path / "loop").symlink_to("loop")
+    with pytest.raises(InputError, match="there is no file or folder"):
+        load_subscriptions([tmp_path / "loop" / "a.rq"])
+
+
+def test_a_file_name_that_is_no_utf8_is_written_with_its_bytes(tmp_path: Path) -> None:
+    (tmp_path / os.fsdecode(b"d\xff.rq")).write_text(ASK)
+    (tmp_path / "turned\u202e\x1b[2J.rq").write_text(ASK)
+    found = load_subscriptions([tmp_path])
+    assert [subscription.name for subscription in found.subscriptions] == ["d\\xff.rq", "turned\u202e\x1b[2J.rq"]
+    assert [Path(place).name for place in found.places] == ["d\\xff.rq", "turned\\u202E\\u001B[2J.rq"]
+
+
+def test_folders_may_be_nested_as_deep_as_the_system_lets_them(tmp_path: Path) -> None:
+    """Deeper, they are a fault; and they are removed as they were made, since nothing else reaches them."""
+    descriptors = [os.open(tmp_path, os.O_RDONLY)]
+    for _ in range(2100):
+        os.mkdir("d", dir_fd=descriptors[-1])
+        deeper = os.open("d", os.O_RDONLY, dir_fd=descriptors[-1])
+        os.close(descriptors.pop())
+        descriptors.append(deeper)
+    os.close(descriptors.pop())
+    (tmp_path / "z.rq").write_text(ASK)
+    (tmp_path / ("d/" * 1200) / "deep.rq").write_text(ASK)
+    found = load_subscriptions([tmp_path])
+    assert [subscription.name for subscription in found.subscriptions] == ["d/" * 1200 + "deep.rq", "z.rq"]
+    assert [fault.reason for fault in found.faults] == ["cannot be read: File name too long"]
+    assert found.faults[0].place.startswith(f"{tmp_path}/d/d/d/")
+    subprocess.run(["rm", "-r", tmp_path / "d"], check=True)
+
+
+def test_a_folder_that_cannot_be_listed_is_a_fault_of_that_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "secret").mkdir()
+    (tmp_path / "z.rq").write_text(ASK)
+    refuse_to_list(monkeypatch, tmp_path / "secret")
+    found = load_subscriptions([tmp_path])
+    assert [subscription.name for subscription in found.subscriptions] == ["z.rq"]
+    assert [str(fault) for fault in found.faults] == [
+        f"{tmp_path}/secret: cannot be read: Permission denied; make it readable to this user"
+    ]
+
+
+def refuse_to_list(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    """As permissions do, but for whoever runs the tests as root too."""
+    scandir = os.scandir
+
+    def refusing(path: str | Path) -> object:
+        if Path(path) == folder:
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refusing)

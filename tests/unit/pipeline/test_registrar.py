@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import threading
 import time
 from collections.abc import Iterator
@@ -310,3 +312,34 @@ def test_what_a_subscription_hardly_means_is_told_when_it_is_registered_and_its_
     assert len(desk.notes) == 1 + WARNINGS_TOLD + 1
     assert desk.notes[-1].startswith("10 more notes on subscriptions")
     assert desk.registrar.warnings == 30
+
+
+def test_a_folder_that_cannot_be_listed_any_more_cancels_nobody(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    (desk.files / "team").mkdir()
+    desk.write("team/a.rq", query("a"))
+    desk.write("team/b.jsonl", json.dumps({"id": "b", "text": query("b")}))
+    desk.write("c.rq", query("c"))
+    desk.start()
+    before = desk.live()
+    scandir = os.scandir
+
+    def refusing(path: str | Path) -> object:
+        if Path(path).name == "team":
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refusing)
+    desk.write("c.rq", query("other"))
+    desk.look()
+    live = desk.live()
+    assert (live["team/a.rq"], live["b"]) == (before["team/a.rq"], before["b"])
+    assert live["c.rq"] > before["c.rq"], "its neighbour is changed"
+    (fault,) = desk.registrar.faults
+    assert str(fault).startswith(f"{desk.files}/team: cannot be read: Permission denied; make it readable")
+    assert str(fault).endswith("what was registered before stays in force")
+    desk.restart()
+    assert desk.live() == live
+    monkeypatch.undo()
+    desk.look()
+    assert desk.live() == live
+    assert desk.registrar.faults == ()
