@@ -29,7 +29,7 @@ from triplecast.journal.record import (
 from triplecast.journal.writer_lock import WriterLock
 from triplecast.model.publication import Draft, Reject
 from triplecast.model.source import SourceState
-from triplecast.model.subscription import Registration, RegistrationId, Subscription
+from triplecast.model.subscription import Registration, RegistrationId, Subscription, check_fields
 
 Clock = Callable[[], int]
 """Microseconds since 1970-01-01T00:00:00Z; it may jump, the journal's times do not run back."""
@@ -133,10 +133,12 @@ class Journal(JournalReader):
     # ---- subscriptions ----------------------------------------------------------------------------------------------
 
     def subscribe(self, subscriptions: Sequence[Subscription]) -> list[Registration]:
-        """Registers all or none. Raises `InputError` for a name that is live already, or given twice."""
+        """Registers all or none. Raises `InputError` for a name that is live already, or given twice, and for fields
+        that are not text (`check_fields`)."""
         with self._append() as writing:
             taken: set[str] = set()
             for subscription in subscriptions:
+                check_fields(subscription)
                 name = subscription.name
                 if name in taken or self._live_id(name) is not None:
                     raise InputError(
