@@ -134,12 +134,8 @@ class Writer:
         )
 
     def publication(self) -> Publication:
-        kept = [triple for triple in self.triples if self.chance.random() < 0.75] + [
-            self.triple()
-        ]
-        lines = sorted(
-            {f"{' '.join(term.ntriples for term in triple)} .\n" for triple in kept}
-        )
+        kept = [triple for triple in self.triples if self.chance.random() < 0.75] + [self.triple()]
+        lines = sorted({f"{' '.join(term.ntriples for term in triple)} .\n" for triple in kept})
         return Publication(
             1_000_000,
             "http://g/1",
@@ -153,27 +149,18 @@ class Writer:
         names: dict[str, str] = {}
         patterns = [self.pattern(names) for _ in range(chance.choice((1, 1, 2, 3)))]
         shown = sorted(set(names.values()))
-        conditions = [
-            self.condition(shown, 2)
-            for _ in range(chance.choice((0, 1, 1, 2)) if shown else 0)
-        ]
-        columns = chance.choice(
-            ("*", chance.choice((", ", " ")).join([*shown, "?unused"]))
-        )
+        conditions = [self.condition(shown, 2) for _ in range(chance.choice((0, 1, 1, 2)) if shown else 0)]
+        columns = chance.choice(("*", chance.choice((", ", " ")).join([*shown, "?unused"])))
         source = chance.choice(("", "FROM <http://e/x> ", "SOURCE Publications "))
         using = " USING e FOR <http://e/>, xsd FOR <http://www.w3.org/2001/XMLSchema#>"
-        return (
-            f"SELECT {columns} {source}WHERE {self.body(patterns, conditions)}{using}"
-        )
+        return f"SELECT {columns} {source}WHERE {self.body(patterns, conditions)}{using}"
 
     def body(self, patterns: list[str], conditions: list[str]) -> str:
         """As Jena writes it, or as the cluster paper does."""
         chance = self.chance
         if chance.random() < 0.5:
             constraints = chance.choice((", ", " AND ")).join(conditions)
-            return chance.choice((", ", " ")).join(patterns) + (
-                f"\nAND {constraints}" if conditions else ""
-            )
+            return chance.choice((", ", " ")).join(patterns) + (f"\nAND {constraints}" if conditions else "")
         for condition in conditions:
             at = chance.randrange(len(patterns))
             patterns[at] = f"({patterns[at]} SUCHTHAT ({condition}))"
@@ -183,24 +170,16 @@ class Writer:
         """One of the triples, with variables for some of its terms, most of them one variable for one term."""
         chance = self.chance
         written = []
-        for term, share in zip(
-            chance.choice(self.triples), (0.7, 0.15, 0.75), strict=True
-        ):
+        for term, share in zip(chance.choice(self.triples), (0.7, 0.15, 0.75), strict=True):
             if term.choices and chance.random() >= share:
                 written.append(chance.choice(term.choices))
             else:
-                key = (
-                    term.ntriples
-                    if chance.random() < 0.85
-                    else f"{term.ntriples} {len(names)}"
-                )
+                key = term.ntriples if chance.random() < 0.85 else f"{term.ntriples} {len(names)}"
                 written.append(names.setdefault(key, f"?v{len(names)}"))
         return f"({chance.choice((', ', ' ')).join(written)})"
 
     def constant(self) -> str:
-        return self.chance.choice(
-            self.chance.choice((*self.values, *self.values, *self.nodes)).choices
-        )
+        return self.chance.choice(self.chance.choice((*self.values, *self.values, *self.nodes)).choices)
 
     def condition(self, names: Sequence[str], depth: int) -> str:
         chance, kind = self.chance, self.chance.random()
@@ -231,36 +210,22 @@ def test_index_and_evaluator_answer_as_the_slow_reader(rounds: int, seed: int) -
         publications = [writer.publication() for _ in range(8)]
         texts = [writer.query() for _ in range(30)]
         subscriptions = [
-            Registration(RegistrationId(at), Subscription(f"s{at}", query, "rdql"))
-            for at, query in enumerate(texts, 1)
+            Registration(RegistrationId(at), Subscription(f"s{at}", query, "rdql")) for at, query in enumerate(texts, 1)
         ]
-        batch = matcher().match(
-            snapshot_of([build_segment(subscriptions)]), publications
-        )
+        batch = matcher().match(snapshot_of([build_segment(subscriptions)]), publications)
         assert not batch.undecided
-        pairs = zip(
-            batch.publication.tolist(), batch.registration.tolist(), strict=True
-        )
-        found = {
-            pair: json.loads(batch.bindings_of(row)) for row, pair in enumerate(pairs)
-        }
-        decided = [
-            admit(subscription.subscription).decided for subscription in subscriptions
-        ]
+        pairs = zip(batch.publication.tolist(), batch.registration.tolist(), strict=True)
+        found = {pair: json.loads(batch.bindings_of(row)) for row, pair in enumerate(pairs)}
+        decided = [admit(subscription.subscription).decided for subscription in subscriptions]
         for at, publication in enumerate(publications):
             triples = read_ntriples(publication.quads.decode())
             for id, query in enumerate(texts, 1):
-                rows = [
-                    {name[1:]: write(term) for name, term in row.items()}
-                    for row in answer(query, triples)
-                ]
+                rows = [{name[1:]: write(term) for name, term in row.items()} for row in answer(query, triples)]
                 wanted = sorted(map(_key, rows))
                 assert sorted(map(_key, found.get((at, id), []))) == wanted, (
                     f"round {number}: {query}\n{publication.quads.decode()}"
                 )
-                seen[
-                    f"{'matched' if rows else 'unmatched'} {'index' if decided[id - 1] else 'evaluator'}"
-                ] += 1
+                seen[f"{'matched' if rows else 'unmatched'} {'index' if decided[id - 1] else 'evaluator'}"] += 1
     print(dict(seen))
     matched = sum(count for name, count in seen.items() if name.startswith("matched"))
     assert matched > 0.25 * sum(seen.values())
