@@ -8,16 +8,19 @@ one process ever writes or checkpoints, because SQLite before 3.51.3 can corrupt
 from __future__ import annotations
 
 import errno
+import operator
 import os
 import sqlite3
+import tempfile
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from types import MappingProxyType
+from typing import Any, NamedTuple, SupportsIndex
 from urllib.parse import quote
 
-from triplecast.errors import InputError, StorageFault, StorageFull
+from triplecast.errors import FolderLocked, InputError, StorageFault, StorageFull
 
 PAGE = 8192
 """Bytes: fastest of 4,096 to 32,768 for 4 KB rows, read and written (docs/journal.md)."""
@@ -28,6 +31,8 @@ PATIENCE = 30_000
 
 _LOST_WRITES = frozenset({sqlite3.SQLITE_IOERR_FSYNC, sqlite3.SQLITE_IOERR_DIR_FSYNC})
 _NO_SPACE = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE})
+_NO_SPACE_ERRORS = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG))
+"""Of the disk, of the user's quota, of the size that a process may give a file."""
 _DAMAGE = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_SCHEMA, sqlite3.SQLITE_MISMATCH})
 
 _MAKE_SPACE = "free disk space and try again"
@@ -44,6 +49,8 @@ class Format(NamedTuple):
     """``PRAGMA user_version``: another number is another format."""
     schema: str
     """Statements that make an empty file of this format."""
+    upgrades: Mapping[int, Callable[[sqlite3.Connection], None]] = MappingProxyType({})
+    """By older version: what brings a file of it to the next one, inside a transaction of the writer that opens it."""
 
 
 class Database:
@@ -61,6 +68,7 @@ class Database:
         self._connection = connection
         self._broken: StorageFault | None = None
         self._closed = False
+        self._process = os.getpid()
 
     @classmethod
     def writer(cls, path: Path | None, form: Format) -> Database:
@@ -74,7 +82,7 @@ class Database:
     def close(self) -> None:
         with self.lock:
             self._closed = True
-            if self._connection is not None:
+            if self._connection is not None and not self._forked():
                 self._connection.close()
                 self._connection = None
 
@@ -146,9 +154,28 @@ class Database:
         if self._closed:
             mend = "open it again" if self._path is not None else "what it held is gone; begin with a new one"
             raise StorageFault(self.where, "it has been closed", mend)
+        if self._forked():
+            holder = f"process {self._process}, from which this one was forked"
+            raise FolderLocked(self.where, holder, "open it in one of the two, after the fork")
         if self._connection is None and self._path is not None:
             self._connection = _open_follower(self._path, self._form)
         return self._connection
+
+    def _forked(self) -> bool:
+        """Whether this is a child's copy of what its parent opened: two writers by one connection damage the file."""
+        return self._path is not None and self._process != os.getpid()
+
+
+def row_number(value: SupportsIndex, what: str) -> int:
+    """A position, sequence or count that a caller gave. Raises TypeError for what is no whole number (SQLite orders
+    text after every number), `InputError` for one that no row can have."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{what} is a whole number, not {type(value).__name__}") from None
+    if not 0 <= number < 1 << 63:
+        raise InputError(f"{what} cannot be {number}", "give a number from 0 to 2^63 - 1")
+    return number
 
 
 @contextmanager
@@ -162,9 +189,11 @@ def storage_faults(where: str | Path) -> Iterator[None]:
     except sqlite3.Error as error:
         raise _fault(str(where), error) from error
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        if error.errno in _NO_SPACE_ERRORS:
             raise StorageFull(str(where), f"there is no space to write ({error.strerror})", _MAKE_SPACE) from error
         raise StorageFault(str(where), f"cannot be read or written ({error.strerror})", _CHECK_DISK) from error
+    except UnicodeDecodeError as error:  # of the schema: of a row SQLite's error says so
+        raise StorageFault(str(where), f"the file is damaged ({error})", _RESTORE) from error
     except UnicodeEncodeError as error:
         raise InputError(
             f"{error.object!r} holds half a character", "give text that can be written as UTF-8"
@@ -228,11 +257,23 @@ def _open_writer(path: Path | None, form: Format) -> sqlite3.Connection:
                     connection.execute(f"PRAGMA user_version={form.version}")
                 if path:
                     sync_folder(path.parent)
+            _upgrade(connection, form)
             _check_format(connection, where, form)
         except BaseException:
             connection.close()
             raise
     return connection
+
+
+def _upgrade(connection: sqlite3.Connection, form: Format) -> None:
+    """Brings a file of an older version that `form` knows up to date, each step in one transaction."""
+    while (form.application,) == connection.execute("PRAGMA application_id").fetchone():
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        if version not in form.upgrades:
+            return
+        with _transaction(connection):
+            form.upgrades[version](connection)
+            connection.execute(f"PRAGMA user_version={version + 1}")
 
 
 def _open_follower(path: Path, form: Format) -> sqlite3.Connection | None:
@@ -269,12 +310,15 @@ def _check_format(connection: sqlite3.Connection, where: str, form: Format) -> N
         raise StorageFault(where, "this is another program's database", "choose another folder")
     if version != form.version:
         found = f"its format is {version} and this Triplecast reads {form.version}"
+        if version in form.upgrades:
+            mend = "open it once for writing (`Engine.open`, `triplecast run`), which brings it up to date"
+            raise StorageFault(where, found, mend)
         raise StorageFault(where, found, "use the Triplecast that wrote it")
 
 
 def _fault(where: str, error: sqlite3.Error) -> StorageFault:
     code = getattr(error, "sqlite_errorcode", 0)
-    if code in _NO_SPACE:
+    if code in _NO_SPACE or (code == sqlite3.SQLITE_IOERR_WRITE and _no_more_can_be_written(where)):
         return StorageFull(where, f"there is no space to write ({error})", _MAKE_SPACE)
     if code in _LOST_WRITES:
         return StorageFault(where, f"the disk refused to sync ({error})", "check the disk, then start again")
@@ -283,3 +327,18 @@ def _fault(where: str, error: sqlite3.Error) -> StorageFault:
     if code & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return StorageFault(where, f"another program holds it locked ({error})", "close that program and try again")
     return StorageFault(where, f"SQLite cannot use it ({error})", _CHECK_DISK)
+
+
+def _no_more_can_be_written(where: str) -> bool:
+    """Whether the last write failed for space. SQLite tells a full disk only; a quota and a limit of file sizes look
+    like a broken disk, until somebody else tries to write as much as far behind the start of a file."""
+    path = Path(where)
+    try:
+        files = [path, path.with_name(f"{path.name}-wal")]
+        end = max((file.stat().st_size for file in files if file.exists()), default=0)
+        with tempfile.TemporaryFile(dir=path.parent) as probe:
+            os.pwrite(probe.fileno(), bytes(2 * PAGE), end)
+            os.fsync(probe.fileno())
+    except OSError as error:
+        return error.errno in _NO_SPACE_ERRORS
+    return False

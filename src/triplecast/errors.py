@@ -134,7 +134,8 @@ class PipelineFailed(TriplecastError):
 
 @dataclass
 class SandboxFailed(TriplecastError):
-    """The child process that parses or evaluates cannot be started: nothing was asked of it, nothing is lost."""
+    """The child process that parses or evaluates cannot be started. What a publication was to be asked, it is asked by
+    the next call that writes, or the next start: nothing that was accepted is lost."""
 
     function: str
     """What the child was to run, ``package.module:name``."""

@@ -45,8 +45,8 @@ def describe_reject(reject: Reject) -> str:
     return f"rejected {printable_name(reject.source)}{place}: {reject.stage}: {reject.reason}; {reject.mend}"
 
 
-def describe_undecided(graph: str, name: str | None, reason: str) -> str:
-    return f"undecided {graph} {printable_name(name or '')}: {reason}"
+def describe_undecided(graph: str, name: str, reason: str) -> str:
+    return f"undecided {graph} {printable_name(name)}: {reason}"
 
 
 def describe_solution(solution: Mapping[str, str]) -> str:

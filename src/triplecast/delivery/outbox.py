@@ -5,48 +5,43 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from triplecast.database import Database, Format, make_folder
+from triplecast.database import Database, make_folder, row_number
 from triplecast.delivery.batch import OutboxBatch
+from triplecast.delivery.tables import (
+    OUTBOX,
+    RowReader,
+    added_rows,
+    check_next,
+    check_rows,
+    fields_checksum,
+    verify_fields,
+    verify_notification,
+)
 from triplecast.faults import reach
 from triplecast.model.match import publication_key
 from triplecast.model.subscription import Registration
 
 DATABASE = "outbox.sqlite"
 
-OUTBOX = Format(
-    application=0x54434F31,
-    version=1,
-    schema="""
-CREATE TABLE publication(
-    position INTEGER PRIMARY KEY, graph TEXT NOT NULL, version INTEGER NOT NULL, accepted_at TEXT NOT NULL,
-    key TEXT NOT NULL, digest BLOB NOT NULL);
-CREATE TABLE notification(
-    sequence INTEGER PRIMARY KEY, position INTEGER NOT NULL, registration INTEGER NOT NULL, bindings TEXT NOT NULL,
-    change INTEGER NOT NULL DEFAULT 0);
-CREATE TABLE undecided(
-    position INTEGER NOT NULL, registration INTEGER NOT NULL, reason TEXT NOT NULL,
-    PRIMARY KEY (position, registration)) WITHOUT ROWID;
-CREATE TABLE registration(id INTEGER PRIMARY KEY, name TEXT NOT NULL, owner TEXT);
-CREATE TABLE progress(one INTEGER PRIMARY KEY CHECK (one = 1), position INTEGER NOT NULL, sequence INTEGER NOT NULL);
-CREATE VIEW outbox AS
-    SELECT sequence, key || '-' || registration AS id, CASE change WHEN 0 THEN 'added' ELSE 'removed' END AS change,
-        graph, version, registration, name, owner, bindings, accepted_at
-    FROM notification JOIN publication USING (position) LEFT JOIN registration ON registration.id = registration;
-INSERT INTO progress VALUES (1, 0, 0);
-CREATE TABLE horizon(one INTEGER PRIMARY KEY CHECK (one = 1), position INTEGER NOT NULL);
-INSERT INTO horizon VALUES (1, 0)""",
+_TOLD_WITH = (
+    "publication.position, graph, version, accepted_at, key, digest, publication.crc,"
+    " registration.id, name, owner, registration.crc FROM {0}"
+    " LEFT JOIN publication ON publication.position = {0}.position"
+    " LEFT JOIN registration ON registration.id = {0}.registration"
 )
-"""``horizon``: up to this position publications may have been pruned; beyond it, one that is not there had no rows."""
-
-_ADD_HORIZON = (
-    "CREATE TABLE IF NOT EXISTS horizon(one INTEGER PRIMARY KEY CHECK (one = 1), position INTEGER NOT NULL)",
-    "INSERT OR IGNORE INTO horizon SELECT 1, position FROM progress",
+"""Left joins, so that what is missing is seen."""
+_NOTIFICATIONS = (
+    "SELECT sequence, notification.position, notification.registration, change, bindings, notification.crc, "
+    f"{_TOLD_WITH.format('notification')} WHERE sequence > ? ORDER BY sequence LIMIT ?"
 )
-"""For a file that was made before there was a horizon."""
+_UNDECIDED = (
+    "SELECT undecided.position, undecided.registration, reason, undecided.crc, "
+    f"{_TOLD_WITH.format('undecided')} WHERE undecided.position > ? ORDER BY undecided.position, undecided.registration"
+)
 
 _PAGE = 2_000
 """Rows that a reader takes at once; between pages it holds no lock and no snapshot."""
@@ -64,7 +59,7 @@ class Notification:
     graph: str
     version: int
     registration: int
-    name: str | None
+    name: str
     """The subscriber's id for the subscription."""
     owner: str | None
     bindings: str
@@ -80,7 +75,7 @@ class UndecidedPair(NamedTuple):
     graph: str
     version: int
     registration: int
-    name: str | None
+    name: str
     owner: str | None
     reason: str
 
@@ -136,30 +131,59 @@ class OutboxReader:
         return self._progress()[0]
 
     def notifications(self, since: int = 0, limit: int | None = None) -> Iterator[Notification]:
-        """Notifications after sequence `since`, in order, as far as they are there when their page is read."""
+        """Notifications after sequence `since`, in order, as far as they are there when their page is read.
+
+        Raises `StorageFault` at the first that is damaged or missing, `InputError` for numbers that cannot be.
+        """
+        return self._notifications(row_number(since, "since"), None if limit is None else row_number(limit, "limit"))
+
+    def _notifications(self, since: int, limit: int | None) -> Iterator[Notification]:
         while limit is None or limit > 0:
             page = _PAGE if limit is None else min(limit, _PAGE)
-            rows = self._database.ask(
-                "SELECT sequence, id, change, graph, version, registration, name, owner, bindings, accepted_at"
-                " FROM outbox WHERE sequence > ? ORDER BY sequence LIMIT ?",
-                (since, page),
-            )
-            for row in rows:
-                yield Notification(*row)
+            rows = self._database.ask(_NOTIFICATIONS, (since, page))
+            yield from self._verified(rows)
             if len(rows) < page:
                 return
             since = rows[-1][0]
             limit = None if limit is None else limit - page
 
+    def _verified(self, rows: Sequence[tuple[Any, ...]]) -> Iterator[Notification]:
+        where = self._database.where
+        joined = RowReader(where)
+        before = None
+        for row in rows:
+            sequence, position, registration, change, bindings, crc = row[:6]
+            verify_notification(where, (sequence, position, registration, change, bindings), crc)
+            check_next(where, before, sequence)
+            joined.verify_joined(f"notification {sequence}", position, row[6:13], row[13:])
+            before = sequence
+            _, graph, version, accepted_at, key, _, _, _, name, owner, _ = row[6:]
+            yield Notification(
+                sequence,
+                f"{key}-{registration}",
+                "removed" if change else "added",
+                graph,
+                version,
+                registration,
+                name,
+                owner,
+                bindings,
+                accepted_at,
+            )
+
     def undecided(self, after: int = 0) -> list[UndecidedPair]:
         """Undecided pairs of publications at positions beyond `after`, by position and registration."""
-        rows = self._database.ask(
-            "SELECT position, key || '-' || registration, graph, version, registration, name, owner, reason"
-            " FROM undecided JOIN publication USING (position) LEFT JOIN registration ON registration.id = registration"
-            " WHERE position > ? ORDER BY position, registration",
-            (after,),
-        )
-        return [UndecidedPair(*row) for row in rows]
+        where = self._database.where
+        joined = RowReader(where)
+        pairs = []
+        for row in self._database.ask(_UNDECIDED, (row_number(after, "after"),)):
+            position, registration, reason, crc = row[:4]
+            verify_fields(where, "undecided", row[:3], crc)
+            joined.verify_joined(f"an undecided pair of {position}", position, row[4:11], row[11:])
+            _, graph, version, _, key, _, _, _, name, owner, _ = row[4:]
+            id = f"{key}-{registration}"
+            pairs.append(UndecidedPair(position, id, graph, version, registration, name, owner, reason))
+        return pairs
 
     def counts(self) -> Counts:
         """Notifications are counted by their sequences, which have no gaps: only the first ones are ever pruned."""
@@ -173,12 +197,22 @@ class OutboxReader:
         return Counts(notifications, publications, undecided, position, sequence)
 
     def check(self) -> None:
-        """Reads every page; raises `StorageFault` for the first that is malformed."""
-        self._database.check_pages()
+        """Reads every page and row; raises `StorageFault` for the first that is malformed, damaged or missing."""
+        with self._database.reading():
+            self._database.check_pages()
+            check_rows(self._database)
 
     def _progress(self) -> tuple[int, int]:
-        rows = self._database.ask("SELECT position, sequence FROM progress")
-        return (int(rows[0][0]), int(rows[0][1])) if rows else (0, 0)
+        for position, sequence, crc in self._database.ask("SELECT position, sequence, crc FROM progress"):
+            verify_fields(self._database.where, "progress", (position, sequence), crc)
+            return position, sequence
+        return 0, 0
+
+    def _horizon(self) -> int:
+        """Up to this position publications may have been pruned."""
+        ((position, crc),) = self._database.ask("SELECT position, crc FROM horizon")
+        verify_fields(self._database.where, "horizon", (position,), crc)
+        return int(position)
 
 
 class Outbox(OutboxReader):
@@ -189,10 +223,6 @@ class Outbox(OutboxReader):
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)
-        if not database.ask("SELECT 1 FROM sqlite_master WHERE name = 'horizon'"):
-            with database.write():
-                for statement in _ADD_HORIZON:
-                    database.run(statement)
         self._known: set[int] = {id for (id,) in database.ask("SELECT id FROM registration")}
 
     @classmethod
@@ -233,7 +263,9 @@ class Outbox(OutboxReader):
                 self._write_rows(rows, first, start, sequence + 1)
                 reach("outbox.rows-written")
                 last = sequence + len(rows.publication) - start
-                self._database.run("UPDATE progress SET position = ?, sequence = ?", [(max(done, upto), last)])
+                reached = (max(done, upto), last)
+                crc = fields_checksum("progress", *reached)
+                self._database.run("UPDATE progress SET position = ?, sequence = ?, crc = ?", [(*reached, crc)])
                 reach("outbox.position-written")
             self._known |= known
             reach("outbox.committed")
@@ -245,6 +277,7 @@ class Outbox(OutboxReader):
         Gives how many notifications went. Raises `StorageFault`, also on a full disk, where SQLite cannot delete
         either; what went in the steps before is gone.
         """
+        upto_sequence = row_number(upto_sequence, "the sequence to prune to")
         pruned = 0
         while True:
             with self._database.write():
@@ -266,6 +299,7 @@ class Outbox(OutboxReader):
 
         Notifications stay.
         """
+        upto = row_number(upto, "the position to prune to")
         with self._database.write():
             ((pairs,),) = self._database.ask("SELECT count(*) FROM undecided WHERE position <= ?", (upto,))
             self._forget(min(upto, self.progress))
@@ -274,8 +308,9 @@ class Outbox(OutboxReader):
     def _forget(self, upto: int) -> None:
         """Deletes undecided pairs up to this position, and publications that neither pairs nor notifications need."""
         self._database.run("DELETE FROM undecided WHERE position <= ?", [(upto,)])
-        self._database.run("UPDATE horizon SET position = max(position, ?)", [(upto,)])
-        ((horizon,),) = self._database.ask("SELECT position FROM horizon")
+        horizon = max(self._horizon(), upto)
+        crc = fields_checksum("horizon", horizon)
+        self._database.run("UPDATE horizon SET position = ?, crc = ?", [(horizon, crc)])
         needed = self._database.ask("SELECT position FROM notification ORDER BY sequence LIMIT 1")
         first = min(needed[0][0], horizon + 1) if needed else horizon + 1
         self._database.run("DELETE FROM publication WHERE position < ?", [(first,)])
@@ -294,7 +329,10 @@ class Outbox(OutboxReader):
         met.update(pair.registration for pair in rows.undecided if pair.publication >= first)
         new = sorted(met - self._known)
         names = [(int(found.id), found.subscription.name, found.subscription.owner) for found in registrations(new)]
-        self._database.run("INSERT OR IGNORE INTO registration VALUES (?, ?, ?)", names)
+        self._database.run(
+            "INSERT OR IGNORE INTO registration VALUES (?, ?, ?, ?)",
+            ((*name, fields_checksum("registration", *name)) for name in names),
+        )
         return {name[0] for name in names}
 
     def _write_rows(self, rows: OutboxBatch, first: int, start: int, sequence: int) -> None:
@@ -305,25 +343,23 @@ class Outbox(OutboxReader):
             for index in sorted(told)
             for graph, version, at in [(rows.graphs[index], rows.versions[index], rows.accepted_at[index])]
         )
-        self._database.run("INSERT INTO publication VALUES (?, ?, ?, ?, ?, ?)", publications)
-        count = len(rows.publication) - start
         self._database.run(
-            "INSERT INTO notification(sequence, position, registration, bindings) VALUES (?, ?, ?, ?)",
-            zip(
-                range(sequence, sequence + count),
-                rows.positions[rows.publication[start:]].tolist(),
-                rows.registration[start:].tolist(),
-                rows.texts(start),
-                strict=True,
-            ),
+            "INSERT INTO publication VALUES (?, ?, ?, ?, ?, ?, ?)",
+            ((*row, fields_checksum("publication", *row)) for row in publications),
+        )
+        positions = rows.positions[rows.publication[start:]]
+        self._database.run(
+            "INSERT INTO notification(sequence, position, registration, bindings, crc) VALUES (?, ?, ?, ?, ?)",
+            added_rows(sequence, positions, rows.registration[start:], rows.texts(start)),
+        )
+        pairs = (
+            (int(rows.positions[pair.publication]), int(pair.registration), pair.reason)
+            for pair in rows.undecided
+            if pair.publication >= first
         )
         self._database.run(
-            "INSERT OR IGNORE INTO undecided VALUES (?, ?, ?)",
-            (
-                (int(rows.positions[pair.publication]), pair.registration, pair.reason)
-                for pair in rows.undecided
-                if pair.publication >= first
-            ),
+            "INSERT OR IGNORE INTO undecided(position, registration, reason, crc) VALUES (?, ?, ?, ?)",
+            ((*pair, fields_checksum("undecided", *pair)) for pair in pairs),
         )
 
     def _differing(self, rows: OutboxBatch, first: int, after: int | None, upto: int) -> tuple[int, ...]:
@@ -337,7 +373,7 @@ class Outbox(OutboxReader):
             )
         )
         left_out = [] if after is None else [position for position in kept if position > after]
-        ((horizon,),) = self._database.ask("SELECT position FROM horizon")
+        horizon = self._horizon()
         nothing = rows.digest(0, 0)
         return tuple(
             position

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from triplecast.compile.admission import Admission, admit
 from triplecast.delivery import Notification, Outbox, OutboxBatch, UndecidedPair
-from triplecast.engine.given import document_of, group_documents
+from triplecast.engine.given import check_subscriptions, document_of, group_documents
 from triplecast.engine.receipt import (
     Findings,
     LoadedTaxonomy,
@@ -45,7 +45,7 @@ from triplecast.match import Matcher
 from triplecast.model.match import MatchedBatch
 from triplecast.model.publication import Publication
 from triplecast.model.source import RUN
-from triplecast.model.subscription import Registration, RegistrationId, Subscription
+from triplecast.model.subscription import Registration, RegistrationId, Subscription, check_fields
 
 MET = 100_000
 """Registrations whose queries an engine keeps at hand, so that not every match is looked up in the journal."""
@@ -63,6 +63,9 @@ class Engine:
     """
 
     def __init__(self, clock: Clock = system_clock, randomness: Callable[[int], bytes] = os.urandom) -> None:
+        """Raises TypeError for a folder: that is what `open` takes."""
+        if not callable(clock):
+            raise TypeError("Engine() is in memory and takes no folder; the durable one is Engine.open(folder)")
         self._assemble(Journal.in_memory(clock, randomness), Outbox.in_memory(), MemoryIndex(), clock)
 
     @classmethod
@@ -147,8 +150,10 @@ class Engine:
     ) -> list[Subscribed | QuerySyntaxError | QueryRefused | InputError]:
         """Registers all that can be, in one step; in the place of each other one stands what is wrong with it.
 
-        Raises `StorageFault`, and `InputError` in the output of a run: then none was registered.
+        Raises `StorageFault`, `InputError` in the output of a run and TypeError for what is no subscription: then none
+        was registered.
         """
+        check_subscriptions(subscriptions)
         with self._lock:
             self._check_registry()
             answers: dict[int, Subscribed | QuerySyntaxError | QueryRefused | InputError] = {}
@@ -380,9 +385,8 @@ class Engine:
 
     def _admit(self, subscription: Subscription, names: Collection[str]) -> Admission:
         """Raises what is wrong with a subscription that is to be registered beside those called `names`."""
+        check_fields(subscription)
         name = subscription.name
-        if not (isinstance(name, str) and name and isinstance(subscription.text, str)):
-            raise InputError("a subscription has a text and an id, both str and not empty", "give such")
         if name in names or self._journal.live_registration(name) is not None:
             raise InputError(f"a subscription named {name!r} is registered already", "cancel it or take another id")
         return admit(subscription)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from types import NoneType
 
 from triplecast.errors import InputError
 from triplecast.ingest import Document
 from triplecast.journal import BYTES_AT_ONCE
+from triplecast.model.subscription import Subscription
 
 DOCUMENTS_AT_ONCE = 500
 """Documents of `Engine.publish_many` that are committed together, unless fewer come to `BYTES_AT_ONCE`."""
@@ -17,6 +19,7 @@ def document_of(data: bytes | str, media_type: str | None, graph: str | None, da
     """The document of a `publish` call: named by `graph`, or by its content, so that equal content is one document."""
     if not isinstance(data, bytes | bytearray | memoryview | str):
         raise InputError(f"a document cannot be made of {type(data).__name__}", "give its bytes, or its text as str")
+    _check_types(Document("", b"", media_type, graph, dataset))
     try:
         content = data.encode() if isinstance(data, str) else bytes(data)
         (graph or "").encode()
@@ -29,7 +32,7 @@ def document_of(data: bytes | str, media_type: str | None, graph: str | None, da
 def group_documents(documents: Iterable[Document]) -> Iterator[list[Document]]:
     """`documents` in order, in groups of at most `DOCUMENTS_AT_ONCE` that end once they come to `BYTES_AT_ONCE`.
 
-    Raises TypeError for what is no document.
+    Raises TypeError for what is no document, and for a field of another type than it says.
     """
     group: list[Document] = []
     size = 0
@@ -38,6 +41,7 @@ def group_documents(documents: Iterable[Document]) -> Iterator[list[Document]]:
     for document in documents:
         if not isinstance(document, Document):
             raise _no_document(document)
+        _check_types(document)
         group.append(document)
         size += len(document.data)
         if len(group) >= DOCUMENTS_AT_ONCE or size >= BYTES_AT_ONCE:
@@ -47,8 +51,31 @@ def group_documents(documents: Iterable[Document]) -> Iterator[list[Document]]:
         yield group
 
 
+def check_subscriptions(subscriptions: Sequence[Subscription]) -> None:
+    """Raises TypeError for what is no sequence of subscriptions."""
+    whole = isinstance(subscriptions, Sequence) and not isinstance(subscriptions, str | bytes)
+    for found in subscriptions if whole else [subscriptions]:
+        if not isinstance(found, Subscription):
+            raise TypeError(
+                f"subscribe_many takes a list of triplecast.Subscription, not {type(found).__name__}; "
+                "`subscribe` takes the text of one query"
+            )
+
+
 def _no_document(found: object) -> TypeError:
     return TypeError(
         f"publish_many takes an iterable of triplecast.Document, not {type(found).__name__}; "
         "`publish` takes the bytes or the text of one document"
     )
+
+
+def _check_types(document: Document) -> None:
+    for field, value, kinds, wanted in (
+        ("source", document.source, (str,), "str"),
+        ("data", document.data, (bytes, bytearray, memoryview), "bytes"),
+        ("media_type", document.media_type, (str, NoneType), "str or None"),
+        ("graph", document.graph, (str, NoneType), "str or None"),
+        ("dataset", document.dataset, (bool,), "bool"),
+    ):
+        if not isinstance(value, kinds):
+            raise TypeError(f"the {field} of a document is {wanted}, not {type(value).__name__}")

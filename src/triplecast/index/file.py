@@ -17,6 +17,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from triplecast.database import storage_faults, sync_folder
 from triplecast.errors import StorageFault
 from triplecast.kernels.checksum import checksum
 
@@ -48,27 +49,15 @@ def write_arrays(path: Path, file: ArrayFile) -> None:
 
 
 def write_durably(path: Path, content: bytes | memoryview) -> None:
-    """Replaces `path` in one step; the content is on disk before its name is."""
+    """Replaces `path` in one step; the content is on disk before its name is. Raises `StorageFault`."""
     temporary = path.with_name(path.name + ".tmp")
-    try:
+    with storage_faults(path.name):
         with open(temporary, "wb") as stream:
             stream.write(content)
             stream.flush()
             os.fsync(stream.fileno())
         os.replace(temporary, path)
-        _sync_folder(path.parent)
-    except OSError as error:
-        raise StorageFault(
-            path.name, f"cannot be written: {error.strerror}", "free space or mend the folder"
-        ) from error
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        sync_folder(path.parent)
 
 
 def read_arrays(path: Path) -> ArrayFile:

@@ -52,7 +52,7 @@ def read_manifest(folder: Path, name: str) -> Manifest:
     """Raises `StorageFault`."""
     try:
         content = json.loads((folder / name).read_bytes())
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise StorageFault(name, f"cannot be read: {error}", REBUILD) from error
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         found = content.get("format") if isinstance(content, dict) else None

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 from pyoxigraph import NamedNode
 
 from triplecast.errors import DocumentRejected
@@ -15,9 +18,21 @@ from triplecast.ingest.xml_document import parse_xml
 from triplecast.model.printable import printable
 from triplecast.model.publication import Reject
 
+_HEAD = 4096
+_ROOT = re.compile(
+    rb"(?>\xef\xbb\xbf|[ \t\r\n]+|<\?(?s:.*?)\?>|<!--(?s:.*?)-->|<!DOCTYPE[^>\[]*>)*+<(rss|feed|rdf:RDF)\b([^>]*)"
+)
+_VERSION = re.compile(rb"version\s*=\s*[\"']([0-9.]{1,6})[\"']")
+
 
 def parse_document(document: Document, limits: GateLimits = GATE) -> ParsedDocument:
     """Gate, parse, identity and content hash. Never raises DocumentRejected: what fails is a `Reject`."""
+    parsed = _parse(document, limits)
+    return ParsedDocument(parsed.drafts, tuple(_shown(reject) for reject in parsed.rejects))
+
+
+def _parse(document: Document, limits: GateLimits) -> ParsedDocument:
+    media_type = None
     try:
         refuse_size(document.data, limits)
         refuse_compressed(document.data)
@@ -29,12 +44,34 @@ def parse_document(document: Document, limits: GateLimits = GATE) -> ParsedDocum
         refuse_nesting(data, limits, json=media_type == media_types.JSON_LD)
         return ParsedDocument(parse_rdf(data, media_type, base, document.dataset, limits))
     except DocumentRejected as error:
-        return ParsedDocument((), (reject(document.source, error),))
+        meant = _guess_type(document.data, media_type) if error.stage == "parse" else None
+        return ParsedDocument(
+            (), (Reject(document.source, error.stage, error.reason, meant or error.mend, error.line, error.column),)
+        )
 
 
-def reject(source: str, error: DocumentRejected) -> Reject:
-    """What parsers quote of a document may hold anything, also what a terminal would obey: it is escaped."""
-    return Reject(source, error.stage, printable(error.reason), error.mend, error.line, error.column)
+def _shown(reject: Reject) -> Reject:
+    """What parsers quote of a document may hold anything, also what a terminal would obey: it is escaped, on one
+    line."""
+    return replace(reject, reason=printable(reject.reason).replace("\n", "\\n"))
+
+
+def _guess_type(data: bytes, media_type: str | None) -> str | None:
+    """What to do about a document whose root element is that of another type than it was read as."""
+    root = _ROOT.match(data[:_HEAD])
+    if root is None:
+        return None
+    if root[1] == b"rdf:RDF":
+        name, extension, meant = "RDF/XML", ".rdf", media_types.RDF_XML
+    elif root[1] == b"feed":
+        name, extension, meant = "an Atom feed", ".atom", media_types.ATOM
+    else:
+        version = _VERSION.search(root[2])
+        name, extension, meant = f"an RSS {version[1].decode() if version else ''}".rstrip(), ".rss", media_types.RSS
+        name += " feed"
+    if media_type in (meant, media_types.XML, media_types.RSS, media_types.ATOM):
+        return None
+    return f"this looks like {name}: name it {extension}, or send it as {meant}"
 
 
 def _checked(base: str, limits: GateLimits) -> str:

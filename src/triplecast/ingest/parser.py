@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from types import TracebackType
 
 from triplecast.errors import InputError
@@ -67,11 +68,14 @@ class Parser:
         def work(sandbox: Sandbox) -> None:
             try:
                 for start, end in turns:
-                    taken = documents[start:end]
-                    outcomes = sandbox.map([pack_document(document) for document in taken])
-                    results[start:end] = [
-                        _parsed(document, outcome) for document, outcome in zip(taken, outcomes, strict=True)
-                    ]
+                    refused = {place: _refused(documents[place]) for place in range(start, end)}
+                    asked = [place for place in range(start, end) if refused[place] is None]
+                    outcomes = sandbox.map([pack_document(documents[place]) for place in asked])
+                    for place, reject in refused.items():
+                        if reject is not None:
+                            results[place] = ParsedDocument((), (reject,))
+                    for place, outcome in zip(asked, outcomes, strict=True):
+                        results[place] = _parsed(documents[place], outcome)
             finally:
                 if self._closed.is_set():  # `close` may have passed before this turn started the child
                     sandbox.close()
@@ -122,11 +126,33 @@ class _Turns:
 
 
 def _closed_parser() -> InputError:
-    return InputError("the parser is closed", "open another")
+    return InputError("the parser is closed, as the engine that holds it may be", "open another")
 
 
 def _parsed(document: Document, outcome: bytes | Failure) -> ParsedDocument:
     if isinstance(outcome, bytes):
-        return unpack_parsed(outcome)
+        parsed = unpack_parsed(outcome)
+        return ParsedDocument(parsed.drafts, tuple(_storable(reject) for reject in parsed.rejects))
     reason = f"its parser did not survive it ({outcome.kind}): {outcome.detail}"
-    return ParsedDocument((), (Reject(document.source, "sandbox", reason, _MEND[outcome.kind]),))
+    return ParsedDocument((), (_storable(Reject(document.source, "sandbox", reason, _MEND[outcome.kind])),))
+
+
+def _refused(document: Document) -> Reject | None:
+    """What cannot even be written to a child: half a character, other than for a byte of a file's name."""
+    for field, value, errors in (
+        ("name", document.source, "surrogateescape"),
+        ("media type", document.media_type or "", "strict"),
+        ("graph", document.graph or "", "strict"),
+    ):
+        try:
+            value.encode("utf-8", errors)
+        except UnicodeEncodeError:
+            reason = f"its {field} holds half a character: {value[:80]!a}"
+            return _storable(Reject(document.source, "gate", reason, "give text that can be written as UTF-8"))
+    return None
+
+
+def _storable(reject: Reject) -> Reject:
+    """Its source is escaped where it is no Unicode."""
+    source = reject.source.encode("utf-8", "backslashreplace").decode()
+    return reject if source == reject.source else replace(reject, source=source)

@@ -112,10 +112,11 @@ def _identity(name: NamedNode | BlankNode | DefaultGraph, number: int, base: str
 def _unreadable(error: SyntaxError, media_type: str) -> DocumentRejected:
     found = _PREAMBLE.sub("", str(error.args[0] if error.args else error))
     name = _WANTED[media_type]
+    place = "" if error.lineno is None else " at this place"
     return DocumentRejected(
         stage="parse",
         reason=f"not {name}: {found}",
-        mend=f"repair the {name} at this place, or name the document's true media type",
+        mend=f"repair the {name}{place}, or name the document's true media type",
         line=error.lineno,
         column=error.offset,
     )

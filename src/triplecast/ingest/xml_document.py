@@ -22,6 +22,9 @@ from triplecast.model.publication import Draft, Reject
 
 _RSS_090 = re.compile(rb"""=["']http://(?:my|channel)\.netscape\.com/rdf/simple/0\.9/["']""")
 """RSS 0.90 is RDF whose items have no IRI: read as a feed."""
+_MEMBER = re.compile(rb"<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>|<rdf:li(\s+)(?=resource\s*=)", re.DOTALL)
+"""Where the members of a list name themselves as RSS 1.0's own examples do, without ``rdf:``; whatever else begins with
+``<`` and may hold text like it is matched whole."""
 _FEED_ROOTS = frozenset(("rss", "feed", "channel", "RDF"))
 
 
@@ -51,7 +54,7 @@ def parse_xml(
 def _parse_rdf_xml(document: Document, xml: XmlDocument, base: str, limits: GateLimits) -> ParsedDocument:
     if RSS.encode() not in xml.data or document.dataset:
         return ParsedDocument(parse_rdf(xml.data, media_types.RDF_XML, base, document.dataset, limits))
-    triples = parse_triples(xml.data, media_types.RDF_XML, base, limits)
+    triples = _feed_triples(xml.data, base, limits)
     if describes_feed(triples):
         feed = feed_iri(triples, base, named=document.graph is not None)
         base = feed if document.graph is None else base
@@ -60,13 +63,24 @@ def _parse_rdf_xml(document: Document, xml: XmlDocument, base: str, limits: Gate
     return ParsedDocument((make_draft(base, lines, xml.data, limits),))
 
 
+def _feed_triples(data: bytes, base: str, limits: GateLimits) -> list[Triple]:
+    """Of RDF/XML that names RSS 1.0, where ``resource`` of ``rdf:li`` may stand for ``rdf:resource``."""
+    try:
+        return parse_triples(data, media_types.RDF_XML, base, limits)
+    except DocumentRejected:
+        qualified = _MEMBER.sub(lambda found: found[0] + b"rdf:" if found[1] else found[0], data)
+        if qualified == data:
+            raise
+    return parse_triples(qualified, media_types.RDF_XML, base, limits)
+
+
 def _parse_feed(document: Document, xml: XmlDocument, base: str, limits: GateLimits) -> ParsedDocument:
-    feed, items, is_feed = read_feed(xml.data, base, named=document.graph is not None)
+    feed, items, is_feed = read_feed(xml.feed, base, named=document.graph is not None)
     if not items and xml.fault:
         raise xml.fault
     if not is_feed:
         raise _no_feed(xml)
-    parsed = _publish_items(document.source, _feed_drafts(feed, items, xml.data, limits), limits)
+    parsed = _publish_items(document.source, _feed_drafts(feed, items, xml.data, limits), limits, xml.has_more)
     if xml.fault:
         return ParsedDocument(
             parsed.drafts, (_partly_saved(document.source, xml.fault, len(parsed.drafts)), *parsed.rejects)
@@ -102,9 +116,11 @@ def _draft(graph: str, triples: list[Triple], data: bytes, limits: GateLimits) -
         return _Beyond(graph, fault)
 
 
-def _publish_items(source: str, drafts: Iterable[Draft | _Beyond], limits: GateLimits) -> ParsedDocument:
+def _publish_items(
+    source: str, drafts: Iterable[Draft | _Beyond], limits: GateLimits, has_more: bool = False
+) -> ParsedDocument:
     """The first item of an identity counts; a second one that says something else is told as a reject, and so is one
-    that is beyond a limit by itself."""
+    that is beyond a limit by itself. `has_more`: items behind these were cut off."""
     kept: dict[str, Draft] = {}
     rejects: list[Reject] = []
     room = limits.expanded_bytes
@@ -122,6 +138,9 @@ def _publish_items(source: str, drafts: Iterable[Draft | _Beyond], limits: GateL
             rejects.append(_left_out(source, draft))
         else:
             kept[draft.graph] = draft
+    else:
+        if has_more:
+            rejects.append(_too_many(source, limits))
     return ParsedDocument(tuple(kept.values()), tuple(rejects))
 
 

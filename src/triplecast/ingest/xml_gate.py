@@ -8,9 +8,11 @@ defusedxml, a parser.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from io import BytesIO
-from typing import Any
+from itertools import islice
+from typing import Any, NamedTuple
 from xml.sax import SAXParseException
 from xml.sax.handler import ContentHandler
 
@@ -34,6 +36,10 @@ _PLAIN_DOCTYPE = re.compile(
 """A document type at the start that declares nothing by itself: at most it names a DTD."""
 
 
+_ITEMS = frozenset(("item", "entry"))
+_ITEM = re.compile(rb"<(?:[^\s<>/:]+:)?(?:item|entry)[\s/>]", re.IGNORECASE)
+
+
 @dataclass(frozen=True, slots=True)
 class XmlDocument:
     """XML that passed the gate."""
@@ -46,14 +52,18 @@ class XmlDocument:
     """Its namespace, or empty."""
     fault: DocumentRejected | None
     """Why it is not well formed. Feed parsers may still save something."""
+    feed: bytes
+    """`data` with as many items as a feed may have; well formed if `data` is so before the next item."""
+    has_more: bool
+    """Whether items were cut off."""
 
 
 def pass_xml(data: bytes, charset: str | None, limits: GateLimits) -> XmlDocument:
     """Raises DocumentRejected for declarations of entities or elements, an unknown encoding or too deep nesting."""
     text, fault = decode(data, charset)
     text = _without_plain_doctype(text)
-    shape = _Shape(limits)
     parser = DefusedExpatParser(forbid_dtd=True, forbid_entities=True, forbid_external=True)
+    shape = _Shape(limits, lambda: int(parser._parser.CurrentByteIndex))
     parser.setContentHandler(shape)
     try:
         parser.parse(BytesIO(text))
@@ -62,7 +72,19 @@ def pass_xml(data: bytes, charset: str | None, limits: GateLimits) -> XmlDocumen
     except SAXParseException as error:
         fault = fault or _ill_formed(error)
         _refuse_hidden_dtd(text)
-    return XmlDocument(text, shape.root, shape.namespace, fault)
+        feed = shape.feed or _first_items(text, limits)
+    else:
+        feed = shape.feed or _Cut(len(text), b"")
+    cut = feed.offset < len(text)
+    return XmlDocument(
+        text, shape.root, shape.namespace, fault, text[: feed.offset] + feed.closing if cut else text, cut
+    )
+
+
+def _first_items(text: bytes, limits: GateLimits) -> _Cut:
+    """By their look, where XML ends being XML: as a tolerant parser finds them."""
+    beyond = next(islice(_ITEM.finditer(text), limits.feed_items, None), None)
+    return _Cut(len(text) if beyond is None else beyond.start(), b"")
 
 
 def _without_plain_doctype(text: bytes) -> bytes:
@@ -71,27 +93,45 @@ def _without_plain_doctype(text: bytes) -> bytes:
     return text if plain is None else text[: plain.start(1)] + blank(plain[1]) + text[plain.end() :]
 
 
-class _Shape(ContentHandler):
-    """Follows depth and remembers the root."""
+class _Cut(NamedTuple):
+    """A document's first part, and what closes the elements that are open there."""
 
-    def __init__(self, limits: GateLimits) -> None:
+    offset: int
+    closing: bytes
+
+
+class _Shape(ContentHandler):
+    """Follows depth, remembers the root and counts the items that a feed would have: none inside another.
+
+    `offset` tells where the parser stands in the document, in bytes.
+    """
+
+    def __init__(self, limits: GateLimits, offset: Callable[[], int]) -> None:
         super().__init__()
         self.root = ""
         self.namespace = ""
         self._limits = limits
-        self._depth = 0
+        self.feed: _Cut | None = None
+        """Where the first item begins that a feed may not have."""
+        self._open: list[str] = []
+        self._items = 0
+        self._item_depth = 0
+        """The number of open elements with the item that is open; 0 outside items."""
+        self._offset = offset
         self._locator: Any = None
 
     def setDocumentLocator(self, locator: Any) -> None:
         self._locator = locator
 
     def startElement(self, name: str, attrs: Any) -> None:
+        prefix, _, local = name.rpartition(":")
         if not self.root:
-            prefix, _, local = name.rpartition(":")
             self.root = local
             self.namespace = attrs.get(f"xmlns:{prefix}" if prefix else "xmlns", "")
-        self._depth += 1
-        if self._depth > self._limits.nesting:
+        if local in _ITEMS and not self._item_depth:
+            self._count_item()
+        self._open.append(name)
+        if len(self._open) > self._limits.nesting:
             raise too_deep(self._limits, self._locator.getLineNumber(), self._locator.getColumnNumber() + 1)
         if len(attrs) > self._limits.attributes:
             raise DocumentRejected(
@@ -102,8 +142,16 @@ class _Shape(ContentHandler):
                 column=self._locator.getColumnNumber() + 1,
             )
 
+    def _count_item(self) -> None:
+        self._items += 1
+        self._item_depth = len(self._open) + 1
+        if self._items == self._limits.feed_items + 1:
+            self.feed = _Cut(self._offset(), "".join(f"</{name}>" for name in reversed(self._open)).encode())
+
     def endElement(self, name: str) -> None:
-        self._depth -= 1
+        self._open.pop()
+        if len(self._open) < self._item_depth:
+            self._item_depth = 0
 
 
 def _refuse_hidden_dtd(text: bytes) -> None:

@@ -30,7 +30,7 @@ from triplecast.journal.record import (
 from triplecast.journal.writer_lock import WriterLock
 from triplecast.model.publication import Draft, Reject
 from triplecast.model.source import SourceState
-from triplecast.model.subscription import Registration, RegistrationId, Subscription
+from triplecast.model.subscription import Registration, RegistrationId, Subscription, check_fields
 from triplecast.taxonomy import Taxonomy, TaxonomyVersion
 
 Clock = Callable[[], int]
@@ -136,10 +136,12 @@ class Journal(JournalReader):
     # ---- subscriptions ----------------------------------------------------------------------------------------------
 
     def subscribe(self, subscriptions: Sequence[Subscription]) -> list[Registration]:
-        """Registers all or none. Raises `InputError` for a name that is live already, or given twice."""
+        """Registers all or none. Raises `InputError` for a name that is live already, or given twice, and for fields
+        that are not text (`check_fields`)."""
         with self._append() as writing:
             taken: set[str] = set()
             for subscription in subscriptions:
+                check_fields(subscription)
                 name = subscription.name
                 if name in taken or self._live_id(name) is not None:
                     raise InputError(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from triplecast.database import Database
+from triplecast.database import Database, row_number
 from triplecast.journal.check import check_journal
 from triplecast.journal.record import (
     JOURNAL,
@@ -100,7 +100,7 @@ class JournalReader:
     def last_publications(self, count: int, most_bytes: int | None = None) -> list[Publication]:
         """The `count` newest publications, or as many as come to `most_bytes`, by position."""
         statement = f"SELECT * FROM record WHERE kind = {Kind.PUBLICATION:d} ORDER BY position DESC LIMIT ?"
-        return self._publications(statement, (count,), most_bytes)[::-1]
+        return self._publications(statement, (row_number(count, "the number of publications"),), most_bytes)[::-1]
 
     def registry_changes(self, after: int, upto: int) -> RegistryChanges:
         """What changed at positions in (after, upto]."""
@@ -180,7 +180,8 @@ class JournalReader:
     def rejects(self, after: int = 0) -> list[Rejected]:
         """What was rejected at positions beyond `after`, by position."""
         rows = self._rows(
-            f"SELECT * FROM record WHERE position > ? AND kind = {Kind.REJECT:d} ORDER BY position", (after,)
+            f"SELECT * FROM record WHERE position > ? AND kind = {Kind.REJECT:d} ORDER BY position",
+            (row_number(after, "after"),),
         )
         return [Rejected(row.position, time_text(row.written_at), read_reject(row)) for row in rows]
 

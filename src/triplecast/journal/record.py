@@ -122,7 +122,18 @@ def read_publication(row: Row, at: str) -> Publication:
 
 
 def read_registration(row: Row, removed: int | None = None) -> Registration:
-    return Registration(RegistrationId(row.position), Subscription(row.name, **json.loads(row.body)), removed)
+    """What was taken before fields were checked is read too, written so that it can be stored and told: an owner that
+    is no text by its JSON, half a character as ``\\ud800``, which no query language takes, so that it is refused."""
+    fields = {name: _readable(value) for name, value in json.loads(row.body).items()}
+    return Registration(RegistrationId(row.position), Subscription(row.name, **fields), removed)
+
+
+def _readable(value: object) -> Any:
+    """Text that is Unicode, or None."""
+    if value is None:
+        return None
+    text = value if isinstance(value, str) else json.dumps(value)
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def read_reject(row: Row) -> Reject:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import NewType
+
+from triplecast.errors import InputError
 
 RegistrationId = NewType("RegistrationId", int)
 """64 bits, never reused: the journal position of the record that added the subscription."""
@@ -33,3 +35,29 @@ class Registration:
     @property
     def added(self) -> int:
         return int(self.id)
+
+
+_OPTIONAL = frozenset(("entailment", "owner"))
+
+
+def check_fields(subscription: Subscription) -> None:
+    """Raises `InputError`, naming the field, where one is no text, is empty, or cannot be written as UTF-8: a record
+    that holds such could be neither indexed nor told of."""
+    for each in fields(subscription):
+        value = getattr(subscription, each.name)
+        field = "id" if each.name == "name" else each.name
+        if value is None and each.name in _OPTIONAL:
+            continue
+        if not isinstance(value, str):
+            raise InputError(f"the {field} of a subscription is {type(value).__name__}", f"give the {field} as str")
+        if not value and each.name in ("name", "text"):
+            raise InputError(
+                f"the {field} of a subscription is empty", f"give it {'an' if field == 'id' else 'a'} {field}"
+            )
+        try:
+            value.encode()
+        except UnicodeEncodeError as error:
+            raise InputError(
+                f"the {field} of a subscription holds half a character ({value[error.start]!r} at {error.start})",
+                "give text that can be written as UTF-8",
+            ) from error

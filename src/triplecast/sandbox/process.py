@@ -108,7 +108,7 @@ class Child:
             self._converse(_Feed(()), take, lambda: ready, _START_SECONDS)
         except ChildLost as error:
             self.kill()
-            raise SandboxFailed(function, error.failure.detail) from None
+            raise SandboxFailed(function, error.failure.detail) from error
         except BaseException:
             self.kill()
             raise

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Container, Sequence
 from types import TracebackType
 
+from triplecast.errors import SandboxFailed
 from triplecast.sandbox.outcome import Failure, Limits
 from triplecast.sandbox.process import Answer, Child, ChildLost, Stopwatch
 
@@ -26,6 +28,7 @@ class Sandbox:
         self._clock = clock
         self._child: Child | None = None
         self._lock = threading.Lock()
+        self._owner = os.getpid()
 
     def __enter__(self) -> Sandbox:
         return self
@@ -78,14 +81,26 @@ class Sandbox:
         return None
 
     def _living_child(self) -> Child:
+        if self._owner != os.getpid():  # forked: the child is the other process's, its pipes would mix two talks
+            self._owner, self._child = os.getpid(), None
         if self._child is not None and not self._child.alive:
             self._discard()
         if self._child is None:
-            self._child = Child(self.function, self.limits, self._clock)
-            self.started += 1
+            self._child = self._start()
         return self._child
 
+    def _start(self) -> Child:
+        """A child that was ended while it started (killed for its memory, say) is started once more."""
+        self.started += 1
+        try:
+            return Child(self.function, self.limits, self._clock)
+        except SandboxFailed as failed:
+            if not (isinstance(failed.__cause__, ChildLost) and failed.__cause__.failure.kind == "crash"):
+                raise
+        self.started += 1
+        return Child(self.function, self.limits, self._clock)
+
     def _discard(self) -> None:
-        if self._child is not None:
+        if self._child is not None and self._owner == os.getpid():
             self._child.kill()
-            self._child = None
+        self._child = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,7 +14,8 @@ from hypothesis import strategies as st
 from outbox_samples import AT, batch, registrations
 
 from triplecast.delivery import Notification, Outbox
-from triplecast.errors import StorageFault, StorageFull
+from triplecast.delivery.tables import FIELDS, OUTBOX
+from triplecast.errors import InputError, StorageFault, StorageFull
 from triplecast.model.match import notification_id
 from triplecast.model.subscription import Registration
 
@@ -124,7 +126,9 @@ def test_an_outbox_without_a_horizon_gets_one(tmp_path: Path) -> None:
     """One made by an earlier Triplecast: what it may have pruned is not known."""
     with Outbox.open(tmp_path) as outbox:
         outbox.commit(batch(ROWS[:1]), 2, registrations)
-        outbox._database._connected().execute("DROP TABLE horizon")
+    make_version_1(tmp_path / "outbox.sqlite")
+    with sqlite3.connect(tmp_path / "outbox.sqlite") as raw:
+        raw.execute("DROP TABLE horizon")
     with Outbox.open(tmp_path) as outbox:
         assert outbox.commit(batch([(2, 8, "[{}]")]), 2, registrations).differing == ()
         outbox.commit(batch([]), 4, registrations)
@@ -242,6 +246,131 @@ def test_names_of_a_commit_that_failed_are_written_by_the_next(tmp_path: Path) -
         outbox._database.ask("PRAGMA max_page_count=1073741823")
         outbox.commit(batch(rows), 1, registrations)
         assert [n.name for n in outbox.notifications()] == ["s5"]
+
+
+def make_version_1(path: Path) -> None:
+    """An outbox as it was before rows had checksums."""
+    with sqlite3.connect(path) as raw:
+        raw.execute("DROP VIEW outbox")
+        for table in (*FIELDS, "notification"):
+            raw.execute(f"ALTER TABLE {table} DROP COLUMN crc")
+        raw.execute("PRAGMA user_version=1")
+        view = OUTBOX.schema[OUTBOX.schema.index("CREATE VIEW") :]
+        raw.execute(view[: view.index(";")])
+
+
+def test_an_outbox_without_checksums_gets_them_from_its_writer(tmp_path: Path) -> None:
+    with Outbox.open(tmp_path) as outbox:
+        outbox.commit(batch(ROWS, [(7, 8, "why")]), 7, registrations)
+        told, undecided = list(outbox.notifications()), outbox.undecided()
+    make_version_1(tmp_path / "outbox.sqlite")
+    with Outbox.read_only(tmp_path) as follower, pytest.raises(StorageFault, match="open it once for writing"):
+        list(follower.notifications())
+    with Outbox.open(tmp_path) as outbox:
+        outbox.check()
+        assert (list(outbox.notifications()), outbox.undecided()) == (told, undecided)
+        outbox.commit(batch([(8, 5, "[{}]")]), 8, registrations)
+        outbox.check()
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        (
+            "UPDATE notification SET bindings = replace(bindings, 'urn:1', 'urn:2') WHERE sequence = 1",
+            "notification 1 is",
+        ),
+        ("UPDATE notification SET bindings = CAST(bindings AS BLOB) WHERE sequence = 1", "notification 1 is damaged"),
+        ("UPDATE notification SET sequence = 9 WHERE sequence = 5", "notification 9 is damaged"),
+        ("UPDATE notification SET position = 3 WHERE sequence = 2", "notification 2 is damaged"),
+        ("UPDATE notification SET registration = 6 WHERE sequence = 2", "notification 2 is damaged"),
+        ("UPDATE notification SET change = 1 WHERE sequence = 2", "notification 2 is damaged"),
+        ("UPDATE notification SET crc = crc + 1 WHERE sequence = 4", "notification 4 is damaged"),
+        ("DELETE FROM notification WHERE sequence = 3", "notification 3 is missing"),
+        ("UPDATE publication SET graph = 'urn:other' WHERE position = 3", "publication 3 is damaged"),
+        ("UPDATE publication SET key = 'x' WHERE position = 3", "publication 3 is damaged"),
+        ("UPDATE publication SET version = 9 WHERE position = 3", "publication 3 is damaged"),
+        ("DELETE FROM publication WHERE position = 3", "publication 3 is missing"),
+        ("UPDATE registration SET owner = 'eve' WHERE id = 6", "registration 6 is damaged"),
+        ("DELETE FROM registration WHERE id = 6", "is missing"),
+    ],
+)
+def test_a_damaged_row_is_told_by_name_and_never_given(tmp_path: Path, change: str, found: str) -> None:
+    with Outbox.open(tmp_path) as outbox:
+        outbox.commit(batch(ROWS), 6, registrations)
+        whole = seen(outbox)
+    with sqlite3.connect(tmp_path / "outbox.sqlite") as raw:
+        raw.execute(change)
+    with Outbox.read_only(tmp_path) as follower:
+        with pytest.raises(StorageFault):
+            follower.check()
+        given = []
+        with pytest.raises(StorageFault, match=found) as fault:
+            given.extend(follower.notifications())
+        assert "restore outbox.sqlite" in str(fault.value)
+        given = [(n.sequence, n.version, n.registration, n.bindings) for n in given]
+        assert given == whole[: len(given)]
+
+
+def test_the_last_notification_cannot_be_missing_unseen(tmp_path: Path) -> None:
+    with Outbox.open(tmp_path) as outbox:
+        outbox.commit(batch(ROWS), 6, registrations)
+        outbox._database.ask("DELETE FROM notification WHERE sequence = 5")
+        with pytest.raises(StorageFault, match="notification 5 is missing"):
+            outbox.check()
+
+
+@pytest.mark.parametrize("table", ["progress", "horizon"])
+def test_a_damaged_progress_is_never_gone_by(tmp_path: Path, table: str) -> None:
+    with Outbox.open(tmp_path) as outbox:
+        outbox.commit(batch(ROWS), 6, registrations)
+        outbox._database.ask(f"UPDATE {table} SET position = position + 1")
+        with pytest.raises(StorageFault, match=f"{table} .* is damaged"):
+            outbox.commit(batch([(7, 5, "[{}]")]), 7, registrations)
+
+
+def test_an_undecided_pair_that_is_damaged_is_told(tmp_path: Path) -> None:
+    with Outbox.open(tmp_path) as outbox:
+        outbox.commit(batch([], [(3, 9, "slow"), (4, 9, "slow")]), 4, registrations)
+        outbox._database.ask("UPDATE undecided SET reason = 'fast' WHERE position = 4")
+        with pytest.raises(StorageFault, match="undecided 4 is damaged"):
+            outbox.undecided()
+        assert len(outbox.undecided(4)) == 0
+
+
+def test_a_flipped_bit_is_told_or_does_not_matter(tmp_path: Path, seed: int) -> None:
+    with Outbox.open(tmp_path) as outbox:
+        outbox.commit(batch(ROWS, [(6, 8, "why")]), 6, registrations)
+        truth = list(outbox.notifications()), outbox.undecided(), outbox.progress
+    path = tmp_path / "outbox.sqlite"
+    whole = path.read_bytes()
+    used = [at for at, byte in enumerate(whole) if byte]
+    dice = random.Random(seed)
+    told = 0
+    for _ in range(200):
+        damaged = bytearray(whole)
+        damaged[dice.choice(used)] ^= 1 << dice.randrange(8)
+        path.write_bytes(damaged)
+        try:
+            with Outbox.read_only(tmp_path) as follower:
+                follower.check()
+                assert (list(follower.notifications()), follower.undecided(), follower.progress) == truth
+        except StorageFault:
+            told += 1
+    assert told > 20
+
+
+@pytest.mark.parametrize("wrong", ["x", 1.5, None])
+def test_what_is_no_number_prunes_nothing(wrong: object) -> None:
+    with Outbox.in_memory() as outbox:
+        outbox.commit(batch(ROWS, [(6, 8, "why")]), 6, registrations)
+        for call in (outbox.prune, outbox.prune_undecided, outbox.undecided, outbox.notifications):
+            with pytest.raises(TypeError, match="a whole number"):
+                call(wrong)  # type: ignore[arg-type]
+            for far in (-1, 1 << 70):
+                with pytest.raises(InputError, match=str(far)):
+                    call(far)
+        assert len(seen(outbox)) == len(ROWS)
 
 
 def test_a_damaged_file_is_told(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from triplecast.ingest import GATE, Document, GateLimits, Parser
 from triplecast.ingest.parse import parse_document
+from triplecast.ingest.xml_gate import pass_xml
 from triplecast.sandbox import Limits
 
 TURTLE, N_TRIPLES, JSON_LD = "text/turtle", "application/n-triples", "application/ld+json"
@@ -292,3 +293,26 @@ def test_the_parent_loads_no_parser() -> None:
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True).stdout
     assert "feedparser" not in shown
     assert "numba" not in shown
+
+
+@pytest.mark.parametrize(
+    ("start", "item", "end"),
+    [
+        ("<rss><channel>", "<item><title>{}</title><item/></item>", "</channel></rss>"),
+        ('<feed xmlns="http://www.w3.org/2005/Atom">', "<entry><id>a:{}</id></entry>", "</feed>"),
+        ('<a:feed xmlns:a="http://www.w3.org/2005/Atom">', "<a:entry><a:id>a:{}</a:id></a:entry>", "</a:feed>"),
+        ("<rss><channel><title>é&bad;</title>", "<item><title>{}</title></item>", "</channel></rss>"),
+    ],
+)
+def test_items_beyond_the_limit_never_reach_the_feed_parser(start: str, item: str, end: str) -> None:
+    limits = GateLimits(feed_items=3)
+    items = [item.format(number) for number in range(5)]
+    xml = pass_xml((start + "".join(items) + end).encode(), None, limits)
+    closing = "" if "&bad;" in start else end
+    assert xml.feed.decode() == start + "".join(items[:3]) + closing
+    assert xml.has_more
+    parsed = parse_document(Document("d.xml", xml.data), limits)
+    assert len(parsed.drafts) == 3
+    assert "more than 3 items" in parsed.rejects[-1].reason
+    whole = pass_xml((start + "".join(items[:3]) + end).encode(), None, limits)
+    assert (whole.feed, whole.has_more) == (whole.data, False)
