@@ -42,7 +42,8 @@ _BDS = (
     *("minRank", "maxRank", "rank", "relevance", "subjectSearch", "searchTimeout", "rangeCount"),
 )
 MAGIC = frozenset({BIF, JENA, *STARDOG, *(BDS + name for name in _BDS)})
-"""Predicates that are searches in other stores; they never stand for themselves in a query."""
+"""Predicates that are searches in other stores; they never stand for themselves in a query, nor does any other of
+Virtuoso's built-in names."""
 _FIRST, _REST = RDF + "first", RDF + "rest"
 
 
@@ -62,7 +63,7 @@ def magic_predicate(translation: Translation, verb: object) -> str | None:
     if not isinstance(verb, Slot):
         return None
     iri = translation.resolve(translation.tokens[verb.index]).value
-    if iri not in MAGIC:
+    if iri not in MAGIC and not iri.startswith("bif:"):
         return None
     translation.pin(verb)
     return iri
@@ -129,6 +130,9 @@ def read_searches(translation: Translation) -> tuple[list[TriplePattern], list[E
             edge, condition = _read_jena(translation, search)
             edges.append(edge)
             conditions.append(condition)
+        elif search.predicate.startswith("bif:") and search.predicate != BIF:
+            reason = "of Virtuoso's searches bif:contains alone is known"
+            _refuse(translation, search.token, "", reason, "use ft:contains")
         else:
             reader = virtuoso if search.predicate == BIF else lucene
             text, place = _search_text(translation, search)
