@@ -69,6 +69,7 @@ def test_a_filter_on_a_search_holds_for_its_group() -> None:
         ('?t bds:matchAllTerms "true"', 3, "bds:matchAllTerms without bds:search"),
         ('?t bif:contains "a NEAR b"', 19, "NEAR of bif:contains"),
         ("?s (dc:title/bif:contains) ?t", 13, "bif:contains in a path"),
+        ('?t bif:xcontains "a"', 3, "bif:xcontains"),
         ("?s ^bif:contains ?t", 4, "bif:contains in a path"),
         ("FILTER(ft:near(?t, 'a'))", 7, "function <urn:triplecast:ft:near>"),
     ],
