@@ -38,7 +38,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "inexact-constant-decided",
-        "compile/conditions.py",
+        "compile/constants.py",
         "    if tie != 0:\n",
         "    if tie > 1:\n",
     ),

@@ -40,6 +40,8 @@ from triplecast.model.algebra import (
     TriplePattern,
     Values,
     Variable,
+    subexpressions,
+    variables_in,
 )
 from triplecast.model.terms import from_ntriples
 from triplecast.terms.nearness import nearest_names
@@ -138,7 +140,7 @@ def _unbound(query: Query) -> Iterator[str]:
     for part in parts_of(query.pattern):
         bound.update(dict.fromkeys(variable.name for variable in _binds(part)))
         for place, expression in _uses(part):
-            for variable in _variables(expression):
+            for variable in variables_in(expression):
                 used.setdefault(variable.name, place)
     for variable in query.variables if query.form == "select" else ():
         used.setdefault(variable.name, "SELECT")
@@ -180,15 +182,6 @@ def _conditions(part: Pattern) -> tuple[Expression, ...]:
     return (part.condition,) if isinstance(part, Filter | LeftJoin) and part.condition is not None else ()
 
 
-def _variables(expression: Expression) -> Iterator[Variable]:
-    waiting: list[Expression] = [expression]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, Variable):
-            yield part
-        waiting.extend(reversed(getattr(part, "arguments", ())))
-
-
 def _resources(pattern: Pattern) -> frozenset[Variable]:
     """Variables that every solution of a pattern binds in the subject or predicate of a triple."""
     found: list[Variable] = []
@@ -213,10 +206,7 @@ def _compared(
 ) -> Iterator[Comparison]:
     """The comparisons with a constant, under any operators."""
     mirrored = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
-    waiting: list[Expression] = [condition]
-    while waiting:
-        part = waiting.pop()
-        waiting.extend(reversed(getattr(part, "arguments", ())))
+    for part in subexpressions(condition):
         if not isinstance(part, Operation):
             continue
         if part.operator in ("in", "not in"):

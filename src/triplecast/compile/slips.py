@@ -13,7 +13,7 @@ from pyoxigraph import Literal, NamedNode
 
 from triplecast.compile.constants import Constant, Kind, constant_text, place_of
 from triplecast.languages.prefixes import RDF
-from triplecast.model.algebra import Call, Expression, Operation, Slot, TriplePattern
+from triplecast.model.algebra import Call, Expression, Operation, Slot, TriplePattern, subexpressions
 from triplecast.model.terms import from_ntriples
 from triplecast.terms.values import NUMERIC_TYPES, ValueClass
 
@@ -40,7 +40,7 @@ class Slips(NamedTuple):
 
 
 def read_slips(expressions: Iterable[Expression], triples: Sequence[TriplePattern]) -> Slips:
-    parts = [part for expression in expressions for part in _parts(expression)]
+    parts = [part for expression in expressions for part in subexpressions(expression)]
     calculated = [part for part in parts if isinstance(part, Operation) and part.operator in ("+", "-", "*", "/")]
     operands = [operand for part in calculated for operand in part.arguments]
     return Slips(
@@ -83,14 +83,6 @@ def doubt_slips(slips: Slips, constants: tuple[str, ...]) -> Iterator[str]:
         text = constant_text(value_of_type, constants)
         if text[0] == '"' and constant_text(predicate, constants) == _TYPE:
             yield f"a {text} asks for a string, and classes are IRIs; write <…> or a name like rss:item"
-
-
-def _parts(expression: Expression) -> Iterator[Expression]:
-    waiting: list[Expression] = [expression]
-    while waiting:
-        part = waiting.pop()
-        yield part
-        waiting.extend(reversed(getattr(part, "arguments", ())))
 
 
 def _sums(part: Operation) -> Iterator[tuple[Constant, Constant, Constant]]:

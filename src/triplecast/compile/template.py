@@ -15,6 +15,8 @@ from triplecast.compile.refusals import check_constant_regexes, refuse_no_soluti
 from triplecast.compile.texts import WORD, NamedText, NeededWord, shape_of, texts_within
 from triplecast.model.algebra import (
     Distinct,
+    Exists,
+    Expression,
     Extend,
     Filter,
     Group,
@@ -26,6 +28,7 @@ from triplecast.model.algebra import (
     Slice,
     Slot,
     Variable,
+    subexpressions,
 )
 
 if TYPE_CHECKING:
@@ -90,10 +93,8 @@ def aggregate_within(pattern: Pattern) -> Pattern | None:
                 return None
 
 
-def _asks_exists(expression: object) -> bool:
-    if type(expression).__name__ == "Exists":
-        return True
-    return any(_asks_exists(argument) for argument in getattr(expression, "arguments", ()))
+def _asks_exists(expression: Expression) -> bool:
+    return any(isinstance(part, Exists) for part in subexpressions(expression))
 
 
 class _Numbers:

@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeAlias
 from pyoxigraph import Literal, NamedNode
 
 from triplecast.evaluate.scope import condition_names
-from triplecast.model.algebra import Call, Exists, Expression, Operation, Variable
+from triplecast.model.algebra import Call, Exists, Expression, Operation, Variable, subexpressions
 
 
 class Condition(NamedTuple):
@@ -91,10 +91,7 @@ def _compares_constants(arguments: Iterable[Expression]) -> bool:
 
 
 def _is_movable(expression: Expression) -> bool:
-    waiting = [expression]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, Exists) or (isinstance(part, Call) and part.function == "BNODE"):
-            return False
-        waiting.extend(getattr(part, "arguments", ()))
-    return True
+    return not any(
+        isinstance(part, Exists) or (isinstance(part, Call) and part.function == "BNODE")
+        for part in subexpressions(expression)
+    )

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pyoxigraph import Literal
 
 from triplecast.evaluate.budget import Budget
-from triplecast.model.algebra import Call, Expression, Operation, Term, Variable
+from triplecast.model.algebra import Call, Expression, Term, Variable, subexpressions
 from triplecast.terms.arithmetic import double_term
 from triplecast.terms.casts import boolean_term
 from triplecast.terms.compare import ValueFault
@@ -34,16 +34,12 @@ def score_of(arguments: Sequence[Term], budget: Budget) -> Literal:
 def describe_texts(condition: Expression, row: Mapping[str, Term]) -> list[str]:
     """For an explanation: where each text of a condition has the words asked for, or which score it has."""
     lines = []
-    todo: list[Expression] = [condition]
-    while todo:
-        part = todo.pop()
+    for part in subexpressions(condition):
         match part:
             case Call(function, (Variable(name), Literal() as asked)) if function in (CONTAINS, SCORE):
                 text = row.get(name)
                 if isinstance(text, Literal):
                     lines.append(f"?{name} has {_describe(function, text, asked.value)}")
-            case Call(_, arguments) | Operation(_, arguments):
-                todo.extend(reversed(arguments))
     return lines
 
 

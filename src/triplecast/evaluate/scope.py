@@ -26,6 +26,8 @@ from triplecast.model.algebra import (
     Union,
     Values,
     Variable,
+    subexpressions,
+    variables_in,
 )
 
 
@@ -51,7 +53,7 @@ def parts_of(pattern: Pattern) -> Iterator[Pattern]:
         yield part
         found: list[Pattern] = []
         for expression in _expressions(part):
-            found.extend(_patterns_of(expression))
+            found.extend(inner.pattern for inner in subexpressions(expression) if isinstance(inner, Exists))
         waiting.extend(reversed((*children(part), *found)))
 
 
@@ -65,16 +67,6 @@ def _expressions(pattern: Pattern) -> tuple[Expression, ...]:
     if isinstance(pattern, Group):
         return tuple(what.argument for _, what in pattern.aggregates if what.argument is not None)
     return ()
-
-
-def _patterns_of(expression: Expression) -> Iterator[Pattern]:
-    waiting = [expression]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, Exists):
-            yield part.pattern
-        else:
-            waiting.extend(reversed(getattr(part, "arguments", ())))
 
 
 def certain_names(pattern: Pattern) -> frozenset[str]:
@@ -100,15 +92,7 @@ def certain_names(pattern: Pattern) -> frozenset[str]:
 
 def condition_names(expression: Expression) -> tuple[str, ...]:
     """The variables an expression names, outside EXISTS, in order of appearance."""
-    found: dict[str, None] = {}
-    waiting = [expression]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, Variable):
-            found[part.name] = None
-        elif not isinstance(part, Exists):
-            waiting.extend(reversed(getattr(part, "arguments", ())))
-    return tuple(found)
+    return tuple(dict.fromkeys(variable.name for variable in variables_in(expression)))
 
 
 def _names(pattern: Pattern) -> Iterator[str]:

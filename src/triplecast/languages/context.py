@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +11,7 @@ from pyoxigraph import Literal, NamedNode
 from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.languages.prefixes import RDF, XSD, Namespace
 from triplecast.languages.tokens import Source
-from triplecast.model.algebra import Aggregate, Call, Expression, Operation, Slot, Variable
+from triplecast.model.algebra import Aggregate, Slot, Variable
 
 BOOLEAN = NamedNode(XSD + "boolean")
 TYPE = NamedNode(RDF + "type")
@@ -104,14 +103,3 @@ class Translation:
             case "BOOLEAN":
                 return Literal(child.lower(), datatype=BOOLEAN)
         return self.slot(child)
-
-
-def variables_in(expression: Expression) -> Iterator[Variable]:
-    """The variables of an expression, from left to right, those inside ``EXISTS`` left out."""
-    todo: list[Expression] = [expression]
-    while todo:
-        node = todo.pop()
-        if isinstance(node, Variable):
-            yield node
-        elif isinstance(node, Operation | Call):
-            todo.extend(reversed(node.arguments))

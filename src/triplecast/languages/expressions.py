@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 from lark.lexer import Token
 from pyoxigraph import NamedNode
 
-from triplecast.languages.context import Translation, variables_in
+from triplecast.languages.context import Translation
 from triplecast.languages.fulltext import TEXT_FUNCTIONS, text_call
 from triplecast.languages.refusals import refuse_function
 from triplecast.languages.searches import BIF, bif_call
 from triplecast.languages.tokens import FUNCTIONS, unescape_string
-from triplecast.model.algebra import Aggregate, Call, Expression, Operation, Slot, Variable
+from triplecast.model.algebra import Aggregate, Call, Expression, Operation, Slot, Variable, variables_in
 from triplecast.model.entailment import FUNCTION_MARKS
 
 

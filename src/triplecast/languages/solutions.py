@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from lark.lexer import Token
 
 from triplecast.languages import patterns
-from triplecast.languages.context import Translation, variables_in
+from triplecast.languages.context import Translation
 from triplecast.languages.expressions import conjoin, forbid_aggregates
 from triplecast.languages.refusals import MAX_DEPTH, refuse_size
 from triplecast.languages.rewriting import measure_depth
@@ -32,6 +32,7 @@ from triplecast.model.algebra import (
     TriplePattern,
     Values,
     Variable,
+    variables_in,
 )
 
 

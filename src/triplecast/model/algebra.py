@@ -8,6 +8,7 @@ where a path cannot be written as a triple (a lone IRI is a `TriplePattern`). A 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -80,6 +81,22 @@ class Aggregate:
 
 
 Expression: TypeAlias = Variable | NamedNode | Literal | Slot | Operation | Call | Exists
+
+
+def subexpressions(expression: Expression) -> Iterator[Expression]:
+    """An expression and all inside it, each before its arguments, these from left to right; an `Exists` is given,
+    what its pattern holds is not. Does not recurse, so any expression is safe."""
+    waiting = [expression]
+    while waiting:
+        part = waiting.pop()
+        yield part
+        if isinstance(part, Operation | Call):
+            waiting.extend(reversed(part.arguments))
+
+
+def variables_in(expression: Expression) -> Iterator[Variable]:
+    """The variables of an expression, from left to right, those inside ``EXISTS`` left out."""
+    return (part for part in subexpressions(expression) if isinstance(part, Variable))
 
 
 # ---- property paths (section 9) --------------------------------------------------------------------------------------
