@@ -16,7 +16,7 @@ from tests.properties.drafts import OPERATORS, Draft, neighbour
 from tests.properties.literals import CLUSTERS, RELATIVES, Member, ordinary_cluster
 from tests.properties.owed import owed_to
 from tests.properties.render import render
-from tests.properties.selections import text_cluster, text_condition, words_in
+from tests.properties.selections import text_cluster, text_condition, text_turn, words_in
 from tests.properties.taxonomies import ENTAILMENTS, NUMBERED, kin_condition, random_taxonomy, schema_triple
 from tests.properties.taxonomies import owed_to as owed_of_taxonomies
 from tests.reference import queries as q
@@ -107,6 +107,8 @@ def make_round(seed: int, number: int, publications: int, subscriptions: int) ->
         return Round(number, listed, (*each, *(world.probe() for _ in range(left))))
     published = tuple(world.publication(index) for index in range(publications))
     asked = [world.asked(query) for query in owed_to(number, world)]
+    if world.full_text:
+        asked += [world.text_probe() for _ in range(6)]
     if world.classes:
         published = world.taught(published)
         asked += [world.asked(query, entailment) for query, entailment in owed_of_taxonomies(number, world)]
@@ -130,16 +132,17 @@ class World:
         ]
         if random.random() < 0.6:
             clusters.pop(1)
-        drawn = [random.sample(cluster, min(len(cluster), random.randrange(3, 7))) for cluster in clusters]
-        self.values = list(dict.fromkeys(member.term for members in drawn for member in members))
-        self.graphs = [iri(f"{EXAMPLE}g{n}") for n in range(2)]
-        self.datasets = number % 5 == 4
-        self.classes = [iri(f"{EXAMPLE}C{n}") for n in range(5)] if number % 3 == 2 else []
-        """Of its taxonomies; none where it has no taxonomy."""
         self.full_text = number % 3 == 1
         """Whether texts are asked for their words."""
         if self.full_text:
             clusters.append(text_cluster(random))
+        drawn = [random.sample(cluster, min(len(cluster), random.randrange(3, 7))) for cluster in clusters]
+        self.values = list(dict.fromkeys(member.term for members in drawn for member in members))
+        self.texts = [member.term for member in drawn[-1]] if self.full_text else []
+        self.graphs = [iri(f"{EXAMPLE}g{n}") for n in range(2)]
+        self.datasets = number % 5 == 4
+        self.classes = [iri(f"{EXAMPLE}C{n}") for n in range(5)] if number % 3 == 2 else []
+        """Of its taxonomies; none where it has no taxonomy."""
         self.archetypes = [self._archetype() for _ in range(random.choice((1, 2, 2)))]
         self._turn = 0
 
@@ -170,6 +173,14 @@ class World:
             pattern = q.Filter(self.probing(value), pattern)
         variables = random.choice((None, (value,), (q.Var("s"),)))
         return self.asked(q.Query("select", q.Select(pattern, variables, distinct=random.random() < 0.2)))
+
+    def text_probe(self) -> Asked:
+        """``?s ?p ?o`` or ``?s p ?o`` under a condition of the words of one of this world's texts."""
+        predicate = self.random.choice((q.Var("p"), self._predicate()))
+        pattern = q.Basic((q.Step(q.Var("s"), predicate, q.Var("o")),))
+        return self.asked(
+            q.Query("select", q.Select(q.Filter(text_turn(self.random.choice(self.texts), self.random), pattern)))
+        )
 
     def asked(self, query: q.Query, entailment: str | None = None) -> Asked:
         return Asked(query, self.random.randrange(2**32), entailment)
@@ -260,6 +271,8 @@ class World:
 
     def _object(self, subjects: list[Term]) -> Term:
         draw = self.random.random()
+        if draw < 0.45 and self.texts:
+            return self.random.choice(self.texts)
         if draw < 0.62:
             return self.random.choice(self.values)
         if draw < 0.92:

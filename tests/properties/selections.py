@@ -13,7 +13,7 @@ from tests.reference.terms import XSD, Term, literal
 from tests.reference.values import NotDetermined
 from tests.reference.wording import LEXICON, SEPARATORS, words_of
 
-_LANGUAGES = (("", TEXT), ("", TEXT), ("en", ENGLISH), ("en-gb", ENGLISH), ("xx", UNSTEMMED))
+_LANGUAGES = (("", TEXT), ("", TEXT), ("en", ENGLISH), ("en", ENGLISH), ("en-gb", ENGLISH), ("xx", UNSTEMMED))
 
 
 def text_cluster(random: Random) -> list[Member]:
@@ -54,6 +54,14 @@ def text_condition(argument: q.Expression, value: Term, random: Random) -> q.Exp
     return made
 
 
+def text_turn(value: Term, random: Random) -> q.Expression:
+    """What the census owes to texts: a bound of a filter, or any selection, of the object of a pattern."""
+    words = words_in(value)
+    if len(words) > 1 and random.random() < 0.6:
+        return q.FullText(q.Var("o"), at_the_bound(words, random))
+    return text_condition(q.Var("o"), value, random)
+
+
 def _text_condition(argument: q.Expression, words: tuple[Word, ...], random: Random) -> q.Expression:
     if random.random() < 0.12:
         return _score_condition(argument, words, random)
@@ -92,6 +100,8 @@ def selection_near(words: tuple[Word, ...], random: Random, depth: int, negate: 
     if kind == "chain":
         parts = tuple(phrase_near(words, random) for _ in range(random.choice((2, 2, 3))))
         return Chain(parts, tuple((low := random.randint(0, 2), low + random.randint(0, 3)) for _ in parts[1:]))
+    if kind == "filtered" and len(words) > 1 and random.random() < 0.6:
+        return at_the_bound(words, random)
     if kind == "filtered":
         return _filtered(selection_near(words, random, depth - 1, False), random)
     parts = tuple(selection_near(words, random, depth - 1, negate) for _ in range(2))
@@ -109,6 +119,20 @@ def _filtered(inner: Selection, random: Random) -> Selection:
     return Filtered(inner, rule, least, most)
 
 
+def at_the_bound(words: tuple[Word, ...], random: Random) -> Filtered:
+    """Two words of a text, with a distance or window that just holds for them or just does not."""
+    left, right = sorted(random.sample(range(len(words)), 2))
+    pair = [Phrase((words[left],)), Phrase((words[right],))]
+    random.shuffle(pair)
+    between = right - left - 1
+    off = random.choice((-1, 0, 0, 0, 1))
+    if random.random() < 0.4:
+        return Filtered(Both(tuple(pair)), "window", None, max(1, between + 2 + off))
+    bound = max(0, between + off)
+    least, most = random.choice(((None, bound), (None, bound), (bound, None), (bound, bound)))
+    return Filtered(Both(tuple(pair)), "distance", least, most)
+
+
 def phrase_near(words: tuple[Word, ...], random: Random) -> Phrase:
     """Words side by side, mostly as the text has them, some in another spelling, some others."""
     size = random.choice((1, 1, 1, 2, 2, 3))
@@ -118,11 +142,11 @@ def phrase_near(words: tuple[Word, ...], random: Random) -> Phrase:
     else:
         chosen = tuple(random.choice(LEXICON) for _ in range(size))
     draw = random.random()
-    if draw < 0.66:
+    if draw < 0.5:
         return Phrase(chosen)
-    if draw < 0.74:
+    if draw < 0.6:
         return Phrase(tuple(_pattern_of(word, random) for word in chosen), random.random() < 0.2, wildcards=True)
-    options = ((True, False, False), (False, True, False), (True, True, False), (False, False, True))
+    options = ((True, False, False), (False, True, False), (True, True, False), *((False, False, True),) * 3)
     return Phrase(chosen, *random.choice(options))
 
 
@@ -133,10 +157,10 @@ def _word_near(words: tuple[Word, ...], random: Random) -> Word:
 def _respelt(word: Word, random: Random) -> Word:
     """The same word, one that is equal to it in some form, or now and then any other."""
     draw = random.random()
-    if draw < 0.7:
+    if draw < 0.55:
         return word
     near = [other for other in LEXICON if other.folded == word.folded or (word.stem and other.stem == word.stem)]
-    return random.choice(near) if near and draw < 0.92 else random.choice(LEXICON)
+    return random.choice(near) if near and draw < 0.95 else random.choice(LEXICON)
 
 
 def _pattern_of(word: Word, random: Random) -> Word:

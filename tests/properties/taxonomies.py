@@ -31,7 +31,7 @@ def random_taxonomy(random: Random, classes: list[Term], properties: list[Term],
         low, high = sorted(random.sample(range(len(classes)), 2))
         triples[classes[low], BROADER if broader and random.random() < 0.4 else CLASS, classes[high]] = None
     names = [*properties, TYPE]
-    for _ in range(random.choice((1, 2, 4))):
+    for _ in range(random.choice((1, 3, 5))):
         low, high = sorted(random.sample(range(len(names)), 2))
         triples[names[low], PROPERTY, names[high]] = None
     for _ in range(random.choice((0, 1, 3))):
@@ -65,7 +65,7 @@ def class_path(world: World) -> q.Path:
 def _kin(function: str, world: World) -> tuple[q.Query, str | None]:
     """The function, or its negation, of both ends of a predicate; it alone asks for the taxonomy."""
     random = world.random
-    predicate = random.choice((TYPE, *world.predicates))
+    predicate = random.choice((TYPE, CLASS, *world.predicates))
     test: q.Expression = q.Call(function, (random.choice((NODE, OTHER)), q.Constant(random.choice(world.classes))))
     if random.random() < 0.2:
         test = q.Not(test)
@@ -84,7 +84,10 @@ def _types(entailment: str, world: World) -> tuple[q.Query, str | None]:
 
 
 def _property(world: World) -> tuple[q.Query, str | None]:
-    return _query(q.Basic((q.Step(NODE, world.random.choice(world.predicates[:4]), OTHER),))), "rdfs"
+    steps = [q.Step(NODE, world.random.choice(world.predicates[1:4]), OTHER)]
+    if world.random.random() < 0.3:
+        steps.append(q.Step(NODE, q.Var("p"), OTHER))
+    return _query(q.Basic(tuple(steps))), "rdfs"
 
 
 def _member(world: World) -> tuple[q.Query, str | None]:
@@ -114,7 +117,7 @@ def _query(pattern: q.Pattern) -> q.Query:
 _TURNS: tuple[Callable[[World], tuple[q.Query, str | None]], ...] = (
     *(partial(_kin, function) for function in FUNCTIONS),
     *(partial(_types, entailment) for entailment in ENTAILMENTS),
-    *(_path, _member, _property, _schema, _member),
+    *(_path, _member, _property, _schema, _member, _property),
 )
 
 
