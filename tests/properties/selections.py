@@ -124,6 +124,8 @@ def at_the_bound(words: tuple[Word, ...], random: Random) -> Filtered:
     left, right = sorted(random.sample(range(len(words)), 2))
     pair = [Phrase((words[left],)), Phrase((words[right],))]
     random.shuffle(pair)
+    if random.random() < 0.25:
+        return Filtered(Both(tuple(pair)), "ordered")
     between = right - left - 1
     off = random.choice((-1, 0, 0, 0, 1))
     if random.random() < 0.4:

@@ -50,7 +50,7 @@ def test_entailment_decides_pairs(seed: int) -> None:
                 answers = {kind: _answer(published, asked, kind) for kind in (None, *ENTAILMENTS)}
                 differ[asked.entailment] += answers[asked.entailment] != answers[None]
                 differ["kinds"] += answers["taxonomy"] != answers["rdfs"]
-    assert min(differ[kind] for kind in (*ENTAILMENTS, "kinds")) > 50, differ
+    assert min(differ[kind] for kind in (*ENTAILMENTS, "kinds")) > 15, differ
 
 
 def _answer(published: Published, asked: Asked, entailment: str | None) -> object:
