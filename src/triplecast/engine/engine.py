@@ -40,7 +40,7 @@ from triplecast.evaluate import Background, Evaluator, Explanation, explain_subs
 from triplecast.index import INDEX, IndexFolder, MemoryIndex
 from triplecast.ingest import Document, Parser
 from triplecast.ingest.taxonomy_documents import parse_taxonomy
-from triplecast.journal import BYTES_AT_ONCE, Clock, Journal, Rejected, system_clock, time_text
+from triplecast.journal import BYTES_AT_ONCE, Clock, Journal, Rejected, read_clock, system_clock, time_text
 from triplecast.match import Matcher
 from triplecast.model.match import MatchedBatch
 from triplecast.model.publication import Publication
@@ -179,7 +179,7 @@ class Engine:
         with self._lock:
             self._check_registry()
             found = self._live(id)
-            if ticket is not None and not hmac.compare_digest(ticket.encode(), self._ticket(found.id).encode()):
+            if ticket is not None and not _same_text(ticket, self._ticket(found.id)):
                 raise InputError(f"the ticket is not that of {id!r}", "give the ticket that subscribing gave")
             self._match_accepted()
             (position,) = self._journal.cancel([found.id])
@@ -272,7 +272,7 @@ class Engine:
             for reject in parsed.rejects:
                 raise DocumentRejected(reject.stage, reject.reason, reject.mend, reject.line, reject.column)
             raise DocumentRejected("parse", "it holds no publication", "give a document with at least one")
-        at = time_text(self._clock())
+        at = time_text(read_clock(self._clock))
         publications = [Publication(0, draft.graph, 0, at, draft.quads, draft.dataset) for draft in parsed.drafts]
         admission = admit(subscription)
         head = self._journal.head()
@@ -285,6 +285,7 @@ class Engine:
         Raises what `subscribe` raises. It holds the engine's lock: calls that write wait for it.
         """
         subscription = Subscription("preview", text, language, entailment=entailment)
+        check_fields(subscription)
         admission = admit(subscription)
         with self._lock:
             publications = self._journal.last_publications(last, BYTES_AT_ONCE)
@@ -405,3 +406,9 @@ class Engine:
 
     def _ticket(self, registration: int) -> str:
         return hmac.new(self._journal.secret, b"ticket %d" % registration, hashlib.sha256).hexdigest()[:40]
+
+
+def _same_text(given: object, secret: str) -> bool:
+    """In a time that tells nothing of `secret`. Whatever is no text is another."""
+    text = given.encode("utf-8", "replace") if isinstance(given, str) else b""
+    return hmac.compare_digest(text, secret.encode())

@@ -37,8 +37,22 @@ Clock = Callable[[], int]
 """Microseconds since 1970-01-01T00:00:00Z; it may jump, the journal's times do not run back."""
 
 
+_YEAR_10000 = 253_402_300_800_000_000
+
+
 def system_clock() -> int:
     return time.time_ns() // 1000
+
+
+def read_clock(clock: Clock) -> int:
+    """What it says now. Raises `InputError` for what is no time from 1970 to 9999 in whole microseconds."""
+    at = clock()
+    if not isinstance(at, int) or not 0 <= at < _YEAR_10000:
+        raise InputError(
+            f"the clock says {at!r}, which is no time from 1970 to 9999 in whole microseconds since 1970",
+            "set the machine's clock, or give an engine one that counts so",
+        )
+    return at
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +121,7 @@ class Journal(JournalReader):
         folder = Path(folder)
         make_folder(folder)
         with storage_faults(folder):
-            lock = WriterLock(folder, time_text(clock()))
+            lock = WriterLock(folder, time_text(read_clock(clock)))
         try:
             database = Database.writer(folder / DATABASE, JOURNAL)
         except BaseException:
@@ -264,7 +278,7 @@ class Journal(JournalReader):
         ((epoch, last),) = self._database.ask("SELECT epoch, written_at FROM writer")
         if epoch != self._epoch:
             raise FolderLocked(self._database.where, f"a later writer (epoch {epoch}, this one is {self._epoch})")
-        return _Writing(self.head() + 1, max(self._clock(), last))
+        return _Writing(self.head() + 1, max(read_clock(self._clock), last))
 
     def _latest(self, graph: str) -> _Latest | None:
         statement = "SELECT version, position, written_at, digest, crc FROM document WHERE graph = ?"
