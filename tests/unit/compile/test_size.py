@@ -40,7 +40,10 @@ LARGE = {
     "triples": (lambda n: "ASK { " + "?s dc:title ?x . " * n + "}", PATTERNS),
     "alternatives": (lambda n: "ASK { ?s " + "|".join(["dc:title"] * n) + " ?x }", PATTERNS),
     "branches": (lambda n: "ASK { " + "UNION".join(["{ ?s dc:title ?x }"] * n) + " }", PATTERNS),
-    "mentions": (lambda n: "ASK { ?s dc:title ?x FILTER(CONCAT(" + ",".join(["?x"] * (n - 2)) + ') = "a") }', OPERATORS),
+    "mentions": (
+        lambda n: "ASK { ?s dc:title ?x FILTER(CONCAT(" + ",".join(["?x"] * (n - 2)) + ') = "a") }',
+        OPERATORS,
+    ),
 }
 
 
