@@ -47,7 +47,7 @@ def test_no_field_is_acknowledged_that_cannot_be_stored_and_told(tmp_path: Path,
         with pytest.raises(InputError, match=f"the {field} of a subscription"):
             engine.subscribe(**given)
         given["name"] = given.pop("id")
-        fault, good = engine.subscribe_many([Subscription(**given), Subscription("good", ANY_TITLE)])
+        fault, _ = engine.subscribe_many([Subscription(**given), Subscription("good", ANY_TITLE)])
         assert isinstance(fault, InputError)
         assert [found.id for found in engine.subscriptions()] == ["good"]
     with Engine.open(tmp_path) as engine:

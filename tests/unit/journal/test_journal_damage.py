@@ -274,6 +274,12 @@ for room in map(int, sys.argv[3:]):
     journal.accept([draft("d", "x" * 200_000)])
     journal.check()
     journal.close()
+resource.setrlimit(resource.RLIMIT_FSIZE, (100, resource.RLIM_INFINITY))
+try:
+    Journal.open(Path(sys.argv[1]) / "none")
+except StorageFault as fault:
+    told.append(type(fault).__name__)
+resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
 print(*told)
 """
 
@@ -284,7 +290,7 @@ def test_a_limit_of_file_sizes_is_no_space(tmp_path: Path) -> None:
     rooms = ["0", "1000", "20000", "150000"]
     run = [sys.executable, str(script), str(tmp_path), str(Path(__file__).parent), *rooms]
     ended = subprocess.run(run, capture_output=True, text=True, timeout=60)
-    assert ended.stdout.split() == ["StorageFull"] * len(rooms), ended.stderr
+    assert ended.stdout.split() == ["StorageFull"] * (len(rooms) + 1), ended.stderr
 
 
 FAIL_A_SYNC = """
