@@ -6,6 +6,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from pyoxigraph import NamedNode
+
 from triplecast.errors import QueryRefused
 from triplecast.languages import Template
 from triplecast.model.algebra import (
@@ -14,7 +16,6 @@ from triplecast.model.algebra import (
     Call,
     Exists,
     Join,
-    NamedNode,
     Operation,
     PathPattern,
     Project,
