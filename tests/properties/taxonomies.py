@@ -75,6 +75,13 @@ def _kin(function: str, world: World) -> tuple[q.Query, str | None]:
     return _query(pattern), random.choice((None, None, *ENTAILMENTS))
 
 
+def _kin_of_classes(world: World) -> tuple[q.Query, str | None]:
+    """A class counts as its own type."""
+    function = world.random.choice(FUNCTIONS)
+    test = q.Call(function, (world.random.choice((NODE, OTHER)), q.Constant(world.random.choice(world.classes))))
+    return _query(q.Filter(test, q.Basic((q.Step(NODE, CLASS, OTHER),)))), None
+
+
 def _types(entailment: str, world: World) -> tuple[q.Query, str | None]:
     random = world.random
     steps = [q.Step(NODE, TYPE, random.choice((*world.classes, OTHER)))]
@@ -117,7 +124,7 @@ def _query(pattern: q.Pattern) -> q.Query:
 _TURNS: tuple[Callable[[World], tuple[q.Query, str | None]], ...] = (
     *(partial(_kin, function) for function in FUNCTIONS),
     *(partial(_types, entailment) for entailment in ENTAILMENTS),
-    *(_path, _member, _property, _schema, _member, _property),
+    *(_path, _member, _property, _schema, _kin_of_classes, _member, _property, _kin_of_classes),
 )
 
 
