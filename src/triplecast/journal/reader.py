@@ -192,7 +192,8 @@ class JournalReader:
     def _taxonomy(self, position: int) -> TaxonomyVersion:
         found = self._versions.get(position)
         if found is None:
-            (row,) = self._rows("SELECT * FROM record WHERE position = ?", (position,))
+            fields = self._database.ask_one("SELECT * FROM record WHERE position = ?", (position,))
+            row = verify_row(fields, self._database.where)
             found = self._versions[position] = TaxonomyVersion(row.position, row.body, bool(row.number))
             while len(self._versions) > _VERSIONS_KEPT:
                 del self._versions[min(self._versions)]
