@@ -67,6 +67,12 @@ MUTANTS: tuple[Mutant, ...] = (
         "alone = base.tests",
     ),
     Mutant(
+        "what-is-optional-looks-at-shared-names-only",
+        "compile/cases.py",
+        "shared = _shared(base.conjunction, extension, condition)",
+        "shared = _shared(base.conjunction, extension)",
+    ),
+    Mutant(
         "minus-removes-without-a-variable-in-common",
         "compile/cases.py",
         "for each, names in shared if names)",

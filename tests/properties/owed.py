@@ -100,6 +100,15 @@ def _either_step(world: World) -> q.Query:
     return q.Query("select", q.Select(q.Basic((q.Step(start, path, VALUE),))))
 
 
+def _optional_under_a_test_of_the_left(world: World) -> q.Query:
+    """What is optional depends on a value that it does not mention; it may have nothing else in common either."""
+    random = world.random
+    subject = random.choice((SUBJECT, SUBJECT, q.Var("t")))
+    other = q.Basic((q.Step(subject, random.choice(world.predicates), q.Var("w")),))
+    condition = q.Compare(random.choice(("=", "!=", "<", ">=")), VALUE, q.Constant(_literal(world)))
+    return q.Query("select", q.Select(q.Optional(_basic(world), other, condition)))
+
+
 _TURNS: tuple[Callable[[World], q.Query], ...] = (
     *(partial(_tested, partial(_is, name)) for name in ("ISIRI", "ISBLANK", "ISLITERAL", "ISNUMERIC")),
     *(partial(_tested, partial(_text, name)) for name in ("STRSTARTS", "STRENDS", "CONTAINS")),
@@ -109,5 +118,5 @@ _TURNS: tuple[Callable[[World], q.Query], ...] = (
     partial(_reached, lambda link: q.Repeat(link, 1, True)),
     partial(_reached, lambda link: q.Repeat(link, 0, False)),
     partial(_reached, q.Inverse),
-    *(_two_steps, _either_step),
+    *(_two_steps, _either_step, _optional_under_a_test_of_the_left),
 )

@@ -161,7 +161,8 @@ class Reader:
             if any(case.tests for case in made):
                 raise Undecidable("OPTIONAL with EXISTS in its FILTER")
             whole.extend(case.conjunction for case in made)
-            choices.extend(Choice(case.conjunction, _shared(base.conjunction, extension)) for case in made)
+            shared = _shared(base.conjunction, extension, condition)
+            choices.extend(Choice(case.conjunction, shared) for case in made)
         alone = (*base.tests, Test(tuple(choices), False)) if choices else base.tests
         return (*(Case(joined, base.tests) for joined in whole), Case(base.conjunction, alone))
 
@@ -238,9 +239,9 @@ def _without(case: Case, removing: tuple[Conjunction, ...]) -> Case:
     return case._replace(tests=(*case.tests, Test(choices, False))) if choices else case
 
 
-def _shared(case: Conjunction, other: Conjunction) -> tuple[Variable, ...]:
-    """What both bind."""
-    names = set(other.variables()).union(other.compared())
+def _shared(case: Conjunction, other: Conjunction, condition: Expression | None = None) -> tuple[Variable, ...]:
+    """What the case binds and `other`, or the condition on both, looks at."""
+    names = {*other.variables(), *other.compared(), *(variables_in(condition) if condition is not None else ())}
     return tuple(sorted(names.intersection(case.variables()), key=lambda variable: variable.name))
 
 

@@ -24,6 +24,10 @@ from triplecast.languages import parse_template
 from triplecast.match.combine import rows_of_part
 
 
+def _short(term: str) -> str:
+    return term[1:].partition('"')[0] if term[0] == '"' else term.removeprefix("<http://e/").removesuffix(">")
+
+
 def _rows(query: str, turtle: str) -> list[str] | None:
     """The answer, each row as its short values by name; None without a match."""
     template, constants = parse_template(PREFIXES + query)
@@ -32,10 +36,7 @@ def _rows(query: str, turtle: str) -> list[str] | None:
     found = answer(query, turtle)
     if found is None:
         return None
-    return [
-        " ".join(f"{name}={value.removeprefix('<http://e/').removesuffix('>')}" for name, value in row.items())
-        for row in json.loads(found)
-    ]
+    return [" ".join(f"{name}={_short(value)}" for name, value in row.items()) for row in json.loads(found)]
 
 
 @pytest.mark.parametrize(
@@ -54,6 +55,16 @@ def _rows(query: str, turtle: str) -> list[str] | None:
             ["x=a y=b", "x=c y=d z=z"],
         ),
         ("SELECT * { ?x e:p ?y OPTIONAL { ?x e:q ?z FILTER(?z != e:z) } }", "e:c e:p e:d ; e:q e:z", ["x=c y=d"]),
+        (
+            "SELECT * { ?x e:p ?y OPTIONAL { ?x e:q ?z FILTER(?y = 2) } }",
+            "e:a e:p 1, 2 ; e:q 3",
+            ["x=a y=1", "x=a y=2 z=3"],
+        ),
+        (
+            "SELECT * { ?x e:p ?y OPTIONAL { ?v e:q ?z FILTER(?y = 2) } }",
+            "e:a e:p 1 . e:b e:p 2",
+            ["x=a y=1", "x=b y=2"],
+        ),
         ("SELECT * { ?x e:p ?y OPTIONAL { ?x e:q ?z } ?w e:r ?z }", "e:c e:p e:d ; e:q e:z . e:w e:r e:u", None),
         ("SELECT * { ?x e:p ?y OPTIONAL { ?x e:q ?z } ?w e:r ?z }", "e:c e:p e:d . e:w e:r e:u", ["w=w x=c y=d z=u"]),
         (
