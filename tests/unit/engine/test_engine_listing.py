@@ -21,7 +21,7 @@ def test_subscriptions_are_listed_until_they_are_cancelled(tmp_path: Path) -> No
     with Engine.open(tmp_path, StepClock()) as engine:
         listed = list(engine.subscriptions())
         assert listed[0] == Standing(
-            "rail", first.registration, "sparql", TITLES, "ada", "publication", None, "narrow", ()
+            "rail", first.registration, "sparql", TITLES, "ada", "publication", None, "narrow", (), first.expires
         )
         assert [(s.id, s.registration, s.cost, s.text) for s in listed[1:]] == [
             ("subscription-2", 2, "predicate", ANY_TITLE)
