@@ -40,7 +40,7 @@ from triplecast.evaluate import Background, Evaluator, Explanation, explain_subs
 from triplecast.index import INDEX, IndexFolder, MemoryIndex
 from triplecast.ingest import Document, Parser
 from triplecast.ingest.taxonomy_documents import parse_taxonomy
-from triplecast.journal import BYTES_AT_ONCE, Clock, Journal, Rejected, system_clock, time_text
+from triplecast.journal import BYTES_AT_ONCE, Clock, Journal, Rejected, read_clock, system_clock, time_text
 from triplecast.match import Matcher
 from triplecast.model.lease import Lease, read_lease
 from triplecast.model.match import MatchedBatch
@@ -293,7 +293,7 @@ class Engine:
             for reject in parsed.rejects:
                 raise DocumentRejected(reject.stage, reject.reason, reject.mend, reject.line, reject.column)
             raise DocumentRejected("parse", "it holds no publication", "give a document with at least one")
-        at = time_text(self._clock())
+        at = time_text(read_clock(self._clock))
         publications = [Publication(0, draft.graph, 0, at, draft.quads, draft.dataset) for draft in parsed.drafts]
         admission = admit(subscription)
         head = self._journal.head()
@@ -306,6 +306,7 @@ class Engine:
         Raises what `subscribe` raises. It holds the engine's lock: calls that write wait for it.
         """
         subscription = Subscription("preview", text, language, entailment=entailment)
+        check_fields(subscription)
         admission = admit(subscription)
         with self._lock:
             publications = self._journal.last_publications(last, BYTES_AT_ONCE)

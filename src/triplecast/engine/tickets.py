@@ -18,6 +18,6 @@ def hash_ticket(ticket: str) -> bytes:
     return hashlib.sha256(ticket.encode("utf-8", "backslashreplace")).digest()
 
 
-def opens(ticket: str, kept: bytes) -> bool:
-    """Whether `kept` is the ticket's hash; in constant time."""
-    return hmac.compare_digest(hash_ticket(ticket), kept)
+def opens(ticket: object, kept: bytes) -> bool:
+    """Whether `kept` is the ticket's hash, which it is of no other kind of value; in constant time."""
+    return isinstance(ticket, str) and hmac.compare_digest(hash_ticket(ticket), kept)

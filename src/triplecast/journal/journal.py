@@ -37,8 +37,22 @@ Clock = Callable[[], int]
 """Microseconds since 1970-01-01T00:00:00Z; it may jump, the journal's times do not run back."""
 
 
+_YEAR_10000 = 253_402_300_800_000_000
+
+
 def system_clock() -> int:
     return time.time_ns() // 1000
+
+
+def read_clock(clock: Clock) -> int:
+    """What it says now. Raises `InputError` for what is no time from 1970 to 9999 in whole microseconds."""
+    at = clock()
+    if not isinstance(at, int) or not 0 <= at < _YEAR_10000:
+        raise InputError(
+            f"the clock says {at!r}, which is no time from 1970 to 9999 in whole microseconds since 1970",
+            "set the machine's clock, or give an engine one that counts so",
+        )
+    return at
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +113,7 @@ class Journal(JournalReader):
         folder = Path(folder)
         make_folder(folder)
         with storage_faults(folder):
-            lock = WriterLock(folder, time_text(clock()))
+            lock = WriterLock(folder, time_text(read_clock(clock)))
         try:
             database = Database.writer(folder / DATABASE, JOURNAL)
         except BaseException:
@@ -172,7 +186,7 @@ class Journal(JournalReader):
         """Writes the end of every lease that is over now, as any method that writes does before it writes."""
         with self._database.lock:
             ((last,),) = self._database.ask("SELECT written_at FROM writer")
-            if self._database.ask("SELECT 1 FROM lease WHERE end <= ? LIMIT 1", (max(self._clock(), last),)):
+            if self._database.ask("SELECT 1 FROM lease WHERE end <= ? LIMIT 1", (max(read_clock(self._clock), last),)):
                 with self._append():
                     pass
 
@@ -281,7 +295,7 @@ class Journal(JournalReader):
         ((epoch, last),) = self._database.ask("SELECT epoch, written_at FROM writer")
         if epoch != self._epoch:
             raise FolderLocked(self._database.where, f"a later writer (epoch {epoch}, this one is {self._epoch})")
-        writing = _Writing(self.head() + 1, max(self._clock(), last))
+        writing = _Writing(self.head() + 1, max(read_clock(self._clock), last))
         over = self._database.ask(
             "SELECT registration, end, crc FROM lease WHERE end <= ? ORDER BY end, registration", (writing.at,)
         )
