@@ -10,12 +10,20 @@ from tests.properties.taxonomies import BROADER, CLASS, MEMBER, PROPERTY
 from tests.reference import fulltext
 from tests.reference import queries as q
 from tests.reference.terms import Term
+from triplecast.compile.plans import plan_of
+from triplecast.languages import parse_template
 
 _COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")
 _FUNCTIONS = (
     *("SAMETERM", "BOUND", "LANG", "LANGMATCHES", "DATATYPE", "ISIRI", "ISBLANK", "ISLITERAL", "ISNUMERIC"),
     *("STR", "CONTAINS", "STRSTARTS", "STRENDS", "IF", "COALESCE"),
 )
+
+_DECIDED = (
+    *("IN", "OPTIONAL", "OPTIONAL with FILTER", "UNION", "MINUS", "EXISTS", "NOT EXISTS", "VALUES", "UNDEF"),
+    *("path ^", "path /", "path |"),
+)
+"""What the index decides where nothing else in the query is for the evaluator."""
 
 CONSTRUCTS: tuple[str, ...] = (
     *("1 pattern", "2 patterns", "3 patterns or more", "shared variable", "repeated variable", "cycle"),
@@ -33,6 +41,7 @@ CONSTRUCTS: tuple[str, ...] = (
     *("rdfs:member", "ft:contains", "ft:score", "phrase", "ftand", "ftor", "ftnot", "ftnear", "all words", "any word"),
     *("ordered", "window of words", "distance at least", "distance at most", "case sensitive", "diacritics sensitive"),
     *("stemming", "wildcards"),
+    *(f"{name} in the index" for name in _DECIDED),
 )
 """Every one of them occurs on the matching and on the failing side of a run, or the run fails."""
 
@@ -40,6 +49,14 @@ CONSTRUCTS: tuple[str, ...] = (
 def constructs_of(query: q.Query) -> frozenset[str]:
     found = {name for part in parts(query) for name in _names(part)}
     return frozenset(found | _form(query))
+
+
+def decided_among(constructs: frozenset[str], text: str) -> frozenset[str]:
+    """The census rows of a query's constructs that the index decides."""
+    template, constants = parse_template(text)
+    if not plan_of(template, constants).decided:
+        return frozenset()
+    return frozenset(f"{name} in the index" for name in constructs.intersection(_DECIDED))
 
 
 def parts(node: object) -> Iterator[object]:

@@ -19,8 +19,8 @@ def _word(written: str, stem: str | None = None, unmarked: str | None = None) ->
 LEXICON = (
     _word("olympic"), _word("Olympic"), _word("games", "game"), _word("game"), _word("Games", "game"), _word("rio"),
     _word("café", "cafe", "cafe"), _word("cafe"), _word("CAFÉ", "cafe", "CAFE"), _word("the"), _word("2016"),
-    _word("can't", "can't"), _word("3.5"), _word("naïve", "naiv", "naive"), _word("naive", "naiv"), _word("running", "run"),
-    _word("runs", "run"),
+    _word("can't", "can't"), _word("3.5"), _word("naïve", "naiv", "naive"), _word("naive", "naiv"),
+    _word("running", "run"), _word("runs", "run"),
 )  # fmt: skip
 SEPARATORS = (" ", ", ", " – ", ". ", "\n", "; ", " (", " « ", "\u3000", ' "')
 _STEMS = {word.folded: word.stem for word in LEXICON} | {word: word for word in ("a", "ab", "b", "say", "hi")}
