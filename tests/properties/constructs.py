@@ -21,7 +21,8 @@ _FUNCTIONS = (
 
 _DECIDED = (
     *("IN", "OPTIONAL", "OPTIONAL with FILTER", "UNION", "MINUS", "EXISTS", "NOT EXISTS", "VALUES", "UNDEF"),
-    *("path ^", "path /", "path |"),
+    *("path ^", "path /", "path |", "tc:instance", "tc:descendant", "tc:ancestor", "path along a taxonomy"),
+    *("entailment taxonomy", "entailment rdfs", "rdfs:member", "ft:contains", "phrase", "ftand"),
 )
 """What the index decides where nothing else in the query is for the evaluator."""
 
@@ -51,10 +52,10 @@ def constructs_of(query: q.Query) -> frozenset[str]:
     return frozenset(found | _form(query))
 
 
-def decided_among(constructs: frozenset[str], text: str) -> frozenset[str]:
-    """The census rows of a query's constructs that the index decides."""
+def decided_among(constructs: frozenset[str], text: str, entailed: bool) -> frozenset[str]:
+    """The census rows of a query's constructs that the index decides; `entailed`: it is read with a taxonomy."""
     template, constants = parse_template(text)
-    if not plan_of(template, constants).decided:
+    if not plan_of(template, constants, entailed).decided:
         return frozenset()
     return frozenset(f"{name} in the index" for name in constructs.intersection(_DECIDED))
 

@@ -122,7 +122,8 @@ class _Census:
     """The rows of the census table that one subscription belongs to."""
 
     def __init__(self, question: Question) -> None:
-        self.constructs = sorted(question.constructs | decided_among(question.constructs, question.text))
+        decided = decided_among(question.constructs, question.text, question.entailment is not None)
+        self.constructs = sorted(question.constructs | decided)
         self.kinds = sorted({kind for term in question.constants if (kind := kind_of(term)) is not None})
         self.keys = keys_of(question.asked.query)
 

@@ -56,9 +56,11 @@ def text_condition(argument: q.Expression, value: Term, random: Random) -> q.Exp
 
 def text_turn(value: Term, random: Random) -> q.Expression:
     """What the census owes to texts: a bound of a filter, or any selection, of the object of a pattern."""
-    words = words_in(value)
-    if len(words) > 1 and random.random() < 0.6:
+    words, draw = words_in(value), random.random()
+    if draw < 0.35 and len(words) > 1:
         return q.FullText(q.Var("o"), at_the_bound(words, random))
+    if draw < 0.75:
+        return q.FullText(q.Var("o"), for_the_index(words, random))
     return text_condition(q.Var("o"), value, random)
 
 
@@ -133,6 +135,19 @@ def at_the_bound(words: tuple[Word, ...], random: Random) -> Filtered:
     bound = max(0, between + off)
     least, most = random.choice(((None, bound), (None, bound), (bound, None), (bound, bound)))
     return Filtered(Both(tuple(pair)), "distance", least, most)
+
+
+def for_the_index(words: tuple[Word, ...], random: Random) -> Selection:
+    """Words and phrases without options, all of which the text has, or all but one."""
+    parts = []
+    for _ in range(random.choice((1, 2, 2, 3))):
+        start, size = random.randrange(len(words)), random.choice((1, 2, 2, 3))
+        parts.append(Phrase(words[start : start + size]))
+    if random.random() < 0.3:
+        parts[-1] = Phrase((random.choice(LEXICON),))
+    if random.random() < 0.3:
+        return Both(tuple(Phrase(part.words[:1]) for part in (*parts, parts[0])), True)
+    return Both(tuple(parts)) if len(parts) > 1 else parts[0]
 
 
 def phrase_near(words: tuple[Word, ...], random: Random) -> Phrase:

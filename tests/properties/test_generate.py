@@ -43,14 +43,14 @@ def test_texts_are_sparql(seed: int) -> None:
 def test_entailment_decides_pairs(seed: int) -> None:
     """Pairs of subscriptions with entailment whose answer is another one without it, and with the other kind."""
     differ: Counter[str] = Counter()
-    for number in range(2, 30, 3):
+    for number in range(2, 21, 3):
         made = make_round(seed, number, 5, SUBSCRIPTIONS)
         for published, asked in product(made.publications, made.subscriptions):
             if asked.stated and asked.entailment:
                 answers = {kind: _answer(published, asked, kind) for kind in (None, *ENTAILMENTS)}
                 differ[asked.entailment] += answers[asked.entailment] != answers[None]
                 differ["kinds"] += answers["taxonomy"] != answers["rdfs"]
-    assert min(differ[kind] for kind in (*ENTAILMENTS, "kinds")) > 15, differ
+    assert min(differ[kind] for kind in (*ENTAILMENTS, "kinds")) > 10, differ
 
 
 def _answer(published: Published, asked: Asked, entailment: str | None) -> object:
