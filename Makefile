@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
-.PHONY: lock setup demo test check format differential mutants chaos bench clean
+.PHONY: lock setup demo test check format differential mutants chaos flips bench clean
 
 # Makes .venv with every pinned dependency; says so when a piece of the system is missing
 setup: $(READY)
@@ -50,6 +50,10 @@ mutants: setup
 # Kills the pipeline N times at each crash point and at random moments; nothing may be lost, twice or renamed
 chaos: setup
 	@$(BIN)/python -m tests.chaos $(or $(N),5) $(if $(SEED),--seed $(SEED))
+
+# Damages a folder's files N times; every answer must be the right one or a fault by name (docs/testing.md)
+flips: setup
+	@$(BIN)/python -m tests.flips $(or $(N),1000) $(if $(SEED),--seed $(SEED))
 
 # Measures and writes benchmarks/results (about half an hour); `make bench QUICK=1` takes a minute and writes nothing
 bench: setup

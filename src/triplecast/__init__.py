@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from triplecast.evaluate import Explanation
     from triplecast.ingest import Document
     from triplecast.journal import Accepted, Rejected
+    from triplecast.model.lease import FOREVER
     from triplecast.model.publication import Reject
     from triplecast.model.subscription import Subscription
 
@@ -32,6 +33,7 @@ _LAZY = {
     "Document": "triplecast.ingest",
     "Engine": "triplecast.engine",
     "Explanation": "triplecast.evaluate",
+    "FOREVER": "triplecast.model.lease",
     "Match": "triplecast.engine",
     "Notification": "triplecast.delivery",
     "Preview": "triplecast.engine",
@@ -47,6 +49,7 @@ _LAZY = {
 """Where each name is that costs an import of numba or numpy: loaded when it is first asked for."""
 
 __all__ = [
+    "FOREVER",
     "Accepted",
     "Document",
     "DocumentRejected",

@@ -337,8 +337,8 @@ def _no_more_can_be_written(where: str) -> bool:
         files = [path, path.with_name(f"{path.name}-wal")]
         end = max((file.stat().st_size for file in files if file.exists()), default=0)
         with tempfile.TemporaryFile(dir=path.parent) as probe:
-            os.pwrite(probe.fileno(), bytes(2 * PAGE), end)
+            written = os.pwrite(probe.fileno(), bytes(2 * PAGE), end)
             os.fsync(probe.fileno())
     except OSError as error:
         return error.errno in _NO_SPACE_ERRORS
-    return False
+    return written < 2 * PAGE

@@ -94,8 +94,12 @@ def run_pipeline(
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
     progress = Progress()
+    up = threading.Event()
 
     def show(state: RunProgress) -> None:
+        if not (once or progress.live or up.is_set()) and state.phase == "running":
+            up.set()
+            say(f"watching {inbox} for {count_of(state.subscriptions, 'subscription')}")
         progress.show(describe_progress(state))
 
     def tell(notice: Notice) -> None:

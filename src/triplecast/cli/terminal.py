@@ -24,14 +24,14 @@ class Progress:
     """One line on stderr that rewrites itself, at a terminal only."""
 
     def __init__(self) -> None:
-        self._live = sys.stderr.isatty()
+        self.live = sys.stderr.isatty()
 
     def show(self, text: str) -> None:
-        if self._live:
+        if self.live:
             print(f"\r\x1b[2K{text}", end="", file=sys.stderr, flush=True)
 
     def clear(self) -> None:
-        if self._live:
+        if self.live:
             print("\r\x1b[2K", end="", file=sys.stderr, flush=True)
 
 

@@ -9,6 +9,7 @@ from triplecast.compile.entailment import entailment_of
 from triplecast.compile.plan import Cost, Plan
 from triplecast.compile.plans import graphs_of, matches_nothing, plan_of
 from triplecast.compile.refusals import refuse_two_graphs
+from triplecast.compile.size import refuse_large
 from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.languages import parse_template, sources_of
 from triplecast.model.entailment import Entailment
@@ -58,6 +59,7 @@ def admit(subscription: Subscription, datasets: bool = True) -> Admission:
     try:
         refuse_unbuilt(subscription)
         template, constants = parse_template(subscription.text, subscription.language)
+        refuse_large(template)
         entailment = entailment_of(subscription, template)
         plan = plan_of(template, constants, entailment is not Entailment.NONE)
         graphs = graphs_of(template, constants)

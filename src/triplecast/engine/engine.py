@@ -5,13 +5,11 @@ subscription → admit → journal → index;   publication → parse → journa
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import os
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from triplecast.compile.admission import Admission, admit
@@ -26,9 +24,11 @@ from triplecast.engine.receipt import (
     Subscribed,
     matches_of,
     standing,
+    subscribed,
     undecided_of,
 )
 from triplecast.engine.registry import check_progress, open_index, update_index
+from triplecast.engine.tickets import hash_ticket, make_ticket, opens
 from triplecast.errors import (
     DocumentRejected,
     InputError,
@@ -40,8 +40,9 @@ from triplecast.evaluate import Background, Evaluator, Explanation, explain_subs
 from triplecast.index import INDEX, IndexFolder, MemoryIndex
 from triplecast.ingest import Document, Parser
 from triplecast.ingest.taxonomy_documents import parse_taxonomy
-from triplecast.journal import BYTES_AT_ONCE, Clock, Journal, Rejected, system_clock, time_text
+from triplecast.journal import BYTES_AT_ONCE, Clock, Journal, Rejected, read_clock, system_clock, time_text
 from triplecast.match import Matcher
+from triplecast.model.lease import Lease, read_lease
 from triplecast.model.match import MatchedBatch
 from triplecast.model.publication import Publication
 from triplecast.model.source import RUN
@@ -66,7 +67,7 @@ class Engine:
         """Raises TypeError for a folder: that is what `open` takes."""
         if not callable(clock):
             raise TypeError("Engine() is in memory and takes no folder; the durable one is Engine.open(folder)")
-        self._assemble(Journal.in_memory(clock, randomness), Outbox.in_memory(), MemoryIndex(), clock)
+        self._assemble(Journal.in_memory(clock), Outbox.in_memory(), MemoryIndex(), clock, randomness)
 
     @classmethod
     def open(
@@ -81,16 +82,24 @@ class Engine:
         """
         engine = cls.__new__(cls)
         with ExitStack() as opened:
-            journal = opened.enter_context(Journal.open(folder, clock, randomness))
+            journal = opened.enter_context(Journal.open(folder, clock))
             outbox = opened.enter_context(Outbox.open(folder))
-            engine._assemble(journal, outbox, IndexFolder(Path(folder) / INDEX), clock)
+            engine._assemble(journal, outbox, IndexFolder(Path(folder) / INDEX), clock, randomness)
             opened.pop_all()
         return engine
 
-    def _assemble(self, journal: Journal, outbox: Outbox, index: IndexFolder | MemoryIndex, clock: Clock) -> None:
+    def _assemble(
+        self,
+        journal: Journal,
+        outbox: Outbox,
+        index: IndexFolder | MemoryIndex,
+        clock: Clock,
+        randomness: Callable[[int], bytes],
+    ) -> None:
         check_progress(journal, outbox)
         self._lock = threading.RLock()
         self._clock = clock
+        self._randomness = randomness
         self._journal = journal
         self._outbox = outbox
         self._index = index
@@ -130,32 +139,36 @@ class Engine:
         scope: str = "publication",
         entailment: str | None = None,
         owner: str | None = None,
-        lease: object = None,
+        lease: timedelta | float | datetime | None = None,
     ) -> Subscribed:
-        """Registers a standing query, asked of every publication from the next on.
+        """Registers a standing query, asked of every publication from the next on until its lease ends: a timedelta or
+        seconds from now on, a datetime with a zone, or `triplecast.FOREVER`; without one, a day.
 
-        Raises `QuerySyntaxError`, `QueryRefused`, `InputError` for an `id` that is live already and in the output of a
-        run, and `StorageFault`: then nothing was registered.
+        Raises `QuerySyntaxError`, `QueryRefused`, `InputError` for an `id` that is live already, a lease that cannot be
+        and in the output of a run, and `StorageFault`: then nothing was registered.
         """
-        if lease is not None:
-            raise InputError("leases are not built yet", "subscribe without one and cancel when it is over")
+        asked = read_lease(lease)
         with self._lock:
             self._check_registry()
+            self._journal.end_leases()
             name = self._free_name() if id is None else id
             subscription = Subscription(name, text, language, scope, entailment, owner)
-            return self._register([subscription], [self._admit(subscription, ())])[0]
+            return self._register([subscription], [self._admit(subscription, ())], asked)[0]
 
     def subscribe_many(
-        self, subscriptions: Sequence[Subscription]
+        self, subscriptions: Sequence[Subscription], lease: timedelta | float | datetime | None = None
     ) -> list[Subscribed | QuerySyntaxError | QueryRefused | InputError]:
-        """Registers all that can be, in one step; in the place of each other one stands what is wrong with it.
+        """Registers all that can be, in one step and with one `lease` (as `subscribe` takes it); in the place of each
+        other one stands what is wrong with it.
 
-        Raises `StorageFault`, `InputError` in the output of a run and TypeError for what is no subscription: then none
-        was registered.
+        Raises `StorageFault`, `InputError` for a lease that cannot be and in the output of a run, and TypeError for
+        what is no subscription: then none was registered.
         """
         check_subscriptions(subscriptions)
+        asked = read_lease(lease)
         with self._lock:
             self._check_registry()
+            self._journal.end_leases()
             answers: dict[int, Subscribed | QuerySyntaxError | QueryRefused | InputError] = {}
             admitted: dict[int, Admission] = {}
             names: set[str] = set()
@@ -165,7 +178,7 @@ class Engine:
                     names.add(subscription.name)
                 except (QuerySyntaxError, QueryRefused, InputError) as error:
                     answers[place] = error
-            registered = self._register([subscriptions[place] for place in admitted], list(admitted.values()))
+            registered = self._register([subscriptions[place] for place in admitted], list(admitted.values()), asked)
             answers.update(zip(admitted, registered, strict=True))
             return [answers[place] for place in range(len(subscriptions))]
 
@@ -177,13 +190,21 @@ class Engine:
         ticket is another's or the folder is the output of a run, and `StorageFault`.
         """
         with self._lock:
-            self._check_registry()
-            found = self._live(id)
-            if ticket is not None and not hmac.compare_digest(ticket.encode(), self._ticket(found.id).encode()):
-                raise InputError(f"the ticket is not that of {id!r}", "give the ticket that subscribing gave")
+            found = self._held(id, ticket)
             self._match_accepted()
             (position,) = self._journal.cancel([found.id])
             return position
+
+    def renew(
+        self, id: str, ticket: str | None = None, until: timedelta | float | datetime | None = None
+    ) -> str | None:
+        """Gives the lease of the subscription that is live as `id` another end, as `subscribe` takes it; gives that
+        end, None for none. Raises what `unsubscribe` raises, and `InputError` for a lease that cannot be."""
+        asked = read_lease(until)
+        with self._lock:
+            found = self._held(id, ticket)
+            end = self._journal.renew(found.id, asked)
+            return None if end is None else time_text(end)
 
     # ---- knowing ----------------------------------------------------------------------------------------------------
 
@@ -272,7 +293,7 @@ class Engine:
             for reject in parsed.rejects:
                 raise DocumentRejected(reject.stage, reject.reason, reject.mend, reject.line, reject.column)
             raise DocumentRejected("parse", "it holds no publication", "give a document with at least one")
-        at = time_text(self._clock())
+        at = time_text(read_clock(self._clock))
         publications = [Publication(0, draft.graph, 0, at, draft.quads, draft.dataset) for draft in parsed.drafts]
         admission = admit(subscription)
         head = self._journal.head()
@@ -285,6 +306,7 @@ class Engine:
         Raises what `subscribe` raises. It holds the engine's lock: calls that write wait for it.
         """
         subscription = Subscription("preview", text, language, entailment=entailment)
+        check_fields(subscription)
         admission = admit(subscription)
         with self._lock:
             publications = self._journal.last_publications(last, BYTES_AT_ONCE)
@@ -312,9 +334,12 @@ class Engine:
     def subscriptions(self, owner: str | None = None) -> Iterator[Standing]:
         """Those that are live now, in order of registration; only those of `owner` where one is given. What changes
         while they are read is not seen. Reading raises `StorageFault`."""
-        for found in self._journal.registrations():
+        with self._lock:
+            self._journal.end_leases()
+            registrations, ends = self._journal.registrations(), self._journal.lease_ends()
+        for found in registrations:
             if owner is None or found.subscription.owner == owner:
-                yield standing(found)
+                yield standing(found, ends.get(found.id))
 
     def rejects(self, after: int = 0) -> list[Rejected]:
         """What was rejected at journal positions beyond `after`, in order; kept for as long as the journal is."""
@@ -348,15 +373,28 @@ class Engine:
                 "change those files, or open another folder",
             )
 
-    def _register(self, subscriptions: Sequence[Subscription], admissions: Sequence[Admission]) -> list[Subscribed]:
+    def _register(
+        self, subscriptions: Sequence[Subscription], admissions: Sequence[Admission], lease: Lease
+    ) -> list[Subscribed]:
         if not subscriptions:
             return []
         self._match_accepted()
-        registrations = self._journal.subscribe(subscriptions)
+        tickets = [make_ticket(self._randomness) for _ in subscriptions]
+        registrations = self._journal.subscribe(subscriptions, lease, list(map(hash_ticket, tickets)))
+        ends = self._journal.lease_ends([found.id for found in registrations])
         return [
-            Subscribed(found.subscription.name, found.id, self._ticket(found.id), admission.cost, admission.warnings)
-            for found, admission in zip(registrations, admissions, strict=True)
+            subscribed(found, ticket, admission, ends.get(found.id))
+            for found, ticket, admission in zip(registrations, tickets, admissions, strict=True)
         ]
+
+    def _held(self, id: str, ticket: str | None) -> Registration:
+        """What is live as `id`, where the ticket, if one is given, is its own."""
+        self._check_registry()
+        self._journal.end_leases()
+        found = self._live(id)
+        if ticket is not None and not opens(ticket, self._journal.ticket_hash(found.id)):
+            raise InputError(f"the ticket is not that of {id!r}", "give the ticket that subscribing gave")
+        return found
 
     def _match_accepted(self, outcome: Findings | None = None) -> None:
         """Matches what the journal has and the outbox has not, and tells it to `outcome` too."""
@@ -402,6 +440,3 @@ class Engine:
         while self._journal.live_registration(f"subscription-{number}") is not None:
             number += 1
         return f"subscription-{number}"
-
-    def _ticket(self, registration: int) -> str:
-        return hmac.new(self._journal.secret, b"ticket %d" % registration, hashlib.sha256).hexdigest()[:40]

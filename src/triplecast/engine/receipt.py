@@ -10,11 +10,11 @@ from itertools import islice
 import numpy as np
 from pyoxigraph import Triple
 
-from triplecast.compile.admission import admit
+from triplecast.compile.admission import Admission, admit
 from triplecast.engine.construct import construct
 from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.ingest import ParsedDocument
-from triplecast.journal import Acceptance, Accepted
+from triplecast.journal import Acceptance, Accepted, time_text
 from triplecast.languages import parse_query
 from triplecast.model.algebra import Term
 from triplecast.model.match import MatchedBatch, notification_id
@@ -34,12 +34,17 @@ class Subscribed:
     registration: int
     """Its number for ever: the journal position that added it."""
     ticket: str
-    """The secret that cancels it."""
+    """The secret that renews or cancels it; the journal keeps its hash only."""
     cost: str
     """``narrow``, ``predicate`` or ``broad`` (`compile.admission.Admission`)."""
     warnings: tuple[str, ...]
-    expires: str | None = None
-    """Always None: it lives until it is cancelled."""
+    expires: str | None
+    """When its lease ends; None: it lives until it is cancelled."""
+
+
+def subscribed(found: Registration, ticket: str, admission: Admission, end: int | None) -> Subscribed:
+    expires = None if end is None else time_text(end)
+    return Subscribed(found.subscription.name, found.id, ticket, admission.cost, admission.warnings, expires)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +63,12 @@ class Standing:
     """As in `Subscribed`; ``refused`` for one of an older version of Triplecast that this one does not answer."""
     warnings: tuple[str, ...]
     """As in `Subscribed`; why it is refused."""
+    expires: str | None
+    """As in `Subscribed`, or as it was renewed."""
 
 
-def standing(found: Registration) -> Standing:
-    """A live registration as `Engine.subscriptions` lists it."""
+def standing(found: Registration, end: int | None) -> Standing:
+    """A live registration, whose lease has this `end`, as `Engine.subscriptions` lists it."""
     asked = found.subscription
     try:
         admission = admit(asked)
@@ -69,7 +76,16 @@ def standing(found: Registration) -> Standing:
     except (QuerySyntaxError, QueryRefused) as fault:
         cost, warnings = "refused", (str(fault),)
     return Standing(
-        asked.name, found.id, asked.language, asked.text, asked.owner, asked.scope, asked.entailment, cost, warnings
+        asked.name,
+        found.id,
+        asked.language,
+        asked.text,
+        asked.owner,
+        asked.scope,
+        asked.entailment,
+        cost,
+        warnings,
+        None if end is None else time_text(end),
     )
 
 

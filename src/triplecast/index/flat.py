@@ -16,6 +16,7 @@ from triplecast.compile.constants import place_of
 from triplecast.compile.entailment import entailment_of
 from triplecast.compile.plan import Branch, Plan
 from triplecast.compile.plans import plan_of
+from triplecast.compile.size import refuse_large
 from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.kernels.build import ALWAYS, Items
 from triplecast.kernels.layout import ASK_FLAG, CONTINUES, DISTINCT_FLAG, I32, I64
@@ -73,6 +74,7 @@ def flatten_registrations(registrations: Iterable[Registration]) -> dict[Reading
         try:
             refuse_unbuilt(subscription)
             template, constants = parse_template(subscription.text, subscription.language)
+            refuse_large(template)
             key = template.key, entailment_of(subscription, template)
         except (QuerySyntaxError, QueryRefused) as fault:
             plain.refuse(registration, fault)

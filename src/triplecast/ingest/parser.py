@@ -21,6 +21,9 @@ _TURN_DOCUMENTS = 128
 _TURNS_A_CHILD = 4
 """Turns that a batch is cut into for each child at least, so that several share the work evenly."""
 
+_LONGEST_SOURCE = 10_000
+"""Characters; the longest name of a file has fewer."""
+
 _MEND = {
     "timeout": "simplify or split it",
     "memory": "split it into smaller documents",
@@ -153,6 +156,8 @@ def _refused(document: Document) -> Reject | None:
 
 
 def _storable(reject: Reject) -> Reject:
-    """Its source is escaped where it is no Unicode."""
-    source = reject.source.encode("utf-8", "backslashreplace").decode()
+    """Its source is escaped where it is no Unicode, and cut where it is no name that anybody reads."""
+    source = reject.source[:_LONGEST_SOURCE].encode("utf-8", "backslashreplace").decode()
+    if len(reject.source) > _LONGEST_SOURCE:
+        source += "…"
     return reject if source == reject.source else replace(reject, source=source)

@@ -1,6 +1,6 @@
 """The journal: the one durable, total order of everything that changes an answer."""
 
-from triplecast.journal.journal import Acceptance, Accepted, Clock, Journal, system_clock
+from triplecast.journal.journal import Acceptance, Accepted, Clock, Journal, read_clock, system_clock
 from triplecast.journal.reader import BYTES_AT_ONCE, JournalReader, RegistryChanges, Rejected
 from triplecast.journal.record import time_text
 from triplecast.model.source import SourceState
@@ -15,6 +15,7 @@ __all__ = [
     "RegistryChanges",
     "Rejected",
     "SourceState",
+    "read_clock",
     "system_clock",
     "time_text",
 ]

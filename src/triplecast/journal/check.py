@@ -7,7 +7,7 @@ from typing import Any
 
 from triplecast.database import Database
 from triplecast.errors import StorageFault
-from triplecast.journal.record import Kind, verify, verify_row
+from triplecast.journal.record import ENDS, Kind, read_end, verify, verify_row
 
 _Entry = tuple[int | bytes, ...]
 
@@ -23,6 +23,13 @@ class Said:
         self.documents: dict[str, _Entry] = {}
         self.live: dict[str, _Entry] = {}
         self.cancelled: dict[int, _Entry] = {}
+        self.leases: dict[int, _Entry] = {}
+
+    def set_lease(self, id: int, end: int | None) -> None:
+        if end is None:
+            self.leases.pop(id, None)
+        else:
+            self.leases[id] = (end,)
 
 
 def check_journal(database: Database) -> None:
@@ -48,6 +55,11 @@ def check_journal(database: Database) -> None:
         verify(crc, where, f"the cancellation of {id}", "", (id, position))
         cancelled[id] = (position,)
     _compare(where, "the cancellation of", said.cancelled, cancelled)
+    leases: dict[int, _Entry] = {}
+    for id, end, crc in database.each("SELECT registration, end, crc FROM lease"):
+        verify(crc, where, f"the lease of {id}", "", (id, end))
+        leases[id] = (end,)
+    _compare(where, "the lease of", said.leases, leases)
     written = [at for (at,) in database.ask("SELECT written_at FROM writer")]
     if said.written_at is not None and written != [said.written_at]:
         raise StorageFault(where, "its last record is not the one written last", _MEND)
@@ -64,7 +76,11 @@ def _read_records(database: Database) -> Said:
             said.documents[row.name] = (row.number, row.position, row.written_at, row.digest)
         elif row.kind == Kind.SUBSCRIPTION:
             said.live[row.name] = (row.position,)
-        elif row.kind == Kind.CANCELLATION:
+            said.set_lease(row.position, read_end(row))
+        elif row.kind == Kind.RENEWAL:
+            said.set_lease(row.number, read_end(row))
+        elif row.kind in ENDS:
+            said.set_lease(row.number, None)
             said.live.pop(row.name, None)
             said.cancelled[row.number] = (row.position,)
     return said

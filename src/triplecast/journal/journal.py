@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
+import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +16,6 @@ from triplecast.faults import reach
 from triplecast.journal.reader import DATABASE, JournalReader
 from triplecast.journal.record import (
     JOURNAL,
-    TAXONOMY_INDEX,
     Kind,
     Row,
     checksum,
@@ -28,6 +27,7 @@ from triplecast.journal.record import (
     verify,
 )
 from triplecast.journal.writer_lock import WriterLock
+from triplecast.model.lease import NO_END, Lease
 from triplecast.model.publication import Draft, Reject
 from triplecast.model.source import SourceState
 from triplecast.model.subscription import Registration, RegistrationId, Subscription, check_fields
@@ -37,8 +37,22 @@ Clock = Callable[[], int]
 """Microseconds since 1970-01-01T00:00:00Z; it may jump, the journal's times do not run back."""
 
 
+_YEAR_10000 = 253_402_300_800_000_000
+
+
 def system_clock() -> int:
     return time.time_ns() // 1000
+
+
+def read_clock(clock: Clock) -> int:
+    """What it says now. Raises `InputError` for what is no time from 1970 to 9999 in whole microseconds."""
+    at = clock()
+    if not isinstance(at, int) or not 0 <= at < _YEAR_10000:
+        raise InputError(
+            f"the clock says {at!r}, which is no time from 1970 to 9999 in whole microseconds since 1970",
+            "set the machine's clock, or give an engine one that counts so",
+        )
+    return at
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,24 +96,16 @@ class Journal(JournalReader):
     `Database.write` for other faults.
     """
 
-    def __init__(
-        self, database: Database, clock: Clock, randomness: Callable[[int], bytes], lock: WriterLock | None
-    ) -> None:
+    def __init__(self, database: Database, clock: Clock, lock: WriterLock | None) -> None:
         super().__init__(database)
         self._clock = clock
         self._writer_lock = lock
         with database.write():
-            database.run(TAXONOMY_INDEX)
             database.run("UPDATE writer SET epoch = epoch + 1")
-            database.run("UPDATE writer SET secret = ? WHERE secret = x''", [(randomness(32),)])
-            ((self._epoch, secret),) = database.ask("SELECT epoch, secret FROM writer")
-        self.secret: bytes = secret
-        """32 random bytes, the same for the life of the journal: tickets of subscriptions are made with them."""
+            ((self._epoch,),) = database.ask("SELECT epoch FROM writer")
 
     @classmethod
-    def open(
-        cls, folder: Path | str, clock: Clock = system_clock, randomness: Callable[[int], bytes] = os.urandom
-    ) -> Journal:
+    def open(cls, folder: Path | str, clock: Clock = system_clock) -> Journal:
         """The journal in `folder`, both made where there is none.
 
         Raises `FolderLocked` while another writer has it, `StorageFault` where it cannot be read or made.
@@ -107,23 +113,23 @@ class Journal(JournalReader):
         folder = Path(folder)
         make_folder(folder)
         with storage_faults(folder):
-            lock = WriterLock(folder, time_text(clock()))
+            lock = WriterLock(folder, time_text(read_clock(clock)))
         try:
             database = Database.writer(folder / DATABASE, JOURNAL)
         except BaseException:
             lock.close()
             raise
         try:
-            return cls(database, clock, randomness, lock)
+            return cls(database, clock, lock)
         except BaseException:
             database.close()
             lock.close()
             raise
 
     @classmethod
-    def in_memory(cls, clock: Clock = system_clock, randomness: Callable[[int], bytes] = os.urandom) -> Journal:
+    def in_memory(cls, clock: Clock = system_clock) -> Journal:
         """A journal that ends with the process."""
-        return cls(Database.writer(None, JOURNAL), clock, randomness, None)
+        return cls(Database.writer(None, JOURNAL), clock, None)
 
     def close(self) -> None:
         super().close()
@@ -135,26 +141,54 @@ class Journal(JournalReader):
 
     # ---- subscriptions ----------------------------------------------------------------------------------------------
 
-    def subscribe(self, subscriptions: Sequence[Subscription]) -> list[Registration]:
-        """Registers all or none. Raises `InputError` for a name that is live already, or given twice, and for fields
-        that are not text (`check_fields`)."""
+    def subscribe(
+        self, subscriptions: Sequence[Subscription], lease: Lease = NO_END, tickets: Sequence[bytes] | None = None
+    ) -> list[Registration]:
+        """Registers all or none, each with `lease` and with the hash of its ticket, where there are `tickets`.
+
+        Raises `InputError` for a name that is live already, or given twice, for fields that are not text
+        (`check_fields`) and for a lease that cannot be (`Lease.end`).
+        """
         with self._append() as writing:
-            taken: set[str] = set()
-            for subscription in subscriptions:
+            end = lease.end(writing.at)
+            added: dict[str, int] = {}
+            hashes = [b""] * len(subscriptions) if tickets is None else tickets
+            for subscription, ticket in zip(subscriptions, hashes, strict=True):
                 check_fields(subscription)
                 name = subscription.name
-                if name in taken or self._live_id(name) is not None:
+                if name in added or self._live_id(name) is not None:
                     raise InputError(
                         f"a subscription named {name!r} is registered already", "cancel it or take another name"
                     )
-                taken.add(name)
-                writing.add(subscription_row(writing.next, subscription, writing.at))
-            names = [(row.name, row.position, checksum(row.name, (row.position,))) for row in writing.rows]
+                added[name] = writing.add(subscription_row(writing.next, subscription, writing.at, end, ticket))
+            names = [(name, id, checksum(name, (id,))) for name, id in added.items()]
             self._database.run("INSERT INTO live VALUES (?, ?, ?)", names)
-        return [
-            Registration(RegistrationId(row.position), subscription)
-            for row, subscription in zip(writing.rows, subscriptions, strict=True)
-        ]
+            if end is not None:
+                self._write_leases(added.values(), end)
+        return [Registration(RegistrationId(added[subscription.name]), subscription) for subscription in subscriptions]
+
+    def renew(self, id: int, lease: Lease) -> int | None:
+        """Gives the lease of registration `id` another end, from now on; gives that end, None for none.
+
+        Raises `InputError` where it is not live any more, and for a lease that cannot be (`Lease.end`).
+        """
+        with self._append() as writing:
+            registration = self.registration(id)
+            if registration is None or registration.removed is not None:
+                raise InputError(f"registration {id} is not live", "subscribe again")
+            end = lease.end(writing.at)
+            name = registration.subscription.name
+            writing.add(row_of(Kind.RENEWAL, writing.next, name, writing.at, number=id, body=json.dumps(end).encode()))
+            self._write_leases([id], end)
+        return end
+
+    def end_leases(self) -> None:
+        """Writes the end of every lease that is over now, as any method that writes does before it writes."""
+        with self._database.lock:
+            ((last,),) = self._database.ask("SELECT written_at FROM writer")
+            if self._database.ask("SELECT 1 FROM lease WHERE end <= ? LIMIT 1", (max(read_clock(self._clock), last),)):
+                with self._append():
+                    pass
 
     def cancel(self, ids: Sequence[int]) -> list[int]:
         """The position of each cancellation; of the earlier one where a registration was cancelled already.
@@ -169,11 +203,7 @@ class Journal(JournalReader):
                     raise InputError(f"there is no registration {id}", "use the number that subscribing gave")
                 position = registration.removed
                 if position is None:
-                    name = registration.subscription.name
-                    position = writing.add(row_of(Kind.CANCELLATION, writing.next, name, writing.at, number=id))
-                    self._database.run("DELETE FROM live WHERE name = ?", [(name,)])
-                    crc = checksum("", (id, position))
-                    self._database.run("INSERT INTO cancelled VALUES (?, ?, ?)", [(id, position, crc)])
+                    position = self._write_end(writing, Kind.CANCELLATION, registration)
                 positions.append(position)
         return positions
 
@@ -248,7 +278,8 @@ class Journal(JournalReader):
 
     @contextmanager
     def _append(self) -> Iterator[_Writing]:
-        """One transaction of this epoch's writer; its rows are inserted at its end."""
+        """One transaction of this epoch's writer; its rows, before them the ends of leases that are over, are inserted
+        at its end."""
         with self._database.lock:
             reach("journal.before-append")
             with self._database.write():
@@ -264,7 +295,30 @@ class Journal(JournalReader):
         ((epoch, last),) = self._database.ask("SELECT epoch, written_at FROM writer")
         if epoch != self._epoch:
             raise FolderLocked(self._database.where, f"a later writer (epoch {epoch}, this one is {self._epoch})")
-        return _Writing(self.head() + 1, max(self._clock(), last))
+        writing = _Writing(self.head() + 1, max(read_clock(self._clock), last))
+        over = self._database.ask(
+            "SELECT registration, end, crc FROM lease WHERE end <= ? ORDER BY end, registration", (writing.at,)
+        )
+        found = {of.id: of for of in self.registrations_of([self._verified_lease(*row)[0] for row in over])}
+        for id, _, _ in over:
+            self._write_end(writing, Kind.LEASE_END, found[id])
+        return writing
+
+    def _write_end(self, writing: _Writing, kind: Kind, registration: Registration) -> int:
+        """The position from which a live registration is asked no more."""
+        id, name = int(registration.id), registration.subscription.name
+        position = writing.add(row_of(kind, writing.next, name, writing.at, number=id))
+        self._database.run("DELETE FROM live WHERE name = ?", [(name,)])
+        self._database.run("DELETE FROM lease WHERE registration = ?", [(id,)])
+        self._database.run("INSERT INTO cancelled VALUES (?, ?, ?)", [(id, position, checksum("", (id, position)))])
+        return position
+
+    def _write_leases(self, ids: Iterable[int], end: int | None) -> None:
+        if end is None:
+            self._database.run("DELETE FROM lease WHERE registration = ?", ((id,) for id in ids))
+        else:
+            rows = ((id, end, checksum("", (id, end))) for id in ids)
+            self._database.run("INSERT OR REPLACE INTO lease VALUES (?, ?, ?)", rows)
 
     def _latest(self, graph: str) -> _Latest | None:
         statement = "SELECT version, position, written_at, digest, crc FROM document WHERE graph = ?"

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from triplecast.database import Database, row_number
 from triplecast.journal.check import check_journal
 from triplecast.journal.record import (
+    ENDS,
     JOURNAL,
     REGISTRY_KINDS,
     Kind,
@@ -16,6 +17,7 @@ from triplecast.journal.record import (
     read_publication,
     read_registration,
     read_reject,
+    read_ticket,
     time_text,
     verify,
     verify_row,
@@ -108,7 +110,7 @@ class JournalReader:
             f"SELECT * FROM record WHERE position > ? AND position <= ? AND kind IN {REGISTRY_KINDS} ORDER BY position",
             (after, upto),
         )
-        removed = {row.number: row.position for row in rows if row.kind == Kind.CANCELLATION}
+        removed = {row.number: row.position for row in rows if row.kind in ENDS}
         added = [read_registration(row, removed.get(row.position)) for row in rows if row.kind == Kind.SUBSCRIPTION]
         return RegistryChanges(added, [(RegistrationId(id), position) for id, position in removed.items()])
 
@@ -158,6 +160,25 @@ class JournalReader:
         with self._database.lock:
             id = self._live_id(name)
             return None if id is None else self.registration(id)
+
+    def ticket_hash(self, id: int) -> bytes:
+        """Of the ticket of registration `id`; empty where it was given none."""
+        rows = self._rows(f"SELECT * FROM record WHERE position = ? AND kind = {Kind.SUBSCRIPTION:d}", (id,))
+        return next(map(read_ticket, rows), b"")
+
+    def lease_ends(self, ids: Sequence[int] | None = None) -> dict[int, int]:
+        """When the leases of live registrations end (of all, or of those among `ids`), in microseconds since 1970; one
+        without an end is not there."""
+        statement = "SELECT registration, end, crc FROM lease"
+        if ids is None:
+            rows = self._database.ask(f"{statement} ORDER BY registration")
+        else:
+            rows = [row for id in ids for row in self._database.ask(f"{statement} WHERE registration = ?", (id,))]
+        return dict(self._verified_lease(*row) for row in rows)
+
+    def _verified_lease(self, id: int, end: int, crc: int) -> tuple[int, int]:
+        verify(crc, self._database.where, f"the lease of {id}", "", (id, end))
+        return id, end
 
     def taxonomies(self, after: int, upto: int) -> Taxonomies:
         """What publications at positions in (after, upto] are asked with: the last version up to `after`, and those

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import zlib
 from datetime import UTC, datetime, timedelta
 from enum import IntEnum
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from triplecast.database import Format
@@ -29,17 +31,49 @@ class Kind(IntEnum):
     """name: source, body: JSON of the other fields."""
     TAXONOMY = 6
     """number: 1 with ``skos:broader``, body: `Taxonomy.lines`."""
+    RENEWAL = 7
+    """number: the registration's id, name: its name, body: JSON of the lease's new end, null for none."""
+    LEASE_END = 8
+    """number: the registration's id, name: its name. Written before anything else that happens after the end."""
+
+
+_REGISTRY_INDEX = "CREATE INDEX registry ON record(position) WHERE kind IN (3, 4, 8)"
+_TAXONOMY_INDEX = "CREATE INDEX IF NOT EXISTS taxonomy ON record(position) WHERE kind = 6"
+_LEASE_TABLES = (
+    "CREATE TABLE lease(registration INTEGER PRIMARY KEY, end INTEGER NOT NULL, crc INTEGER NOT NULL)",
+    "CREATE INDEX lease_end ON lease(end, registration)",
+)
+_LEASE_SCHEMA = ";\n".join(_LEASE_TABLES)
+_WRITER_TABLE = (
+    "CREATE TABLE writer(one INTEGER PRIMARY KEY CHECK (one = 1), epoch INTEGER NOT NULL, written_at INTEGER NOT NULL)"
+)
+
+
+def _add_leases(connection: sqlite3.Connection) -> None:
+    """Version 1 had no leases, made its tickets of a secret, and at first had no index of taxonomies."""
+    for statement in (
+        "DROP INDEX registry",
+        _REGISTRY_INDEX,
+        _TAXONOMY_INDEX,
+        *_LEASE_TABLES,
+        "ALTER TABLE writer RENAME TO writer_1",
+        _WRITER_TABLE,
+        "INSERT INTO writer SELECT one, epoch, written_at FROM writer_1",
+        "DROP TABLE writer_1",
+    ):
+        connection.execute(statement)
 
 
 JOURNAL = Format(
     application=0x54434A31,
-    version=1,
-    schema="""
+    version=2,
+    schema=f"""
 CREATE TABLE record(
     position INTEGER PRIMARY KEY, kind INTEGER NOT NULL, name TEXT NOT NULL, number INTEGER NOT NULL,
     written_at INTEGER NOT NULL, flags INTEGER NOT NULL, digest BLOB NOT NULL, crc INTEGER NOT NULL,
     body BLOB NOT NULL);
-CREATE INDEX registry ON record(position) WHERE kind IN (3, 4);
+{_REGISTRY_INDEX};
+{_TAXONOMY_INDEX};
 CREATE INDEX reject ON record(position) WHERE kind = 5;
 CREATE TABLE document(
     graph TEXT PRIMARY KEY, version INTEGER NOT NULL, position INTEGER NOT NULL, written_at INTEGER NOT NULL,
@@ -49,21 +83,24 @@ CREATE TABLE cancelled(registration INTEGER PRIMARY KEY, position INTEGER NOT NU
 CREATE TABLE source(
     path TEXT PRIMARY KEY, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, digest BLOB NOT NULL,
     outcome TEXT NOT NULL, crc INTEGER NOT NULL) WITHOUT ROWID;
-CREATE TABLE writer(
-    one INTEGER PRIMARY KEY CHECK (one = 1), epoch INTEGER NOT NULL, written_at INTEGER NOT NULL, secret BLOB NOT NULL);
-INSERT INTO writer VALUES (1, 0, 0, x'')""",
+{_LEASE_SCHEMA};
+{_WRITER_TABLE};
+INSERT INTO writer VALUES (1, 0, 0)""",
+    upgrades=MappingProxyType({1: _add_leases}),
 )
-"""``document`` (latest version of each graph; no digest once removed), ``live`` and ``cancelled`` repeat what the
-records say, in the same transaction, so that the writer need not read back; ``source`` is the inbox watcher's own."""
+"""``document`` (latest version of each graph; no digest once removed), ``live``, ``cancelled`` (also by the end of its
+lease) and ``lease`` (of those live that have an end) repeat what the records say, in the same transaction, so that
+the writer need not read back; ``source`` is the inbox watcher's own."""
 
-TAXONOMY_INDEX = f"CREATE INDEX IF NOT EXISTS taxonomy ON record(position) WHERE kind = {Kind.TAXONOMY:d}"
-"""Made by every writer: journals of this format that are older than taxonomies have none."""
+ENDS = (Kind.CANCELLATION, Kind.LEASE_END)
+"""What makes a registration be asked no more."""
 
-REGISTRY_KINDS = f"({Kind.SUBSCRIPTION:d}, {Kind.CANCELLATION:d})"
+REGISTRY_KINDS = f"({Kind.SUBSCRIPTION:d}, {Kind.CANCELLATION:d}, {Kind.LEASE_END:d})"
 """As the partial index ``registry`` has them, for the planner to see that it applies."""
 
 _LABELS = ("none", "canonical", "input")
 _DATASET = 4
+_END, _TICKET = "end", "ticket"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -94,13 +131,16 @@ def publication_row(position: int, draft: Draft, version: int, at: int) -> Row:
     return Row(position, kind, draft.graph, version, at, flags, draft.digest, crc, draft.quads)
 
 
-def subscription_row(position: int, subscription: Subscription, at: int) -> Row:
+def subscription_row(position: int, subscription: Subscription, at: int, end: int | None, ticket: bytes) -> Row:
+    """`end` of its lease, `ticket`: the hash of its ticket, empty for none."""
     fields = {
         "text": subscription.text,
         "language": subscription.language,
         "scope": subscription.scope,
         "entailment": subscription.entailment,
         "owner": subscription.owner,
+        **({} if end is None else {_END: end}),
+        **({_TICKET: ticket.hex()} if ticket else {}),
     }
     return row_of(Kind.SUBSCRIPTION, position, subscription.name, at, body=json.dumps(fields).encode())
 
@@ -124,8 +164,20 @@ def read_publication(row: Row, at: str) -> Publication:
 def read_registration(row: Row, removed: int | None = None) -> Registration:
     """What was taken before fields were checked is read too, written so that it can be stored and told: an owner that
     is no text by its JSON, half a character as ``\\ud800``, which no query language takes, so that it is refused."""
-    fields = {name: _readable(value) for name, value in json.loads(row.body).items()}
+    fields = {name: _readable(value) for name, value in json.loads(row.body).items() if name not in (_END, _TICKET)}
     return Registration(RegistrationId(row.position), Subscription(row.name, **fields), removed)
+
+
+def read_end(row: Row) -> int | None:
+    """Of the lease that a subscription or renewal was given."""
+    body = json.loads(row.body)
+    end = body.get(_END) if row.kind == Kind.SUBSCRIPTION else body
+    return None if end is None else int(end)
+
+
+def read_ticket(row: Row) -> bytes:
+    """The hash of a subscription's ticket; empty where it has none."""
+    return bytes.fromhex(json.loads(row.body).get(_TICKET, ""))
 
 
 def _readable(value: object) -> Any:

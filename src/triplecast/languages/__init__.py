@@ -63,6 +63,10 @@ def _dialect(language: str, name: str | None) -> Dialect:
             f"write the subscription in {' or '.join(_DIALECTS)}",
             name=name,
         )
+    if language.lower() in _DIALECTS:
+        raise QueryRefused(
+            f"language {language}", "names of languages are lower case", f'write "{language.lower()}"', name=name
+        )
     raise QueryRefused(
         f"language {language}",
         "it is no query language of Triplecast",

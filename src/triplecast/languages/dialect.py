@@ -13,6 +13,7 @@ from lark.exceptions import UnexpectedToken
 from lark.lexer import Lexer, Token
 
 from triplecast.languages.context import Translation
+from triplecast.languages.meant import meant_by_token
 from triplecast.languages.prefixes import Namespace
 from triplecast.languages.tokens import Source, clip
 from triplecast.model.algebra import Query
@@ -95,6 +96,9 @@ def read_tree(
         return _grammar(grammar, start).parse(tokens)
     except UnexpectedToken as error:
         token, parser = error.token, error.interactive_parser
+        slip = meant_by_token(source.text, token)
+        if slip is not None:
+            raise source.fault(slip.offset, slip.message) from None
         accepted = words(parser.accepts() if parser is not None else error.expected)  # type: ignore[no-untyped-call]
         if token.type == "$END":
             raise source.fault(len(source.text.rstrip()), "the query ends too early", accepted) from None

@@ -8,7 +8,7 @@ the algebra they stand.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from hashlib import blake2b
 from operator import itemgetter
@@ -45,9 +45,9 @@ class Template:
     """A query with ``Slot(i)`` where constants were. Equal keys mean equal query and kinds, however the texts look."""
 
     key: str
-    query: Query
-    kinds: tuple[SlotKind, ...]
-    notes: tuple[str, ...] = ()
+    query: Query = field(compare=False)
+    kinds: tuple[SlotKind, ...] = field(compare=False)
+    notes: tuple[str, ...] = field(default=(), compare=False)
     """How forms of other languages were read, for the subscriber."""
 
     @property

@@ -15,6 +15,7 @@ from lark.lexer import Token
 
 from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.languages.refusals import MAX_CHARACTERS, MAX_NESTING, MAX_TOKENS, TRIPLE_TERM, refuse_size, refuse_word
+from triplecast.terms.nearness import nearest_names
 
 NAME_START = (
     "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c-\u200d\u2070-\u218f\u2c00-\u2fef"
@@ -91,6 +92,8 @@ FUNCTIONS = {
 }  # fmt: skip
 """Built-in functions by upper-case keyword: fewest and most arguments (None: any number)."""
 
+_TYPOGRAPHIC = frozenset("“”„‟‘’‚‛«»")
+"""Quotation marks as word processors set them."""
 _OPENING = frozenset({"_LBRACE", "_LPAR", "_LSQB"})
 _CLOSING = frozenset({"_RBRACE", "_RPAR", "_RSQB"})
 
@@ -238,9 +241,18 @@ def _no_token(source: Source, offset: int, text: str) -> QuerySyntaxError | Quer
         return source.fault(offset, f"unexpected {text}", ("an IRI in angle brackets, without spaces",))
     if text[0].isalpha():
         return source.fault(
-            offset, f"unknown word {clip(text)}", ("a keyword, a variable like ?x or a name like dc:title",)
+            offset,
+            f"unknown word {clip(text)}{_meant_by_word(text)}",
+            ("a keyword, a variable like ?x or a name like dc:title",),
         )
+    if text in _TYPOGRAPHIC:
+        return source.fault(offset, f"{text} is no quotation mark of SPARQL; write \" or '")
     return source.fault(offset, f"unexpected {text}" if text.isprintable() else f"unexpected character {text!r}")
+
+
+def _meant_by_word(word: str) -> str:
+    near = nearest_names(word.upper(), (*KEYWORDS, *FUNCTIONS), 1)
+    return f"; was {near[0]} meant?" if near else ""
 
 
 def clip(text: str) -> str:

@@ -75,7 +75,7 @@ class Summary:
     seconds: float
     """From the start of the run to its end."""
     matching_seconds: float
-    """From the first batch's start to the last one's end."""
+    """Of the batches, and of the pauses between them but those in which it waited for documents."""
     interrupted: bool
     """Whether it was stopped before it was done: with ``once`` before the inbox was drained, else with `left`."""
     left: int
@@ -160,7 +160,7 @@ class Teller:
             faults=self._registry.faults,
             ignored=ignored,
             seconds=seconds,
-            matching_seconds=matched.last - matched.first if matched.first is not None else 0.0,
+            matching_seconds=matched.seconds,
             interrupted=bool(left) or not drained,
             left=left,
             ignored_subscriptions=self._registry.ignored,

@@ -19,16 +19,27 @@ TOLD = 20
 """Undecided pairs of one batch that are told one by one; all are in the outbox."""
 
 
+IDLE_SECONDS = 1.0
+"""A pause this long between two batches is waiting for documents; a shorter one is Spark's own work."""
+
+
 @dataclass(slots=True)
 class Matched:
-    """Counts since the run began, and when its first batch began and its last ended (seconds of a monotonic clock)."""
+    """Counts since the run began."""
 
     publications: int = 0
     matches: int = 0
     undecided: int = 0
     batches: int = 0
-    first: float | None = None
-    last: float = 0.0
+    seconds: float = 0.0
+    """Of matching: the batches, and pauses between them of less than `IDLE_SECONDS`."""
+    last: float = float("-inf")
+    """When the last batch ended, on a monotonic clock."""
+
+    def count_batch(self, began: float, ended: float) -> None:
+        self.seconds += ended - (self.last if began - self.last < IDLE_SECONDS else began)
+        self.last = ended
+        self.batches += 1
 
 
 class Sink:
@@ -58,11 +69,7 @@ class Sink:
             reach("pipeline.batch-returned")
             with self.committing:
                 self._commit(table, began)
-            ended = time.monotonic()
-            if self.matched.first is None:
-                self.matched.first = began
-            self.matched.last = ended
-            self.matched.batches += 1
+            self.matched.count_batch(began, time.monotonic())
         except TriplecastError as error:
             self.failure = error
             raise

@@ -37,6 +37,32 @@ COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = MappingProxyType(
     {"=": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
 )
 _NUMBERS = (ValueClass.EXACT, ValueClass.FLOAT, ValueClass.DOUBLE)
+_WORDS = MappingProxyType(
+    {
+        ValueClass.IRI: "an IRI",
+        ValueClass.BLANK: "a blank node",
+        ValueClass.ILL: "an ill-typed literal",
+        ValueClass.LANG: "a string with a language",
+        ValueClass.STRING: "a string",
+        ValueClass.BOOLEAN: "a boolean",
+        ValueClass.EXACT: "a number",
+        ValueClass.FLOAT: "a number",
+        ValueClass.DOUBLE: "a number",
+        ValueClass.DATETIME: "an xsd:dateTime",
+        ValueClass.DATETIME_LOCAL: "an xsd:dateTime",
+        ValueClass.DATE: "an xsd:date",
+        ValueClass.DATE_LOCAL: "an xsd:date",
+        ValueClass.TIME: "an xsd:time",
+        ValueClass.TIME_LOCAL: "an xsd:time",
+        ValueClass.GYEAR: "an xsd:gYear",
+        ValueClass.GYEAR_LOCAL: "an xsd:gYear",
+        ValueClass.GYEARMONTH: "an xsd:gYearMonth",
+        ValueClass.GYEARMONTH_LOCAL: "an xsd:gYearMonth",
+        ValueClass.YEARMONTHDURATION: "an xsd:yearMonthDuration",
+        ValueClass.DAYTIMEDURATION: "an xsd:dayTimeDuration",
+    }
+)
+"""What people are told of a value."""
 _UNORDERED = (ValueClass.IRI, ValueClass.BLANK, ValueClass.LANG, ValueClass.ILL)
 
 
@@ -56,7 +82,7 @@ def compare_values(operator: str, left: Value, right: Value, same: bool) -> bool
     if family(left_kind) == family(right_kind) and left_kind >= ValueClass.DATETIME:
         return _compare_across_zones(holds, left, right)
     if operator not in ("=", "!="):
-        raise ValueFault(f"{left_kind.name} and {right_kind.name} have no order")
+        raise ValueFault(f"{_WORDS[left_kind]} and {_WORDS[right_kind]} have no order")
     if same:
         return operator == "="
     if ValueClass.ILL in (left_kind, right_kind) and min(left_kind, right_kind) >= ValueClass.ILL:

@@ -20,7 +20,12 @@ def test_a_publication_is_matched_when_its_receipt_is_given() -> None:
         rail = engine.subscribe(TITLES, id="rail", owner="ada")
         everything = engine.subscribe(ANY_TITLE)
         engine.subscribe(UNTITLED, id="untitled")
-        assert (rail.id, rail.registration, rail.expires, rail.cost) == ("rail", 1, None, "narrow")
+        assert (rail.id, rail.registration, rail.expires, rail.cost) == (
+            "rail",
+            1,
+            "2027-01-16T08:00:02.000000Z",
+            "narrow",
+        )
         assert everything.id == "subscription-2"
         receipt = engine.publish(turtle("Bonjour"), media_type="text/turtle", graph=GRAPH)
         (publication,) = receipt.publications
@@ -184,8 +189,6 @@ def test_what_is_not_built_is_refused_by_name() -> None:
         ):
             with pytest.raises(QueryRefused, match=named):
                 engine.subscribe(TITLES, **refused)
-        with pytest.raises(InputError, match="leases"):
-            engine.subscribe(TITLES, lease=3600)
         with pytest.raises(InputError, match="attachments"):
             engine.publish(turtle("A"), attachments={"a": b""})
         with pytest.raises(QuerySyntaxError):

@@ -9,10 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from engine_samples import ANY_TITLE, TITLES, turtle
+from engine_samples import ANY_TITLE, TITLES, UNTITLED, turtle
 
 from tests.unit.journal.journal_samples import run_and_crash
-from triplecast import Engine, FolderLocked, InputError, StorageFault, StorageFull
+from triplecast import Engine, FolderLocked, InputError, SandboxFailed, StorageFault, StorageFull
 from triplecast.journal import Journal
 from triplecast.model.publication import Draft
 from triplecast.model.source import RUN, SourceState
@@ -118,7 +118,7 @@ def test_an_outbox_restored_from_a_copy_is_told_again_what_the_index_has_dropped
         assert list(engine.notifications()) == told
 
 
-@pytest.mark.parametrize("harm", ["removed", "emptied", "flipped"])
+@pytest.mark.parametrize("harm", ["removed", "emptied", "nested", "flipped"])
 def test_a_damaged_index_is_made_again(tmp_path: Path, harm: str) -> None:
     with Engine.open(tmp_path) as engine:
         engine.subscribe(TITLES, id="rail")
@@ -133,6 +133,8 @@ def test_a_damaged_index_is_made_again(tmp_path: Path, harm: str) -> None:
             path.unlink()
         elif harm == "emptied":
             path.write_bytes(b"")
+        elif harm == "nested":
+            path.write_bytes(b"[" * 100_000)
         else:
             middle = len(content) // 2
             path.write_bytes(content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :])
@@ -167,6 +169,32 @@ def test_what_a_full_disk_left_unmatched_is_matched_by_the_next_call(tmp_path: P
         assert len(engine.publish(turtle("B"), "text/turtle", GRAPH).matches) == 2
 
 
+def test_what_an_evaluator_that_cannot_start_left_is_matched_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = ["https://example.org/1", "https://example.org/2"]
+    with Engine.open(tmp_path) as engine:
+        engine.subscribe(UNTITLED, id="untitled")
+        engine.subscribe(ANY_TITLE, id="any")
+    with Engine.open(tmp_path) as engine:
+        assert engine.publish("", "text/turtle").matches == ()
+        with monkeypatch.context() as patched:
+            patched.setattr(sys, "executable", shutil.which("false"))
+            with pytest.raises(SandboxFailed):
+                engine.publish(turtle(None), "text/turtle", names[0])
+        assert list(engine.notifications()) == []
+        assert engine.publish(turtle(None), "text/turtle", names[0]).publications[0].outcome == "unchanged"
+        assert [(found.name, found.graph) for found in engine.notifications()] == [("untitled", names[0])]
+    with Engine.open(tmp_path) as engine:
+        assert engine.publish("", "text/turtle").matches == ()
+        with monkeypatch.context() as patched:
+            patched.setattr(sys, "executable", shutil.which("false"))
+            with pytest.raises(SandboxFailed):
+                engine.publish(turtle(None), "text/turtle", names[1])
+    with Engine.open(tmp_path) as engine:
+        assert [found.graph for found in engine.notifications()] == names
+
+
 def test_a_journal_that_lost_its_end_is_told(tmp_path: Path) -> None:
     with Engine.open(tmp_path) as engine:
         engine.subscribe(TITLES, id="rail")
@@ -181,7 +209,7 @@ def test_a_journal_that_lost_its_end_is_told(tmp_path: Path) -> None:
 WORK = f"""
 import sys
 sys.path.insert(0, {str(Path(__file__).parent)!r})
-from engine_samples import ANY_TITLE, TITLES, turtle
+from engine_samples import ANY_TITLE, TITLES, UNTITLED, turtle
 from triplecast import Engine, InputError
 with Engine.open(sys.argv[1]) as engine:
     for name, text in (("rail", TITLES), ("any", ANY_TITLE)):
@@ -239,7 +267,7 @@ def test_everything_that_triplecast_offers_can_be_had() -> None:
     import triplecast
 
     for name in triplecast.__all__:
-        assert getattr(triplecast, name).__name__ == name
+        assert getattr(getattr(triplecast, name), "__name__", name) == name
     with pytest.raises(AttributeError, match="Nothing"):
         triplecast.Nothing  # noqa: B018
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
-from engine_samples import ANY_TITLE, PREFIX, TITLES, StepClock, turtle
+import pytest
+from engine_samples import ANY_TITLE, PREFIX, TITLES, UNTITLED, StepClock, turtle
 
 from triplecast import Engine, Reject, Standing, Subscription
 from triplecast.journal import Journal
@@ -21,7 +23,7 @@ def test_subscriptions_are_listed_until_they_are_cancelled(tmp_path: Path) -> No
     with Engine.open(tmp_path, StepClock()) as engine:
         listed = list(engine.subscriptions())
         assert listed[0] == Standing(
-            "rail", first.registration, "sparql", TITLES, "ada", "publication", None, "narrow", ()
+            "rail", first.registration, "sparql", TITLES, "ada", "publication", None, "narrow", (), first.expires
         )
         assert [(s.id, s.registration, s.cost, s.text) for s in listed[1:]] == [
             ("subscription-2", 2, "predicate", ANY_TITLE)
@@ -38,6 +40,35 @@ def test_a_subscription_that_is_answered_no_more_is_listed_with_its_reason(tmp_p
         old, good = engine.subscriptions()
         assert (old.cost, good.cost) == ("refused", "predicate")
         assert "LIMIT 0 is refused" in old.warnings[0]
+
+
+def test_a_record_that_no_subscribe_would_take_now_stops_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As versions acknowledged them that did not check fields."""
+    owner: Any = ["ada"]
+    large = "ASK { " + "?item <https://example.org/title> ?title . " * 1001 + "}"
+    with monkeypatch.context() as patched, Journal.open(tmp_path) as journal:
+        patched.setattr("triplecast.journal.journal.check_fields", lambda _: None)
+        journal.subscribe(
+            [
+                Subscription("half", ANY_TITLE, owner="\ud800"),
+                Subscription("list", ANY_TITLE, owner=owner),
+                Subscription("comment", UNTITLED + "# \ud800"),
+                Subscription("large", large),
+                Subscription("good", ANY_TITLE),
+            ]
+        )
+    for version in (1, 2):
+        with Engine.open(tmp_path) as engine:
+            receipt = engine.publish(turtle(f"A{version}"), "text/turtle", "https://example.org/1")
+            assert [match.subscription for match in receipt.matches] == ["half", "list", "good"]
+            listed = {found.id: (found.owner, found.cost, found.warnings[0]) for found in engine.subscriptions()}
+            told = [(found.name, found.owner) for found in engine.notifications()]
+        assert told == [("half", "\\ud800"), ("list", '["ada"]'), ("good", None)] * version
+        assert (listed["half"][0], listed["list"][0]) == ("\\ud800", '["ada"]')
+        assert (listed["comment"][1], listed["large"][1]) == ("refused", "refused")
+        assert "1,001 patterns is refused" in listed["large"][2]
 
 
 def test_rejects_and_undecided_pairs_are_there_after_a_restart(tmp_path: Path) -> None:

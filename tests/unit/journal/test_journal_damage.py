@@ -253,6 +253,46 @@ def test_a_really_full_disk(tmp_path: Path) -> None:
     assert ended.stdout == "went on\n", ended.stderr
 
 
+REACH_A_LIMIT = """
+import resource, signal, sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[2])
+from journal_samples import draft
+from triplecast.errors import StorageFault
+from triplecast.journal import Journal
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+told = []
+for room in map(int, sys.argv[3:]):
+    journal = Journal.open(Path(sys.argv[1]) / str(room))
+    size = (Path(sys.argv[1]) / str(room) / "journal.sqlite-wal").stat().st_size
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size + room, resource.RLIM_INFINITY))
+    try:
+        journal.accept([draft("d", "x" * 200_000)])
+    except StorageFault as fault:
+        told.append(type(fault).__name__)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    journal.accept([draft("d", "x" * 200_000)])
+    journal.check()
+    journal.close()
+resource.setrlimit(resource.RLIMIT_FSIZE, (100, resource.RLIM_INFINITY))
+try:
+    Journal.open(Path(sys.argv[1]) / "none")
+except StorageFault as fault:
+    told.append(type(fault).__name__)
+resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+print(*told)
+"""
+
+
+def test_a_limit_of_file_sizes_is_no_space(tmp_path: Path) -> None:
+    script = tmp_path / "limit.py"
+    script.write_text(REACH_A_LIMIT)
+    rooms = ["0", "1000", "20000", "150000"]
+    run = [sys.executable, str(script), str(tmp_path), str(Path(__file__).parent), *rooms]
+    ended = subprocess.run(run, capture_output=True, text=True, timeout=60)
+    assert ended.stdout.split() == ["StorageFull"] * (len(rooms) + 1), ended.stderr
+
+
 FAIL_A_SYNC = """
 import sys
 sys.path.insert(0, sys.argv[2])

@@ -107,12 +107,12 @@ def test_a_closed_journal_says_so(tmp_path: Path) -> None:
 
 def test_the_file_is_in_the_stated_mode_and_format(tmp_path: Path) -> None:
     with Journal.open(tmp_path) as journal:
-        for pragma, value in (("journal_mode", "wal"), ("synchronous", 2), ("page_size", PAGE), ("user_version", 1)):
+        for pragma, value in (("journal_mode", "wal"), ("synchronous", 2), ("page_size", PAGE), ("user_version", 2)):
             assert journal._database.ask(f"PRAGMA {pragma}") == [(value,)], pragma
 
 
 @pytest.mark.parametrize(
-    ("pragma", "found"), [("user_version=2", "format is 2"), ("application_id=1", "another program")]
+    ("pragma", "found"), [("user_version=9", "format is 9"), ("application_id=1", "another program")]
 )
 def test_another_format_is_refused(tmp_path: Path, pragma: str, found: str) -> None:
     Journal.open(tmp_path).close()

@@ -170,3 +170,29 @@ def test_the_document_names_every_word_prefix_and_limit() -> None:
     assert [prefix for prefix, iri in DECLARED.items() if f"| `{prefix}:` | `{iri}` |" not in page] == []
     limits = (refusals.MAX_CHARACTERS, refusals.MAX_TOKENS, refusals.MAX_NESTING, refusals.MAX_DEPTH)
     assert [limit for limit in limits if f"| {limit:,} |" not in page] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "message"),
+    [
+        ("SELCT * { ?x dc:date ?d }", 1, "unknown word SELCT; was SELECT meant?"),
+        ("ASK { ?x dc:date ?d FILTR(?d = 1) }", 21, "unknown word FILTR; was FILTER meant?"),
+        ("ASK { ?x dc:date ?d } XYZZY", 23, "unknown word XYZZY"),
+        ("SELECT COUNT(?x) { ?x dc:date ?d }", 8, "has a name; write (COUNT(…) AS ?name)"),
+        ("SELECT ?d lcase(?x) { ?x dc:date ?d }", 11, "has a name; write (LCASE(…) AS ?name)"),
+        ("ASK { ?x dc:date ?d FILTER(?d == 1) }", 31, "unexpected ==; SPARQL compares with one ="),
+        ("ASK { ?x dc:title “Rail” }", 19, "“ is no quotation mark of SPARQL; write \" or '"),
+        ("ASK { ?x https://e.org/p ?d }", 10, "https://e.org/p is no IRI here; write it in angle brackets: <…>"),
+        ("ASK { ?x dc:type http://e.org/p }", 18, "http://e.org/p is no IRI here"),
+        ("ASK { ?x dc:type 'http://e.org/p' / }", 35, "unexpected /"),
+    ],
+)
+def test_what_newcomers_write_is_told_by_what_they_meant(text: str, column: int, message: str) -> None:
+    error = fault(text)
+    assert message in error.message
+    assert error.column == column
+
+
+def test_the_name_of_a_language_is_lower_case() -> None:
+    with pytest.raises(QueryRefused, match=r'language SPARQL is refused: .*; write "sparql"'):
+        parse_query("ASK { ?s ?p ?o }", "SPARQL")

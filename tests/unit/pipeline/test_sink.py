@@ -15,7 +15,7 @@ from triplecast.model.match import Undecided
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
 from triplecast.pipeline import sink as sink_module
 from triplecast.pipeline.rows import MATCHES, to_arrow
-from triplecast.pipeline.sink import Sink, check_cover
+from triplecast.pipeline.sink import Matched, Sink, check_cover
 
 
 def make_sink(outbox: Outbox, tell: Callable[[UndecidedPair | str], None] = lambda notice: None) -> Sink:
@@ -80,6 +80,13 @@ def test_undecided_pairs_are_told_once_and_not_without_end(monkeypatch: pytest.M
         assert sink.matched.undecided == 3
     assert [pair.registration for pair in told if isinstance(pair, UndecidedPair)] == [3, 5]
     assert told[2:] == ["and 1 more undecided pairs; `triplecast notifications --undecided` lists them"]
+
+
+def test_waiting_for_documents_is_no_matching() -> None:
+    matched = Matched()
+    for began, ended in ((10.0, 12.0), (12.5, 13.0), (100.0, 101.0)):
+        matched.count_batch(began, ended)
+    assert (matched.seconds, matched.batches) == (4.0, 3)
 
 
 def test_ranges_must_leave_no_gap() -> None:

@@ -156,6 +156,44 @@ def test_a_function_that_cannot_be_imported_is_named(function: str) -> None:
         sandbox.map([b""])
 
 
+DIES_FIRST = """
+import os, pathlib, signal
+left = pathlib.Path(__file__).with_name("left")
+if left.stat().st_size:
+    os.truncate(left, left.stat().st_size - 1)
+    os.kill(os.getpid(), signal.SIGKILL)
+def echo(request):
+    return request
+"""
+
+
+def test_a_child_that_is_killed_while_it_starts_is_started_once_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "dies_first.py").write_text(DIES_FIRST)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with Sandbox("dies_first:echo", Limits(5, 64 * MEGABYTE, MEGABYTE)) as sandbox:
+        (tmp_path / "left").write_bytes(b"1")
+        assert (sandbox.map([b"a"]), sandbox.started) == ([b"a"], 2)
+        sandbox.close()
+        (tmp_path / "left").write_bytes(b"22")
+        with pytest.raises(SandboxFailed, match="SIGKILL"):
+            sandbox.map([b"a"])
+        assert (sandbox.map([b"b"]), sandbox.started) == ([b"b"], 5)
+
+
+def test_a_forked_process_has_a_child_of_its_own() -> None:
+    with Sandbox("faulty_functions:echo", Limits(60, 64 * MEGABYTE, MEGABYTE)) as sandbox:
+        assert sandbox.map([b"a"]) == [b"a"]
+        pid = os.fork()
+        if pid == 0:
+            same = sandbox.map([b"b"]) == [b"b"] and sandbox.started == 2
+            sandbox.close()
+            os._exit(0 if same else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+        assert (sandbox.map([b"c"]), sandbox.started) == ([b"c"], 1)
+
+
 def test_secrets_of_the_environment_stay_with_the_parent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOME_SECRET", "secret")
     with Sandbox("faulty_functions:misbehave", Limits(5, 64 * MEGABYTE, MEGABYTE)) as sandbox:

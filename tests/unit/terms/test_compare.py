@@ -6,8 +6,8 @@ import pytest
 from pyoxigraph import BlankNode, Literal, NamedNode
 
 from triplecast.model.algebra import Term
-from triplecast.terms.compare import COMPARISONS, ValueFault, compare, effective_boolean
-from triplecast.terms.values import XSD
+from triplecast.terms.compare import COMPARISONS, ValueFault, compare, compare_values, effective_boolean
+from triplecast.terms.values import XSD, Value, ValueClass
 
 
 def typed(lexical: str, datatype: str) -> Literal:
@@ -145,3 +145,13 @@ def test_boolean_value(term: Term, expected: bool) -> None:
 def test_no_boolean_value(term: Term) -> None:
     with pytest.raises(ValueFault):
         effective_boolean(term)
+
+
+def test_what_has_no_order_is_told_in_words_of_the_data() -> None:
+    day, moment = typed("2026-11-01", "date"), typed("2026-11-01T00:00:00Z", "dateTime")
+    with pytest.raises(ValueFault, match=r"^an xsd:dateTime and an xsd:date have no order$"):
+        compare("<", moment, day)
+    for kind in ValueClass:
+        if kind is not ValueClass.PENDING:
+            with pytest.raises(ValueFault, match=r"^an? .* and an IRI have no order$"):
+                compare_values("<", Value(kind, None), Value(ValueClass.IRI, None), False)

@@ -1,0 +1,113 @@
+"""How large a query may be: one that is larger costs every publication that it is asked of too much of a second, which
+all other subscriptions wait for."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from pyoxigraph import NamedNode
+
+from triplecast.errors import QueryRefused
+from triplecast.languages import Template
+from triplecast.model.algebra import (
+    Aggregate,
+    BasicPattern,
+    Call,
+    Exists,
+    Join,
+    Operation,
+    PathPattern,
+    Project,
+    Query,
+    Slot,
+    TriplePattern,
+    Union,
+    Values,
+    Variable,
+)
+
+TEMPLATES_LIMIT = 20_000
+"""Templates whose size a process remembers."""
+
+
+class QuerySize(NamedTuple):
+    constants: int
+    """IRIs and literals, and ``UNDEF`` in ``VALUES``."""
+    patterns: int
+    """Triple patterns (those that ``CONSTRUCT`` writes too), steps of property paths and clauses that are none, such as
+    ``FILTER``, ``VALUES`` or ``OPTIONAL``; not the groups and ``UNION`` that hold them."""
+    operators: int
+    """Operators, functions and mentions of variables in expressions."""
+
+
+LARGEST = QuerySize(constants=10_000, patterns=1_000, operators=10_000)
+
+
+def refuse_large(template: Template) -> None:
+    """Raises `QueryRefused`, naming the limit, for a query beyond one of `LARGEST`."""
+    size = _size(template)
+    for what, found, most in zip(QuerySize._fields, size, LARGEST, strict=True):
+        if found > most:
+            raise QueryRefused(
+                f"a query of {found:,} {what}",
+                f"{most:,} are allowed in one",
+                "split it into several subscriptions, or ask for what the things listed have in common",
+            )
+
+
+@lru_cache(maxsize=TEMPLATES_LIMIT)
+def _size(template: Template) -> QuerySize:
+    return measure(template.query, template.slots)
+
+
+def measure(query: Query, constants: int) -> QuerySize:
+    """The size of a query that has so many constants. Walks without recursion."""
+    patterns = operators = 0
+    waiting: list[Any] = [query.pattern, *query.template]
+    while waiting:
+        part = waiting.pop()
+        match part:
+            case tuple():
+                waiting += part
+            case PathPattern():
+                patterns += _steps(part.path)
+            case BasicPattern(triples) if triples:
+                waiting += triples
+            case Join(left, right) | Union(left, right):
+                waiting += (left, right)
+            case Operation() | Call() | Aggregate() | Exists():
+                operators += 1
+                waiting += _fields(part)
+            case Variable():
+                operators += 1
+            case Values(_, rows):
+                patterns += 1
+                constants += sum(row.count(None) for row in rows)
+            case TriplePattern() | BasicPattern():
+                patterns += 1
+            case Project(inner, _):
+                patterns += 1
+                waiting.append(inner)
+            case _ if hasattr(part, "__dataclass_fields__") and not isinstance(part, Slot):
+                patterns += 1
+                waiting += _fields(part)
+    return QuerySize(constants, patterns, operators)
+
+
+def _steps(path: Any) -> int:
+    steps = 0
+    waiting = [path]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, tuple):
+            waiting += part
+        elif isinstance(part, NamedNode | Slot):
+            steps += 1
+        elif hasattr(part, "__dataclass_fields__"):
+            waiting += _fields(part)
+    return steps
+
+
+def _fields(part: Any) -> list[Any]:
+    return [getattr(part, name) for name in part.__dataclass_fields__]
