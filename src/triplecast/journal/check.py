@@ -11,7 +11,7 @@ from triplecast.journal.record import ENDS, Kind, read_end, verify, verify_row
 
 _Entry = tuple[int | bytes, ...]
 
-_MEND = "restore the folder from a copy"
+RESTORE = "restore the folder from a copy"
 
 
 class Said:
@@ -62,7 +62,7 @@ def check_journal(database: Database) -> None:
     _compare(where, "the lease of", said.leases, leases)
     written = [at for (at,) in database.ask("SELECT written_at FROM writer")]
     if said.written_at is not None and written != [said.written_at]:
-        raise StorageFault(where, "its last record is not the one written last", _MEND)
+        raise StorageFault(where, "its last record is not the one written last", RESTORE)
 
 
 def _read_records(database: Database) -> Said:
@@ -70,7 +70,7 @@ def _read_records(database: Database) -> Said:
     for fields in database.each("SELECT * FROM record ORDER BY position"):
         row = verify_row(fields, database.where)
         if row.position != said.position + 1:
-            raise StorageFault(database.where, f"record {said.position + 1} is missing before {row.position}", _MEND)
+            raise StorageFault(database.where, f"record {said.position + 1} is missing before {row.position}", RESTORE)
         said.position, said.written_at = row.position, row.written_at
         if row.kind in (Kind.PUBLICATION, Kind.REMOVAL):
             said.documents[row.name] = (row.number, row.position, row.written_at, row.digest)
@@ -90,4 +90,4 @@ def _compare(where: str, what: str, said: Mapping[Any, _Entry], repeated: Mappin
     for name in (*said, *repeated):
         if said.get(name) != repeated.get(name):
             found = f"its tables contradict its records: {what} {name} is {repeated.get(name)}, not {said.get(name)}"
-            raise StorageFault(where, found, _MEND)
+            raise StorageFault(where, found, RESTORE)

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from triplecast.database import Database, row_number
-from triplecast.journal.check import check_journal
+from triplecast.errors import StorageFault
+from triplecast.journal.check import RESTORE, check_journal
 from triplecast.journal.record import (
     ENDS,
     JOURNAL,
@@ -192,7 +193,9 @@ class JournalReader:
     def _taxonomy(self, position: int) -> TaxonomyVersion:
         found = self._versions.get(position)
         if found is None:
-            (row,) = self._rows("SELECT * FROM record WHERE position = ?", (position,))
+            row = next(iter(self._rows("SELECT * FROM record WHERE position = ?", (position,))), None)
+            if row is None or row.kind != Kind.TAXONOMY:
+                raise StorageFault(self.where, f"record {position} is no taxonomy, as its index says", RESTORE)
             found = self._versions[position] = TaxonomyVersion(row.position, row.body, bool(row.number))
             while len(self._versions) > _VERSIONS_KEPT:
                 del self._versions[min(self._versions)]
