@@ -61,6 +61,48 @@ MUTANTS: tuple[Mutant, ...] = (
         "return Conditions(",
     ),
     Mutant(
+        "unextended-row-kept-beside-its-extension",
+        "compile/cases.py",
+        "alone = (*base.tests, Test(tuple(choices), False)) if choices else base.tests",
+        "alone = base.tests",
+    ),
+    Mutant(
+        "what-is-optional-looks-at-shared-names-only",
+        "compile/cases.py",
+        "shared = _shared(base.conjunction, extension, condition)",
+        "shared = _shared(base.conjunction, extension)",
+    ),
+    Mutant(
+        "minus-removes-without-a-variable-in-common",
+        "compile/cases.py",
+        "for each, names in shared if names)",
+        "for each, names in shared)",
+    ),
+    Mutant(
+        "repeated-values-counted-once",
+        "compile/cases.py",
+        "            if len(texts) == len(rows):\n",
+        "            if texts:\n",
+    ),
+    Mutant(
+        "rows-of-a-union-counted-once",
+        "match/combine.py",
+        "        if combination.distinct:\n",
+        "        if combination.distinct or len(combination.parts) > 1:\n",
+    ),
+    Mutant(
+        "exists-is-not-exists",
+        "match/combine.py",
+        "is check.wanted]",
+        "is not check.wanted]",
+    ),
+    Mutant(
+        "only-the-first-check-counts",
+        "match/combine.py",
+        "    for check in part.checks:\n",
+        "    for check in part.checks[:1]:\n",
+    ),
+    Mutant(
         "removal-forgotten",
         "match/matcher.py",
         "(position < removals.position[at])",

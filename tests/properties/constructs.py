@@ -8,12 +8,20 @@ from functools import cache
 
 from tests.reference import queries as q
 from tests.reference.terms import Term
+from triplecast.compile.plans import plan_of
+from triplecast.languages import parse_template
 
 _COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")
 _FUNCTIONS = (
     *("SAMETERM", "BOUND", "LANG", "LANGMATCHES", "DATATYPE", "ISIRI", "ISBLANK", "ISLITERAL", "ISNUMERIC"),
     *("STR", "CONTAINS", "STRSTARTS", "STRENDS", "IF", "COALESCE"),
 )
+
+_DECIDED = (
+    *("IN", "OPTIONAL", "OPTIONAL with FILTER", "UNION", "MINUS", "EXISTS", "NOT EXISTS", "VALUES", "UNDEF"),
+    *("path ^", "path /", "path |"),
+)
+"""What the index decides where nothing else in the query is for the evaluator."""
 
 CONSTRUCTS: tuple[str, ...] = (
     *("1 pattern", "2 patterns", "3 patterns or more", "shared variable", "repeated variable", "cycle"),
@@ -27,6 +35,7 @@ CONSTRUCTS: tuple[str, ...] = (
     *("COUNT", "COUNT(*)", "GROUP BY", "aggregate without GROUP BY", "HAVING", "dataset with graphs"),
     *("SELECT *", "projection", "unbound projection", "DISTINCT", "REDUCED", "ASK", "CONSTRUCT", "sub-select"),
     *("ORDER BY", "LIMIT", "OFFSET"),
+    *(f"{name} in the index" for name in _DECIDED),
 )
 """Every one of them occurs on the matching and on the failing side of a run, or the run fails."""
 
@@ -34,6 +43,14 @@ CONSTRUCTS: tuple[str, ...] = (
 def constructs_of(query: q.Query) -> frozenset[str]:
     found = {name for part in parts(query) for name in _names(part)}
     return frozenset(found | _form(query))
+
+
+def decided_among(constructs: frozenset[str], text: str) -> frozenset[str]:
+    """The census rows of a query's constructs that the index decides."""
+    template, constants = parse_template(text)
+    if not plan_of(template, constants).decided:
+        return frozenset()
+    return frozenset(f"{name} in the index" for name in constructs.intersection(_DECIDED))
 
 
 def parts(node: object) -> Iterator[object]:

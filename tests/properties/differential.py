@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from random import Random
 
-from tests.properties.constructs import CONSTRUCTS, keys_of
+from tests.properties.constructs import CONSTRUCTS, decided_among, keys_of
 from tests.properties.generate import Asked, Published, Round
 from tests.properties.literals import KINDS, kind_of
 from tests.properties.oracle import Expected, Oracle, Question
@@ -120,7 +120,7 @@ class _Census:
     """The rows of the census table that one subscription belongs to."""
 
     def __init__(self, question: Question) -> None:
-        self.constructs = sorted(question.constructs)
+        self.constructs = sorted(question.constructs | decided_among(question.constructs, question.text))
         self.kinds = sorted({kind for term in question.constants if (kind := kind_of(term)) is not None})
         self.keys = keys_of(question.asked.query)
 

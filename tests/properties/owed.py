@@ -86,6 +86,29 @@ def _reached(path: Callable[[q.Link], q.Path], world: World) -> q.Query:
     return q.Query("select", q.Select(q.Filter(other, q.Basic((q.Step(start, path(link), VALUE),)))))
 
 
+def _two_steps(world: World) -> q.Query:
+    """A path of two predicates of this world, the first of them as it stands or against its direction."""
+    first, second = (q.Link(world.random.choice(world.predicates)) for _ in range(2))
+    path = q.Chain(world.random.choice((first, q.Inverse(first))), second)
+    return q.Query("select", q.Select(q.Basic((q.Step(SUBJECT, path, VALUE),))))
+
+
+def _either_step(world: World) -> q.Query:
+    """Two predicates as alternatives, of a subject of this world or of any."""
+    path = q.Choice(*(q.Link(world.random.choice(world.predicates)) for _ in range(2)))
+    start = world.random.choice((SUBJECT, *world.subjects[:3]))
+    return q.Query("select", q.Select(q.Basic((q.Step(start, path, VALUE),))))
+
+
+def _optional_under_a_test_of_the_left(world: World) -> q.Query:
+    """What is optional depends on a value that it does not mention; it may have nothing else in common either."""
+    random = world.random
+    subject = random.choice((SUBJECT, SUBJECT, q.Var("t")))
+    other = q.Basic((q.Step(subject, random.choice(world.predicates), q.Var("w")),))
+    condition = q.Compare(random.choice(("=", "!=", "<", ">=")), VALUE, q.Constant(_literal(world)))
+    return q.Query("select", q.Select(q.Optional(_basic(world), other, condition)))
+
+
 _TURNS: tuple[Callable[[World], q.Query], ...] = (
     *(partial(_tested, partial(_is, name)) for name in ("ISIRI", "ISBLANK", "ISLITERAL", "ISNUMERIC")),
     *(partial(_tested, partial(_text, name)) for name in ("STRSTARTS", "STRENDS", "CONTAINS")),
@@ -95,4 +118,5 @@ _TURNS: tuple[Callable[[World], q.Query], ...] = (
     partial(_reached, lambda link: q.Repeat(link, 1, True)),
     partial(_reached, lambda link: q.Repeat(link, 0, False)),
     partial(_reached, q.Inverse),
+    *(_two_steps, _either_step, _optional_under_a_test_of_the_left),
 )

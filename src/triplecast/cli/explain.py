@@ -73,7 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
     admission = admit(subscription)
     background = Background.of(admission.entailment, taxonomy)
-    explanations = explain_subscription(subscription, publications, admission.decided, background=background)
+    explanations = explain_subscription(subscription, publications, admission.bounded, background=background)
     _print(explanations, arguments.json)
     if rejects or any(explanation.undecided for explanation in explanations):
         return Exit.PARTLY

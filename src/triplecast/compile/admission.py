@@ -42,8 +42,11 @@ class Admission:
     """``narrow``, ``predicate`` or ``broad`` (see `Cost`)."""
     warnings: tuple[str, ...]
     decided: bool
-    """Whether the index alone decides it; else the evaluator is asked about every candidate."""
+    """Whether the index decides it; else the evaluator is asked about every candidate."""
     entailment: Entailment
+    bounded: bool
+    """Whether a pair beyond the index's bounds is undecided: where one join decides the query. Where several do, the
+    evaluator is asked about such a pair."""
 
     @property
     def doubts(self) -> tuple[str, ...]:
@@ -102,4 +105,5 @@ def _describe(
         warnings.append(_EMPTY_WARNING)
     if sources:
         warnings.append(_SOURCE_WARNING.format(", ".join(sources)))
-    return Admission(plan.cost.value, tuple(warnings), plan.decided, entailment)
+    bounded = plan.decided and plan.combination is None
+    return Admission(plan.cost.value, tuple(warnings), plan.decided, entailment, bounded)

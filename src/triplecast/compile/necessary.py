@@ -63,11 +63,22 @@ class Conjunction(NamedTuple):
         nodes = (node for pattern in self.patterns for node in (pattern.subject, pattern.predicate, pattern.object))
         return tuple(dict.fromkeys(node for node in nodes if isinstance(node, Variable)))
 
+    def compared(self) -> tuple[Variable, ...]:
+        """Of the clauses, in order of first appearance."""
+        return tuple(dict.fromkeys(atom.variable for clause in self.clauses for atom in clause))
+
+    def joined(self, other: Conjunction) -> Conjunction:
+        """Both together; a pattern that both have is asked once, which leaves the solutions the same."""
+        return Conjunction(
+            tuple(dict.fromkeys((*self.patterns, *other.patterns))),
+            self.clauses + other.clauses,
+            tuple(dict.fromkeys(self.words + other.words)),
+        )
+
     def renamed(self, keep: Iterable[Variable], names: FreshNames) -> Conjunction:
         """The same with every variable outside `keep` under a new name."""
         kept = set(keep)
-        compared = (atom.variable for clause in self.clauses for atom in clause)
-        new = {variable: names.make() for variable in (*self.variables(), *compared) if variable not in kept}
+        new = {variable: names.make() for variable in (*self.variables(), *self.compared()) if variable not in kept}
         if not new:
             return self
         return Conjunction(

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple, TypeAlias
 
+from triplecast.compile.combination import Combination
 from triplecast.compile.texts import NamedText, NeededWord
 from triplecast.model.conditions import Lane, Operator
 
@@ -19,8 +20,11 @@ PATTERNS_LIMIT = 64
 variables each, a variable's number fits a byte."""
 BRANCHES_LIMIT = 16
 """Alternatives of one query that the index files; a union that would make more is not used to find candidates."""
+CASES_LIMIT = 32
+"""Branches of one query that the index decides; beyond, the evaluator does."""
 ATOMS_LIMIT = 64
-"""Comparisons of one branch; beyond, conditions are left to the evaluator."""
+"""Comparisons of one branch that the index decides, or of all branches of another query; beyond, conditions are left to
+the evaluator."""
 
 Node: TypeAlias = int
 PatternNodes: TypeAlias = tuple[Node, Node, Node]
@@ -49,6 +53,16 @@ class Branch:
     """How many; numbered from 0."""
 
 
+class Answer(NamedTuple):
+    """What is kept of a branch's solutions, where the index decides."""
+
+    columns: tuple[tuple[str, int], ...]
+    """(name, variable number), by name."""
+    distinct: bool
+    ask: bool
+    """Whether there is one, nothing else."""
+
+
 class Cost(Enum):
     """How narrow the keys are that a subscription is filed under."""
 
@@ -64,18 +78,18 @@ class Cost(Enum):
 class Plan:
     """What the index keeps of a template.
 
-    `decided`: one branch, whose solutions under its clauses are exactly the query's; otherwise each match of the query
-    has a solution in some branch (a necessary condition), and the evaluator decides.
+    `decided`: the solutions of the branches make those of the query, as `combination` says, or as they are where there
+    is one branch and no combination. Otherwise each match of the query has a solution in some branch (a necessary
+    condition), and the evaluator decides.
     """
 
     decided: bool
     branches: tuple[Branch, ...]
     slots: int
     fixed: tuple[str, ...]
-    projection: tuple[tuple[str, int], ...]
-    """Decided plans: (name, variable number), by name, of the projected variables that the pattern binds."""
-    distinct: bool
-    ask: bool
+    answers: tuple[Answer, ...]
+    """Of decided plans, one for each branch."""
+    combination: Combination | None
     reason: str
     """Why the evaluator has to decide; empty when it has not."""
     cost: Cost
@@ -83,6 +97,8 @@ class Plan:
     """It is decided through a variable predicate, which no mark may match (`Reading`)."""
     comparisons: tuple[int, ...]
     """References of the constants that clauses compare with: the plan holds for constants of the same kinds only."""
+    unlike: tuple[tuple[int, ...], ...]
+    """References of constants that are different: the plan holds for others only if they are different too."""
     words: tuple[NeededWord, ...]
     texts: tuple[NamedText, ...]
     """All full-text conditions of the query: the plan holds for constants that need alike only."""

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 from pyoxigraph import Literal, NamedNode
 
+from triplecast.compile.cases import Undecidable
 from triplecast.compile.conditions import NamedClause
 from triplecast.compile.constants import place_of
-from triplecast.compile.decided import Decided, Undecidable, decide_query
+from triplecast.compile.decided import Decided, Kept, decide_query
 from triplecast.compile.necessary import Conjunction, necessary_conditions
-from triplecast.compile.plan import ATOMS_LIMIT, PATTERNS_LIMIT, Atom, Branch, Clause, Cost, Plan
+from triplecast.compile.plan import ATOMS_LIMIT, PATTERNS_LIMIT, Answer, Atom, Branch, Clause, Cost, Plan
 from triplecast.compile.refusals import check_constant_regexes, refuse_no_solutions
 from triplecast.compile.texts import WORD, NamedText, NeededWord, shape_of, texts_within
 from triplecast.model.algebra import (
@@ -59,14 +60,15 @@ def compile_query(
         pattern = aggregate_within(query.pattern) if within_aggregate else None
         branches = necessary_conditions(pattern or query.pattern, constants, entailed)
         return _number(branches, None, str(fault), slots, constants, texts)
-    return _number((decided.conjunction,), decided, "", slots, constants, texts)
+    return _number(decided.conjunctions, decided, "", slots, constants, texts)
 
 
 def kinds_of(plan: Plan, constants: tuple[str, ...]) -> tuple[object, ...]:
-    """The kinds of the constants that the plan compares by value, and the shapes of what its texts need; equal kinds
-    may share a plan."""
+    """The kinds of the constants that the plan compares by value, whether those differ that differed for it, and the
+    shapes of what its texts need; equal kinds may share a plan."""
     kinds = (place_of(constants[reference])[0] for reference in plan.comparisons if reference < plan.slots)
-    return (*kinds, *(shape_of(text.needed(constants)) for text in plan.texts))
+    differ = (len({plan.reference(constants, each) for each in group}) == len(group) for group in plan.unlike)
+    return (*kinds, *differ, *(shape_of(text.needed(constants)) for text in plan.texts))
 
 
 def aggregate_within(pattern: Pattern) -> Pattern | None:
@@ -146,26 +148,35 @@ def _number(
     numbers = _Numbers(slots, words)
     made = [numbers.branch(conjunction) for conjunction in conjunctions]
     branches = tuple(branch for branch, _ in made)
-    if sum(len(clause) for branch in branches for clause in branch.clauses) > ATOMS_LIMIT:
+    atoms = [sum(map(len, branch.clauses)) for branch in branches]
+    if (max(atoms) if decided else sum(atoms)) > ATOMS_LIMIT:
         bare = tuple(conjunction._replace(clauses=()) for conjunction in conjunctions)
         return _number(bare, None, reason or f"more than {ATOMS_LIMIT} comparisons", slots, constants, texts)
-    projection = decided.variables if decided else ()
+    unlike = tuple(tuple(numbers.reference(each) for each in group) for group in decided.unlike) if decided else ()
     compared = {atom.reference for branch in branches for clause in branch.clauses for atom in clause}
     return Plan(
         decided=decided is not None,
         branches=branches,
         slots=slots,
         fixed=tuple(numbers.fixed),
-        projection=tuple((variable.name, made[0][1][variable]) for variable in projection),
-        distinct=decided is not None and decided.distinct,
-        ask=decided is not None and decided.ask,
+        answers=tuple(_answer(kept, variables) for kept, (_, variables) in zip(decided.kept, made, strict=True))
+        if decided
+        else (),
+        combination=decided.combination if decided else None,
         reason=reason,
         cost=_cost(conjunctions),
-        bare=decided is not None and any(isinstance(each.predicate, Variable) for each in conjunctions[0].patterns),
+        bare=decided is not None
+        and any(isinstance(each.predicate, Variable) for conjunction in conjunctions for each in conjunction.patterns),
         comparisons=tuple(sorted(compared)),
+        unlike=unlike,
         words=words,
         texts=texts,
     )
+
+
+def _answer(kept: Kept, variables: dict[Variable, int]) -> Answer:
+    columns = tuple((variable.name, variables[variable]) for variable in kept.variables)
+    return Answer(columns, kept.distinct, kept.ask)
 
 
 def _cost(conjunctions: tuple[Conjunction, ...]) -> Cost:

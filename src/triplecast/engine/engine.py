@@ -298,7 +298,7 @@ class Engine:
         admission = admit(subscription)
         head = self._journal.head()
         background = Background.of(admission.entailment, self._journal.taxonomies(head, head).before(head + 1))
-        return explain_subscription(subscription, publications, admission.decided, self._evaluator, background)
+        return explain_subscription(subscription, publications, admission.bounded, self._evaluator, background)
 
     def preview(self, text: str, last: int = 1000, language: str = "sparql", entailment: str | None = None) -> Preview:
         """What a subscription would have matched among the `last` publications, or as many as `BYTES_AT_ONCE` holds.

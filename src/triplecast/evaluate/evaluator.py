@@ -149,7 +149,7 @@ def explain_subscription(
 ) -> tuple[Explanation, ...]:
     """Why each publication matches or where it fails, in order, in the child of `evaluator` or in one of its own.
 
-    `index_decides` is the subscription's `Admission.decided`. Raises `QuerySyntaxError` and `QueryRefused`.
+    `index_decides` is the subscription's `Admission.bounded`. Raises `QuerySyntaxError` and `QueryRefused`.
     """
     parse_query(subscription.text, subscription.language, subscription.name)
     if evaluator is not None:

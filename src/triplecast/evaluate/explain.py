@@ -13,7 +13,7 @@ from triplecast.evaluate.conditions import conjuncts
 from triplecast.evaluate.entailed import NO_BACKGROUND, Background, entail_graphs
 from triplecast.evaluate.evaluation import evaluate_opened, solutions_of
 from triplecast.evaluate.explanation import Explanation
-from triplecast.evaluate.failure import Evidence, find_failure, judgement
+from triplecast.evaluate.failure import Evidence, alternatives, find_failure, judgement
 from triplecast.evaluate.graphs import PublishedGraphs, Triple, TripleSet, open_publication
 from triplecast.evaluate.rows import Row
 from triplecast.evaluate.scope import children
@@ -38,6 +38,7 @@ from triplecast.model.algebra import (
     Slice,
     Term,
     TriplePattern,
+    Union,
     Variable,
 )
 from triplecast.model.entailment import FUNCTION_MARKS, Mark
@@ -59,7 +60,7 @@ def explain(
     """Why the pair matches or where it fails, by evaluating it within `steps`, in this process.
 
     Undecided where the evaluator is (steps, length of the answer) and, if `index_decides` the query
-    (`Admission.decided`), beyond the index's bound on solutions; its bound on join steps is not looked at. Raises
+    (`Admission.bounded`), beyond the index's bound on solutions; its bound on join steps is not looked at. Raises
     `QuerySyntaxError` and `QueryRefused`.
     """
     query = parse_query(subscription.text, subscription.language, subscription.name)
@@ -81,7 +82,7 @@ def explain(
         return answer(undecided=beyond)
     evidence = Evidence(trace, graphs, words)
     if solutions.matched:
-        support = tuple(_support(_core(query.pattern), evidence))
+        support = tuple(_support(_core(query.pattern), evidence, _first_row(solutions)))
         return answer(True, solutions=_shown(solutions), solution_count=len(solutions.rows), support=support)
     if query.form == "construct" and solutions.rows:
         return answer(failure="the template of CONSTRUCT: no solution makes a valid triple of it")
@@ -129,15 +130,31 @@ def _core(pattern: Pattern) -> Pattern:
     return pattern
 
 
-def _support(pattern: Pattern, found: Evidence) -> list[str]:
-    """Triples and conditions of the first row that came out of `pattern`, wherever they stand in it."""
-    rows = found.trace.first_out.get(id(pattern), ())
-    row = rows[0] if rows else {}
+def _first_row(solutions: Solutions) -> Row:
+    if not solutions.rows:
+        return {}
+    first = zip(solutions.variables, solutions.rows[0], strict=True)
+    return {name: term for name, term in first if term is not None}
+
+
+def _support(pattern: Pattern, found: Evidence, first: Row) -> list[str]:
+    """Triples and conditions of the row that came out of `pattern` for the solution `first`, wherever they stand in it;
+    of another row, if that one was not kept. Of a UNION, the alternative that gave it."""
+    rows = found.trace.first_out.get(id(pattern), [])
+    row = next((row for row in rows if first.items() <= row.items()), rows[0] if rows else {})
+    alternatives_met: list[str] = []
     triples: list[str] = []
     conditions: list[str] = []
     waiting = [pattern]
     while waiting:
         part = waiting.pop()
+        if isinstance(part, Union):
+            choices = list(alternatives(part))
+            number = next((n for n, choice in enumerate(choices) if _gave(choice, row, found)), None)
+            if number is not None:
+                alternatives_met.append(f"alternative {number + 1} of {len(choices)} of UNION")
+                waiting.append(choices[number])
+                continue
         if isinstance(part, BasicPattern):
             for triple in part.triples:
                 triples.extend(_supporting(triple, row, found))
@@ -147,7 +164,12 @@ def _support(pattern: Pattern, found: Evidence) -> list[str]:
                 conditions.extend(judgement(condition, found.trace, found.words, row, "true"))
                 conditions.extend(_function_steps(condition, row, found))
         waiting.extend(reversed((part.left,) if isinstance(part, Minus) else children(part)))
-    return list(dict.fromkeys((*triples, *conditions)))
+    return list(dict.fromkeys((*alternatives_met, *triples, *conditions)))
+
+
+def _gave(choice: Pattern, row: Row, found: Evidence) -> bool:
+    """Whether an alternative is seen to have given the row, or the part of it that is its own."""
+    return any(own.items() <= row.items() for own in found.trace.first_out.get(id(choice), ()))
 
 
 def _supporting(pattern: TriplePattern | PathPattern, row: Row, found: Evidence) -> list[str]:

@@ -116,7 +116,7 @@ def _agrees(left: Row, right: Row, names: Sequence[str]) -> bool:
 def _of_union(pattern: Union, found: Evidence) -> Failure:
     """Every alternative, with the place where it fails."""
     lines: list[str] = []
-    branches = list(_alternatives(pattern))
+    branches = list(alternatives(pattern))
     for number, branch in enumerate(branches[:ALTERNATIVES_SHOWN], 1):
         failure = find_failure(branch, found)
         lines.append(f"alternative {number} fails at {failure.part}")
@@ -126,7 +126,8 @@ def _of_union(pattern: Union, found: Evidence) -> Failure:
     return Failure(f"UNION: none of its {len(branches)} alternatives has a solution", tuple(lines))
 
 
-def _alternatives(pattern: Pattern) -> Iterator[Pattern]:
+def alternatives(pattern: Pattern) -> Iterator[Pattern]:
+    """What a UNION of UNIONs is made of, from left to right."""
     waiting = [pattern]
     while waiting:
         part = waiting.pop()

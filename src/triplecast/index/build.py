@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from triplecast.compile.texts import WORD
 from triplecast.index.anchors import Anchor, KeyFacts
-from triplecast.index.flat import Flat, offsets_of
+from triplecast.index.flat import Flat, Role, offsets_of
 from triplecast.kernels.build import (
     ALWAYS,
     Entries,
@@ -60,7 +60,9 @@ class Tables:
     dictionary: Dictionary
     answers: Answers
     registrations: I64
-    """[N] ascending."""
+    """[N] ascending; those of several members (`flat.Flat`) as often as they have members."""
+    roles: tuple[Role | None, ...]
+    """By answer."""
 
 
 def build_tables(flat: Flat, anchor: Anchor) -> Tables:
@@ -73,7 +75,7 @@ def build_tables(flat: Flat, anchor: Anchor) -> Tables:
     canonical = canonicalise(items, keys, name_offsets)
     shapes = _find_shapes(items, canonical.topology)
     structures = _find_structures(items, canonical.keys, shapes.of_item)
-    answers, answer_of = _find_answers(flat, items, canonical.names, name_offsets)
+    answers, answer_of, roles = _find_answers(flat, items, canonical.names, name_offsets)
     entries, atom_code, atom_value = make_entries(items, canonical.names, name_offsets)
     plain_offsets, plain = _file_plain(items, structures, answer_of)
     conditional = _file_entries(entries, items, structures)
@@ -117,7 +119,7 @@ def build_tables(flat: Flat, anchor: Anchor) -> Tables:
         answer_of=answer_of,
         word_predicates=_find_word_predicates(items, word_predicate),
     )
-    return Tables(index, _make_dictionary(flat.constants, bounds), answers, flat.registrations)
+    return Tables(index, _make_dictionary(flat.constants, bounds), answers, flat.registrations, roles)
 
 
 def _assert_steps(shape_of: I32, shapes: I32, group_offsets: I32) -> None:
@@ -264,8 +266,11 @@ def _key_at(keys: I32, starts: I64, sizes: I64, place: int) -> I32:
     return np.where(sizes > place, keys[at], -1).astype(np.int32)
 
 
-def _find_answers(flat: Flat, items: Items, names: I32, name_offsets: I64) -> tuple[Answers, I32]:
-    """Projections with the new numbers of their variables; equal ones are one answer."""
+def _find_answers(
+    flat: Flat, items: Items, names: I32, name_offsets: I64
+) -> tuple[Answers, I32, tuple[Role | None, ...]]:
+    """Projections with the new numbers of their variables, equal ones as one answer; the answer of each member; the
+    role of each answer."""
     answer_of = np.full(len(flat.registrations), -1, np.int32)
     decided = np.flatnonzero(items.verified == 0)
     found: dict[tuple[int, tuple[int, ...]], int] = {}
@@ -283,13 +288,14 @@ def _find_answers(flat: Flat, items: Items, names: I32, name_offsets: I64) -> tu
         for number, _ in found
         for name in flat.projections[number].names
     ]
-    return Answers(
+    answers = Answers(
         offsets_of(np.array([len(columns) for columns in columns_of], np.int64)).astype(np.int32),
         np.array([variable for columns in columns_of for variable in columns], np.int32),
         offsets_of(np.array([len(piece) for piece in pieces], np.int64)).astype(np.int32),
         np.frombuffer(bytearray(b"".join(pieces)), np.uint8),
         np.array([flat.projections[number].flags for number, _ in found], np.uint8),
-    ), answer_of
+    )
+    return answers, answer_of, tuple(flat.projections[number].role for number, _ in found)
 
 
 def _file_plain(items: Items, structures: _Structures, answer_of: I32) -> tuple[I32, I32]:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from triplecast.compile.admission import refuse_unbuilt
+from triplecast.compile.combination import Combination
 from triplecast.compile.constants import place_of
 from triplecast.compile.entailment import entailment_of
 from triplecast.compile.plan import Branch, Plan
@@ -26,12 +27,21 @@ from triplecast.model.entailment import Entailment, Reading, reading_of
 from triplecast.model.subscription import Registration
 
 
+class Role(NamedTuple):
+    """Which branch of a combination a member is."""
+
+    combination: Combination
+    branch: int
+
+
 class Projection(NamedTuple):
-    """How the bindings of a decided subscription are written: columns by name, and flags as in `Answers.flags`."""
+    """How the bindings of a decided member are written: columns by name, and flags as in `Answers.flags`."""
 
     names: tuple[str, ...]
     variables: tuple[int, ...]
     flags: int
+    role: Role | None
+    """None: its solutions are the subscription's."""
 
 
 class Refused(NamedTuple):
@@ -43,9 +53,14 @@ class Refused(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Flat:
-    """N subscriptions, ascending by registration id, as M items (one per branch)."""
+    """N members, ascending by registration id, as M items (one per branch).
+
+    A subscription that the evaluator decides is one member with all its branches; of one that the index decides, every
+    branch is a member, in order. Below the kernels and in all numbers of a segment, *subscription* means member.
+    """
 
     registrations: I64
+    """[N]; members of one subscription stand side by side."""
     items: Items
     constants: tuple[bytes, ...]
     """By dictionary id."""
@@ -53,7 +68,7 @@ class Flat:
     """[N], -1 where the evaluator decides."""
     projections: tuple[Projection, ...]
     texts: dict[int, tuple[str, str]]
-    """Subscription number to (text, language), where the evaluator decides."""
+    """First member of a subscription to its (text, language), where the evaluator decides or may have to."""
     refused: tuple[Refused, ...]
 
 
@@ -99,7 +114,7 @@ def flatten_registrations(registrations: Iterable[Registration]) -> dict[Reading
                 reading_of_each[[member.subscription for member in planned]] = reading
             layout = layouts[reading]
             layout.add(plan, planned)
-            if not plan.decided:
+            if not plan.decided or plan.combination is not None:
                 for member in planned:
                     subscription = ordered[member.subscription].subscription
                     layout.texts[member.subscription] = (subscription.text, subscription.language)
@@ -114,7 +129,8 @@ class _Layout:
         self.ids: defaultdict[str, int] = defaultdict(count().__next__)
         self.parts: list[_Part] = []
         self.projections: dict[Projection, int] = {}
-        self.projected: list[tuple[NDArray[np.int64], int]] = []
+        self.projected: list[tuple[NDArray[np.int64], int, int]] = []
+        """Subscriptions, branch, projection."""
         self.texts: dict[int, tuple[str, str]] = {}
         self.refused: list[Refused] = []
 
@@ -124,29 +140,36 @@ class _Layout:
     def add(self, plan: Plan, members: list[_Member]) -> None:
         subscriptions = np.array([member.subscription for member in members], np.int64)
         columns = _Columns(plan, [member.constants for member in members], self.ids)
-        for branch in plan.branches:
-            self.parts.append(_lay_out(branch, plan.decided, subscriptions, columns))
-        if plan.decided:
-            flags = DISTINCT_FLAG * plan.distinct + ASK_FLAG * plan.ask
-            names = tuple(name for name, _ in plan.projection)
-            projection = Projection(names, tuple(variable for _, variable in plan.projection), flags)
-            number = self.projections.setdefault(projection, len(self.projections))
-            self.projected.append((subscriptions, number))
+        for number, branch in enumerate(plan.branches):
+            member = number if plan.decided else 0
+            self.parts.append(_lay_out(branch, plan.decided, (subscriptions, member), columns))
+        for number, answer in enumerate(plan.answers):
+            projection = Projection(
+                tuple(name for name, _ in answer.columns),
+                tuple(variable for _, variable in answer.columns),
+                DISTINCT_FLAG * answer.distinct + ASK_FLAG * answer.ask,
+                None if plan.combination is None else Role(plan.combination, number),
+            )
+            kept = self.projections.setdefault(projection, len(self.projections))
+            self.projected.append((subscriptions, number, kept))
 
     def finish(self, registrations: I64, own: NDArray[np.bool_]) -> Flat:
-        """Of all `registrations` only those are this layout's `own`: they are numbered anew."""
-        projection_of = np.full(len(registrations), -1, np.int32)
-        for subscriptions, number in self.projected:
-            projection_of[subscriptions] = number
-        items = join_items([part.items() for part in self.parts])
-        new = np.cumsum(own, dtype=np.int32) - np.int32(1)
+        """Of all `registrations` only those are this layout's `own`: their members are numbered."""
+        sizes = own.astype(np.int64)
+        for subscriptions, branch, _ in self.projected:
+            sizes[subscriptions] = np.maximum(sizes[subscriptions], branch + 1)
+        first = offsets_of(sizes)
+        projection_of = np.full(first[-1], -1, np.int32)
+        for subscriptions, branch, number in self.projected:
+            projection_of[first[subscriptions] + branch] = number
+        items = join_items([part.items(first) for part in self.parts])
         return Flat(
-            registrations[own],
-            items._replace(subscription=new[items.subscription]),
+            np.repeat(registrations, sizes),
+            items,
             tuple(constant.encode() for constant in self.ids),
-            projection_of[own],
+            projection_of,
             tuple(self.projections),
-            {int(new[number]): text for number, text in self.texts.items()},
+            {int(first[number]): text for number, text in self.texts.items()},
             tuple(self.refused),
         )
 
@@ -175,6 +198,8 @@ class _Part(NamedTuple):
     """One branch of n subscriptions with the same plan."""
 
     subscriptions: NDArray[np.int64]
+    member: int
+    """Which of a subscription's members has this branch."""
     patterns: I32
     """[n, k, 3]"""
     code: NDArray[np.uint8]
@@ -184,10 +209,11 @@ class _Part(NamedTuple):
     verified: bool
     variables: int
 
-    def items(self) -> Items:
+    def items(self, first: I64) -> Items:
+        """`first`: the first member of each subscription."""
         members, size = self.patterns.shape[:2]
         return Items(
-            self.subscriptions.astype(np.int32),
+            (first[self.subscriptions] + self.member).astype(np.int32),
             np.arange(members + 1, dtype=np.int64) * size,
             self.patterns.reshape(-1, 3),
             np.arange(members + 1, dtype=np.int64) * len(self.code),
@@ -198,7 +224,9 @@ class _Part(NamedTuple):
         )
 
 
-def _lay_out(branch: Branch, decided: bool, subscriptions: NDArray[np.int64], columns: _Columns) -> _Part:
+def _lay_out(branch: Branch, decided: bool, of: tuple[NDArray[np.int64], int], columns: _Columns) -> _Part:
+    """`of`: the subscriptions, and which member of each."""
+    subscriptions, member = of
     members = len(subscriptions)
     size = max(1, len(branch.patterns))
     patterns = np.full((members, size, 3), ALWAYS, np.int32)
@@ -216,7 +244,7 @@ def _lay_out(branch: Branch, decided: bool, subscriptions: NDArray[np.int64], co
             value[:, column] = columns.terms(atom.reference)
         elif atom.lane not in (Lane.NEVER, Lane.UNLIKE):
             value[:, column] = columns.numbers(atom.reference)
-    return _Part(subscriptions, patterns, code, value, not decided, branch.variables)
+    return _Part(subscriptions, member, patterns, code, value, not decided, branch.variables)
 
 
 def join_items(parts: Sequence[Items]) -> Items:

@@ -64,7 +64,11 @@ def _merge_tail(segments: list[Segment], gone: set[int]) -> list[Segment]:
 
 def _intersect(segment: Segment, removed: dict[int, int]) -> I64:
     wanted = np.fromiter(removed, np.int64, len(removed))
-    return np.intersect1d(segment.tables.registrations, wanted, assume_unique=True)
+    registrations = segment.tables.registrations
+    at = np.searchsorted(registrations, wanted)
+    known = at < len(registrations)
+    known[known] = registrations[at[known]] == wanted[known]
+    return np.sort(wanted[known])
 
 
 def _merge_start(sizes: list[int]) -> int:
@@ -180,6 +184,7 @@ def _translate_answers(segment: Segment, projections: dict[Projection, int]) -> 
             tuple(_column_name(answers, column) for column in range(first, last)),
             tuple(answers.variable[first:last].tolist()),
             int(answers.flags[answer]),
+            segment.tables.roles[answer],
         )
         numbers.append(projections.setdefault(projection, len(projections)))
     return np.array([*numbers, -1], np.int32)

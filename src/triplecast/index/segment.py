@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from triplecast.compile.combination import Combination, read_combination, write_combination
 from triplecast.errors import StorageFault
 from triplecast.index.anchors import Anchor, RarestKey
 from triplecast.index.build import Tables, build_tables
 from triplecast.index.file import REBUILD, ArrayFile, read_arrays, write_arrays
-from triplecast.index.flat import Flat, Refused, flatten_registrations, offsets_of
+from triplecast.index.flat import Flat, Refused, Role, flatten_registrations, offsets_of
 from triplecast.kernels.layout import FACT_LANGUAGES, I32, I64, U8, Answers, Dictionary, Index
 from triplecast.model.entailment import Reading
 from triplecast.model.subscription import Registration
@@ -22,10 +23,10 @@ from triplecast.text import ANALYSER
 
 
 class Texts(NamedTuple):
-    """The queries of the subscriptions that the evaluator decides."""
+    """The queries of the subscriptions that the evaluator decides or may have to."""
 
     subscription: I32
-    """Ascending."""
+    """First members, ascending."""
     offsets: I64
     text: U8
     """UTF-8."""
@@ -58,7 +59,7 @@ def make_texts(texts: Mapping[int, tuple[str, str]]) -> Texts:
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Segment:
-    """An index of N subscriptions, numbered by ascending registration id."""
+    """An index of subscriptions as members (`flat.Flat`), numbered by ascending registration id."""
 
     tables: Tables
     texts: Texts
@@ -76,8 +77,24 @@ class Segment:
         """Whether any subscription asks for words of a literal."""
         return len(self.tables.index.word_predicates) > 0
 
-    def __len__(self) -> int:
+    @property
+    def combines(self) -> bool:
+        """Whether any subscription is decided on the rows of several members."""
+        return any(role is not None for role in self.tables.roles)
+
+    @property
+    def members(self) -> int:
         return len(self.tables.registrations)
+
+    @property
+    def firsts(self) -> I32:
+        """The first member of each subscription, ascending."""
+        registrations = self.tables.registrations
+        return np.flatnonzero(np.diff(registrations, prepend=-1)).astype(np.int32)
+
+    def __len__(self) -> int:
+        """How many subscriptions."""
+        return len(self.firsts) if self.combines else self.members
 
     def write(self, path: Path) -> None:
         """Writes the file durably, or not at all. Raises `StorageFault`."""
@@ -97,6 +114,7 @@ class Segment:
             "refused": [list(each) for each in self.refused],
             "analyser": ANALYSER,
             "reading": int(self.reading),
+            **_write_roles(self.tables.roles),
         }
         write_arrays(path, ArrayFile(arrays, notes))
 
@@ -113,6 +131,7 @@ class Segment:
             Dictionary(**group("dictionary.")),
             Answers(**group("answers.")),
             file.arrays["registrations"],
+            _read_roles(file.notes["combinations"], file.notes["roles"]),
         )
         texts = Texts(**group("texts."), languages=tuple(file.notes["languages"]))
         refused = tuple(Refused(*each) for each in file.notes["refused"])
@@ -121,6 +140,26 @@ class Segment:
             found = f"its words are those of analyser {file.notes['analyser']}, here {ANALYSER} runs"
             raise StorageFault(path.name, found, REBUILD)
         return segment
+
+
+def _write_roles(roles: Sequence[Role | None]) -> dict[str, Any]:
+    """Each combination once, and (answer, combination, branch) of the answers that have a role."""
+    numbers: dict[Combination, int] = {}
+    rows = [
+        [answer, numbers.setdefault(role.combination, len(numbers)), role.branch]
+        for answer, role in enumerate(roles)
+        if role is not None
+    ]
+    return {"combinations": [write_combination(each) for each in numbers], "roles": [len(roles), rows]}
+
+
+def _read_roles(combinations: Sequence[list[Any]], written: tuple[int, list[list[int]]]) -> tuple[Role | None, ...]:
+    known = [read_combination(each) for each in combinations]
+    answers, rows = written
+    roles: list[Role | None] = [None] * answers
+    for answer, combination, branch in rows:
+        roles[answer] = Role(known[combination], branch)
+    return tuple(roles)
 
 
 def build_segments(registrations: Sequence[Registration], anchor: Anchor | None = None) -> list[Segment]:

@@ -17,7 +17,8 @@ from triplecast.kernels.render import gather
 from triplecast.kernels.rows import SOLUTIONS_LIMIT
 from triplecast.kernels.walk import STEPS_LIMIT
 from triplecast.kernels.wordbank import WordBank
-from triplecast.match.pairs import Decided, Pairs, Scratch, all_pairs, match_segment
+from triplecast.match.found import Decided, Pairs, make_matches
+from triplecast.match.pairs import Scratch, all_pairs, match_segment
 from triplecast.match.readings import Readings
 from triplecast.match.views import cut_views_texts, encode, scan_views
 from triplecast.model.entailment import Entailment, Reading
@@ -85,9 +86,11 @@ class Matcher:
             found = match_segment(segment, views, encoded, self._scratch_of(segment))
             if lost:
                 found = found.without(lost)
-                for publication, _, registration in validity.keep(segment, all_pairs(lost, len(segment))):
+                for publication, _, registration in validity.keep(segment, all_pairs(lost, segment)):
                     undecided.append(Undecided(publication, registration, f"budget: {EntailmentTooLarge()}"))
-            answers.append(validity.keep_decided(found.decided))
+            combined = validity.keep_decided(found.combined)
+            answers += [validity.keep_decided(found.decided), combined]
+            stats += MatchStats(combined=len(combined.publication))
             background = backgrounds[segment.reading.entailment]
             for publication, number, registration in validity.keep(segment, found.candidates):
                 text, language = segment.texts.of(number)
@@ -127,14 +130,12 @@ class Matcher:
             for pair, decision in zip(pairs, decisions, strict=True)
             if decision.undecided is None and decision.matched
         ]
-        lengths = np.array([len(bindings) for _, _, bindings in kept], np.int64)
-        return Decided(
-            np.array([publication for publication, _, _ in kept], np.int32),
-            np.array([registration for _, registration, _ in kept], np.int64),
-            np.frombuffer(bytearray(b"".join(bindings for _, _, bindings in kept)), np.uint8),
-            np.cumsum(lengths) - lengths,
-            lengths,
-        ), doubts
+        made = make_matches(
+            [publication for publication, _, _ in kept],
+            [registration for _, registration, _ in kept],
+            [bindings for _, _, bindings in kept],
+        )
+        return made, doubts
 
 
 class _Pair(NamedTuple):

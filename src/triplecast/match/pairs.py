@@ -6,7 +6,6 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from triplecast.index import Segment
 from triplecast.kernels.join import Matched, Work, make_work, match_views
@@ -21,6 +20,8 @@ from triplecast.kernels.layout import (
 from triplecast.kernels.probe import make_hits
 from triplecast.kernels.render import render_sheets
 from triplecast.kernels.rows import Sheets, collect_sheets
+from triplecast.match.combine import Members, Rows, combine
+from triplecast.match.found import Decided, Pairs, no_matches
 from triplecast.match.views import Views
 
 
@@ -28,7 +29,7 @@ class Scratch:
     """Kept for each segment from batch to batch; used by one thread at a time."""
 
     def __init__(self, segment: Segment) -> None:
-        self.work = make_work(len(segment))
+        self.work = make_work(segment.members)
 
     def reserve(self, views: int) -> Work:
         """The scratch for so many views; stamps start again before their epochs would."""
@@ -46,7 +47,7 @@ def match_runs(segment: Segment, encoded: Encoded, scratch: Scratch) -> Matched:
 
 
 def match_ids(segment: Segment, views: Views, encoded: Encoded, scratch: Scratch) -> tuple[I32, I32]:
-    """(publication, subscription number) of every decided match and every candidate, grouped by publication."""
+    """(publication, member) of every conjunction with a solution, decided or candidate, grouped by publication."""
     matched = match_runs(segment, encoded, scratch)
     return publications_of(views, matched), matched.subscription
 
@@ -62,25 +63,10 @@ def publications_of(views: Views, matched: Matched) -> I32:
     return np.repeat(views.publication[matched.run_view], np.diff(matched.run_start))
 
 
-class Decided(NamedTuple):
-    """Decided matches of one segment; row i has the JSON ``text[start[i]:start[i] + length[i]]``."""
-
-    publication: I32
-    registration: NDArray[np.int64]
-    text: NDArray[np.uint8]
-    start: NDArray[np.int64]
-    length: NDArray[np.int64]
-
-
-class Pairs(NamedTuple):
-    """Pairs by (publication, subscription number)."""
-
-    publication: I32
-    subscription: I32
-
-
 class SegmentMatches(NamedTuple):
     decided: Decided
+    combined: Decided
+    """What is decided on the rows of several members."""
     candidates: Pairs
     """For the evaluator, sorted, each once."""
     exhausted: Pairs
@@ -90,16 +76,9 @@ class SegmentMatches(NamedTuple):
     def without(self, publications: Collection[int]) -> SegmentMatches:
         """The same but for what is said of some publications."""
         gone = np.array(sorted(publications), np.int32)
-        kept = ~np.isin(self.decided.publication, gone)
-        decided = self.decided
         return self._replace(
-            decided=Decided(
-                decided.publication[kept],
-                decided.registration[kept],
-                decided.text,
-                decided.start[kept],
-                decided.length[kept],
-            ),
+            decided=self.decided.without(gone),
+            combined=self.combined.without(gone),
             candidates=_leave_out(self.candidates, gone),
             exhausted=_leave_out(self.exhausted, gone),
         )
@@ -110,18 +89,33 @@ def _leave_out(pairs: Pairs, publications: I32) -> Pairs:
     return Pairs(pairs.publication[kept], pairs.subscription[kept])
 
 
-def all_pairs(publications: Collection[int], subscriptions: int) -> Pairs:
-    """Each of the publications with each subscription of a segment that has so many."""
-    ordered = np.array(sorted(publications), np.int32)
-    return Pairs(np.repeat(ordered, subscriptions), np.tile(np.arange(subscriptions, dtype=np.int32), len(ordered)))
+def all_pairs(publications: Collection[int], segment: Segment) -> Pairs:
+    """Each of the publications with each subscription of a segment."""
+    ordered, firsts = np.array(sorted(publications), np.int32), segment.firsts
+    return Pairs(np.repeat(ordered, len(firsts)), np.tile(firsts, len(ordered)))
 
 
 def match_segment(segment: Segment, views: Views, encoded: Encoded, scratch: Scratch) -> SegmentMatches:
     """Everything the index knows of a batch, before positions are looked at."""
     matched, sheets = match_rows(segment, views, encoded, scratch)
     publication = publications_of(views, matched)
-    json, offsets = render_sheets(sheets, segment.tables.answers, views.terms)
+    verified = sheets.of_pair == -1
+    endless = sheets.of_pair == -2
+    spent_decided, spent_verified = _subscriptions_of_exhausted(segment, views, matched)
+    candidates = _distinct(Pairs(publication[verified], matched.subscription[verified]), spent_verified)
+    exhausted = _distinct(Pairs(publication[endless], matched.subscription[endless]), spent_decided)
+    counts = (int(matched.counts[0]), int(matched.counts[1]), int(matched.counts[2]))
     found = sheets.of_pair >= 0
+    combined = no_matches()
+    if segment.combines:
+        members = Members(segment)
+        exhausted, spent = members.split(exhausted)
+        candidates = _distinct(candidates, spent)
+        parts = found & members.has_role[matched.subscription]
+        found &= ~parts
+        rows = Rows(publication[parts], matched.subscription[parts], sheets.of_pair[parts])
+        combined = combine(members, rows, sheets, views.terms, spent)
+    json, offsets = render_sheets(sheets, segment.tables.answers, views.terms)
     sheet = sheets.of_pair[found]
     decided = Decided(
         publication[found],
@@ -130,15 +124,7 @@ def match_segment(segment: Segment, views: Views, encoded: Encoded, scratch: Scr
         offsets[sheet],
         offsets[sheet + 1] - offsets[sheet],
     )
-    verified = sheets.of_pair == -1
-    endless = sheets.of_pair == -2
-    spent_decided, spent_verified = _subscriptions_of_exhausted(segment, views, matched)
-    return SegmentMatches(
-        decided,
-        _distinct(Pairs(publication[verified], matched.subscription[verified]), spent_verified),
-        _distinct(Pairs(publication[endless], matched.subscription[endless]), spent_decided),
-        (int(matched.counts[0]), int(matched.counts[1]), int(matched.counts[2])),
-    )
+    return SegmentMatches(decided, combined, candidates, exhausted, counts)
 
 
 def _distinct(*parts: Pairs) -> Pairs:

@@ -34,6 +34,8 @@ class MatchStats:
     """Structures looked at."""
     joins: int = 0
     """Structures joined."""
+    combined: int = 0
+    """Pairs that match by what the rows of several joins make together (`compile.combination`)."""
     candidates: int = 0
     """Pairs handed to the evaluator because the index alone could not decide them."""
     verified: int = 0

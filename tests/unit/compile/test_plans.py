@@ -6,7 +6,7 @@ import pytest
 
 from tests.unit.match.match_samples import PREFIXES
 from triplecast.compile.admission import admit
-from triplecast.compile.plan import BRANCHES_LIMIT, Plan
+from triplecast.compile.plan import BRANCHES_LIMIT, CASES_LIMIT, Plan
 from triplecast.compile.plans import plan_of
 from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.languages import parse_template
@@ -46,18 +46,28 @@ def _branches(query: str) -> list[list[str]]:
         ("SELECT ?x { ?x e:p ?y FILTER(?z > 1) }", "FILTER on"),
         ("SELECT ?x { ?x e:p ?y . { ?y e:q ?z FILTER(?x = 1) } }", "FILTER on"),
         ("SELECT ?x { ?x e:p ?y FILTER(?x = ?y) }", "FILTER"),
-        ("SELECT ?x { ?x e:p ?y FILTER EXISTS { ?y e:q ?z } }", "FILTER"),
-        ("SELECT ?x { ?x e:p ?y OPTIONAL { ?y e:q ?z } }", "OPTIONAL"),
-        ("SELECT ?x { { ?x e:p ?y } UNION { ?x e:q ?y } }", "UNION"),
-        ("SELECT ?x { ?x e:p|e:q ?y }", "path"),
+        ("SELECT ?x { ?x e:p ?y FILTER EXISTS { ?y e:q ?z } }", ""),
+        ("SELECT ?x { ?x e:p ?y FILTER EXISTS { ?y e:q ?z FILTER(?x = e:a) } }", "EXISTS with a FILTER"),
+        ("SELECT ?x { ?x e:p ?y FILTER EXISTS { ?y e:q ?z OPTIONAL { ?z e:q ?x } } }", "OPTIONAL or MINUS within"),
+        ("SELECT ?x { ?x e:p ?y FILTER NOT EXISTS { ?y e:q ?z FILTER NOT EXISTS { ?z e:q ?x } } }", "EXISTS within"),
+        ("SELECT ?x { ?x e:p ?y OPTIONAL { ?y e:q ?z } }", ""),
+        ("SELECT ?x { ?x e:p ?y OPTIONAL { ?y e:q ?z OPTIONAL { ?z e:q ?x } } }", "OPTIONAL within OPTIONAL"),
+        ("SELECT ?x { ?x e:p ?y OPTIONAL { ?y e:q ?z } FILTER(!BOUND(?z)) }", ""),
+        ("SELECT ?x { { ?x e:p ?y } UNION { ?x e:q ?y } }", ""),
+        ("SELECT ?x { ?x e:p|e:q ?y }", ""),
+        ("SELECT ?x { ?x (e:p|^e:q)/e:r ?y }", ""),
         ("SELECT ?x { ?x e:p+ ?y }", "path"),
         ("SELECT ?x { GRAPH ?g { ?x e:p ?y } }", "GRAPH"),
         ("SELECT ?x { ?x e:p ?y } LIMIT 3", "LIMIT"),
         ("SELECT ?x { ?x e:p ?y } ORDER BY ?y", "ORDER BY"),
         ("SELECT (?y + 1 AS ?z) { ?x e:p ?y }", "BIND"),
         ("SELECT ?x { ?x e:p ?y } GROUP BY ?x", "GROUP BY"),
-        ("SELECT ?x { VALUES ?x { e:a } ?x e:p ?y }", "VALUES"),
-        ("SELECT ?x { ?x e:p ?y MINUS { ?x e:q ?z } }", "MINUS"),
+        ("SELECT ?x { VALUES ?x { e:a } ?x e:p ?y }", ""),
+        ("SELECT ?x { VALUES (?x ?y) { (e:a UNDEF) (UNDEF 1) } ?x e:p ?y }", ""),
+        ("SELECT ?x { VALUES ?z { e:a } ?x e:p ?y }", "VALUES of ?z"),
+        ("SELECT ?x { VALUES ?x { e:a } OPTIONAL { ?x e:p ?y } }", "VALUES of ?x"),
+        ("SELECT ?x { ?x e:p ?y MINUS { ?x e:q ?z } }", ""),
+        ("SELECT ?x { ?x e:p ?y MINUS { ?x e:q ?z MINUS { ?z e:q ?y } } }", "MINUS of what has"),
     ],
 )
 def test_decided_or_why_not(query: str, reason: str) -> None:
@@ -69,20 +79,20 @@ def test_decided_or_why_not(query: str, reason: str) -> None:
 @pytest.mark.parametrize(
     ("query", "branches"),
     [
-        ("SELECT * { ?x e:p ?y OPTIONAL { ?x e:q ?z } }", [["?0 p ?1"]]),
-        ("SELECT * { ?x e:p ?y MINUS { ?x e:q ?z } }", [["?0 p ?1"]]),
-        ("SELECT * { { ?x e:p e:o } UNION { ?x e:q ?z } }", [["?0 p o"], ["?0 q ?1"]]),
-        ("SELECT * { { ?x e:p ?y } UNION {} }", [[]]),
-        ("SELECT * { ?x e:p ?y FILTER EXISTS { ?y e:q ?z } }", [["?0 p ?1", "?1 q ?2"]]),
+        ("SELECT * { ?x e:p ?y OPTIONAL { ?x e:q ?z } } LIMIT 9", [["?0 p ?1"]]),
+        ("SELECT * { ?x e:p ?y MINUS { ?x e:q ?z } } LIMIT 9", [["?0 p ?1"]]),
+        ("SELECT * { { ?x e:p e:o } UNION { ?x e:q ?z } } LIMIT 9", [["?0 p o"], ["?0 q ?1"]]),
+        ("SELECT * { { ?x e:p ?y } UNION {} } LIMIT 9", [[]]),
+        ("SELECT * { ?x e:p ?y FILTER EXISTS { ?y e:q ?z } } LIMIT 9", [["?0 p ?1", "?1 q ?2"]]),
         (
-            "SELECT * { ?x e:p ?y FILTER EXISTS { ?x e:q ?z } FILTER EXISTS { ?x e:r ?z } }",
+            "SELECT * { ?x e:p ?y FILTER EXISTS { ?x e:q ?z } FILTER EXISTS { ?x e:r ?z } } LIMIT 9",
             [["?0 p ?1", "?0 q ?2", "?0 r ?3"]],
         ),
-        ("SELECT * { ?x e:p ?y FILTER NOT EXISTS { ?y e:q ?z } }", [["?0 p ?1"]]),
+        ("SELECT * { ?x e:p ?y FILTER NOT EXISTS { ?y e:q ?z } } LIMIT 9", [["?0 p ?1"]]),
         ("SELECT * { ?x e:p+ ?y }", [["?0 p ?1", "?2 p ?3"]]),
         ("SELECT * { ?x e:p* ?y }", [[]]),
         ("SELECT * { ?x e:p/e:q* ?y }", [["?0 p ?1"]]),
-        ("SELECT * { ?x (e:p|^e:q) ?y }", [["?0 p ?1"], ["?0 q ?1"]]),
+        ("SELECT * { ?x (e:p|^e:q) ?y } LIMIT 9", [["?0 p ?1"], ["?0 q ?1"]]),
         ("SELECT * { ?x !e:p ?y }", [["?0 ?1 ?2"]]),
         ("SELECT * { ?x e:p ?y { SELECT ?y { ?y e:q ?x } } }", [["?0 p ?1", "?1 q ?2"]]),
         ("SELECT * { GRAPH e:g { ?x e:p ?y } }", [["?0 p ?1"]]),
@@ -105,8 +115,47 @@ def test_verified_queries_keep_usable_conditions() -> None:
 
 def test_too_many_alternatives_say_nothing() -> None:
     several = " UNION ".join(f"{{ ?x e:p{number} ?y }}" for number in range(BRANCHES_LIMIT + 1))
-    assert _branches(f"SELECT * {{ {several} }}") == [[]]
-    assert _branches(f"SELECT * {{ ?x e:q ?y . {several} }}") == [["?0 q ?1"]]
+    assert _branches(f"SELECT * {{ {several} }} LIMIT 9") == [[]]
+    assert _branches(f"SELECT * {{ ?x e:q ?y . {several} }} LIMIT 9") == [["?0 q ?1"]]
+
+
+@pytest.mark.parametrize(
+    ("query", "branches"),
+    [
+        ("SELECT * { { ?x e:p ?y } UNION { ?x e:q ?z } ?x e:r 1 }", [["?0 p ?1", "?0 r 1"], ["?0 q ?1", "?0 r 1"]]),
+        ("SELECT * { ?x (e:p|e:q)/e:r ?y }", [["?0 p ?1", "?1 r ?2"], ["?0 q ?1", "?1 r ?2"]]),
+        ("SELECT * { ?x e:p ?y OPTIONAL { ?x e:q ?z } }", [["?0 p ?1", "?0 q ?2"], ["?0 p ?1"]]),
+        ("SELECT * { ?x e:p ?y FILTER EXISTS { ?y e:q ?z } }", [["?0 p ?1"], ["?0 p ?1", "?1 q ?2"]]),
+        ("SELECT * { ?x e:p ?y MINUS { ?z e:q ?w } }", [["?0 p ?1"]]),
+        ("SELECT * { { ?x e:p ?y } UNION { ?x e:q ?z } FILTER(?y = 1) }", [["?0 p ?1"]]),
+    ],
+)
+def test_conjunctions_of_decided_queries(query: str, branches: list[list[str]]) -> None:
+    assert _plan(query)[0].decided
+    assert [
+        [line.replace('"1"^^<http://www.w3.org/2001/XMLSchema#integer', "1") for line in branch]
+        for branch in _branches(query)
+    ] == branches
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_the_bound_on_conjunctions(more: int) -> None:
+    several = " UNION ".join(f"{{ ?x e:p{number} ?y }}" for number in range(CASES_LIMIT + more))
+    assert _plan(f"SELECT * {{ {several} }}")[0].decided == (not more)
+    optional = " ".join(f"OPTIONAL {{ ?x e:o{number} ?z{number} }}" for number in range(5 + more))
+    assert _plan(f"SELECT * {{ ?x e:p ?y {optional} }}")[0].decided == (not more)
+    rows = " ".join(f"({number} UNDEF)" for number in range(CASES_LIMIT + more))
+    assert _plan(f"SELECT * {{ ?x e:p ?y VALUES (?y ?x) {{ {rows} }} }}")[0].decided == (not more)
+
+
+def test_values_of_one_variable_are_one_clause_while_they_differ() -> None:
+    text = "SELECT * {{ ?x e:p ?y VALUES ?y {{ {} }} }}"
+    one, alike = _plan(text.format("1 2 3"))[0], _plan(text.format("1 2 1"))[0]
+    assert [len(plan.branches) for plan in (one, alike)] == [1, 3]
+    assert _plan(text.format("7 8 9"))[0] is one
+    assert _plan(text.format("7 8 8"))[0].combination is not None
+    assert _plan(text.format(" ".join(map(str, range(64)))))[0].decided
+    assert not _plan(text.format(" ".join(map(str, range(65)))))[0].decided
 
 
 def test_a_plan_serves_constants_of_the_same_kind_only() -> None:

@@ -120,6 +120,12 @@ def instead(text: str, turtle: str) -> tuple[str, ...]:
     return found.instead
 
 
+def test_a_match_names_the_alternative_of_its_first_solution() -> None:
+    found = why("SELECT * { { ?s :price ?p } UNION { ?s :colour ?c } UNION { ?s :title ?t } }")
+    assert found.solutions[0] == (("s", "<urn:x:a>"), ("t", '"Boats"'))
+    assert found.support == ("alternative 3 of 3 of UNION", ':a :title "Boats" .')
+
+
 def test_each_alternative_of_a_union_says_where_it_fails() -> None:
     text = "ASK { { ?s :price 13 } UNION { ?s :title ?t FILTER(?t = 'Ships') } UNION { ?s :colour 'red' } }"
     found = why(text)

@@ -1,0 +1,284 @@
+"""A query's pattern as a union of conjunctions, exactly (SPARQL 18.5), with a bound on their number.
+
+The *cases* of a pattern are conjunctions with tests; its solutions are the multiset union of theirs. In one case every
+variable is bound in all solutions or in none, so that what a condition makes of an unbound variable is known here.
+``UNION`` and ``a|b`` have the cases of each side; a join, those of each pair of sides; ``OPTIONAL`` makes two of one,
+with and without what is optional, the second under the test that there is no such thing.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from pyoxigraph import NamedNode
+
+from triplecast.compile.conditions import NamedAtom, read_conditions
+from triplecast.compile.constants import Constant, constant_text
+from triplecast.compile.marks import path_mark
+from triplecast.compile.necessary import Conjunction, FreshNames, find_words
+from triplecast.compile.plan import CASES_LIMIT
+from triplecast.evaluate.conditions import conjuncts
+from triplecast.model.algebra import (
+    Alternative,
+    BasicPattern,
+    Call,
+    Exists,
+    Expression,
+    Filter,
+    Inverse,
+    Join,
+    LeftJoin,
+    Minus,
+    Node,
+    Operation,
+    PathExpression,
+    PathPattern,
+    Pattern,
+    Sequence,
+    Slot,
+    TriplePattern,
+    Union,
+    Values,
+    Variable,
+    variables_in,
+)
+from triplecast.model.conditions import Lane, Operator
+
+
+class Undecidable(Exception):
+    """Why the evaluator has to decide, in the words of the language."""
+
+
+class Choice(NamedTuple):
+    """A solution of the conjunction that has the same terms under `shared`."""
+
+    conjunction: Conjunction
+    shared: tuple[Variable, ...]
+    """Variables of the case that is tested, sorted by name."""
+
+
+class Test(NamedTuple):
+    """Whether one of the choices exists (`wanted`), or none."""
+
+    choices: tuple[Choice, ...]
+    wanted: bool
+
+
+class Case(NamedTuple):
+    conjunction: Conjunction = Conjunction()
+    tests: tuple[Test, ...] = ()
+
+
+Cases = tuple[Case, ...]
+
+
+class Reader:
+    """Finds the cases of one query, made with the `constants` of one of its subscriptions."""
+
+    def __init__(self, constants: tuple[str, ...], entailed: bool) -> None:
+        self.constants = constants
+        self.names = FreshNames(entailed)
+        self.unlike: list[tuple[Constant, ...]] = []
+        """Constants that were found to be different: the cases hold for subscriptions of which this is true."""
+        self._within = 0
+        """How many EXISTS stand around what is read: they replace variables that nothing inside binds."""
+
+    def cases(self, pattern: Pattern) -> Cases:
+        """Raises `Undecidable`."""
+        match pattern:
+            case BasicPattern(triples):
+                return self._all_of([self._triple(triple) for triple in triples])
+            case Join(left, right):
+                return self._all_of([self.cases(left), self.cases(right)])
+            case Union(left, right):
+                return _bounded((*self.cases(left), *self.cases(right)))
+            case Filter(condition, inner):
+                return self._filtered(self.cases(inner), condition)
+            case LeftJoin() | Minus() if self._within:
+                raise Undecidable("OPTIONAL or MINUS within EXISTS")
+            case LeftJoin(left, right, condition):
+                optional = self._plain(right, "OPTIONAL within OPTIONAL, or with EXISTS or MINUS inside")
+                return _bounded(
+                    tuple(case for base in self.cases(left) for case in self._extended(base, optional, condition))
+                )
+            case Minus(left, right):
+                removing = self._plain(right, "MINUS of what has OPTIONAL, EXISTS or MINUS inside")
+                return tuple(_without(base, removing) for base in self.cases(left))
+            case Values(variables, rows):
+                return self._values(variables, rows)
+        raise Undecidable(name_of(pattern))
+
+    # ---- patterns
+
+    def _triple(self, triple: TriplePattern | PathPattern) -> Cases:
+        if isinstance(triple, TriplePattern):
+            return (Case(Conjunction((triple,))),)
+        return self._path(triple.subject, triple.path, triple.object)
+
+    def _path(self, start: Node, path: PathExpression, end: Node) -> Cases:
+        mark = path_mark(start, path, end) if self.names.entailed else None
+        if mark is not None:
+            return (Case(Conjunction((mark,))),)
+        match path:
+            case NamedNode() | Slot():
+                return (Case(Conjunction((TriplePattern(start, path, end),))),)
+            case Inverse(inner):
+                return self._path(end, inner, start)
+            case Sequence(steps):
+                stops = [start, *(self.names.make() for _ in steps[1:]), end]
+                return self._all_of([self._path(stops[i], step, stops[i + 1]) for i, step in enumerate(steps)])
+            case Alternative(choices):
+                return _bounded(tuple(case for choice in choices for case in self._path(start, choice, end)))
+        raise Undecidable("a property path with *, +, ? or !")
+
+    def _all_of(self, sides: list[Cases]) -> Cases:
+        made: Cases = (Case(),)
+        for side in sides:
+            made = _bounded(
+                tuple(
+                    Case(left.conjunction.joined(right.conjunction), left.tests + right.tests)
+                    for left in made
+                    for right in side
+                )
+            )
+        return made
+
+    def _plain(self, pattern: Pattern, otherwise: str) -> tuple[Conjunction, ...]:
+        """The cases of what is optional, or is asked whether it exists; raises where they have tests of their own."""
+        cases = self.cases(pattern)
+        if any(case.tests for case in cases):
+            raise Undecidable(otherwise)
+        return tuple(case.conjunction for case in cases)
+
+    def _extended(self, base: Case, optional: tuple[Conjunction, ...], condition: Expression | None) -> Cases:
+        """A base row with each of its extensions, and alone where it has none."""
+        _check_settled(base.conjunction)
+        whole: list[Conjunction] = []
+        choices: list[Choice] = []
+        for extension in optional:
+            joined = base.conjunction.joined(extension)
+            made = (Case(joined),) if condition is None else self._filtered((Case(joined),), condition)
+            if any(case.tests for case in made):
+                raise Undecidable("OPTIONAL with EXISTS in its FILTER")
+            whole.extend(case.conjunction for case in made)
+            shared = _shared(base.conjunction, extension, condition)
+            choices.extend(Choice(case.conjunction, shared) for case in made)
+        alone = (*base.tests, Test(tuple(choices), False)) if choices else base.tests
+        return (*(Case(joined, base.tests) for joined in whole), Case(base.conjunction, alone))
+
+    def _values(self, variables: tuple[Variable, ...], rows: tuple[tuple[Constant | None, ...], ...]) -> Cases:
+        """A case for each row; for different values of one variable a single clause."""
+        if len(variables) == 1 and len(rows) > 1:
+            constants = tuple(constant for row in rows for constant in row if constant is not None)
+            texts = {constant_text(constant, self.constants) for constant in constants}
+            if len(texts) == len(rows):
+                self.unlike.append(constants)
+                return (Case(Conjunction(clauses=(tuple(_same(variables[0], each) for each in constants),))),)
+        return _bounded(
+            tuple(
+                Case(
+                    Conjunction(
+                        clauses=tuple(
+                            (_same(variable, constant),)
+                            for variable, constant in zip(variables, row, strict=True)
+                            if constant is not None
+                        )
+                    )
+                )
+                for row in rows
+            )
+        )
+
+    # ---- conditions
+
+    def _filtered(self, cases: Cases, condition: Expression) -> Cases:
+        for part in conjuncts(condition):
+            if isinstance(part, Exists):
+                self._within += 1
+                inner = self._plain(part.pattern, "EXISTS within EXISTS")
+                self._within -= 1
+                cases = tuple(_tested(case, inner, not part.negated) for case in cases)
+                continue
+            cases = tuple(kept for case in cases for kept in self._fulfilling(case, part))
+        return cases
+
+    def _fulfilling(self, case: Case, condition: Expression) -> Cases:
+        """The case under a condition without EXISTS; none where its unbound variables never fulfil it."""
+        conjunction = case.conjunction
+        _check_settled(conjunction)
+        bound = set(conjunction.variables())
+        if self._within and not bound.issuperset(variables_in(condition)):
+            raise Undecidable("EXISTS with a FILTER on a variable that no triple pattern of its group binds")
+        match condition:
+            case Operation("!", (Call("BOUND", (Variable() as variable,)),)):
+                return () if variable in bound else (case,)
+        found = read_conditions(condition, self.constants)
+        if not found.whole or found.exists:
+            raise Undecidable("FILTER with more than comparisons of a variable with constants, and words of it")
+        asked = (*found.bound, *(text.variable for text in found.texts), *(mark.subject for mark in found.marks))
+        clauses = tuple(tuple(atom for atom in clause if atom.variable in bound) for clause in found.clauses)
+        if not bound.issuperset(asked) or not all(clauses):
+            return ()
+        words = tuple(
+            word for text in found.texts for word in find_words(text, 0, text.needed(self.constants).alternatives)
+        )
+        return (case._replace(conjunction=conjunction.joined(Conjunction(found.marks, clauses, words))),)
+
+
+def _tested(case: Case, inner: tuple[Conjunction, ...], wanted: bool) -> Case:
+    _check_settled(case.conjunction)
+    choices = tuple(Choice(case.conjunction.joined(each), _shared(case.conjunction, each)) for each in inner)
+    return case._replace(tests=(*case.tests, Test(choices, wanted)))
+
+
+def _without(case: Case, removing: tuple[Conjunction, ...]) -> Case:
+    """A solution goes where one on the right agrees with it and has a variable in common (18.5)."""
+    _check_settled(case.conjunction)
+    shared = [(each, _shared(case.conjunction, each)) for each in removing]
+    choices = tuple(Choice(case.conjunction.joined(each), names) for each, names in shared if names)
+    return case._replace(tests=(*case.tests, Test(choices, False))) if choices else case
+
+
+def _shared(case: Conjunction, other: Conjunction, condition: Expression | None = None) -> tuple[Variable, ...]:
+    """What the case binds and `other`, or the condition on both, looks at."""
+    names = {*other.variables(), *other.compared(), *(variables_in(condition) if condition is not None else ())}
+    return tuple(sorted(names.intersection(case.variables()), key=lambda variable: variable.name))
+
+
+def _same(variable: Variable, constant: Constant) -> NamedAtom:
+    return NamedAtom(variable, Operator.EQUAL, Lane.IDENTITY, constant)
+
+
+def _check_settled(conjunction: Conjunction) -> None:
+    """Values stand in the cases as comparisons: before anything looks at them they need a pattern to compare with."""
+    open_variables = unbound_of(conjunction)
+    if open_variables:
+        raise Undecidable(f"VALUES of ?{open_variables[0].name}, which no triple pattern of its group binds")
+
+
+def unbound_of(conjunction: Conjunction) -> tuple[Variable, ...]:
+    """Variables that are compared and in no pattern."""
+    bound = set(conjunction.variables())
+    return tuple(variable for variable in conjunction.compared() if variable not in bound)
+
+
+def _bounded(cases: Cases) -> Cases:
+    if len(cases) > CASES_LIMIT:
+        raise Undecidable(f"more than {CASES_LIMIT} cases of UNION, OPTIONAL, VALUES and | taken together")
+    return cases
+
+
+_NAMES = {
+    "Graph": "GRAPH",
+    "Extend": "BIND or an expression in SELECT",
+    "Group": "GROUP BY or an aggregate",
+    "OrderBy": "ORDER BY",
+    "Slice": "LIMIT or OFFSET",
+    "Project": "a sub-select",
+    "Distinct": "a sub-select",
+    "Reduced": "a sub-select",
+}
+
+
+def name_of(pattern: Pattern) -> str:
+    return _NAMES[type(pattern).__name__]
