@@ -9,10 +9,12 @@ from collections import Counter
 from functools import lru_cache
 
 import pyoxigraph as ox
+import pytest
 
 from tests.reference.entailment import BROADER, MEMBER, PROP, RDF, SUB, A, Triple, entailed, holds
-from tests.unit.match.match_samples import InProcess, matches_of
-from triplecast.index import MemoryIndex
+from tests.unit.match.match_samples import InProcess, matches_of, snapshot_of
+from triplecast.index import FirstWritten, MemoryIndex, NoFilter
+from triplecast.index.segment import build_segments
 from triplecast.match import Matcher
 from triplecast.model.publication import Publication
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
@@ -154,6 +156,22 @@ def random_case(seed: int) -> tuple[list[Registration], list[set[Triple]], Taxon
             Registration(RegistrationId(number), Subscription(f"s{number}", text, entailment=entailment))
         )
     return registrations, [random_graph(source) for _ in range(8)], taxonomy
+
+
+@pytest.mark.parametrize("anchor", [FirstWritten(), NoFilter()], ids=lambda anchor: type(anchor).__name__)
+def test_every_anchor_finds_every_match(anchor: FirstWritten | NoFilter, seed: int) -> None:
+    """Law: candidates ⊇ matches, in segments of every reading."""
+    matched = 0
+    for round in range(3):
+        registrations, graphs, taxonomy = random_case(seed + 500 + round)
+        publications = [published(graph, 100 + number) for number, graph in enumerate(graphs)]
+        found = [
+            matches_of(Matcher(InProcess()).match(snapshot_of(made), publications, history(taxonomy)))
+            for made in (build_segments(registrations), build_segments(registrations, anchor))
+        ]
+        assert found[0] == found[1], f"case {round}"
+        matched += len(found[0])
+    assert matched > 50
 
 
 def history(taxonomy: Taxonomy, position: int = 50) -> Taxonomies:

@@ -24,7 +24,7 @@ from tests.unit.match.match_samples import (
 from tests.unit.text.text_samples import LEXICON, random_selection, random_text, write_text
 from triplecast.compile.admission import admit
 from triplecast.errors import StorageFault
-from triplecast.index import IndexFolder, MemoryIndex, NoFilter, RarestKey, Segment, build_segment
+from triplecast.index import FirstWritten, IndexFolder, MemoryIndex, NoFilter, RarestKey, Segment, build_segment
 from triplecast.index.merge import merge_segments
 from triplecast.model.publication import Publication
 from triplecast.model.subscription import Registration, Subscription
@@ -130,6 +130,16 @@ def test_matches_are_those_of_the_slow_reader(seed: int) -> None:
                 matched += bool(rows)
     assert matched > pairs / 8
     assert decided > 12 * 30 / 5
+
+
+@pytest.mark.parametrize("anchor", [RarestKey(), FirstWritten(), NoFilter()], ids=lambda anchor: type(anchor).__name__)
+def test_every_anchor_finds_every_match(anchor: RarestKey | FirstWritten | NoFilter, seed: int) -> None:
+    """Law: candidates ⊇ matches; what is filed under a word is found without it too."""
+    for number in range(seed + 200, seed + 203):
+        queries, publications, _, _ = _case(number)
+        wanted = expected(queries, publications)
+        assert wanted
+        assert match_all(queries, publications, anchor) == wanted, f"case {number}"
 
 
 def _merged(queries: list[Registration], publications: list[Publication]) -> Matches:
