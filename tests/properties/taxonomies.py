@@ -26,10 +26,10 @@ NODE, OTHER = q.Var("s"), q.Var("o")
 
 def random_taxonomy(random: Random, classes: list[Term], properties: list[Term], nodes: list[Term]) -> Known:
     """Classes and properties in order, each under later ones only; types of nodes and of classes."""
-    broader, triples = random.random() < 0.4, {}
+    broader, triples = random.random() < 0.7, {}
     for _ in range(random.choice((3, 6, 10))):
         low, high = sorted(random.sample(range(len(classes)), 2))
-        triples[classes[low], BROADER if broader and random.random() < 0.4 else CLASS, classes[high]] = None
+        triples[classes[low], BROADER if broader and random.random() < 0.5 else CLASS, classes[high]] = None
     names = [*properties, TYPE]
     for _ in range(random.choice((1, 3, 5))):
         low, high = sorted(random.sample(range(len(names)), 2))
