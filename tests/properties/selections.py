@@ -59,8 +59,10 @@ def text_turn(value: Term, random: Random) -> q.Expression:
     words, draw = words_in(value), random.random()
     if draw < 0.35 and len(words) > 1:
         return q.FullText(q.Var("o"), at_the_bound(words, random))
-    if draw < 0.75:
+    if draw < 0.65:
         return q.FullText(q.Var("o"), for_the_index(words, random))
+    if draw < 0.92 and (relative := _relative(words, random)):
+        return q.FullText(q.Var("o"), relative)
     return text_condition(q.Var("o"), value, random)
 
 
@@ -135,6 +137,18 @@ def at_the_bound(words: tuple[Word, ...], random: Random) -> Filtered:
     bound = max(0, between + off)
     least, most = random.choice(((None, bound), (None, bound), (bound, None), (bound, bound)))
     return Filtered(Both(tuple(pair)), "distance", least, most)
+
+
+def _relative(words: tuple[Word, ...], random: Random) -> Phrase | None:
+    """A word that differs from one of the text's in its stem's ending, or in nothing but case and marks, with the
+    options that tell so; None where the text has no word with such a relative."""
+    near = [(word, other) for word in words for other in LEXICON if word.stem == other.stem and word != other]
+    if not near:
+        return None
+    word, other = random.choice(near)
+    if word.folded != other.folded:
+        return Phrase((other,), stemming=True)
+    return Phrase((other,), case=random.random() < 0.7, marks=random.random() < 0.5)
 
 
 def for_the_index(words: tuple[Word, ...], random: Random) -> Selection:
