@@ -19,7 +19,7 @@ _FUNCTIONS = (
 
 _DECIDED = (
     *("IN", "OPTIONAL", "OPTIONAL with FILTER", "UNION", "MINUS", "EXISTS", "NOT EXISTS", "VALUES", "UNDEF"),
-    *("path ^", "path /", "path |"),
+    *("path ^", "path /", "path |", "BIND", "variable with variable", "!", "STR", "ISLITERAL", "IF", "COALESCE"),
 )
 """What the index decides where nothing else in the query is for the evaluator."""
 
