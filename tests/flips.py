@@ -68,7 +68,7 @@ class Trial(NamedTuple):
 
 def fill(folder: Path) -> None:
     """An engine's folder with two segments, cancellations, a lease, a taxonomy, rejects and notifications."""
-    with Engine.open(folder, lambda: AT) as engine:
+    with Engine.open(folder, lambda: AT, random.Random(0).randbytes) as engine:
         engine.load_taxonomy(f"<{E}C1> <http://www.w3.org/2000/01/rdf-schema#subClassOf> <{E}C0> .", "text/turtle")
         for half in range(2):
             engine.subscribe_many(

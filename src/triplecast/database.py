@@ -92,6 +92,13 @@ class Database:
             connection = self._connected()
             return [] if connection is None else connection.execute(statement, tuple(values)).fetchall()
 
+    def ask_one(self, statement: str, values: Sequence[object] = ()) -> Any:
+        """The row of a statement that finds one in every sound file; `StorageFault` where it does not."""
+        rows = self.ask(statement, values)
+        if len(rows) != 1:
+            raise StorageFault(self.where, f"the file is damaged ({len(rows)} rows where one belongs)", _RESTORE)
+        return rows[0]
+
     @contextmanager
     def reading(self) -> Iterator[None]:
         """All statements inside see one state of the file, whatever another process commits meanwhile."""

@@ -170,7 +170,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "repeated-variable-not-compared",
-        "kernels/join.py",
+        "kernels/walk.py",
         "                    elif known != term:\n",
         "                    elif known != term and place < 2:\n",
     ),
@@ -182,7 +182,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "constants-not-checked-on-the-short-way",
-        "kernels/join.py",
+        "kernels/walk.py",
         "if key_terms[key, place] >= 0 and triples[triple, 3 + place] != key_terms[key, place]:",
         "if key_terms[key, place] >= 0 and place == 0 and triples[triple, 3] != key_terms[key, 0]:",
     ),

@@ -43,6 +43,9 @@ _UNDECIDED = (
     f"{_TOLD_WITH.format('undecided')} WHERE undecided.position > ? ORDER BY undecided.position, undecided.registration"
 )
 
+_PROGRESS = "SELECT position, sequence, crc FROM (SELECT 1) LEFT JOIN progress"
+"""A row of nothing where the row is missing, which no checksum is of; no row only where there is no file."""
+
 _PAGE = 2_000
 """Rows that a reader takes at once; between pages it holds no lock and no snapshot."""
 _PRUNED_AT_ONCE = 50_000
@@ -203,14 +206,14 @@ class OutboxReader:
             check_rows(self._database)
 
     def _progress(self) -> tuple[int, int]:
-        for position, sequence, crc in self._database.ask("SELECT position, sequence, crc FROM progress"):
+        for position, sequence, crc in self._database.ask(_PROGRESS):
             verify_fields(self._database.where, "progress", (position, sequence), crc)
             return position, sequence
         return 0, 0
 
     def _horizon(self) -> int:
         """Up to this position publications may have been pruned."""
-        ((position, crc),) = self._database.ask("SELECT position, crc FROM horizon")
+        position, crc = self._database.ask_one("SELECT position, crc FROM horizon")
         verify_fields(self._database.where, "horizon", (position,), crc)
         return int(position)
 

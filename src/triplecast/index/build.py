@@ -33,9 +33,12 @@ from triplecast.kernels.layout import (
     FACT_UNFILTERED,
     FACT_VARIABLES,
     FACT_WORDS,
+    GROUP_LANE,
+    GROUP_OPERATOR,
     I32,
     I64,
     SHAPE_FULL,
+    SHAPE_JOIN,
     SHAPE_VARIABLES,
     Answers,
     Dictionary,
@@ -76,6 +79,7 @@ def build_tables(flat: Flat, anchor: Anchor) -> Tables:
     entries, atom_code, atom_value = make_entries(items, canonical.names, name_offsets)
     plain_offsets, plain = _file_plain(items, structures, answer_of)
     conditional = _file_entries(entries, items, structures)
+    _assert_steps(structures.shape, shapes.rows, conditional.group_offsets)
     facts = np.zeros(FACT_COUNT, np.int64)
     always = np.flatnonzero(key_terms[:, 0] == -2)
     facts[FACT_ALWAYS] = always[0] if len(always) else -1
@@ -116,6 +120,12 @@ def build_tables(flat: Flat, anchor: Anchor) -> Tables:
         word_predicates=_find_word_predicates(items, word_predicate),
     )
     return Tables(index, _make_dictionary(flat.constants, bounds), answers, flat.registrations, roles)
+
+
+def _assert_steps(shape_of: I32, shapes: I32, group_offsets: I32) -> None:
+    """A structure with conditions has something to compare, so its join has steps: `kernels.join` relies on it."""
+    compares = np.diff(group_offsets) > 0
+    assert (np.diff(shapes[:, SHAPE_JOIN])[shape_of[compares]] > 0).all()
 
 
 def _phrase_lengths(constants: tuple[bytes, ...]) -> int:
@@ -311,7 +321,7 @@ def _file_entries(entries: Entries, items: Items, structures: _Structures) -> _C
     structure = structures.of_item[entries.item]
     width_class = np.frexp(entries.width)[1]
     code = entries.code.astype(np.int64)
-    kind = code[:, 0] | (code[:, 1] << 8) | (code[:, 2] << 16)
+    kind = code[:, 0] | (code[:, 1] << GROUP_OPERATOR) | (code[:, 2] << GROUP_LANE)
     subscription = items.subscription[entries.item]
     order = np.lexsort((subscription, entries.value, width_class, kind, structure))
     ranks = np.stack([structure[order].astype(np.int64), kind[order], width_class[order].astype(np.int64)], axis=1)

@@ -102,7 +102,7 @@ class Journal(JournalReader):
         self._writer_lock = lock
         with database.write():
             database.run("UPDATE writer SET epoch = epoch + 1")
-            ((self._epoch,),) = database.ask("SELECT epoch FROM writer")
+            (self._epoch,) = database.ask_one("SELECT epoch FROM writer")
 
     @classmethod
     def open(cls, folder: Path | str, clock: Clock = system_clock) -> Journal:
@@ -185,7 +185,7 @@ class Journal(JournalReader):
     def end_leases(self) -> None:
         """Writes the end of every lease that is over now, as any method that writes does before it writes."""
         with self._database.lock:
-            ((last,),) = self._database.ask("SELECT written_at FROM writer")
+            (last,) = self._database.ask_one("SELECT written_at FROM writer")
             if self._database.ask("SELECT 1 FROM lease WHERE end <= ? LIMIT 1", (max(read_clock(self._clock), last),)):
                 with self._append():
                     pass
@@ -292,7 +292,7 @@ class Journal(JournalReader):
             reach("journal.committed")
 
     def _begin(self) -> _Writing:
-        ((epoch, last),) = self._database.ask("SELECT epoch, written_at FROM writer")
+        epoch, last = self._database.ask_one("SELECT epoch, written_at FROM writer")
         if epoch != self._epoch:
             raise FolderLocked(self._database.where, f"a later writer (epoch {epoch}, this one is {self._epoch})")
         writing = _Writing(self.head() + 1, max(read_clock(self._clock), last))

@@ -16,8 +16,8 @@ from triplecast.kernels.layout import (
     I32,
     I64,
     SHAPE_FULL,
+    SHAPE_NECESSARY,
     SHAPE_VARIABLES,
-    SHAPE_VERIFIED,
     STRUCTURE_GROUPS,
     STRUCTURE_KEYS,
     STRUCTURE_PLAIN,
@@ -492,7 +492,7 @@ def _unfold_condition(index: Index, entry: int, group: int, made: Items, item: i
 @njit
 def _unfold_patterns(index: Index, structure: int, made: Items, item: int) -> None:
     shape = index.structures[structure, STRUCTURE_SHAPE]
-    made.verified[item] = index.shapes[shape, SHAPE_VERIFIED]
+    made.verified[item] = index.shapes[shape, SHAPE_NECESSARY]
     made.variables[item] = index.shapes[shape, SHAPE_VARIABLES]
     first, end = index.structures[structure, STRUCTURE_KEYS], index.structures[structure + 1, STRUCTURE_KEYS]
     start = made.offsets[item]

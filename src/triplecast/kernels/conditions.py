@@ -45,7 +45,6 @@ AT_LEAST = int(Operator.AT_LEAST)
 UNEQUAL = int(Operator.UNEQUAL)
 WINDOW = int(Operator.WINDOW)
 
-_IDENTITY = int(Lane.IDENTITY)
 _ILL = int(Lane.ILL)
 _LANG = int(Lane.LANG)
 _STRING = int(Lane.STRING)

@@ -25,8 +25,8 @@ _LENGTH = np.uint64(0xE7037ED1A0B428DB)
 
 
 @inlined
-def _absorb(state: np.uint64, low: np.uint64, high: np.uint64) -> np.uint64:
-    left = low ^ _STEP
+def _absorb(state: np.uint64, low: np.uint64, high: np.uint64, step: np.uint64) -> np.uint64:
+    left = low ^ step
     right = high ^ state
     return multiply_fold(left, right) ^ left ^ right
 
@@ -34,16 +34,22 @@ def _absorb(state: np.uint64, low: np.uint64, high: np.uint64) -> np.uint64:
 @inlined
 def hash_slice(text: Text, start: int, length: int) -> np.uint64:
     """The hash of ``text[start:start + length]`` of a padded text."""
-    state = _SEED
+    return hash_under(text, start, length, _SEED, _STEP)
+
+
+@inlined
+def hash_under(text: Text, start: int, length: int, seed: np.uint64, step: np.uint64) -> np.uint64:
+    """As `hash_slice`, under other constants: collisions are not made for those that nobody knows."""
+    state = seed
     rest = length
     while rest > 16:
-        state = _absorb(state, load_word(text, start), load_word(text, start + 8))
+        state = _absorb(state, load_word(text, start), load_word(text, start + 8), step)
         start += 16
         rest -= 16
     if rest > 8:
-        state = _absorb(state, load_word(text, start), keep_low(load_word(text, start + 8), rest - 8))
+        state = _absorb(state, load_word(text, start), keep_low(load_word(text, start + 8), rest - 8), step)
     else:
-        state = _absorb(state, keep_low(load_word(text, start), rest), np.uint64(0))
+        state = _absorb(state, keep_low(load_word(text, start), rest), np.uint64(0), step)
     return multiply_fold(state ^ _LAST, np.uint64(length) ^ _LENGTH)
 
 

@@ -1,8 +1,7 @@
 """Which subscriptions match a view: structures under the present keys, joined over their shared variables.
 
-A join walks depth first over the triples of each pattern: while few triples have the pattern's key it walks those,
-otherwise the triples of a bound subject or object where these are fewer. Work is bounded per structure and view: a join
-that spends `STEPS_LIMIT` is reported instead of decided.
+What is read at random is asked for ahead (`prefetch`), a stage before it is needed: waiting for memory is most of the
+time otherwise. Work is bounded per structure and view: a join that spends `STEPS_LIMIT` is reported instead of decided.
 """
 
 from __future__ import annotations
@@ -14,15 +13,16 @@ import numpy as np
 from triplecast.kernels import borrowing, inlined, njit
 from triplecast.kernels.conditions import AT_LEAST, UNEQUAL, WINDOW, all_hold, compares, narrow_range, see
 from triplecast.kernels.layout import (
-    FACT_STEPS,
     FACT_UNFILTERED,
-    FACT_VARIABLES,
     FACT_WORDS,
+    GROUP_BYTE,
+    GROUP_LANE,
+    GROUP_OPERATOR,
     I32,
     I64,
     SHAPE_JOIN,
+    SHAPE_NECESSARY,
     SHAPE_STAR,
-    SHAPE_VERIFIED,
     STRUCTURE_GROUPS,
     STRUCTURE_KEYS,
     STRUCTURE_PLAIN,
@@ -35,40 +35,12 @@ from triplecast.kernels.layout import (
     empty_encoded,
     empty_index,
 )
-from triplecast.kernels.probe import Hits, clear_bits, find_slot, has_key, link_ends, make_hits, probe
+from triplecast.kernels.probe import SUBJECTS_LIMIT, Hits, clear_bits, find_slot, has_key, make_hits, probe
+from triplecast.kernels.walk import EXHAUSTED, HEAD, STEPS_LIMIT, Walk, abandon, advance, begin, make_state
+from triplecast.kernels.words import prefetch
 
-STEPS_LIMIT = 200_000
-"""Triples that one structure's join may try in one view."""
-SHORT = 8
-"""Chains no longer than this are walked without looking for a shorter one."""
-
-EXHAUSTED = -2
-"""Of `Walk.step`: the budget is spent."""
-"""Of `Walk.step`: the budget is spent."""
-
-_CURSOR, _WAY, _UNDO, _KEY, _HEAD, _LENGTH = 0, 1, 2, 5, 6, 7
-"""Columns of a join's state, a row per step: the next triple or hit to try; which chain it is in (0: hits of the key,
-1: triples of the subject, 2: of the object); the variables the step bound, at each place; its key, first hit, number of
-hits."""
-STATE_COLUMNS = 8
-
-
-class Walk(NamedTuple):
-    """A join under way."""
-
-    step: int
-    """The step whose triple was bound last; -1 when there are no more solutions, or `EXHAUSTED`."""
-    budget: int
-    """Triples that it may still try."""
-    first_step: int
-    steps: int
-    first_triple: int
-    last_triple: int
-    """Of the view, the last one excluded."""
-    first_term: int
-    terms: int
-    word_predicate: int
-    """`FACT_WORDS`."""
+_VALUES_A_LINE = 2
+"""Whole rows of `Encoded.values` in 64 bytes."""
 
 
 class Matched(NamedTuple):
@@ -110,150 +82,26 @@ class Found(NamedTuple):
 
 
 @njit
-def make_state(index: Index) -> tuple[I32, I32]:
-    """([steps, 10] state, [variables] bound terms) of joins; between joins all variables are -1, and so are the undo
-    columns."""
-    state = np.full((index.facts[FACT_STEPS] + 1, STATE_COLUMNS), np.int32(-1), np.int32)
-    return state, np.full(index.facts[FACT_VARIABLES] + 1, np.int32(-1), np.int32)
-
-
-@inlined
-def begin(walk: Walk, steps: I32, keys: I32, first_key: int, slots: I32, size: int, state: I32) -> None:
-    """Looks up the chains of a structure's patterns (its keys begin at `first_key`, all of them present) and enters the
-    first."""
-    for step in range(walk.steps):
-        key = keys[first_key + steps[walk.first_step + step, 0]]
-        slot = find_slot(slots, size, key)
-        state[step, _KEY] = key
-        state[step, _HEAD] = slots[slot, 1]
-        state[step, _LENGTH] = slots[slot, 2]
-    state[0, _CURSOR] = state[0, _HEAD]
-    state[0, _WAY] = 0
-
-
-@inlined
-def enter(walk: Walk, step: int, steps: I32, state: I32, bound: I32, triples: I32, links: I32) -> None:
-    """Chooses the chain that a step walks."""
-    state[step, _CURSOR] = state[step, _HEAD]
-    state[step, _WAY] = 0
-    fewest = state[step, _LENGTH]
-    if fewest > SHORT:
-        for side in range(2):
-            variable = steps[walk.first_step + step, 1 + 2 * side]
-            if variable >= 0 and bound[variable] >= 0:
-                if links[0] == 0:
-                    link_ends(triples, walk.first_triple, walk.last_triple, walk.first_term, walk.terms, links)
-                head = 1 + 4 * (bound[variable] - walk.first_term) + side
-                if links[head + 2] < fewest:
-                    fewest = links[head + 2]
-                    state[step, _CURSOR] = links[head]
-                    state[step, _WAY] = side + 1
-
-
-@inlined
-def release(step: int, state: I32, bound: I32) -> None:
-    """Unbinds what a step bound."""
-    for place in range(3):
-        variable = state[step, _UNDO + place]
-        if variable >= 0:
-            bound[variable] = -1
-            state[step, _UNDO + place] = -1
-
-
-@borrowing
-def abandon(step: int, state: I32, bound: I32) -> None:
-    """Ends a join before its last solution."""
-    while step >= 0:
-        release(step, state, bound)
-        step -= 1
-
-
-@inlined
-def advance(
-    walk: Walk, steps: I32, state: I32, bound: I32, chain: I32, triples: I32, links: I32, key_terms: I32
-) -> Walk:
-    """The next solution; its terms are in `bound`. First called after `begin`, with step 0, then with what it gave."""
-    step, budget = walk.step, walk.budget
-    nexts = 4 * walk.terms
-    while step >= 0:
-        release(step, state, bound)
-        cursor = state[step, _CURSOR]
-        if cursor < 0:
-            step -= 1
-            continue
-        if budget == 0:
-            abandon(step, state, bound)
-            step = EXHAUSTED
-            break
-        budget -= 1
-        way = state[step, _WAY]
-        fits = True
-        if way == 0:
-            triple = walk.first_triple + chain[cursor, 0]
-            state[step, _CURSOR] = chain[cursor, 1]
-        else:
-            triple = walk.first_triple + cursor
-            state[step, _CURSOR] = links[nexts + 2 * cursor + way]
-            fits = _has_key(triples, triple, key_terms, state[step, _KEY], walk.word_predicate)
-        if fits:
-            for place in range(3):
-                variable = steps[walk.first_step + step, 1 + place]
-                if variable >= 0:
-                    term = triples[triple, place]
-                    known = bound[variable]
-                    if known < 0:
-                        bound[variable] = term
-                        state[step, _UNDO + place] = variable
-                    elif known != term:
-                        fits = False
-                        break
-        if not fits:
-            continue
-        if step == walk.steps - 1:
-            break
-        step += 1
-        enter(walk, step, steps, state, bound, triples, links)
-    return Walk(
-        step,
-        budget,
-        walk.first_step,
-        walk.steps,
-        walk.first_triple,
-        walk.last_triple,
-        walk.first_term,
-        walk.terms,
-        walk.word_predicate,
-    )
-
-
-@inlined
-def _has_key(triples: I32, triple: int, key_terms: I32, key: int, word_predicate: int) -> bool:
-    """Whether a triple has the constants of a key; a word triple, only of a key with its predicate."""
-    if word_predicate >= 0 and triples[triple, 4] == word_predicate and key_terms[key, 1] != word_predicate:
-        return False
-    for place in range(3):
-        if key_terms[key, place] >= 0 and triples[triple, 3 + place] != key_terms[key, place]:
-            return False
-    return True
-
-
-@njit
 def match_views(index: Index, encoded: Encoded, work: Work, hits: Hits) -> Matched:
     """Matches every view of a batch against one segment."""
+    views = len(encoded.view_mode)
     found = Found(
-        np.empty(4096, np.int32),
-        np.empty(4096, np.int32),
-        np.empty(1024, np.int32),
-        np.empty(1024, np.int32),
-        np.empty(1024, np.int64),
+        np.empty(64 + 256 * views, np.int32),
+        np.empty(64 + 256 * views, np.int32),
+        np.empty(64 + 32 * views, np.int32),
+        np.empty(64 + 32 * views, np.int32),
+        np.empty(64 + 32 * views, np.int64),
         np.empty((64, 2), np.int32),
         np.zeros(3, np.int64),
     )
     counts = np.zeros(3, np.int64)
     candidates = np.empty(len(index.structures), np.int32)
     state = make_state(index)
-    for view in range(len(encoded.view_mode)):
+    for view in range(views):
         keys, size = probe(index, encoded, view, hits)
+        first_term, terms = encoded.view_terms[view]
+        for term in range(first_term, first_term + terms, _VALUES_A_LINE):
+            prefetch(encoded.values, term)
         chosen, touched, most = _choose(index, encoded.view_mode[view], hits, keys, candidates)
         counts[0] += keys
         counts[1] += touched
@@ -283,35 +131,46 @@ def _choose(index: Index, mode: int, hits: Hits, found: int, candidates: I32) ->
     shapes, anchor_offsets, bits, keys = index.shapes, index.anchor_offsets, hits.bits, hits.keys
     chosen = 0
     touched = 0
-    most = 0
     unfiltered = index.facts[FACT_UNFILTERED] == 1
+    for i in range(found):
+        prefetch(structures, anchor_offsets[keys[i]])
     for i in range(found):
         first, last = anchor_offsets[keys[i]], anchor_offsets[keys[i] + 1]
         touched += last - first
         for structure in range(first, last):
             second = structures[structure, STRUCTURE_SECOND]
             if second >= 0 and not unfiltered:
-                if (bits[second >> 6] >> np.uint64(second & 63)) & np.uint64(1) == np.uint64(0):
+                if not has_key(bits, second):
                     continue
-                start = structures[structure, STRUCTURE_KEYS] + 2
-                end = structures[structure + 1, STRUCTURE_KEYS]
-                while start < end:
-                    key = structure_keys[start]
-                    if (bits[key >> 6] >> np.uint64(key & 63)) & np.uint64(1) == np.uint64(0):
-                        break
-                    start += 1
-                if start < end:
+                start, end = structures[structure, STRUCTURE_KEYS] + 2, structures[structure + 1, STRUCTURE_KEYS]
+                if not _all_present(bits, structure_keys, start, end):
                     continue
-            if mode != 0 and (shapes[structures[structure, STRUCTURE_SHAPE], SHAPE_VERIFIED] == 1) != (mode == 2):
+            if mode != 0 and (shapes[structures[structure, STRUCTURE_SHAPE], SHAPE_NECESSARY] == 1) != (mode == 2):
                 continue
             candidates[chosen] = structure
             chosen += 1
-            most += structures[structure + 1, STRUCTURE_PLAIN] - structures[structure, STRUCTURE_PLAIN]
-            most += (
-                groups[structures[structure + 1, STRUCTURE_GROUPS], 1]
-                - groups[structures[structure, STRUCTURE_GROUPS], 1]
-            )
-    return chosen, touched, most
+            prefetch(structure_keys, structures[structure, STRUCTURE_KEYS])
+            prefetch(groups, structures[structure, STRUCTURE_GROUPS])
+            prefetch(index.plain, structures[structure, STRUCTURE_PLAIN])
+    return chosen, touched, _count_most(index, candidates, chosen)
+
+
+@inlined
+def _count_most(index: Index, candidates: I32, chosen: int) -> int:
+    """Subscriptions and entries of the candidates: the most that can match."""
+    structures, groups = index.structures, index.groups
+    most = 0
+    for i in range(chosen):
+        structure = candidates[i]
+        most += structures[structure + 1, STRUCTURE_PLAIN] - structures[structure, STRUCTURE_PLAIN]
+        group = structures[structure, STRUCTURE_GROUPS]
+        first, last = groups[group, 1], groups[structures[structure + 1, STRUCTURE_GROUPS], 1]
+        most += last - first
+        if last > first:
+            prefetch(index.entry_value, first)
+            prefetch(index.entries, first)
+            prefetch(index.group_width, group)
+    return most
 
 
 @inlined
@@ -352,14 +211,109 @@ def _make_room(found: Found, subscriptions: int, runs: int) -> Found:
 
 
 @inlined
-def _have_subject(
-    steps: I32, first_step: int, last_step: int, keys: I32, first_key: int, slots: I32, size: int, subjects: U64
-) -> bool:
-    """Whether the triples of all steps of a star have a subject in common."""
+def _common_subjects(index: Index, hits: Hits, size: int, structure: int, state: I32) -> np.uint64:
+    """Of a star, the bits of the subjects that the triples of all its steps have; the first hit of step n is put into
+    `state`."""
+    shape, first_key = index.structures[structure, STRUCTURE_SHAPE], index.structures[structure, STRUCTURE_KEYS]
+    first_step = index.shapes[shape, SHAPE_JOIN]
     common = ~np.uint64(0)
-    for step in range(first_step, last_step):
-        common &= subjects[find_slot(slots, size, keys[first_key + steps[step, 0]])]
-    return bool(common != np.uint64(0))
+    for step in range(first_step, index.shapes[shape + 1, SHAPE_JOIN]):
+        key = index.structure_keys[first_key + index.join_steps[step, 0]]
+        slot = find_slot(hits.slots, size, key)
+        state[step - first_step, HEAD] = hits.slots[slot, 1]
+        common &= hits.subjects[slot]
+    return common
+
+
+@inlined
+def _step_of(index: Index, shape: int, variable: int) -> int:
+    """The step of a star that has a variable as object, -1 without."""
+    first, end = index.shapes[shape, SHAPE_JOIN], index.shapes[shape + 1, SHAPE_JOIN]
+    step = first
+    while step < end and index.join_steps[step, 3] != variable:
+        step += 1
+    return step - first if step < end else -1
+
+
+@inlined
+def _emit_star(
+    index: Index,
+    encoded: Encoded,
+    view: int,
+    hits: Hits,
+    common_structure_filled: tuple[np.uint64, int, int],
+    state: I32,
+    found: Found,
+    work: Work,
+) -> tuple[int, bool]:
+    """Writes the conditional subscriptions of a star: (filled, whether that is all of them).
+
+    A star's compared objects depend on nothing but their subject, so a comparison on its own needs no join: it holds of
+    a hit of its step whose subject is in common. A condition of several comparisons is left to the join.
+    """
+    common, structure, filled = common_structure_filled
+    triples, chain, ordinals, stamp = encoded.triples, hits.chain, hits.ordinals, work.stamp
+    entries, constants, groups = index.entries, index.entry_value, index.groups
+    first_triple, first_term = encoded.view_offsets[view], encoded.view_terms[view, 0]
+    epoch = np.uint32(work.epoch[0])
+    for group in range(
+        index.structures[structure, STRUCTURE_GROUPS], index.structures[structure + 1, STRUCTURE_GROUPS]
+    ):
+        code = groups[group, 0]
+        operator, lane = (code >> GROUP_OPERATOR) & GROUP_BYTE, code >> GROUP_LANE
+        step = _step_of(index, index.structures[structure, STRUCTURE_SHAPE], code & GROUP_BYTE)
+        if step < 0:
+            return filled, False
+        cursor = state[step, HEAD]
+        while cursor >= 0:
+            triple = first_triple + chain[cursor, 0]
+            cursor = chain[cursor, 1]
+            ordinal = np.uint64(ordinals[1 + triples[triple, 0] - first_term] % SUBJECTS_LIMIT)
+            if (common >> ordinal) & np.uint64(1) == np.uint64(0):
+                continue
+            term = triples[triple, 2]
+            how, number, strict = see(
+                encoded.values,
+                encoded.identity,
+                encoded.extras,
+                term,
+                AT_LEAST if operator == WINDOW else operator,
+                lane,
+            )
+            first, end, width = groups[group, 1], groups[group + 1, 1], index.group_width[group]
+            low, high = narrow_range(how, number, strict, operator, constants, first, end, width)
+            for entry in range(low, high):
+                subscription = entries[entry, 0]
+                if entries[entry, 1] >= 0:
+                    return filled, False
+                if stamp[subscription] == epoch:
+                    continue
+                if operator == UNEQUAL and not compares(how, number, strict, operator, constants[entry]):
+                    continue
+                stamp[subscription] = epoch
+                found.subscription[filled] = subscription
+                found.entry[filled] = entry
+                filled += 1
+    return filled, True
+
+
+@inlined
+def _close_run(found: Found, view: int, structure: int, start: int, runs: int) -> int:
+    """Notes a run that begins at `start`: the runs so far."""
+    found.run_view[runs] = view
+    found.run_structure[runs] = structure
+    found.run_start[runs] = start
+    return runs + 1
+
+
+@inlined
+def _emit_plain(plain: I32, first: int, last: int, found: Found, filled: int) -> int:
+    """Writes the subscriptions without conditions of a structure: how many are written in all."""
+    for at in range(first, last):
+        found.subscription[filled] = plain[at]
+        found.entry[filled] = -1
+        filled += 1
+    return filled
 
 
 @borrowing
@@ -386,7 +340,6 @@ def _emit(
     filled, runs, lost = found.sizes
     epoch = np.uint32(work.epoch[0])
     unfiltered = index.facts[FACT_UNFILTERED] == 1
-    subjects = hits.subjects
     starred = hits.ordinals[0] == 1
     for i in range(chosen):
         structure = candidates[i]
@@ -398,11 +351,19 @@ def _emit(
         first_step = shapes[shape, SHAPE_JOIN]
         first_group, last_group = structures[structure, STRUCTURE_GROUPS], structures[structure + 1, STRUCTURE_GROUPS]
         last_step = shapes[shape + 1, SHAPE_JOIN]
+        first_plain, last_plain = structures[structure, STRUCTURE_PLAIN], structures[structure + 1, STRUCTURE_PLAIN]
+        unseen = True
         if starred and shapes[shape, SHAPE_STAR] == 1:
-            if not _have_subject(steps, first_step, last_step, structure_keys, first_key, slots, size, subjects):
+            common = _common_subjects(index, hits, size, structure, state)
+            if common == np.uint64(0):
                 continue
-            if first_group == last_group:
-                last_step = first_step
+            filled = _emit_plain(plain, first_plain, last_plain, found, filled)
+            unseen = False
+            filled, complete = _emit_star(index, encoded, view, hits, (common, structure, filled), state, found, work)
+            if complete:
+                if filled > start:
+                    runs = _close_run(found, view, structure, start, runs)
+                continue
         walk = Walk(
             0,
             STEPS_LIMIT,
@@ -416,26 +377,21 @@ def _emit(
         )
         if walk.steps:
             begin(walk, steps, structure_keys, first_key, slots, size, state)
-        unseen = True
         while True:
             if walk.steps:
                 walk = advance(walk, steps, state, bound, chain, triples, links, key_terms)
                 if walk.step < 0:
                     break
             if unseen:
-                for at in range(structures[structure, STRUCTURE_PLAIN], structures[structure + 1, STRUCTURE_PLAIN]):
-                    subscription_out[filled] = plain[at]
-                    entry_out[filled] = -1
-                    filled += 1
+                filled = _emit_plain(plain, first_plain, last_plain, found, filled)
                 unseen = False
             if first_group == last_group:
                 abandon(min(walk.step, walk.steps - 1), state, bound)
                 break
             for group in range(first_group, last_group):
                 code = groups[group, 0]
-                operator = (code >> 8) & 0xFF
-                lane = code >> 16
-                term = bound[code & 0xFF]
+                operator, lane = (code >> GROUP_OPERATOR) & GROUP_BYTE, code >> GROUP_LANE
+                term = bound[code & GROUP_BYTE]
                 how, number, strict = see(
                     values, identity, extras, term, AT_LEAST if operator == WINDOW else operator, lane
                 )
@@ -462,10 +418,7 @@ def _emit(
             found.exhausted[lost, 1] = structure
             lost += 1
         if filled > start:
-            found.run_view[runs] = view
-            found.run_structure[runs] = structure
-            found.run_start[runs] = start
-            runs += 1
+            runs = _close_run(found, view, structure, start, runs)
     found.sizes[0] = filled
     found.sizes[1] = runs
     found.sizes[2] = lost

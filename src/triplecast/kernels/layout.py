@@ -62,7 +62,7 @@ class Index(NamedTuple):
     plain: I32
     """Subscriptions without conditions, by structure."""
     groups: I32
-    """[G + 1, 2] code (variable, operator and lane, a byte each from the lowest), first entry."""
+    """[G + 1, 2] code (variable, operator and lane: see `GROUP_OPERATOR`), first entry."""
     group_width: NDArray[np.float32]
     """[G] of a `WINDOW` group: no window of it is wider."""
     entry_value: F64
@@ -113,7 +113,12 @@ STRUCTURE_PLAIN = 3
 STRUCTURE_GROUPS = 4
 """First in `groups`."""
 
-SHAPE_VERIFIED = 0
+GROUP_BYTE = 0xFF
+GROUP_OPERATOR = 8
+GROUP_LANE = 16
+"""Where the operator and the lane begin in the code of a group, a byte each; the variable is the lowest byte."""
+
+SHAPE_NECESSARY = 0
 """1: the structure is a necessary condition only."""
 SHAPE_VARIABLES = 1
 SHAPE_JOIN = 2

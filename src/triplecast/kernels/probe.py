@@ -12,6 +12,7 @@ import numpy as np
 
 from triplecast.kernels import borrowing, inlined
 from triplecast.kernels.layout import FACT_ALWAYS, FACT_WORDS, I32, I64, U8, U64, Encoded, Index, Integer, hash_key
+from triplecast.kernels.words import prefetch
 
 SUBJECTS_LIMIT = 64
 """Subjects of a view up to which stars are joined by the bits of their keys' subjects."""
@@ -147,6 +148,7 @@ def probe(index: Index, encoded: Encoded, view: int, hits: Hits) -> tuple[int, i
             slots[place, 2] = 0
             subjects[place] = np.uint64(0)
             keys[found] = key
+            prefetch(index.anchor_offsets, key)
             found += 1
             bits[key >> 6] |= np.uint64(1) << np.uint64(key & 63)
         chain[hit, 0] = triple

@@ -14,27 +14,19 @@ import numpy as np
 
 from triplecast.kernels import borrowing, inlined, njit
 from triplecast.kernels.conditions import all_hold, holds
-from triplecast.kernels.join import (
-    EXHAUSTED,
-    STEPS_LIMIT,
-    Matched,
-    Walk,
-    abandon,
-    advance,
-    begin,
-    make_state,
-    make_work,
-    match_views,
-)
+from triplecast.kernels.join import Matched, make_work, match_views
 from triplecast.kernels.layout import (
     ASK_FLAG,
     DISTINCT_FLAG,
     FACT_WORDS,
+    GROUP_BYTE,
+    GROUP_LANE,
+    GROUP_OPERATOR,
     I32,
     I64,
     SHAPE_FULL,
+    SHAPE_NECESSARY,
     SHAPE_VARIABLES,
-    SHAPE_VERIFIED,
     STRUCTURE_GROUPS,
     STRUCTURE_KEYS,
     STRUCTURE_SHAPE,
@@ -48,6 +40,7 @@ from triplecast.kernels.layout import (
 )
 from triplecast.kernels.probe import Hits, clear_bits, make_hits, probe
 from triplecast.kernels.resolve import Terms, empty_terms
+from triplecast.kernels.walk import EXHAUSTED, STEPS_LIMIT, Walk, abandon, advance, begin, make_state
 
 SOLUTIONS_LIMIT = 10_000
 """Solutions of one structure in one view."""
@@ -102,7 +95,7 @@ def collect_sheets(
     size = 0
     for run in range(len(matched.run_view)):
         structure = matched.run_structure[run]
-        if index.shapes[index.structures[structure, STRUCTURE_SHAPE], SHAPE_VERIFIED] == 1:
+        if index.shapes[index.structures[structure, STRUCTURE_SHAPE], SHAPE_NECESSARY] == 1:
             continue
         if matched.run_view[run] != view:
             clear_bits(hits.bits, hits.keys, keys)
@@ -256,8 +249,9 @@ def _select(
         if atom >= 0:
             fits = all_hold(index.atom_code, index.atom_value, atom, values, identity, extras, cells, at)
         else:
-            term = cells[at + (code & 0xFF)]
-            fits = holds(values, identity, extras, term, (code >> 8) & 0xFF, code >> 16, constant)
+            term = cells[at + (code & GROUP_BYTE)]
+            operator = (code >> GROUP_OPERATOR) & GROUP_BYTE
+            fits = holds(values, identity, extras, term, operator, code >> GROUP_LANE, constant)
         if fits:
             selected[count] = at
             count += 1

@@ -4,10 +4,16 @@ keys.
 One pass over the bytes, eight at a time. Per publication, terms are numbered from 0 in the order in which they first
 appear (subject, predicate, object, graph); equal terms share a number, decided by hash *and* bytes. Lines of one
 subject stand together, so a subject or predicate is first compared with the line above.
+
+The hash is known to everybody, so a publication can be made whose terms all fall on one place of the table of terms,
+which would take time in the square of its size. A batch that walks over more occupied places than `WALKED_PER_LINE`
+allows is scanned again under a `Key` that the operating system draws for that one scan. The key decides where a term
+stands in the table and nothing else: numbers and hashes are the same under any key.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -15,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from triplecast.kernels import borrowing, hashing, inlined, njit
-from triplecast.kernels.hashing import hash_slice
+from triplecast.kernels.hashing import hash_slice, hash_under
 from triplecast.kernels.literals import PENDING, classify_literal
 from triplecast.kernels.words import (
     PADDING,
@@ -33,6 +39,9 @@ from triplecast.terms.values import ValueClass, order_key
 
 LARGEST_BATCH = 2**31 - 1
 """Bytes of text in one batch."""
+WALKED_PER_LINE = 16
+WALKED_BESIDES = 1024
+"""Occupied places that a batch may walk over. The table is at most half full, so honest text walks over two a line."""
 
 
 class ScannedBatch(NamedTuple):
@@ -76,11 +85,32 @@ def scan(texts: Sequence[bytes], dataset: Sequence[bool] | None = None) -> Scann
         raise ValueError(f"a batch of {starts[-1]} bytes; split it: at most {LARGEST_BATCH} are scanned at a time")
     buffer = pad(list(texts))
     quads = np.zeros(len(texts), np.bool_) if dataset is None else np.array(dataset, np.bool_).reshape(len(texts))
-    batch, fault = _scan_text(buffer, starts, quads, hashing.HASH_MASK)
+    batch, fault, _ = scan_text(buffer, starts, quads, hashing.HASH_MASK, OPEN_KEY)
+    if fault == CROWDED:
+        batch, fault, _ = scan_text(buffer, starts, quads, hashing.HASH_MASK, draw_key())
     if fault >= 0:
         raise ValueError(_describe(texts, starts, fault))
     _finish_pending(batch)
     return batch
+
+
+class Key(NamedTuple):
+    """Under which hash the tables of terms are made."""
+
+    seed: np.uint64
+    step: np.uint64
+    secret: bool
+    """False: under the hash of the terms themselves, and the scan ends as `CROWDED` when that goes badly."""
+
+
+OPEN_KEY = Key(np.uint64(0), np.uint64(0), secret=False)
+CROWDED = 2**62
+"""As the offset of a fault: too many places were walked over."""
+
+
+def draw_key() -> Key:
+    seed, step = np.frombuffer(os.urandom(16), np.uint64)
+    return Key(seed, step, secret=True)
 
 
 def _describe(texts: Sequence[bytes], starts: NDArray[np.int64], fault: int) -> str:
@@ -116,19 +146,6 @@ _BLANKS = np.uint64(0x21 * _ONES)
 _NEWLINES = np.uint64(_NEWLINE * _ONES)
 
 
-class _Source(NamedTuple):
-    text: Text
-    """Padded."""
-    starts: NDArray[np.int64]
-    """int64[P + 1]: where each publication begins."""
-    quads: NDArray[np.bool_]
-    """bool[P]: lines may name a graph."""
-    mask: np.uint64
-    """The bits of a hash that count."""
-    slots: NDArray[np.int32]
-    """An open-addressing table of term rows; rows of earlier publications, and -1, count as empty."""
-
-
 _TERM = np.dtype(
     [
         ("start", np.int64),
@@ -148,6 +165,9 @@ class _Frame(NamedTuple):
     call.
     """
 
+    key: Key
+    walkable: int
+    """Occupied places that the batch may walk over."""
     mask: np.uint64
     """The bits of a hash that count."""
     base: int
@@ -163,20 +183,23 @@ class _Frame(NamedTuple):
 
 
 @njit
-def _scan_text(
-    text: Text, starts: NDArray[np.int64], quads: NDArray[np.bool_], mask: np.uint64
-) -> tuple[ScannedBatch, int]:
-    """The batch and -1, or rubbish and the offset of the first fault in the padded `text`."""
+def scan_text(
+    text: Text, starts: NDArray[np.int64], quads: NDArray[np.bool_], mask: np.uint64, key: Key
+) -> tuple[ScannedBatch, int, int]:
+    """The batch and -1, or rubbish and the offset of the first fault in the padded `text`, or rubbish and `CROWDED`;
+    third, how many occupied places were walked over."""
     publications = len(starts) - 1
     offsets, width = _count_lines(text, starts)
     count = offsets[publications]
     rows = np.empty(count * (4 if np.any(quads) else 3), _TERM)
-    slots = np.full(width, -1, np.int32)
+    slots = np.full(width + 1, -1, np.int32)
+    slots[width] = 0
+    walkable = 2**31 - 1 if key.secret else min(WALKED_PER_LINE * count + WALKED_BESIDES, 2**30)
     triples, graphs = np.empty((count, 3), np.int32), np.empty(count, np.int32)
     bases = np.zeros(publications + 1, np.int64)
     fault = -1
     for p in range(publications):
-        frame = _Frame(mask, bases[p], starts[p], starts[p + 1], offsets[p], offsets[p + 1], quads[p])
+        frame = _Frame(key, walkable, mask, bases[p], starts[p], starts[p + 1], offsets[p], offsets[p + 1], quads[p])
         bases[p + 1], fault = _scan_publication(text, slots, rows, triples, graphs, frame)
         if fault >= 0:
             break
@@ -195,7 +218,7 @@ def _scan_text(
         np.empty(terms, np.int8),
     )
     _split_columns(rows, batch)
-    return batch, fault
+    return batch, fault, slots[width]
 
 
 @njit
@@ -242,7 +265,8 @@ def _scan_publication(
 ) -> tuple[int, int]:
     """Fills the rows of one publication; (one past its last row of terms, offset of its first fault or -1).
 
-    `slots` is an open-addressing table of term rows; rows of earlier publications, and -1, count as empty.
+    `slots` is an open-addressing table of term rows; rows of earlier publications, and -1, count as empty. Its last
+    cell counts the occupied places walked over; from `walkable` on, the rows are rubbish and the result is `CROWDED`.
     """
     base = frame.base
     here = frame.start
@@ -270,6 +294,8 @@ def _scan_publication(
         triples[triple, 0] = subject - base
         triples[triple, 1] = predicate - base
         triples[triple, 2] = value - base
+    if slots[len(slots) - 1] > frame.walkable:
+        return base, CROWDED
     return terms, (-1 if here == frame.stop else here)
 
 
@@ -325,18 +351,27 @@ def _find_or_add(
 ) -> int:
     """The row of a term; row `terms`, filled but for the value, when it is new."""
     hashed = hash_slice(text, start, length) & frame.mask
-    last = len(slots) - 1
-    slot = int(np.int64(hashed & np.uint64(last)))
+    last = len(slots) - 2
+    placed = _hash_secretly(text, start, length, frame.key) if frame.key.secret else hashed
+    slot = int(np.int64(placed & np.uint64(last)))
     while slots[slot] >= frame.base:
         row = int(slots[slot])
         if rows[row].hash == hashed and rows[row].length == length and same_bytes(text, start, rows[row].start, length):
             return row
         slot = (slot + 1) & last
+        slots[last + 1] += 1
+        if slots[last + 1] > frame.walkable:
+            break
     slots[slot] = terms
     rows[terms].start = start
     rows[terms].length = length
     rows[terms].hash = hashed
     return terms
+
+
+@borrowing
+def _hash_secretly(text: Text, start: int, length: int, key: Key) -> np.uint64:
+    return hash_under(text, start, length, key.seed, key.step)
 
 
 @inlined
@@ -435,3 +470,4 @@ def _end_of_tag(text: Text, start: int) -> int:
 
 def warm_up() -> None:
     scan([b'<x:s> <x:p> "1" .\n'], [True])
+    scan_text(pad([]), np.zeros(1, np.int64), np.zeros(0, np.bool_), hashing.HASH_MASK, draw_key())

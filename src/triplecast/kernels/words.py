@@ -62,6 +62,20 @@ def _count_ones(typing_context: Any, word: Any) -> Any:
     return types.int64(types.uint64), generate
 
 
+def _prefetch(typing_context: Any, array: Any, row: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        stored = context.make_array(signature.args[0])(context, builder, arguments[0])
+        byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+        offset = builder.mul(arguments[1], builder.extract_value(stored.strides, 0))
+        place = builder.gep(builder.bitcast(stored.data, byte), [offset])
+        kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
+        function = builder.module.declare_intrinsic("llvm.prefetch", [byte], kind)
+        builder.call(function, [place, number(0), number(3), number(1)])
+        return context.get_dummy_value()
+
+    return types.none(array, types.intp), generate
+
+
 load_word = cast(Callable[[Text, int], np.uint64], intrinsic(_load_word))
 """``load_word(text, index)``: the eight bytes from `index`, unaligned, unchecked."""
 
@@ -73,6 +87,10 @@ count_low_zeros = cast(Callable[[np.uint64], int], intrinsic(_count_low_zeros))
 
 count_ones = cast(Callable[[np.uint64], int], intrinsic(_count_ones))
 """``count_ones(word)``: set bits."""
+
+
+prefetch = cast(Callable[[NDArray[Any], Any], None], intrinsic(_prefetch))
+"""``prefetch(array, row)``: asks for a row that will be read soon. Never faults; changes nothing but speed."""
 
 
 @inlined

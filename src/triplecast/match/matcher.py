@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from triplecast.evaluate import Background, Candidate, Evaluator
 from triplecast.index import Segment, Snapshot
-from triplecast.kernels.join import STEPS_LIMIT
 from triplecast.kernels.layout import I64
 from triplecast.kernels.render import gather
 from triplecast.kernels.rows import SOLUTIONS_LIMIT
+from triplecast.kernels.walk import STEPS_LIMIT
 from triplecast.kernels.wordbank import WordBank
 from triplecast.match.found import Decided, Pairs, make_matches
 from triplecast.match.pairs import Scratch, all_pairs, match_segment

@@ -11,7 +11,7 @@ from triplecast.index import Segment
 from triplecast.kernels.join import Matched, Work, make_work, match_views
 from triplecast.kernels.layout import (
     I32,
-    SHAPE_VERIFIED,
+    SHAPE_NECESSARY,
     STRUCTURE_GROUPS,
     STRUCTURE_PLAIN,
     STRUCTURE_SHAPE,
@@ -144,6 +144,6 @@ def _subscriptions_of_exhausted(segment: Segment, views: Views, matched: Matched
         entries = index.entries[groups[0] : groups[1], 0]
         subscriptions = np.concatenate([plain, entries])
         rows = np.stack([np.full(len(subscriptions), views.publication[view], np.int32), subscriptions], axis=1)
-        parts[int(index.shapes[row[STRUCTURE_SHAPE], SHAPE_VERIFIED])].append(rows)
+        parts[int(index.shapes[row[STRUCTURE_SHAPE], SHAPE_NECESSARY])].append(rows)
     decided, verified = (np.concatenate(part) for part in parts)
     return Pairs(decided[:, 0], decided[:, 1]), Pairs(verified[:, 0], verified[:, 1])

@@ -168,6 +168,15 @@ def test_a_flipped_byte_is_told_or_does_not_matter(tmp_path: Path, seed: int) ->
     assert told > 0
 
 
+def test_a_row_that_a_writer_needs_and_misses_is_told(tmp_path: Path) -> None:
+    fill(tmp_path)
+    with sqlite3.connect(tmp_path / "journal.sqlite") as raw:
+        raw.execute("DELETE FROM writer")
+    raw.close()
+    with pytest.raises(StorageFault, match="0 rows where one belongs"):
+        Journal.open(tmp_path)
+
+
 def test_a_truncated_file_is_told(tmp_path: Path) -> None:
     fill(tmp_path)
     path = tmp_path / "journal.sqlite"

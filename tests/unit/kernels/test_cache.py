@@ -11,7 +11,7 @@ import pytest
 from triplecast.kernels import CACHE_FOLDER, njit
 from triplecast.kernels.cache import choose_folder, source_digest
 from triplecast.kernels.hashing import hash_slices
-from triplecast.kernels.scan import _scan_text
+from triplecast.kernels.scan import scan_text
 from triplecast.kernels.warm import warm
 
 
@@ -101,7 +101,7 @@ def test_kernels_are_cached_in_the_folder_and_other_code_keeps_its_setting() -> 
 def test_warming_runs_the_kernels_that_python_calls() -> None:
     assert {"hashing", "scan"} <= set(warm())
     assert hash_slices.signatures
-    assert _scan_text.signatures
+    assert scan_text.signatures
 
 
 @pytest.mark.slow

@@ -8,7 +8,18 @@ from pyoxigraph import BlankNode, Literal, NamedNode, Quad, Triple
 
 from tests.unit.kernels.slow_scan import SlowPublication, scan_slowly
 from triplecast.kernels import hashing
-from triplecast.kernels.scan import ScannedBatch, scan
+from triplecast.kernels.scan import (
+    CROWDED,
+    OPEN_KEY,
+    WALKED_BESIDES,
+    WALKED_PER_LINE,
+    Key,
+    ScannedBatch,
+    draw_key,
+    scan,
+    scan_text,
+)
+from triplecast.kernels.words import pad
 
 PLAIN = b'<x:s> <x:p> "1" .\n<x:s> <x:p> <x:s> .\n_:b1 <x:p> _:b10 .\n_:b10 <x:q> "a"@en-gb .\n'
 QUADS = b"<x:s> <x:p> <x:o> .\n<x:s> <x:p> <x:o> <x:g> .\n_:a <x:p> <x:o> _:a .\n"
@@ -107,6 +118,52 @@ def test_colliding_hashes_do_not_merge_terms(mask: int, monkeypatch: pytest.Monk
     assert len(np.unique(weak.term_hash)) <= mask + 1
     for publication in range(20):
         assert read_back(weak, publication) == read_back(strong, publication)
+
+
+def forged_publication(lines: int) -> bytes:
+    return b"".join(sorted(b'<x:s%d> <x:p> "%d" .\n' % (n, n) for n in range(lines)))
+
+
+def walked(text: bytes, mask: int, key: Key) -> tuple[int, int]:
+    """(the fault, occupied places walked over) of one publication's scan."""
+    starts = np.array([0, len(text)], np.int64)
+    _, fault, steps = scan_text(pad([text]), starts, np.zeros(1, np.bool_), np.uint64(mask), key)
+    return fault, steps
+
+
+def test_terms_that_all_collide_are_scanned_again_under_a_secret_key() -> None:
+    text = forged_publication(4000)
+    fault, steps = walked(text, 0, OPEN_KEY)
+    assert fault == CROWDED
+    assert steps < WALKED_PER_LINE * 4000 + WALKED_BESIDES + 3 * 8001, "it stops at the line that is too much"
+    fault, steps = walked(text, 0, draw_key())
+    assert fault == -1
+    assert steps < 2 * 4000, "quadratic would be 32 million"
+
+
+def test_honest_text_is_scanned_once() -> None:
+    fault, steps = walked(forged_publication(4000), 2**64 - 1, OPEN_KEY)
+    assert fault == -1
+    assert steps < 2 * 4000
+
+
+@pytest.mark.parametrize("mask", [0, 2**64 - 1])
+def test_numbers_and_hashes_do_not_depend_on_the_key(mask: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hashing, "HASH_MASK", np.uint64(mask))
+    text = forged_publication(1000)
+    batch, again = scan([PLAIN, text, PLAIN]), scan([PLAIN, text, PLAIN])
+    starts = np.cumsum([0, len(PLAIN), len(text), len(PLAIN)])
+    keyed, fault, _ = scan_text(pad([PLAIN, text, PLAIN]), starts, np.zeros(3, np.bool_), np.uint64(mask), draw_key())
+    assert fault == -1
+    for name in batch._fields:
+        assert getattr(batch, name).tobytes() == getattr(again, name).tobytes() == getattr(keyed, name).tobytes(), name
+    assert read_back(batch, 1) == scan_slowly(text, False)
+
+
+def test_a_fault_is_found_behind_colliding_terms(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hashing, "HASH_MASK", np.uint64(0))
+    with pytest.raises(ValueError, match=r"publication 0, byte .*, line 1001"):
+        scan([forged_publication(1000) + b"<x:z> .\n"])
 
 
 def test_a_graph_name_is_refused_outside_datasets() -> None:

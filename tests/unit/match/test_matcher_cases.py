@@ -142,6 +142,25 @@ def test_a_join_without_end_is_undecided() -> None:
     assert batch.registration.tolist() == [2]
 
 
+def test_a_star_compares_only_objects_of_subjects_that_have_all_its_patterns() -> None:
+    text = "e:a e:kind e:book ; e:price 3 . e:b e:price 9"
+    star = "?x e:kind e:book ; e:price ?v FILTER"
+    assert answer(f"ASK {{ {star}(?v > 5) }}", text) is None
+    assert answer(f"ASK {{ {star}(?v > 2) }}", text) is not None
+    assert answer(f"ASK {{ {star}(?v != 3) }}", text) is None
+    assert answer(f"ASK {{ {star}(?x != e:a && ?v > 2) }}", text) is None
+    assert answer(f"ASK {{ {star}(?x = e:a && ?v > 2) }}", text) is not None
+    assert answer(f"ASK {{ {star}(?v > 2 || ?v < 0) }}", text) is not None
+
+
+def test_a_star_is_decided_without_trying_the_products_of_its_objects() -> None:
+    """300 thousand combinations of objects: more than `STEPS_LIMIT`."""
+    many = " ".join(f"e:a e:p {i} ; e:q {i} ; e:r {i} ." for i in range(68))
+    star = "?x e:p ?u ; e:q ?v ; e:r ?w FILTER"
+    queries = registrations(f"ASK {{ {star}(?w > 1000) }}", f"ASK {{ {star}(?w > 66) }}")
+    assert list(match_all(queries, [publication(many)])) == [(0, 2)]
+
+
 def test_long_chains_are_joined_by_subject_and_object() -> None:
     """20,000 triples of one predicate: a nested loop would spend the budget."""
     chain = " ".join(f"e:n{i:05} e:p e:n{i + 1:05} ." for i in range(3000))
