@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from functools import cache
 
+from tests.properties.taxonomies import BROADER, CLASS, MEMBER, PROPERTY
+from tests.reference import fulltext
 from tests.reference import queries as q
 from tests.reference.terms import Term
 from triplecast.compile.plans import plan_of
@@ -20,6 +22,8 @@ _FUNCTIONS = (
 _DECIDED = (
     *("IN", "OPTIONAL", "OPTIONAL with FILTER", "UNION", "MINUS", "EXISTS", "NOT EXISTS", "VALUES", "UNDEF"),
     *("path ^", "path /", "path |", "BIND", "variable with variable", "!", "STR", "ISLITERAL", "IF", "COALESCE"),
+    *("tc:instance", "tc:descendant", "tc:ancestor", "path along a taxonomy"),
+    *("entailment taxonomy", "entailment rdfs", "rdfs:member", "ft:contains", "phrase", "ftand"),
 )
 """What the index decides where nothing else in the query is for the evaluator."""
 
@@ -35,6 +39,10 @@ CONSTRUCTS: tuple[str, ...] = (
     *("COUNT", "COUNT(*)", "GROUP BY", "aggregate without GROUP BY", "HAVING", "dataset with graphs"),
     *("SELECT *", "projection", "unbound projection", "DISTINCT", "REDUCED", "ASK", "CONSTRUCT", "sub-select"),
     *("ORDER BY", "LIMIT", "OFFSET"),
+    *("entailment taxonomy", "entailment rdfs", "tc:instance", "tc:descendant", "tc:ancestor", "path along a taxonomy"),
+    *("rdfs:member", "ft:contains", "ft:score", "phrase", "ftand", "ftor", "ftnot", "ftnear", "all words", "any word"),
+    *("ordered", "window of words", "distance at least", "distance at most", "case sensitive", "diacritics sensitive"),
+    *("stemming", "wildcards"),
     *(f"{name} in the index" for name in _DECIDED),
 )
 """Every one of them occurs on the matching and on the failing side of a run, or the run fails."""
@@ -45,10 +53,10 @@ def constructs_of(query: q.Query) -> frozenset[str]:
     return frozenset(found | _form(query))
 
 
-def decided_among(constructs: frozenset[str], text: str) -> frozenset[str]:
-    """The census rows of a query's constructs that the index decides."""
+def decided_among(constructs: frozenset[str], text: str, entailed: bool) -> frozenset[str]:
+    """The census rows of a query's constructs that the index decides; `entailed`: it is read with a taxonomy."""
     template, constants = parse_template(text)
-    if not plan_of(template, constants).decided:
+    if not plan_of(template, constants, entailed).decided:
         return frozenset()
     return frozenset(f"{name} in the index" for name in constructs.intersection(_DECIDED))
 
@@ -121,8 +129,12 @@ def _names(part: object) -> Iterator[str]:
     match part:
         case q.Basic(steps):
             yield from _names_of_steps(steps)
-        case q.Compare() | q.Member() | q.Logic() | q.Not() | q.Call() | q.Exists():
+        case q.Compare() | q.Member() | q.Logic() | q.Not() | q.Call() | q.Exists() | q.FullText():
             yield from _names_of_expression(part)
+        case fulltext.Phrase() | fulltext.Both() | fulltext.Either() | fulltext.Never() | fulltext.Chain():
+            yield from _names_of_selection(part)
+        case fulltext.Filtered():
+            yield from _names_of_selection(part)
         case q.Filter(q.Var(), _) | q.Not(q.Var()):
             yield "boolean value"
         case q.Optional(_, _, condition):
@@ -150,10 +162,32 @@ def _names(part: object) -> Iterator[str]:
                 yield "HAVING"
         case q.Count(_, argument, _):
             yield "COUNT(*)" if argument is None else "COUNT"
-        case q.Repeat(_, at_least, many):
+        case q.Repeat(link, at_least, many):
             yield "path +" if at_least else "path *" if many else "path ?"
+            if link in (q.Link(CLASS), q.Link(PROPERTY), q.Link(BROADER)):
+                yield "path along a taxonomy"
         case q.Inverse() | q.Chain() | q.Choice() | q.NoneOf():
             yield "path " + {q.Inverse: "^", q.Chain: "/", q.Choice: "|", q.NoneOf: "!"}[type(part)]
+
+
+def _names_of_selection(part: object) -> Iterator[str]:
+    match part:
+        case fulltext.Phrase(words, case, marks, stemming, wildcards):
+            used = (len(words) > 1, case, marks, stemming, wildcards)
+            names = ("phrase", "case sensitive", "diacritics sensitive", "stemming", "wildcards")
+            yield from (name for name, here in zip(names, used, strict=True) if here)
+        case fulltext.Both(_, short):
+            yield "all words" if short else "ftand"
+        case fulltext.Either(_, short):
+            yield "any word" if short else "ftor"
+        case fulltext.Never():
+            yield "ftnot"
+        case fulltext.Chain():
+            yield "ftnear"
+        case fulltext.Filtered(_, "distance", least, most):
+            yield from ("distance at least",) * (least is not None) + ("distance at most",) * (most is not None)
+        case fulltext.Filtered(_, rule):
+            yield {"ordered": "ordered", "window": "window of words"}[rule]
 
 
 def _names_of_expression(part: q.Expression) -> Iterator[str]:
@@ -178,6 +212,8 @@ def _names_of_expression(part: q.Expression) -> Iterator[str]:
                 yield "boolean value"
         case q.Call(function, _):
             yield function
+        case q.FullText():
+            yield "ft:contains"
         case q.Exists(_, negated):
             yield "NOT EXISTS" if negated else "EXISTS"
 
@@ -196,6 +232,8 @@ def _names_of_steps(steps: tuple[q.Step, ...]) -> Iterator[str]:
             yield "predicate variable"
         if any(node.hidden for node in nodes):
             yield "blank node"
+        if step.predicate == MEMBER:
+            yield "rdfs:member"
         if not isinstance(step.subject, q.Var):
             yield "constant subject"
         if not isinstance(step.object, q.Var):

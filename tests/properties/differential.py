@@ -98,10 +98,12 @@ def run_round(made: Round, seed: int, product: Product, tally: Tally) -> list[Fa
     answers = product.answers(made.publications, [question.text for question in questions], timeline)
     census = [_Census(question) for question in questions]
     faults: list[Fault] = []
+    entailments = dict.fromkeys((None, *(question.entailment for question in questions)))
     for i, published in enumerate(made.publications):
-        oracle = Oracle(published)
-        kinds = sorted({kind for term in oracle.terms if (kind := kind_of(term)) is not None})
+        oracles = {entailment: Oracle(published, entailment) for entailment in entailments}
+        kinds = sorted({kind for term in oracles[None].terms if (kind := kind_of(term)) is not None})
         for j, question in enumerate(questions):
+            oracle = oracles[question.entailment]
             got, valid = answers.get((i, j), []), timeline.valid(i, j)
             tally.undecided += is_undecided(got)
             if not valid:
@@ -120,7 +122,8 @@ class _Census:
     """The rows of the census table that one subscription belongs to."""
 
     def __init__(self, question: Question) -> None:
-        self.constructs = sorted(question.constructs | decided_among(question.constructs, question.text))
+        decided = decided_among(question.constructs, question.text, question.entailment is not None)
+        self.constructs = sorted(question.constructs | decided)
         self.kinds = sorted({kind for term in question.constants if (kind := kind_of(term)) is not None})
         self.keys = keys_of(question.asked.query)
 
@@ -153,8 +156,10 @@ def make_timeline(made: Round, seed: int) -> Timeline:
     asked, published = len(made.subscriptions), len(made.publications)
     if made.number % 4:
         return Timeline(tuple(range(1, asked + 1)), (None,) * asked, tuple(range(asked + 1, asked + published + 1)))
-    events = [("add", n) for n in range(asked)] + [("publish", n) for n in range(published)]
+    events = [("add", n) for n in range(asked)] + [("publish", -1)] * published
     random.shuffle(events)
+    order = iter(range(published))
+    events = [(what, next(order)) if what == "publish" else (what, n) for what, n in events]
     for subscription in random.sample(range(asked), asked // 4):
         after = events.index(("add", subscription)) + 1
         events.insert(random.randrange(after, len(events) + 1), ("remove", subscription))
@@ -173,7 +178,7 @@ def answer_alone(product: Product, published: Published, asked: Asked) -> Answer
 
 def differs(product: Product, published: Published, asked: Asked) -> tuple[Expected, Answer] | None:
     """The two answers where they differ for the pair alone."""
-    expected = Oracle(published).expect(Question(asked))
+    expected = Oracle(published, asked.entailment).expect(Question(asked))
     got = answer_alone(product, published, asked)
     return None if agrees(asked, expected, got) else (expected, got)
 

@@ -7,10 +7,12 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from tests.properties.literals import RELATIVES
+from tests.properties.selections import text_condition, words_in
+from tests.properties.taxonomies import TYPE, class_path, kin_condition
 from tests.reference import queries as q
 from tests.reference.expressions import holds
 from tests.reference.terms import XSD, Term, Triple, iri, literal
-from tests.reference.values import value_of
+from tests.reference.values import NotDetermined, value_of
 
 if TYPE_CHECKING:
     from tests.properties.generate import Published, World
@@ -84,6 +86,8 @@ class Draft:
 
     def step(self, triple: Triple) -> q.Step:
         subject, predicate, value = triple
+        if self.world.classes and predicate == TYPE and self.chance(0.15):
+            return q.Step(self.node(subject, 0.8), class_path(self.world), self.random.choice(self.world.classes))
         if self.chance(0.06):
             return q.Step(self.node(subject, 0.7), self.path(predicate), self.node(value, 0.7))
         name = self.node(predicate, 0.5 if self.open_predicates else 0.04)
@@ -199,13 +203,17 @@ class Draft:
         wanted = self.chance(0.6)
         for _ in range(6):
             made = self.one_condition(shown, depth)
-            if not wanted or holds(made, row, lambda pattern, row: True):
+            if not wanted or _holds(made, row):
                 break
         return made
 
     def one_condition(self, shown: list[q.Var], depth: int) -> q.Expression:
         variable = self.random.choice(shown + [v for v in shown if self.value_of(v)[0] == "literal"] * 3)
         value = self.value_of(variable)
+        if self.world.full_text and len(words_in(value)) > 1 and self.chance(0.6):
+            return text_condition(variable, value, self.random)
+        if self.world.classes and value[0] != "literal" and self.chance(0.15):
+            return kin_condition(variable, self.world)
         draw = self.random.random()
         if draw < 0.42:
             return self.comparison(variable, value)
@@ -317,6 +325,13 @@ class Draft:
             q.Step(self.random.choice(nodes), self.random.choice(predicates), self.random.choice(nodes))
             for _ in range(self.random.choice((1, 1, 2)))
         )
+
+
+def _holds(condition: q.Expression, row: dict[str, Term]) -> bool:
+    try:
+        return holds(condition, row, None)
+    except NotDetermined:
+        return False
 
 
 def neighbour(value: Term, random: Random) -> Term:

@@ -16,12 +16,17 @@ from tests.properties.drafts import OPERATORS, Draft, neighbour
 from tests.properties.literals import CLUSTERS, RELATIVES, Member, ordinary_cluster
 from tests.properties.owed import owed_to
 from tests.properties.render import render
+from tests.properties.selections import text_cluster, text_condition, text_turn, words_in
+from tests.properties.taxonomies import ENTAILMENTS, NUMBERED, kin_condition, random_taxonomy, schema_triple
+from tests.properties.taxonomies import owed_to as owed_of_taxonomies
 from tests.reference import queries as q
-from tests.reference.expressions import holds
+from tests.reference.entailment import Known
+from tests.reference.expressions import TAXONOMY, holds
 from tests.reference.solve import Dataset, NotDetermined, answer
 from tests.reference.terms import RDF, Term, Triple, blank, iri, write_quads
 
 EXAMPLE = "http://example.org/"
+UNTAUGHT = Known()
 LISTINGS = 4
 """Least number of publications of a round that compares."""
 
@@ -33,6 +38,8 @@ class Published:
     """Of the default graph."""
     named: tuple[tuple[Term, tuple[Triple, ...]], ...] | None = None
     """The named graphs of a dataset; None: publication scope, the default graph under the name `graph`."""
+    known: Known = UNTAUGHT
+    """The taxonomy that holds when it is published."""
 
     @property
     def all_triples(self) -> tuple[Triple, ...]:
@@ -43,16 +50,38 @@ class Published:
         """As the journal keeps it."""
         return write_quads(((None, self.triples), *(self.named or ())))
 
+    def entailed(self, entailment: str | None) -> Published:
+        """What a subscription with that entailment is asked of."""
+        if entailment is None:
+            return self
+        dataset = dataset_of(self, entailment)
+        named = None if self.named is None else tuple(dataset.named.items())
+        return replace(self, triples=dataset.default, named=named)
+
 
 @dataclass(frozen=True, slots=True)
 class Asked:
     query: q.Query
     style: int | None
     """The seed of its spelling."""
+    stated: str | None = None
+    """The entailment that its first line asks for."""
 
     @property
     def text(self) -> str:
-        return render(self.query, self.style)
+        first = "" if self.stated is None else f"# triplecast: entailment={self.stated}\n"
+        return first + render(self.query, self.style)
+
+    @property
+    def entailment(self) -> str | None:
+        """Functions of the taxonomy ask for it by themselves (semantics 6.1)."""
+        if self.stated is None and any(is_kin_call(part) for part in parts(self.query)):
+            return ENTAILMENTS[0]
+        return self.stated
+
+
+def is_kin_call(part: object) -> bool:
+    return isinstance(part, q.Call) and part.function.startswith(TAXONOMY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +107,11 @@ def make_round(seed: int, number: int, publications: int, subscriptions: int) ->
         return Round(number, listed, (*each, *(world.probe() for _ in range(left))))
     published = tuple(world.publication(index) for index in range(publications))
     asked = [world.asked(query) for query in owed_to(number, world)]
+    if world.full_text:
+        asked += [world.text_probe() for _ in range(6)]
+    if world.classes:
+        published = world.taught(published)
+        asked += [world.asked(query, entailment) for query, entailment in owed_of_taxonomies(number, world)]
     while len(asked) < subscriptions:
         alike = asked and random.random() < 0.35
         asked.append(sibling(random.choice(asked), random) if alike else world.subscription(published))
@@ -98,16 +132,32 @@ class World:
         ]
         if random.random() < 0.6:
             clusters.pop(1)
+        self.full_text = number % 3 == 1
+        """Whether texts are asked for their words."""
+        if self.full_text:
+            clusters.append(text_cluster(random))
         drawn = [random.sample(cluster, min(len(cluster), random.randrange(3, 7))) for cluster in clusters]
         self.values = list(dict.fromkeys(member.term for members in drawn for member in members))
+        self.texts = [member.term for member in drawn[-1]] if self.full_text else []
         self.graphs = [iri(f"{EXAMPLE}g{n}") for n in range(2)]
         self.datasets = number % 5 == 4
+        self.classes = [iri(f"{EXAMPLE}C{n}") for n in range(5)] if number % 3 == 2 else []
+        """Of its taxonomies; none where it has no taxonomy."""
         self.archetypes = [self._archetype() for _ in range(random.choice((1, 2, 2)))]
         self._turn = 0
+
+    def taught(self, published: tuple[Published, ...]) -> tuple[Published, ...]:
+        """The publications with the taxonomy that holds for each: another one for the second half."""
+        first, second = (
+            random_taxonomy(self.random, self.classes, self.predicates[:4], self.subjects[:3]) for _ in range(2)
+        )
+        half = len(published) // 2
+        return tuple(replace(each, known=first if at < half else second) for at, each in enumerate(published))
 
     def hold(self, cluster: Sequence[Member]) -> None:
         """Makes the cluster this world's values, under one predicate."""
         self.values, self.predicates = [member.term for member in cluster], self.predicates[:1]
+        self.full_text = True
 
     def listing(self, index: int) -> Published:
         """A publication of most of this world's values."""
@@ -124,8 +174,16 @@ class World:
         variables = random.choice((None, (value,), (q.Var("s"),)))
         return self.asked(q.Query("select", q.Select(pattern, variables, distinct=random.random() < 0.2)))
 
-    def asked(self, query: q.Query) -> Asked:
-        return Asked(query, self.random.randrange(2**32))
+    def text_probe(self) -> Asked:
+        """``?s ?p ?o`` or ``?s p ?o`` under a condition of the words of one of this world's texts."""
+        predicate = self.random.choice((q.Var("p"), self._predicate()))
+        pattern = q.Basic((q.Step(q.Var("s"), predicate, q.Var("o")),))
+        return self.asked(
+            q.Query("select", q.Select(q.Filter(text_turn(self.random.choice(self.texts), self.random), pattern)))
+        )
+
+    def asked(self, query: q.Query, entailment: str | None = None) -> Asked:
+        return Asked(query, self.random.randrange(2**32), entailment)
 
     def recognising(self, term: Term) -> q.Query:
         """``?s p ?o`` where ?o is `term`, or equal to it."""
@@ -144,8 +202,12 @@ class World:
             return q.Logic(
                 random.choice(("&&", "||")), (self.probing(value, depth - 1), self.probing(value, depth - 1))
             )
+        if self.classes and random.random() < 0.3:
+            return kin_condition(random.choice((value, q.Var("s"))), self)
         self._turn += 1
         term = self.values[self._turn % len(self.values)]
+        if self.full_text and len(words_in(term)) > 1 and random.random() < 0.7:
+            return text_condition(value, term, random)
         constant = random.choice((term, random.choice(RELATIVES.get(term, (term,)))))
         return q.Compare(random.choice((*OPERATORS, "!=")), value, q.Constant(constant))
 
@@ -191,13 +253,26 @@ class World:
         )
 
     def _triple(self, subjects: list[Term]) -> Triple:
+        if self.classes and self.random.random() < 0.35:
+            return self._of_taxonomies(subjects)
         return self.random.choice(subjects), self._predicate(), self._object(subjects)
+
+    def _of_taxonomies(self, subjects: list[Term]) -> Triple:
+        """A type mostly; a member of a container, or a rule of the publication's own."""
+        subject, draw = self.random.choice(subjects), self.random.random()
+        if draw < 0.65:
+            return subject, iri(RDF + "type"), self.random.choice(self.classes)
+        if draw < 0.9:
+            return subject, self.random.choice(NUMBERED), self._object(subjects)
+        return schema_triple(self)
 
     def _predicate(self) -> Term:
         return self.random.choice(self.predicates)
 
     def _object(self, subjects: list[Term]) -> Term:
         draw = self.random.random()
+        if draw < 0.45 and self.texts:
+            return self.random.choice(self.texts)
         if draw < 0.62:
             return self.random.choice(self.values)
         if draw < 0.92:
@@ -211,12 +286,13 @@ class World:
         """
         if self.random.random() < 0.25:
             return self.probe()
+        entailment = self.random.choice((None, *ENTAILMENTS, *ENTAILMENTS)) if self.classes else None
         for _ in range(12):
             witness = self.random.choice(published)
-            query = Draft(self, witness).query()
-            if self.random.random() < 0.06 or _answered(query, witness):
+            asked = self.asked(Draft(self, witness.entailed(entailment)).query(), entailment)
+            if self.random.random() < 0.06 or _answered(asked, witness):
                 break
-        return self.asked(query)
+        return asked
 
 
 def sibling(asked: Asked, random: Random) -> Asked:
@@ -241,17 +317,19 @@ def sibling(asked: Asked, random: Random) -> Asked:
             return replace(node, **{field.name: changed(getattr(node, field.name)) for field in fields(node)})
         return tuple(changed(part) for part in node) if isinstance(node, tuple) else node
 
-    return Asked(changed(asked.query), random.randrange(2**32))
+    return Asked(changed(asked.query), random.randrange(2**32), asked.stated)
 
 
-def dataset_of(published: Published) -> Dataset:
+def dataset_of(published: Published, entailment: str | None = None) -> Dataset:
     if published.named is None:
-        return Dataset.of_publication(published.graph, published.triples)
-    return Dataset(published.triples, dict(published.named))
+        dataset = Dataset.of_publication(published.graph, published.triples)
+    else:
+        dataset = Dataset(published.triples, dict(published.named))
+    return dataset if entailment is None else dataset.entailed(published.known, entailment == ENTAILMENTS[1])
 
 
-def _answered(query: q.Query, witness: Published) -> bool:
+def _answered(asked: Asked, witness: Published) -> bool:
     try:
-        return bool(answer(query, dataset_of(witness)))
+        return bool(answer(asked.query, dataset_of(witness, asked.entailment)))
     except NotDetermined:
         return False

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from random import Random
 from typing import NamedTuple
 
-from tests.reference.terms import XSD, Term, iri, literal
+from tests.reference.terms import STRING, XSD, Term, iri, literal
 
 
 class Member(NamedTuple):
@@ -30,6 +30,8 @@ def _iris(kind: str, *texts: str) -> list[Member]:
 
 
 ODD = "http://example.org/datatype"
+TEXT, ENGLISH, UNSTEMMED = "text", "English text", "text without stems"
+"""Texts that full text is asked of: without a tag, tagged English, tagged with a language that has no stems."""
 _LONG = "http://example.org/" + "long/" * 120
 
 CLUSTERS: tuple[tuple[Member, ...], ...] = tuple(
@@ -149,6 +151,14 @@ CLUSTERS: tuple[tuple[Member, ...], ...] = tuple(
         + _iris("IRI beyond ASCII", "http://example.org/caf\u00e9", "http://example.org/cafe\u0301")
         + _iris("IRI beyond ASCII", "http://example.org/caf%C3%A9")
         + _strings("string", "http://example.org/a"),
+        # texts of several words
+        _strings(TEXT, "The Olympic Games", "the games, olympic", "rio 2016 – café", "cafe\nCAFÉ cafe", "game game rio")
+        + _strings(TEXT, "can't 3.5 (naïve", "cafe\u0301 \u00ab rio")
+        + _strings(ENGLISH, "Olympic game", "games; naive", "the Games. the game", language="en")
+        + _strings(ENGLISH, "naïve games", language="en-gb")
+        + _strings(UNSTEMMED, "the games", "games rio", language="xx")
+        + [Member("unrecognised datatype", literal("the olympic games", ODD))]
+        + _strings("empty string", ""),
     )
 )
 
@@ -165,6 +175,8 @@ def kind_of(term: Term) -> str | None:
             return ORDINARY_NUMBER
         if term[2] == XSD + "dateTime":
             return ORDINARY_TIME
+        if (term[3] or term[2] == STRING) and any(space in term[1] for space in " \n\u3000"):
+            return {"": TEXT, "e": ENGLISH, "x": UNSTEMMED}.get(term[3][:1])
     return kind
 
 

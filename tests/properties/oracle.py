@@ -25,9 +25,10 @@ class Question:
     """A subscription with all that is the same for every publication."""
 
     def __init__(self, asked: Asked) -> None:
-        self.asked, self.text = asked, asked.text
+        self.asked, self.text, self.entailment = asked, asked.text, asked.entailment
         self.constants = constants_of(asked.query)
-        self.constructs = constructs_of(asked.query)
+        stated = {f"entailment {asked.entailment}"} if asked.entailment else set()
+        self.constructs = constructs_of(asked.query) | stated
         self.doubts = doubts_of(asked.query, self.constructs, self.constants)
         self._families = families(self.constants)
 
@@ -36,13 +37,13 @@ class Question:
 
 
 class Oracle:
-    """All that one publication is asked."""
+    """All that one publication is asked by subscriptions with one entailment."""
 
-    def __init__(self, published: Published) -> None:
-        self.published = published
+    def __init__(self, stated: Published, entailment: str | None = None) -> None:
+        published = self.published = stated.entailed(entailment)
         names = {published.graph} if published.named is None else {name for name, _ in published.named}
         self.terms = frozenset(term for triple in published.all_triples for term in triple) | names
-        self._dataset = dataset_of(published)
+        self._dataset = dataset_of(stated, entailment)
         self._objection = objection_to_terms(published)
         self._families = families(self.terms)
         self._store: Store | None = None

@@ -7,14 +7,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
-from tests.properties.generate import Published
+from tests.properties.generate import UNTAUGHT, Published
 from tests.properties.oxigraph import Row
-from triplecast.evaluate import Budget, BudgetExceeded, bindings_json, evaluate
+from tests.reference.entailment import Known
+from tests.reference.terms import write_quads
+from triplecast.compile.entailment import entailment_of
+from triplecast.evaluate import Background, Budget, BudgetExceeded, bindings_json, evaluate
 from triplecast.index import MemoryIndex, Snapshot
-from triplecast.languages import parse_query
+from triplecast.languages import parse_query, parse_template
 from triplecast.match import Matcher
 from triplecast.model.publication import Publication
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
+from triplecast.taxonomy import Taxonomies, Taxonomy, TaxonomyVersion, read_taxonomy
 
 Answer: TypeAlias = list[Row] | str
 """The rows in the order given, or what else was said of the pair."""
@@ -53,6 +57,20 @@ def as_publication(published: Published, position: int) -> Publication:
     )
 
 
+def as_taxonomy(known: Known) -> Taxonomy:
+    return read_taxonomy([write_quads(((None, known.triples),))], known.broader)
+
+
+def taxonomies_of(published: Sequence[Published], timeline: Timeline) -> Taxonomies:
+    """Each taxonomy stands in the journal just before the first publication that it holds for."""
+    versions, last = [], UNTAUGHT
+    for position, each in sorted(zip(timeline.published, published, strict=True), key=lambda pair: pair[0]):
+        if each.known != last:
+            last, taxonomy = each.known, as_taxonomy(each.known)
+            versions.append(TaxonomyVersion(position - 1, taxonomy.lines, taxonomy.broader))
+    return Taxonomies(tuple(versions))
+
+
 def rows_from(bindings: bytes) -> list[Row]:
     return [tuple(sorted(row.items())) for row in json.loads(bindings)]
 
@@ -67,14 +85,17 @@ class ByEvaluator:
         self, published: Sequence[Published], texts: Sequence[str], timeline: Timeline
     ) -> dict[tuple[int, int], Answer]:
         queries = [parse_query(text) for text in texts]
+        entailments = [entailment_of(Subscription("s", text), parse_template(text)[0]) for text in texts]
         found: dict[tuple[int, int], Answer] = {}
         for i, each in enumerate(published):
-            publication = as_publication(each, timeline.published[i])
+            publication, taxonomy = as_publication(each, timeline.published[i]), as_taxonomy(each.known)
             for j, query in enumerate(queries):
                 if not timeline.valid(i, j):
                     continue
                 try:
-                    solutions = evaluate(query, publication, Budget(self.steps))
+                    solutions = evaluate(
+                        query, publication, Budget(self.steps), Background.of(entailments[j], taxonomy)
+                    )
                 except BudgetExceeded as error:
                     found[i, j] = f"{UNDECIDED}: {error}"
                     continue
@@ -95,11 +116,12 @@ class ByIndex:
         index, log = MemoryIndex(), _Log(texts, timeline)
         publications = [as_publication(each, at) for each, at in zip(published, timeline.published, strict=True)]
         number = {position: at for at, position in enumerate(timeline.added)}
+        taxonomies = taxonomies_of(published, timeline)
         found: dict[tuple[int, int], Answer] = {}
         for batch in _batches(timeline):
             last = max(timeline.published[at] for at in batch)
             snapshot = log.advance(index, last, needed_from=min(timeline.published[at] for at in batch) - 1)
-            matched = self._matcher.match(snapshot, [publications[at] for at in batch])
+            matched = self._matcher.match(snapshot, [publications[at] for at in batch], taxonomies)
             for row in range(len(matched)):
                 pair = batch[int(matched.publication[row])], number[int(matched.registration[row])]
                 rows = rows_from(matched.bindings_of(row))

@@ -10,9 +10,10 @@ import re
 from random import Random
 
 from tests.reference import queries as q
+from tests.reference.fulltext import render as render_selection
 from tests.reference.terms import RDF, STRING, XSD, Term, write
 
-PREFIXES = {"e": "http://example.org/", "xsd": XSD}
+PREFIXES = {"e": "http://example.org/", "xsd": XSD, "ft": "urn:triplecast:ft:", "tc": "urn:triplecast:taxonomy:"}
 _LOCAL = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _SHORTHAND = {
     XSD + "integer": re.compile(r"[+-]?[0-9]+"),
@@ -123,9 +124,13 @@ class _Writer:
                 return f"({self.expression(argument)} {'NOT IN' if negated else 'IN'} ({listed}))"
             case q.Exists(pattern, negated):
                 return f"{'NOT ' if negated else ''}EXISTS {{ {self.group(pattern)} }}"
+            case q.Call("ft:score", (argument, q.Constant(terms))):
+                return f"ft:score({self.expression(argument)}, {self.quoted(terms[1])})"
             case q.Call(function, arguments):
                 name = function.lower() if self.chance(0.2) else function
                 return f"{name}({', '.join(self.expression(argument) for argument in arguments)})"
+            case q.FullText(argument, selection):
+                return f"ft:contains({self.expression(argument)}, {self.quoted(render_selection(selection))})"
         raise TypeError(f"no expression: {expression!r}")
 
     # ---- patterns

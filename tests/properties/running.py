@@ -20,10 +20,11 @@ from tests.properties.differential import (
     run_round,
     show_rows,
 )
-from tests.properties.generate import make_round
+from tests.properties.generate import Published, make_round
 from tests.properties.product import ByEvaluator, ByIndex, Product
 from tests.properties.progress import Block, Run, append_to_log, commit, read_log
 from tests.properties.shrink import shrink
+from tests.reference.terms import write_quads
 from triplecast.match import Matcher
 
 ROUNDS_OF_A_BLOCK = 20
@@ -99,10 +100,17 @@ def describe(fault: Fault, run: Run) -> str:
     quarrel = "" if expected.quarrel is None else f"pyoxigraph says otherwise:\n{show_rows(expected.quarrel)}\n"
     outside = "" if fault.valid else "The subscription did not stand in the journal at that position.\n"
     return (
-        f"{note}{outside}publication:\n{published.quads.decode()}subscription:\n{asked.text}\n"
+        f"{note}{outside}{_taxonomy(published)}publication:\n{published.quads.decode()}"
+        f"subscription:\n{asked.text}\n"
         f"expected ({', '.join(expected.voices)}):\n{show_rows(expected.rows)}\n{quarrel}got:\n{show_rows(got)}\n"
         f"replay: python -m tests.properties {run.options} --from-round {fault.round} --rounds 1"
     )
+
+
+def _taxonomy(published: Published) -> str:
+    known = published.known
+    lines = write_quads(((None, known.triples),)).decode()
+    return f"taxonomy{' with skos:broader' if known.broader else ''}:\n{lines}" if lines else ""
 
 
 def show(faults: list[Fault], run: Run, most: int = 3) -> str:

@@ -7,6 +7,7 @@ from dataclasses import fields, is_dataclass, replace
 
 from tests.properties.generate import Asked, Published
 from tests.reference import queries as q
+from tests.reference.fulltext import Both, Either, Filtered, Never
 
 StillFails = Callable[[Published, Asked], bool]
 
@@ -41,6 +42,9 @@ def shrink(published: Published, asked: Asked, fails: StillFails, tries: int = 2
 
 
 def _fewer_triples(published: Published) -> Iterator[Published]:
+    known = published.known
+    for at in range(len(known.triples)):
+        yield replace(published, known=replace(known, triples=known.triples[:at] + known.triples[at + 1 :]))
     for at, (name, inside) in enumerate(published.named or ()):
         smaller = [(name, inside[:n] + inside[n + 1 :]) for n in range(len(inside))]
         for part in [(), *((each,) for each in smaller if each[1])]:
@@ -54,10 +58,12 @@ def _fewer_triples(published: Published) -> Iterator[Published]:
 
 def _simpler(asked: Asked) -> Iterator[Asked]:
     if asked.style is not None:
-        yield Asked(asked.query, None)
+        yield replace(asked, style=None)
+    if asked.stated is not None:
+        yield replace(asked, stated=None)
     for select in _smaller(asked.query.select):
         if isinstance(select, q.Select):
-            yield Asked(q.Query(asked.query.form, select), asked.style)
+            yield replace(asked, query=q.Query(asked.query.form, select))
 
 
 def _smaller(node: object) -> Iterator[object]:
@@ -80,6 +86,10 @@ def _smaller(node: object) -> Iterator[object]:
             yield from arguments
         case q.Not(argument):
             yield argument
+        case Both(selections) | Either(selections):
+            yield from selections
+        case Filtered(selection, _, _, _) | Never(selection):
+            yield selection
         case q.Member(argument, choices, negated) if len(choices) > 1:
             for at in range(len(choices)):
                 yield q.Member(argument, choices[:at] + choices[at + 1 :], negated)

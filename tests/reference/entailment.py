@@ -4,7 +4,11 @@ nothing is new. Nothing is indexed; nothing is shared with the product."""
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+from functools import lru_cache
 from itertools import product
+
+from tests.reference import terms
 
 Triple = tuple[str, str, str]
 RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
@@ -24,6 +28,37 @@ def entailed(graph: set[Triple], taxonomy: set[Triple], rdfs: bool) -> set[Tripl
         if more == graph:
             return graph
         graph = more
+
+
+@dataclass(frozen=True)
+class Known:
+    """A taxonomy, asked in terms of the reference. `broader`: ``skos:broader`` is part of the order of classes."""
+
+    triples: tuple[terms.Triple, ...] = ()
+    broader: bool = False
+
+    @property
+    def texts(self) -> frozenset[Triple]:
+        return frozenset(_texts(self.triples))
+
+    def entail(self, graph: tuple[terms.Triple, ...], rdfs: bool) -> tuple[terms.Triple, ...]:
+        """The graph first, then what is entailed, sorted."""
+        found = {tuple(map(terms.term, triple)) for triple in entailed(_texts(graph), set(self.texts), rdfs)}
+        return (*graph, *sorted(found - set(graph)))
+
+    def is_kin(self, function: str, node: terms.Term, other: terms.Term, graph: tuple[terms.Triple, ...]) -> bool:
+        """``tc:instance``, ``tc:descendant`` or ``tc:ancestor`` of a term of a published graph."""
+        return _is_kin(self, function, node, other, graph)
+
+
+@lru_cache(maxsize=10_000)
+def _is_kin(known: Known, function: str, node: terms.Term, other: terms.Term, graph: tuple[terms.Triple, ...]) -> bool:
+    asked = terms.write(node), terms.write(other)
+    return holds(function, *asked, _texts(graph), set(known.texts), known.broader)
+
+
+def _texts(triples: tuple[terms.Triple, ...]) -> set[Triple]:
+    return {(terms.write(s), terms.write(p), terms.write(o)) for s, p, o in triples}
 
 
 def _rules(graph: set[Triple]) -> set[Triple]:

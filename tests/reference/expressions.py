@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from fractions import Fraction
+from typing import Protocol, TypeAlias
 
 from tests.reference import queries as q
+from tests.reference.fulltext import Selection, cosine, fulfils
 from tests.reference.terms import STRING, XSD, Term, iri, literal
 from tests.reference.values import (
     DOUBLE,
@@ -20,46 +22,61 @@ from tests.reference.values import (
     single,
     value_of,
 )
+from tests.reference.wording import stems_of, words_of
 
 TRUE = literal("true", XSD + "boolean")
 FALSE = literal("false", XSD + "boolean")
 
 NO_FLAGS = literal("")
+TAXONOMY = "tc:"
+"""What the functions of semantics 6.3 begin with."""
 
-ExistsTest = Callable[[q.Pattern, dict[str, Term]], bool] | None
+
+class Around(Protocol):
+    """The graph in which an expression stands."""
+
+    def exists(self, pattern: q.Pattern, row: dict[str, Term]) -> bool: ...
+
+    def is_kin(self, function: str, node: Term, other: Term) -> bool: ...
 
 
-def holds(expression: q.Expression, row: dict[str, Term], exists: ExistsTest) -> bool:
+Scope: TypeAlias = Around | None
+"""None: nowhere; then ``EXISTS`` and the functions of the taxonomy cannot be asked."""
+
+
+def holds(expression: q.Expression, row: dict[str, Term], scope: Scope) -> bool:
     """Whether a filter keeps the row: an error drops it."""
     try:
-        return truth(expression, row, exists)
+        return truth(expression, row, scope)
     except TypeFault:
         return False
 
 
-def truth(expression: q.Expression, row: dict[str, Term], exists: ExistsTest) -> bool:
+def truth(expression: q.Expression, row: dict[str, Term], scope: Scope) -> bool:
     """The effective boolean value. Raises `TypeFault`."""
     match expression:
         case q.Compare(operator, left, right):
             left, right = _tags_lowered(left, right)
-            return compare(operator, evaluate(left, row, exists), evaluate(right, row, exists))
+            return compare(operator, evaluate(left, row, scope), evaluate(right, row, scope))
         case q.Logic(operator, arguments):
-            return _logic(operator, arguments, row, exists)
+            return _logic(operator, arguments, row, scope)
         case q.Not(argument):
-            return not truth(argument, row, exists)
+            return not truth(argument, row, scope)
         case q.Member(argument, choices, negated):
-            return _member(argument, choices, row, exists) != negated
+            return _member(argument, choices, row, scope) != negated
         case q.Exists(pattern, negated):
-            return exists(pattern, row) != negated
-    return effective_boolean(evaluate(expression, row, exists))
+            return scope.exists(pattern, row) != negated
+        case q.FullText(argument, selection):
+            return _full_text(evaluate(argument, row, scope), selection)
+    return effective_boolean(evaluate(expression, row, scope))
 
 
-def _logic(operator: str, arguments: tuple[q.Expression, ...], row: dict[str, Term], exists: ExistsTest) -> bool:
+def _logic(operator: str, arguments: tuple[q.Expression, ...], row: dict[str, Term], scope: Scope) -> bool:
     """SPARQL 17.2: the deciding value wins over an error."""
     deciding, fault = operator == "||", None
     for argument in arguments:
         try:
-            if truth(argument, row, exists) == deciding:
+            if truth(argument, row, scope) == deciding:
                 return deciding
         except TypeFault as found:
             fault = found
@@ -68,14 +85,12 @@ def _logic(operator: str, arguments: tuple[q.Expression, ...], row: dict[str, Te
     return not deciding
 
 
-def _member(
-    argument: q.Expression, choices: tuple[q.Expression, ...], row: dict[str, Term], exists: ExistsTest
-) -> bool:
-    value, fault = evaluate(argument, row, exists), None
+def _member(argument: q.Expression, choices: tuple[q.Expression, ...], row: dict[str, Term], scope: Scope) -> bool:
+    value, fault = evaluate(argument, row, scope), None
     _, *choices = _tags_lowered(argument, *choices)
     for choice in choices:
         try:
-            if equal(value, evaluate(choice, row, exists)):
+            if equal(value, evaluate(choice, row, scope)):
                 return True
         except TypeFault as found:
             fault = found
@@ -96,7 +111,7 @@ def _tags_lowered(*operands: q.Expression) -> tuple[q.Expression, ...]:
     )
 
 
-def evaluate(expression: q.Expression, row: dict[str, Term], exists: ExistsTest) -> Term:
+def evaluate(expression: q.Expression, row: dict[str, Term], scope: Scope) -> Term:
     """The term that the expression gives. Raises `TypeFault`."""
     match expression:
         case q.Var(name):
@@ -106,28 +121,31 @@ def evaluate(expression: q.Expression, row: dict[str, Term], exists: ExistsTest)
         case q.Constant(term):
             return term
         case q.Call(function, arguments):
-            return _call(function, arguments, row, exists)
-    return _boolean(truth(expression, row, exists))
+            return _call(function, arguments, row, scope)
+    return _boolean(truth(expression, row, scope))
 
 
 def _boolean(value: bool) -> Term:
     return TRUE if value else FALSE
 
 
-def _call(function: str, arguments: tuple[q.Expression, ...], row: dict[str, Term], exists: ExistsTest) -> Term:
+def _call(function: str, arguments: tuple[q.Expression, ...], row: dict[str, Term], scope: Scope) -> Term:
     if function == "BOUND":
         return _boolean(arguments[0].name in row)
     if function == "IF":
-        chosen = 1 if truth(arguments[0], row, exists) else 2
-        return evaluate(arguments[chosen], row, exists)
+        chosen = 1 if truth(arguments[0], row, scope) else 2
+        return evaluate(arguments[chosen], row, scope)
     if function == "COALESCE":
         for argument in arguments:
             try:
-                return evaluate(argument, row, exists)
+                return evaluate(argument, row, scope)
             except TypeFault:
                 continue
         raise TypeFault("COALESCE without a value")
-    return FUNCTIONS[function](*(evaluate(argument, row, exists) for argument in arguments))
+    given = [evaluate(argument, row, scope) for argument in arguments]
+    if function.startswith(TAXONOMY):
+        return _boolean(scope is not None and scope.is_kin(function.removeprefix(TAXONOMY), *given))
+    return FUNCTIONS[function](*given)
 
 
 # ---- functions of terms -----------------------------------------------------------------------------------
@@ -158,6 +176,15 @@ def _text(term: Term) -> str:
     if term[0] != "literal" or not (term[3] or term[2] == STRING):
         raise TypeFault("expected a string")
     return term[1]
+
+
+def _full_text(term: Term, selection: Selection) -> bool:
+    return fulfils(selection, words_of(_text(term)), stems_of(term[3], selection))
+
+
+def _score(term: Term, terms: Term) -> Term:
+    """``ft:score``, to 9 places (docs/language.md)."""
+    return literal(repr(round(cosine(words_of(_text(term)), words_of(_text(terms))), 9)), XSD + "double")
 
 
 def _strings(function: Callable[[str, str], bool]) -> Callable[[Term, Term], Term]:
@@ -297,6 +324,7 @@ FUNCTIONS: dict[str, Callable[..., Term]] = {
     "STRSTARTS": _strings(str.startswith),
     "STRENDS": _strings(str.endswith),
     "REGEX": _regex,
+    "ft:score": _score,
     "+": _arithmetic("+"),
     "-": _arithmetic("-"),
     "*": _arithmetic("*"),

@@ -7,37 +7,45 @@ for an alternative that is not taken) and asks of each whether every rule of sem
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import count, pairwise, product
 
+from tests.reference.values import NotDetermined
+
 
 @dataclass(frozen=True)
 class Word:
-    """A word as written, without case, without marks, without either, and its English stem."""
+    """A word as written, without case, without marks, without either, and its English stem (None: not known)."""
 
     written: str
     uncased: str
     unmarked: str
     folded: str
-    stem: str
+    stem: str | None
 
 
 @dataclass(frozen=True)
 class Phrase:
+    """`wildcards`: its words are regular expressions, in the part of their syntax that wildcards share."""
+
     words: tuple[Word, ...]
     case: bool = False
     marks: bool = False
     stemming: bool = False
+    wildcards: bool = False
     number: int = field(default_factory=count().__next__, compare=False)
 
     def render(self) -> str:
         options = [" using case sensitive"] * self.case + [" using diacritics sensitive"] * self.marks
-        options += [" using stemming"] * self.stemming
+        options += [" using stemming"] * self.stemming + [" using wildcards"] * self.wildcards
         return '"' + " ".join(word.written for word in self.words) + '"' + "".join(options)
 
     def form(self, word: Word, english: bool) -> str:
         if self.stemming and english:
+            if word.stem is None:
+                raise NotDetermined(f"the stem of {word.written}")
             return word.stem
         if self.case:
             return word.written if self.marks else word.unmarked
@@ -46,17 +54,27 @@ class Phrase:
     def starts(self, text: tuple[Word, ...], english: bool) -> list[int]:
         wanted = [self.form(word, english) for word in self.words]
         here = [self.form(word, english) for word in text]
+        if self.wildcards:
+            fits = [[re.fullmatch(pattern, word, re.DOTALL) is not None for word in here] for pattern in wanted]
+            last = len(here) - len(wanted)
+            return [at for at in range(last + 1) if all(found[at + place] for place, found in enumerate(fits))]
         return [at for at in range(len(here)) if here[at : at + len(wanted)] == wanted]
 
 
 @dataclass(frozen=True)
 class Both:
+    """`short`: of single words without options, written ``"a b" all words``."""
+
     parts: tuple[Selection, ...]
+    short: bool = False
 
 
 @dataclass(frozen=True)
 class Either:
+    """`short`: of single words without options, written ``"a b" any word``."""
+
     parts: tuple[Selection, ...]
+    short: bool = False
 
 
 @dataclass(frozen=True)
@@ -92,6 +110,9 @@ def render(selection: Selection) -> str:
     match selection:
         case Phrase():
             return selection.render()
+        case Both(parts, True) | Either(parts, True):
+            listed = " ".join(part.words[0].written for part in parts)
+            return f'"{listed}" {"all words" if isinstance(selection, Both) else "any word"}'
         case Both(parts):
             return " ftand ".join(f"({render(part)})" for part in parts)
         case Either(parts):
@@ -124,7 +145,7 @@ def fulfils(selection: Selection, text: tuple[Word, ...], english: bool) -> bool
             return any(fulfils(part, text, english) for part in parts)
         case Never(part):
             return not fulfils(part, text, english)
-    phrases = list(_phrases(selection))
+    phrases = list(phrases_of(selection))
     choices = [[None, *phrase.starts(text, english)] for phrase in phrases]
     for chosen in product(*choices):
         places = {
@@ -137,19 +158,19 @@ def fulfils(selection: Selection, text: tuple[Word, ...], english: bool) -> bool
     return False
 
 
-def _phrases(selection: Selection) -> Iterator[Phrase]:
+def phrases_of(selection: Selection) -> Iterator[Phrase]:
     match selection:
         case Phrase():
             yield selection
         case Both(parts) | Either(parts) | Chain(parts, _):
             for part in parts:
-                yield from _phrases(part)
-        case Filtered(part, _, _, _):
-            yield from _phrases(part)
+                yield from phrases_of(part)
+        case Filtered(part, _, _, _) | Never(part):
+            yield from phrases_of(part)
 
 
 def _unused(selection: Selection, places: dict[int, tuple[int, int] | None]) -> bool:
-    return all(places[phrase.number] is None for phrase in _phrases(selection))
+    return all(places[phrase.number] is None for phrase in phrases_of(selection))
 
 
 def _spans(selection: Selection, places: dict[int, tuple[int, int] | None], order: dict[int, int]) -> Spans | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from tests.reference.fulltext import Selection
 from tests.reference.terms import Term
 
 
@@ -75,7 +76,15 @@ class Exists:
     negated: bool
 
 
-Expression: TypeAlias = Var | Constant | Compare | Logic | Not | Member | Call | Exists
+@dataclass(frozen=True, slots=True)
+class FullText:
+    """``ft:contains``"""
+
+    argument: Expression
+    selection: Selection
+
+
+Expression: TypeAlias = Var | Constant | Compare | Logic | Not | Member | Call | Exists | FullText
 
 # ---- paths -------------------------------------------------------------------------------------------------
 

@@ -11,27 +11,45 @@ from functools import cmp_to_key
 from typing import TypeAlias
 
 from tests.reference import queries as q
+from tests.reference.entailment import Known
 from tests.reference.expressions import TRUE, evaluate, holds
 from tests.reference.paths import path_pairs
 from tests.reference.terms import XSD, Term, Triple, literal, write
-from tests.reference.values import TypeFault, compare
+from tests.reference.values import NotDetermined, TypeFault, compare
 
 Solution: TypeAlias = dict[str, Term]
 
-
-class NotDetermined(Exception):
-    """The specification leaves the answer open (an order between values that have none decides what a LIMIT keeps)."""
+__all__ = ["Dataset", "NotDetermined", "Solution", "answer", "solve"]
 
 
 @dataclass(frozen=True)
 class Dataset:
     default: tuple[Triple, ...]
     named: dict[Term, tuple[Triple, ...]] = field(default_factory=dict)
+    stated: Dataset | None = None
+    """What was published, where this one is entailed: graph by graph."""
+    known: Known | None = None
+    """The taxonomy by which it is entailed."""
 
     @classmethod
     def of_publication(cls, graph: Term, triples: tuple[Triple, ...]) -> Dataset:
         """Publication scope: the publication is the default graph and the only named one (semantics 2.4)."""
         return cls(triples, {graph: triples})
+
+    def entailed(self, known: Known, rdfs: bool) -> Dataset:
+        """Each graph with what the taxonomy adds to it (semantics 6.1)."""
+        default = known.entail(self.default, rdfs)
+        named = {
+            name: default if triples is self.default else known.entail(triples, rdfs)
+            for name, triples in self.named.items()
+        }
+        return Dataset(default, named, self, known)
+
+    def stated_in(self, graph: tuple[Triple, ...]) -> tuple[Triple, ...]:
+        """The published triples of one of the graphs of an entailed dataset."""
+        if graph is self.default:
+            return self.stated.default
+        return next(self.stated.named[name] for name, triples in self.named.items() if triples is graph)
 
 
 def answer(query: q.Query, dataset: Dataset) -> list[Solution]:
@@ -70,16 +88,16 @@ def solve(pattern: q.Pattern, dataset: Dataset, graph: tuple[Triple, ...]) -> li
         case q.Optional(left, right, condition):
             return _optional(pattern, dataset, graph)
         case q.Filter(condition, inner):
-            exists = _exists(dataset, graph)
-            return [row for row in solve(inner, dataset, graph) if holds(condition, row, exists)]
+            scope = Scope(dataset, graph)
+            return [row for row in solve(inner, dataset, graph) if holds(condition, row, scope)]
         case q.Minus(left, right):
             removed = solve(right, dataset, graph)
             return [row for row in solve(left, dataset, graph) if not any(_excludes(row, other) for other in removed)]
         case q.Values(variables, rows):
             return [{v.name: t for v, t in zip(variables, row, strict=True) if t is not None} for row in rows]
         case q.Bind(inner, variable, expression):
-            exists = _exists(dataset, graph)
-            return [_extended(row, variable, expression, exists) for row in solve(inner, dataset, graph)]
+            scope = Scope(dataset, graph)
+            return [_extended(row, variable, expression, scope) for row in solve(inner, dataset, graph)]
         case q.Graph(name, inner):
             return _in_graphs(name, inner, dataset)
         case q.Group():
@@ -144,12 +162,12 @@ def _join(left: list[Solution], right: list[Solution]) -> list[Solution]:
 
 
 def _optional(pattern: q.Optional, dataset: Dataset, graph: tuple[Triple, ...]) -> list[Solution]:
-    right, exists = solve(pattern.right, dataset, graph), _exists(dataset, graph)
+    right, scope = solve(pattern.right, dataset, graph), Scope(dataset, graph)
     rows: list[Solution] = []
     for one in solve(pattern.left, dataset, graph):
         joined = [one | two for two in right if _compatible(one, two)]
         if pattern.condition is not None:
-            joined = [row for row in joined if holds(pattern.condition, row, exists)]
+            joined = [row for row in joined if holds(pattern.condition, row, scope)]
         rows += joined or [one]
     return rows
 
@@ -158,9 +176,9 @@ def _excludes(row: Solution, other: Solution) -> bool:
     return not row.keys().isdisjoint(other) and _compatible(row, other)
 
 
-def _extended(row: Solution, variable: q.Var, expression: q.Expression, exists) -> Solution:
+def _extended(row: Solution, variable: q.Var, expression: q.Expression, scope: Scope) -> Solution:
     try:
-        return row | {variable.name: evaluate(expression, row, exists)}
+        return row | {variable.name: evaluate(expression, row, scope)}
     except TypeFault:
         return row
 
@@ -200,9 +218,20 @@ def _count(count: q.Count, rows: list[Solution]) -> Term:
     return literal(str(len(set(counted) if count.distinct else counted)), XSD + "integer")
 
 
-def _exists(dataset: Dataset, graph: tuple[Triple, ...]):
-    """``EXISTS`` of (pattern, row): the row's terms replace its variables in the pattern (SPARQL 18.6)."""
-    return lambda pattern, row: bool(solve(substitute(pattern, row), dataset, graph))
+@dataclass(frozen=True)
+class Scope:
+    """What an expression may ask of the graph around it."""
+
+    dataset: Dataset
+    graph: tuple[Triple, ...]
+
+    def exists(self, pattern: q.Pattern, row: Solution) -> bool:
+        """The row's terms replace its variables in the pattern (SPARQL 18.6)."""
+        return bool(solve(substitute(pattern, row), self.dataset, self.graph))
+
+    def is_kin(self, function: str, node: Term, other: Term) -> bool:
+        """The functions of semantics 6.3, of what is stated in the graph."""
+        return self.dataset.known.is_kin(function, node, other, self.dataset.stated_in(self.graph))
 
 
 # ---- modifiers --------------------------------------------------------------------------------------------
@@ -325,6 +354,8 @@ def _in_expression(expression: q.Expression, row: Solution) -> q.Expression:
             return q.Constant(TRUE)
         case q.Call(function, arguments):
             return q.Call(function, tuple(_in_expression(argument, row) for argument in arguments))
+        case q.FullText(argument, selection):
+            return q.FullText(_in_expression(argument, row), selection)
         case q.Exists(pattern, negated):
             return q.Exists(substitute(pattern, row), negated)
     raise TypeError(f"no expression: {expression!r}")

@@ -26,6 +26,11 @@ class TypeFault(Exception):
     """A SPARQL type error: the expression has no value."""
 
 
+class NotDetermined(Exception):
+    """The specification leaves the answer open (an order between values that have none decides what a LIMIT keeps), or
+    the reference lacks what it would need to know."""
+
+
 class Value(NamedTuple):
     """`family` is one of the families of semantics 3.3, or ill-typed, unrecognised or tagged."""
 

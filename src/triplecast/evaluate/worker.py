@@ -21,6 +21,7 @@ from triplecast.languages import fill, parse_template
 from triplecast.model.algebra import Query
 from triplecast.model.publication import Publication
 from triplecast.taxonomy import EntailmentTooLarge
+from triplecast.text.words import Form, fold, stemmer_of
 
 STEPS_A_REQUEST = 250_000
 """Work after which a request's remaining queries are left for another request."""
@@ -90,6 +91,7 @@ def _parse(text: str, language: str) -> Query:
 
 _remembered = lru_cache(maxsize=4_096)(_parse)
 
-# These load the grammars now: once it serves, the child may open no file.
+# These load the grammars and the stemmers now: once it serves, the child may open no file.
+fold("words", Form(stem=stemmer_of("en")))
 parse("ASK { }", "sparql")
 parse("SELECT * WHERE (?s ?p ?o) USING p FOR <x:p>", "rdql")

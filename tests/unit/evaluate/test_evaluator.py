@@ -65,6 +65,19 @@ def test_candidates_are_decided_as_in_process(evaluator: Evaluator) -> None:
         assert decision.bindings == (bindings_json(expected) if expected.matched else b"")
 
 
+def test_the_child_has_its_stemmers_before_it_may_open_no_file(evaluator: Evaluator) -> None:
+    text = published(':a :t "Olympic games"@en ; :t "les maisons"@fr .')
+    asked = [
+        Candidate(text, 9, f"ASK {{ ?s ?p ?t FILTER(ft:contains(?t, '\"{word}\" using stemming')) }}", "sparql")
+        for word in ("gaming", "maison", "olive")
+    ]
+    assert [(each.matched, each.undecided) for each in evaluator.decide(asked)] == [
+        (True, None),
+        (True, None),
+        (False, None),
+    ]
+
+
 def test_one_costly_query_harms_no_neighbour(evaluator: Evaluator) -> None:
     texts = [PRODUCT, "ASK { <urn:x:a> ?p ?o }", PRODUCT + "# again", "ASK { ?s ?p 7 }", "ASK { broken"]
     decisions = evaluator.decide([Candidate(FIRST, index, text, "sparql") for index, text in enumerate(texts)])

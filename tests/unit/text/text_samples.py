@@ -5,19 +5,7 @@ from __future__ import annotations
 import random
 
 from tests.reference.fulltext import Both, Chain, Either, Filtered, Never, Phrase, Selection, Word
-
-
-def _word(written: str, stem: str | None = None, unmarked: str | None = None) -> Word:
-    bare = unmarked or written
-    return Word(written, written.lower(), bare, bare.lower(), stem or bare.lower())
-
-
-LEXICON = (
-    _word("olympic"), _word("Olympic"), _word("games", "game"), _word("game"), _word("Games", "game"), _word("rio"),
-    _word("café", "cafe", "cafe"), _word("cafe"), _word("CAFÉ", "cafe", "CAFE"), _word("the"), _word("2016"),
-    _word("can't", "can't"), _word("3.5"), _word("naïve", "naiv", "naive"), _word("naive", "naiv"),
-)  # fmt: skip
-SEPARATORS = (" ", ", ", " – ", ". ", "\n", "; ", " (", " « ", "\u3000", ' "')
+from tests.reference.wording import LEXICON, SEPARATORS
 
 
 def random_text(rng: random.Random, longest: int = 9) -> tuple[Word, ...]:
