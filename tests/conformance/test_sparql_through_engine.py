@@ -36,7 +36,7 @@ REFUSED_HERE = REFUSED | {"solution-seq/limit-3": NEVER}
 """Cases that `subscribe` must refuse by name, with the reason."""
 
 
-INDEX_DECIDES = 137
+INDEX_DECIDES = 266
 """Cases that never leave the index."""
 
 
@@ -56,7 +56,6 @@ def test_every_case_through_subscribe_and_publish() -> None:
                 decided["refused"] += 1
             else:
                 decided["index" if in_index(case) else "evaluator"] += 1
-                assert case.id not in BY_VALUE or not in_index(case), f"the index makes no terms: {case.id}"
                 found = difference(answer_of(engine, case, number), expected_of(case), case.id in BY_VALUE)
                 if found:
                     faults.append(f"{case.id} ({'index' if in_index(case) else 'evaluator'}): {found}")

@@ -73,6 +73,12 @@ MUTANTS: tuple[Mutant, ...] = (
         "shared = _shared(base.conjunction, extension)",
     ),
     Mutant(
+        "value-that-fails-drops-its-row",
+        "match/calculate.py",
+        "                row[variable.name] = term\n",
+        "                row[variable.name] = term\n            else:\n                break\n",
+    ),
+    Mutant(
         "minus-removes-without-a-variable-in-common",
         "compile/cases.py",
         "for each, names in shared if names)",

@@ -21,7 +21,8 @@ _FUNCTIONS = (
 
 _DECIDED = (
     *("IN", "OPTIONAL", "OPTIONAL with FILTER", "UNION", "MINUS", "EXISTS", "NOT EXISTS", "VALUES", "UNDEF"),
-    *("path ^", "path /", "path |", "tc:instance", "tc:descendant", "tc:ancestor", "path along a taxonomy"),
+    *("path ^", "path /", "path |", "BIND", "variable with variable", "!", "STR", "ISLITERAL", "IF", "COALESCE"),
+    *("tc:instance", "tc:descendant", "tc:ancestor", "path along a taxonomy"),
     *("entailment taxonomy", "entailment rdfs", "rdfs:member", "ft:contains", "phrase", "ftand"),
 )
 """What the index decides where nothing else in the query is for the evaluator."""

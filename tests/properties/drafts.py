@@ -298,7 +298,7 @@ class Draft:
             return None if shown else (q.Var("nothing"),)
         self.random.shuffle(shown)
         kept = shown[: self.random.randrange(1, len(shown) + 1)]
-        return tuple([*kept, q.Var("nothing")] if self.chance(0.04) else kept)
+        return tuple(dict.fromkeys([*kept, q.Var("nothing")] if self.chance(0.04) else kept))
 
     def modified(self, pattern: q.Pattern) -> q.Query:
         if self.chance(0.1):

@@ -8,6 +8,8 @@ with and without what is optional, the second under the test that there is no su
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Set
+from itertools import islice
 from typing import NamedTuple
 
 from pyoxigraph import NamedNode
@@ -17,6 +19,7 @@ from triplecast.compile.constants import Constant, constant_text
 from triplecast.compile.marks import path_mark
 from triplecast.compile.necessary import Conjunction, FreshNames, find_words
 from triplecast.compile.plan import CASES_LIMIT
+from triplecast.compile.residual import Residual
 from triplecast.evaluate.conditions import conjuncts
 from triplecast.model.algebra import (
     Alternative,
@@ -24,6 +27,7 @@ from triplecast.model.algebra import (
     Call,
     Exists,
     Expression,
+    Extend,
     Filter,
     Inverse,
     Join,
@@ -40,9 +44,21 @@ from triplecast.model.algebra import (
     Union,
     Values,
     Variable,
+    subexpressions,
     variables_in,
 )
 from triplecast.model.conditions import Lane, Operator
+
+RESIDUAL_LIMIT = 64
+"""Parts of an expression that is evaluated in this process."""
+_CALLS = frozenset(
+    (
+        *("STR", "LANG", "DATATYPE", "ISIRI", "ISURI", "ISBLANK", "ISLITERAL", "ISNUMERIC", "SAMETERM", "LANGMATCHES"),
+        *("BOUND", "IF", "COALESCE", "ABS", "CEIL", "FLOOR", "ROUND", "NUMBER", "TEXT"),
+        *("STRLEN", "CONTAINS", "STRSTARTS", "STRENDS", "LCASE", "UCASE", "YEAR", "MONTH", "DAY"),
+    )
+)
+"""Functions whose value is at most a little larger than their arguments."""
 
 
 class Undecidable(Exception):
@@ -106,6 +122,8 @@ class Reader:
                 return tuple(_without(base, removing) for base in self.cases(left))
             case Values(variables, rows):
                 return self._values(variables, rows)
+            case Extend(inner, variable, expression):
+                return tuple(self._with_value(case, variable, expression) for case in self.cases(inner))
         raise Undecidable(name_of(pattern))
 
     # ---- patterns
@@ -136,7 +154,7 @@ class Reader:
         for side in sides:
             made = _bounded(
                 tuple(
-                    Case(left.conjunction.joined(right.conjunction), left.tests + right.tests)
+                    Case(_joined(left.conjunction, right.conjunction), left.tests + right.tests)
                     for left in made
                     for right in side
                 )
@@ -156,7 +174,7 @@ class Reader:
         whole: list[Conjunction] = []
         choices: list[Choice] = []
         for extension in optional:
-            joined = base.conjunction.joined(extension)
+            joined = _joined(base.conjunction, extension)
             made = (Case(joined),) if condition is None else self._filtered((Case(joined),), condition)
             if any(case.tests for case in made):
                 raise Undecidable("OPTIONAL with EXISTS in its FILTER")
@@ -206,28 +224,71 @@ class Reader:
         """The case under a condition without EXISTS; none where its unbound variables never fulfil it."""
         conjunction = case.conjunction
         _check_settled(conjunction)
-        bound = set(conjunction.variables())
+        bound, computed = set(conjunction.variables()), set(conjunction.computed())
         if self._within and not bound.issuperset(variables_in(condition)):
             raise Undecidable("EXISTS with a FILTER on a variable that no triple pattern of its group binds")
         match condition:
-            case Operation("!", (Call("BOUND", (Variable() as variable,)),)):
+            case Operation("!", (Call("BOUND", (Variable() as variable,)),)) if variable not in computed:
                 return () if variable in bound else (case,)
         found = read_conditions(condition, self.constants)
-        if not found.whole or found.exists:
-            raise Undecidable("FILTER with more than comparisons of a variable with constants, and words of it")
+        own = [clause for clause in found.clauses if computed.isdisjoint(atom.variable for atom in clause)]
+        clauses = tuple(tuple(atom for atom in clause if atom.variable in bound) for clause in own)
+        if not all(clauses):
+            return ()
+        if not found.whole or not computed.isdisjoint(variables_in(condition)):
+            if self._within or not is_residual(condition):
+                raise Undecidable("FILTER with more than comparisons and calculations")
+            narrowed = case._replace(conjunction=conjunction.joined(Conjunction(clauses=clauses)))
+            return (self._calculated(narrowed, None, condition),)
         asked = (*found.bound, *(text.variable for text in found.texts), *(mark.subject for mark in found.marks))
-        clauses = tuple(tuple(atom for atom in clause if atom.variable in bound) for clause in found.clauses)
-        if not bound.issuperset(asked) or not all(clauses):
+        if not bound.issuperset(asked):
             return ()
         words = tuple(
             word for text in found.texts for word in find_words(text, 0, text.needed(self.constants).alternatives)
         )
         return (case._replace(conjunction=conjunction.joined(Conjunction(found.marks, clauses, words))),)
 
+    # ---- what is calculated
+
+    def _with_value(self, case: Case, variable: Variable, expression: Expression) -> Case:
+        _check_settled(case.conjunction)
+        if self._within or not is_residual(expression):
+            raise Undecidable("BIND or an expression in SELECT of more than comparisons and calculations")
+        return self._calculated(case, variable, expression)
+
+    def _calculated(self, case: Case, variable: Variable | None, expression: Expression) -> Case:
+        conjunction = case.conjunction
+        known = {*conjunction.variables(), *conjunction.computed()}
+        seen = tuple(dict.fromkeys(each for each in variables_in(expression) if each in known))
+        added = Conjunction(residual=(Residual(variable, expression, seen),))
+        return case._replace(conjunction=conjunction.joined(added))
+
+
+def is_residual(expression: Expression) -> bool:
+    """Whether an expression may be evaluated in this process: it is small, what it takes is bounded by its terms, and
+    it asks for nothing but the row."""
+    parts = list(islice(subexpressions(expression), RESIDUAL_LIMIT + 1))
+    if len(parts) > RESIDUAL_LIMIT or any(isinstance(part, Exists) for part in parts):
+        return False
+    return all(part.function in _CALLS for part in parts if isinstance(part, Call))
+
+
+def _joined(left: Conjunction, right: Conjunction) -> Conjunction:
+    """Both together, where neither looks for what the other calculates."""
+    for one, other in ((left, right), (right, left)):
+        _check_apart(one.computed(), {*other.variables(), *other.compared(), *other.computed()})
+    return left.joined(right)
+
+
+def _check_apart(computed: Iterable[Variable], names: Set[Variable]) -> None:
+    for variable in computed:
+        if variable in names:
+            raise Undecidable(f"?{variable.name}, which BIND gives a value, in another pattern")
+
 
 def _tested(case: Case, inner: tuple[Conjunction, ...], wanted: bool) -> Case:
     _check_settled(case.conjunction)
-    choices = tuple(Choice(case.conjunction.joined(each), _shared(case.conjunction, each)) for each in inner)
+    choices = tuple(Choice(_joined(case.conjunction, each), _shared(case.conjunction, each)) for each in inner)
     return case._replace(tests=(*case.tests, Test(choices, wanted)))
 
 
@@ -235,13 +296,15 @@ def _without(case: Case, removing: tuple[Conjunction, ...]) -> Case:
     """A solution goes where one on the right agrees with it and has a variable in common (18.5)."""
     _check_settled(case.conjunction)
     shared = [(each, _shared(case.conjunction, each)) for each in removing]
-    choices = tuple(Choice(case.conjunction.joined(each), names) for each, names in shared if names)
+    choices = tuple(Choice(_joined(case.conjunction, each), names) for each, names in shared if names)
     return case._replace(tests=(*case.tests, Test(choices, False))) if choices else case
 
 
 def _shared(case: Conjunction, other: Conjunction, condition: Expression | None = None) -> tuple[Variable, ...]:
     """What the case binds and `other`, or the condition on both, looks at."""
     names = {*other.variables(), *other.compared(), *(variables_in(condition) if condition is not None else ())}
+    _check_apart(case.computed(), names.union(other.computed()))
+    _check_apart(other.computed(), {*case.variables(), *case.compared()})
     return tuple(sorted(names.intersection(case.variables()), key=lambda variable: variable.name))
 
 
@@ -270,7 +333,6 @@ def _bounded(cases: Cases) -> Cases:
 
 _NAMES = {
     "Graph": "GRAPH",
-    "Extend": "BIND or an expression in SELECT",
     "Group": "GROUP BY or an aggregate",
     "OrderBy": "ORDER BY",
     "Slice": "LIMIT or OFFSET",

@@ -41,12 +41,14 @@ class Combination:
     for is unbound in its rows."""
 
     columns: Columns
-    """The names of each branch's columns, sorted."""
+    """The names of each branch's columns, sorted, then those of what is calculated of its rows (`Plan.residuals`)."""
     parts: tuple[Part, ...]
     names: tuple[str, ...]
     """Sorted."""
     distinct: bool
     ask: bool
+    residual: bool
+    """Whether anything is calculated of the rows of some branch."""
 
 
 def write_combination(combination: Combination) -> list[Any]:
@@ -61,18 +63,20 @@ def write_combination(combination: Combination) -> list[Any]:
         list(combination.names),
         combination.distinct,
         combination.ask,
+        combination.residual,
     ]
 
 
 def read_combination(written: list[Any]) -> Combination:
     """What `write_combination` wrote."""
-    columns, parts, names, distinct, ask = written
+    columns, parts, names, distinct, ask, residual = written
     return Combination(
         tuple(tuple(each) for each in columns),
         tuple(Part(branch, tuple(_read_check(*check) for check in checks)) for branch, checks in parts),
         tuple(names),
         distinct,
         ask,
+        residual,
     )
 
 

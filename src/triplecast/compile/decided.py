@@ -74,7 +74,8 @@ def _combine(cases: Cases, query: Query, distinct: bool) -> Decided:
     def branch(conjunction: Conjunction) -> int:
         found = number.setdefault(conjunction, len(needed))
         if found == len(needed):
-            needed.append(set())
+            seen = {name for each in conjunction.residual for name in each.names}
+            needed.append(seen.intersection(conjunction.variables()))
         return found
 
     parts: list[Part] = []
@@ -83,6 +84,8 @@ def _combine(cases: Cases, query: Query, distinct: bool) -> Decided:
         base = branch(case.conjunction)
         own = set() if ask else set(query.variables).intersection(case.conjunction.variables())
         shown |= own
+        if not ask:
+            shown |= set(query.variables).intersection(case.conjunction.computed())
         needed[base] |= own
         if not ask:
             counted.add(base)
@@ -104,13 +107,17 @@ def _combine(cases: Cases, query: Query, distinct: bool) -> Decided:
         for each, variables in enumerate(needed)
     )
     combination = Combination(
-        tuple(tuple(variable.name for variable in each.variables) for each in kept),
+        tuple(
+            tuple(variable.name for variable in (*each.variables, *conjunction.computed()))
+            for each, conjunction in zip(kept, number, strict=True)
+        ),
         tuple(parts),
         tuple(variable.name for variable in _by_name(shown)),
         distinct,
         ask,
+        any(conjunction.residual for conjunction in number),
     )
-    alone = len(parts) == 1 and not parts[0].checks
+    alone = len(parts) == 1 and not parts[0].checks and not combination.residual
     if alone:
         kept = (kept[0]._replace(distinct=distinct),)
     return Decided(tuple(number), kept, None if alone else combination, ())

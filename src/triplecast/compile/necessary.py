@@ -17,6 +17,7 @@ from pyoxigraph import NamedNode
 from triplecast.compile.conditions import Conditions, NamedClause, read_conditions
 from triplecast.compile.marks import path_mark
 from triplecast.compile.plan import BRANCHES_LIMIT, PATTERNS_LIMIT
+from triplecast.compile.residual import Residual
 from triplecast.compile.texts import NamedText, NeededWord
 from triplecast.model.algebra import (
     Alternative,
@@ -51,12 +52,14 @@ from triplecast.model.algebra import (
 
 
 class Conjunction(NamedTuple):
-    """Patterns, clauses and words that hold together."""
+    """Patterns, clauses and words that hold together, and what is done with their rows, in order."""
 
     patterns: tuple[TriplePattern, ...] = ()
     clauses: tuple[NamedClause, ...] = ()
     words: tuple[NeededWord, ...] = ()
     """Of variables that the patterns have."""
+    residual: tuple[Residual, ...] = ()
+    """Of decided queries only."""
 
     def variables(self) -> tuple[Variable, ...]:
         """Of the patterns, in order of first appearance."""
@@ -73,7 +76,12 @@ class Conjunction(NamedTuple):
             tuple(dict.fromkeys((*self.patterns, *other.patterns))),
             self.clauses + other.clauses,
             tuple(dict.fromkeys(self.words + other.words)),
+            tuple(dict.fromkeys(self.residual + other.residual)),
         )
+
+    def computed(self) -> tuple[Variable, ...]:
+        """Variables that are calculated."""
+        return tuple(each.variable for each in self.residual if each.variable is not None)
 
     def renamed(self, keep: Iterable[Variable], names: FreshNames) -> Conjunction:
         """The same with every variable outside `keep` under a new name."""

@@ -12,6 +12,7 @@ from enum import Enum
 from typing import NamedTuple, TypeAlias
 
 from triplecast.compile.combination import Combination
+from triplecast.compile.residual import Residual
 from triplecast.compile.texts import NamedText, NeededWord
 from triplecast.model.conditions import Lane, Operator
 
@@ -90,6 +91,8 @@ class Plan:
     answers: tuple[Answer, ...]
     """Of decided plans, one for each branch."""
     combination: Combination | None
+    residuals: tuple[tuple[Residual, ...], ...]
+    """Of decided plans, what is calculated of each branch's rows; its slots are the subscription's constants."""
     reason: str
     """Why the evaluator has to decide; empty when it has not."""
     cost: Cost

@@ -163,6 +163,7 @@ def _number(
         if decided
         else (),
         combination=decided.combination if decided else None,
+        residuals=tuple(conjunction.residual for conjunction in conjunctions) if decided else (),
         reason=reason,
         cost=_cost(conjunctions),
         bare=decided is not None

@@ -15,11 +15,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from triplecast.compile.combination import Agreement, Combination, Part
+from triplecast.compile.residual import Residual
+from triplecast.evaluate import DEFAULT_STEPS, BudgetExceeded
+from triplecast.evaluate.rowwise import Calculation
 from triplecast.index import Segment
 from triplecast.kernels.layout import I32, I64
 from triplecast.kernels.resolve import Terms
 from triplecast.kernels.rows import Sheets
+from triplecast.match.calculate import Residuals, calculate, residuals_of
 from triplecast.match.found import Decided, Pairs, make_matches
+from triplecast.model.algebra import Term
+from triplecast.model.entailment import Reading
+from triplecast.model.terms import from_ntriples
 
 UNBOUND = -1
 """Stands for no term in a row."""
@@ -41,7 +48,8 @@ class Members:
 
     def __init__(self, segment: Segment) -> None:
         tables = segment.tables
-        self.tables = tables
+        self.tables, self.texts = tables, segment.texts
+        self.entailed = segment.reading is not Reading.PLAIN
         self.of_answer = tables.roles
         self.answer_of = tables.index.answer_of
         with_role = np.array([role is not None for role in (*tables.roles, None)], bool)
@@ -49,6 +57,11 @@ class Members:
         """[members]"""
         self.first: I64 = np.searchsorted(tables.registrations, tables.registrations)
         """[members] the first member of the same subscription."""
+
+    def residuals(self, first: int) -> Residuals:
+        """Of the subscription whose first member this is."""
+        text, language = self.texts.of(first)
+        return residuals_of(text, language, self.entailed)
 
     def split(self, pairs: Pairs) -> tuple[Pairs, Pairs]:
         """Pairs of members without a role, and the pairs of subscriptions (first members) of the others."""
@@ -60,8 +73,9 @@ class Members:
         )
 
 
-def combine(members: Members, rows: Rows, sheets: Sheets, terms: Terms, spent: Pairs) -> Decided:
-    """The matches that the rows make together; none of the `spent` pairs, whose rows are not all there."""
+def combine(members: Members, rows: Rows, sheets: Sheets, terms: Terms, spent: Pairs) -> tuple[Decided, Pairs]:
+    """The matches that the rows make together; none of the `spent` pairs, whose rows are not all there. And pairs
+    (first members) of which too much would have to be calculated."""
     first = members.first[rows.member]
     order = np.lexsort((rows.member, first, rows.publication))
     lost = set(zip(spent.publication.tolist(), spent.subscription.tolist(), strict=True))
@@ -70,16 +84,22 @@ def combine(members: Members, rows: Rows, sheets: Sheets, terms: Terms, spent: P
     publication: list[int] = []
     registration: list[int] = []
     bindings: list[bytes] = []
+    beyond: list[tuple[int, int]] = []
     together = zip(*(column.tolist() for column in columns), strict=True)
     for pair, group in groupby(together, lambda row: row[:2]):
         if pair in lost:
             continue
-        made = writer.answer(tuple((member, sheet) for _, _, member, sheet in group))
+        try:
+            made = writer.answer(pair[1], tuple((member, sheet) for _, _, member, sheet in group))
+        except BudgetExceeded:
+            beyond.append(pair)
+            continue
         if made is not None:
             publication.append(pair[0])
             registration.append(int(members.tables.registrations[pair[1]]))
             bindings.append(made)
-    return make_matches(publication, registration, bindings)
+    costly = np.array(beyond, np.int32).reshape(-1, 2)
+    return make_matches(publication, registration, bindings), Pairs(costly[:, 0], costly[:, 1])
 
 
 class _Writer:
@@ -89,37 +109,70 @@ class _Writer:
         self._members = members
         self._sheets = sheets
         self._terms = terms
-        self._made: dict[tuple[tuple[int, int], ...], bytes | None] = {}
+        self._made: dict[tuple[tuple[tuple[int, int], ...], Residuals], bytes | None] = {}
         self._rows: dict[int, list[Row]] = {}
         self._texts: dict[int, str] = {UNBOUND: ""}
+        self._terms_made: dict[int, Term] = {}
+        self._numbers: dict[Term, int] = {}
 
-    def answer(self, found: tuple[tuple[int, int], ...]) -> bytes | None:
-        """The bindings that (member, sheet) pairs of one subscription make; None where nothing is left."""
+    def answer(self, first: int, found: tuple[tuple[int, int], ...]) -> bytes | None:
+        """The bindings that (member, sheet) pairs of one subscription make; None where nothing is left. Raises
+        `BudgetExceeded`."""
         answers = [int(self._members.answer_of[member]) for member, _ in found]
-        key = tuple((answer, sheet) for answer, (_, sheet) in zip(answers, found, strict=True))
+        parts = tuple((answer, sheet) for answer, (_, sheet) in zip(answers, found, strict=True))
+        role = self._members.of_answer[answers[0]]
+        assert role is not None
+        residuals = self._members.residuals(first) if role.combination.residual else ()
+        key = parts, residuals
         if key not in self._made:
-            self._made[key] = self._make(key)
+            self._made[key] = self._make(role.combination, parts, residuals)
         return self._made[key]
 
-    def _make(self, found: tuple[tuple[int, int], ...]) -> bytes | None:
+    def _make(self, combination: Combination, found: tuple[tuple[int, int], ...], residuals: Residuals) -> bytes | None:
         tables: dict[int, list[Row]] = {}
-        combination: Combination | None = None
         for answer, sheet in found:
             role = self._members.of_answer[answer]
             assert role is not None
-            combination = role.combination
             tables[role.branch] = self._rows_of(sheet)
-        assert combination is not None
-        rows = [row for part in combination.parts for row in rows_of_part(combination, part, tables)]
-        if not rows:
+        if residuals:
+            calculation = Calculation(DEFAULT_STEPS)
+            for branch, rows in tables.items():
+                tables[branch] = self._calculated(combination.columns[branch], rows, residuals[branch], calculation)
+        made = [row for part in combination.parts for row in rows_of_part(combination, part, tables)]
+        if not made:
             return None
         if combination.ask:
             return b"[{}]"
         if combination.distinct:
-            rows = list(dict.fromkeys(rows))
-        if len(rows) > 1:
-            rows.sort(key=lambda row: [self._text(term) for term in row])
-        return write_rows(combination.names, rows, self._text)
+            made = list(dict.fromkeys(made))
+        if len(made) > 1:
+            made.sort(key=lambda row: [self._text(term) for term in row])
+        return write_rows(combination.names, made, self._text)
+
+    def _calculated(
+        self, columns: Sequence[str], rows: list[Row], residual: tuple[Residual, ...], calculation: Calculation
+    ) -> list[Row]:
+        """The rows with what is calculated of them, in the branch's columns."""
+        named = ({name: self._term(term) for name, term in zip(columns, row, strict=False)} for row in rows)
+        return [
+            tuple([self._number(row[name]) if name in row else UNBOUND for name in columns])
+            for row in calculate(residual, named, calculation)
+        ]
+
+    def _term(self, number: int) -> Term:
+        term = self._terms_made.get(number)
+        if term is None:
+            term = self._terms_made[number] = from_ntriples(self._text(number))
+            self._numbers.setdefault(term, number)
+        return term
+
+    def _number(self, term: Term) -> int:
+        """That of a publication's term, else one of its own."""
+        number = self._numbers.get(term)
+        if number is None:
+            number = self._numbers[term] = -2 - len(self._numbers)
+            self._texts[number] = str(term)
+        return number
 
     def _rows_of(self, sheet: int) -> list[Row]:
         rows = self._rows.get(sheet)

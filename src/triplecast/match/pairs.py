@@ -110,11 +110,11 @@ def match_segment(segment: Segment, views: Views, encoded: Encoded, scratch: Scr
     if segment.combines:
         members = Members(segment)
         exhausted, spent = members.split(exhausted)
-        candidates = _distinct(candidates, spent)
         parts = found & members.has_role[matched.subscription]
         found &= ~parts
         rows = Rows(publication[parts], matched.subscription[parts], sheets.of_pair[parts])
-        combined = combine(members, rows, sheets, views.terms, spent)
+        combined, costly = combine(members, rows, sheets, views.terms, spent)
+        candidates = _distinct(candidates, spent, costly)
     json, offsets = render_sheets(sheets, segment.tables.answers, views.terms)
     sheet = sheets.of_pair[found]
     decided = Decided(

@@ -41,11 +41,16 @@ def _branches(query: str) -> list[list[str]]:
         ("ASK { ?x e:p ?y }", ""),
         ("CONSTRUCT { ?x e:q ?y } { ?x e:p ?y }", ""),
         ("CONSTRUCT { ?y e:q ?x } { ?x e:p ?y }", "CONSTRUCT"),
-        ("SELECT ?x { ?x e:p ?y FILTER(!(?y < 1)) }", "FILTER"),
-        ("SELECT ?x { ?x e:p ?y FILTER(?y > 0.1234567890123456) }", "FILTER"),
+        ("SELECT ?x { ?x e:p ?y FILTER(!(?y < 1)) }", ""),
+        ("SELECT ?x { ?x e:p ?y FILTER(?y > 0.1234567890123456) }", ""),
+        ("SELECT ?x { ?x e:p ?y FILTER(REGEX(?y, 'a')) }", "FILTER"),
         ("SELECT ?x { ?x e:p ?y FILTER(?z > 1) }", "FILTER on"),
         ("SELECT ?x { ?x e:p ?y . { ?y e:q ?z FILTER(?x = 1) } }", "FILTER on"),
-        ("SELECT ?x { ?x e:p ?y FILTER(?x = ?y) }", "FILTER"),
+        ("SELECT ?x { ?x e:p ?y FILTER(?x = ?y) }", ""),
+        ("SELECT ?x { ?x e:p ?y ; e:q ?z FILTER(?y > 2 * ?z) }", ""),
+        ("SELECT ?x { ?x e:p ?y BIND(?y + 1 AS ?z) ?x e:q ?z }", "?z, which BIND"),
+        ("SELECT ?x { ?x e:p ?y BIND(?y + 1 AS ?z) MINUS { ?x e:q ?z } }", "?z, which BIND"),
+        ("SELECT ?x { ?x e:p ?y BIND(MD5(?y) AS ?z) }", "BIND"),
         ("SELECT ?x { ?x e:p ?y FILTER EXISTS { ?y e:q ?z } }", ""),
         ("SELECT ?x { ?x e:p ?y FILTER EXISTS { ?y e:q ?z FILTER(?x = e:a) } }", "EXISTS with a FILTER"),
         ("SELECT ?x { ?x e:p ?y FILTER EXISTS { ?y e:q ?z OPTIONAL { ?z e:q ?x } } }", "OPTIONAL or MINUS within"),
@@ -60,7 +65,7 @@ def _branches(query: str) -> list[list[str]]:
         ("SELECT ?x { GRAPH ?g { ?x e:p ?y } }", "GRAPH"),
         ("SELECT ?x { ?x e:p ?y } LIMIT 3", "LIMIT"),
         ("SELECT ?x { ?x e:p ?y } ORDER BY ?y", "ORDER BY"),
-        ("SELECT (?y + 1 AS ?z) { ?x e:p ?y }", "BIND"),
+        ("SELECT (?y + 1 AS ?z) { ?x e:p ?y }", ""),
         ("SELECT ?x { ?x e:p ?y } GROUP BY ?x", "GROUP BY"),
         ("SELECT ?x { VALUES ?x { e:a } ?x e:p ?y }", ""),
         ("SELECT ?x { VALUES (?x ?y) { (e:a UNDEF) (UNDEF 1) } ?x e:p ?y }", ""),
@@ -108,7 +113,9 @@ def test_necessary_patterns(query: str, branches: list[list[str]]) -> None:
 
 
 def test_verified_queries_keep_usable_conditions() -> None:
-    plan, _ = _plan("SELECT * { ?x e:p ?y OPTIONAL { ?x e:q ?z } FILTER(?y > 3) FILTER(?z > 4) FILTER(?y < ?x) }")
+    plan, _ = _plan(
+        "SELECT * { ?x e:p ?y OPTIONAL { ?x e:q ?z } FILTER(?y > 3) FILTER(?z > 4) FILTER(?y < ?x) } LIMIT 9"
+    )
     (branch,) = plan.branches
     assert [[atom.variable for atom in clause] for clause in branch.clauses] == [[1]]
 
@@ -164,7 +171,7 @@ def test_a_plan_serves_constants_of_the_same_kind_only() -> None:
     plans = {constant: _plan(text.format(constant))[0] for constant in ("1", "1e0", "'a'")}
     lanes = {constant: plan.branches[0].clauses[0][0].lane.name for constant, plan in plans.items()}
     assert lanes == {"1": "EXACT", "1e0": "DOUBLE", "'a'": "STRING_ORDER"}
-    assert not _plan(text.format("1.2345678901234567"))[0].decided
+    assert _plan(text.format("1.2345678901234567"))[0].residuals != ((),)
 
 
 @pytest.mark.parametrize(
@@ -251,21 +258,21 @@ def _atoms(constraint: str) -> tuple[bool, list[str]]:
         ("?y == 'abc'", True, ['?1 EQUAL STRING "abc"']),
         ("?y != 'abc'@en", True, ['?1 UNEQUAL LANG "abc"@en']),
         ("?y < '2026-01-01'^^xsd:date", True, ['?1 LESS DATE_LOCAL "2026-01-']),
-        ("?y > 'abc'", False, ['?1 GREATER STRING_ORDER "abc"']),
-        ("?y >= 24", False, ['?1 AT_LEAST EXACT "24"^^<ht or ?1 AT_LEAST STRING_ORDER ""']),
-        ("24 != ?y", False, ['?1 UNEQUAL EXACT "24"^^<ht or ?1 AT_LEAST STRING_ORDER ""']),
+        ("?y > 'abc'", True, ['?1 GREATER STRING_ORDER "abc"']),
+        ("?y >= 24", True, ['?1 AT_LEAST EXACT "24"^^<ht or ?1 AT_LEAST STRING_ORDER ""']),
+        ("24 != ?y", True, ['?1 UNEQUAL EXACT "24"^^<ht or ?1 AT_LEAST STRING_ORDER ""']),
         (
             "(?y == 2.5e0 || ?x == <http://e/a>)",
-            False,
+            True,
             ['?1 EQUAL DOUBLE "2.5e0"^^ or ?1 AT_LEAST STRING_ORDER "" or ?0 EQUAL IDENTITY <http://e'],
         ),
-        ("!(?y < 24)", False, []),
-        ("?y == '24'", False, []),
-        ("?y eq 'abc'", False, []),
-        ("?y eq <http://e/a>", False, []),
-        ("?y == ?x", False, []),
+        ("!(?y < 24)", True, []),
+        ("?y == '24'", True, []),
+        ("?y eq 'abc'", True, []),
+        ("?y eq <http://e/a>", True, []),
+        ("?y == ?x", True, []),
         ("?y =~ /a/", False, []),
-        ("?y", False, []),
+        ("?y", True, []),
     ],
 )
 def test_what_the_index_keeps_of_rdqls_constraints(constraint: str, decided: bool, clauses: list[str]) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 PREFIX = "PREFIX ex: <https://example.org/>\n"
 TITLES = PREFIX + "SELECT ?title WHERE { ?item ex:title ?title ; ex:topic ex:rail }"
 ANY_TITLE = PREFIX + "SELECT ?item ?title WHERE { ?item ex:title ?title }"
-UNTITLED = PREFIX + "ASK { ?item ex:topic ?topic FILTER NOT EXISTS { ?item ex:title ?title } }"
+UNTITLED = PREFIX + "ASK { ?item ex:topic ?topic FILTER NOT EXISTS { ?item ex:title ?title } } LIMIT 1"
 
 
 def turtle(title: str | None, topic: str = "rail", item: str = "item") -> str:

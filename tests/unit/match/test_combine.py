@@ -21,6 +21,7 @@ from triplecast.index import MemoryIndex, build_segment
 from triplecast.index.merge import merge_segments
 from triplecast.kernels.rows import SOLUTIONS_LIMIT
 from triplecast.languages import parse_template
+from triplecast.match import combine as combine_module
 from triplecast.match.combine import rows_of_part
 
 
@@ -96,6 +97,13 @@ def _rows(query: str, turtle: str) -> list[str] | None:
         ("SELECT ?x { ?x e:p ?y VALUES ?y { e:b e:b } }", "e:a e:p e:a, e:b, e:c", ["x=a", "x=a"]),
         ("SELECT ?y { ?x e:p ?y VALUES (?x ?y) { (UNDEF e:b) (e:a e:b) } }", "e:a e:p e:b . e:c e:p e:b", ["y=b"] * 3),
         ("SELECT ?y { ?x e:p ?y VALUES ?y { 1 } }", "e:a e:p 01, 1.0", None),
+        ("SELECT ?x { ?x e:p ?y ; e:q ?z FILTER(?y > 2 * ?z) }", "e:a e:p 5 ; e:q 2 . e:b e:p 5 ; e:q 3", ["x=a"]),
+        ("SELECT ?z { ?x e:p ?y BIND(?y + 1 AS ?z) }", "e:a e:p 5, 'a'", ["", "z=6"]),
+        ("SELECT ?z { ?x e:p ?y BIND(?y + 1 AS ?z) FILTER(?z > 5) }", "e:a e:p 5, 4", ["z=6"]),
+        ("SELECT DISTINCT ?z { { ?x e:p ?y BIND(?y + 1 AS ?z) } UNION { ?x e:q ?z } }", "e:a e:p 5 ; e:q 6", ["z=6"]),
+        ("SELECT ?z { ?x e:p ?y OPTIONAL { ?x e:q ?z } FILTER(?y > ?z || ?y = 5) }", "e:a e:p 5", [""]),
+        ("SELECT ?z { ?x e:p ?y OPTIONAL { ?x e:q ?z FILTER(?y > ?z) } }", "e:a e:p 5, 2 ; e:q 3", ["", "z=3"]),
+        ("SELECT ?y { ?x e:p ?y FILTER(!(?y < 3)) }", "e:a e:p 5, 2, 'a'", ["y=5"]),
         ("ASK { { ?x e:p ?y } UNION { ?x e:q ?y } }", "e:a e:p e:b ; e:q e:c", [""]),
         ("ASK { ?x e:p ?y FILTER NOT EXISTS { ?x e:q ?z } }", "e:a e:p e:b, e:c", [""]),
         ("ASK { ?x e:p ?y FILTER NOT EXISTS { ?x e:q ?z } }", "e:a e:p e:b ; e:q e:c", None),
@@ -133,6 +141,19 @@ def test_what_is_beyond_the_bounds_is_the_evaluators(query: str, objects: int, m
     assert (batch.stats.candidates, batch.undecided, len(batch) == 1) == (int(beyond), (), matches)
 
 
+def test_constants_of_what_is_calculated_are_each_subscriptions_own() -> None:
+    queries = registrations(*(f"SELECT ?x {{ ?x e:p ?y ; e:q ?z FILTER(?y > {n} * ?z) }}" for n in range(1, 5)))
+    batch = matcher().match(snapshot_of([build_segment(queries)]), [publication("e:a e:p 5 ; e:q 2")])
+    assert (sorted(matches_of(batch)), batch.stats.candidates) == ([(0, 1), (0, 2)], 0)
+
+
+def test_what_costs_too_much_to_calculate_is_the_evaluators(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(combine_module, "DEFAULT_STEPS", 3)
+    queries = registrations("SELECT ?x { ?x e:p ?y ; e:q ?z FILTER(?y > ?z) }")
+    batch = matcher().match(snapshot_of([build_segment(queries)]), [publication("e:a e:p 5, 6 ; e:q 2, 3")])
+    assert (len(batch), batch.stats.candidates, batch.stats.combined) == (1, 1, 0)
+
+
 def test_a_subscription_of_many_members_is_one() -> None:
     index = MemoryIndex()
     queries = registrations(UNION, "ASK { ?x e:p ?y }", UNION)
@@ -152,6 +173,7 @@ def test_a_combination_is_read_as_it_was_written() -> None:
         (Part(0, (Check((Agreement(1, ("x",)),), False),)), Part(1, ())),
         ("x", "y"),
         True,
+        False,
         False,
     )
     assert read_combination(json.loads(json.dumps(write_combination(combination)))) == combination
