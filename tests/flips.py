@@ -197,7 +197,7 @@ def ask(folder: Path, reading: Reading, expected: dict[str, object]) -> tuple[se
                 answer = question()
             except StorageFault:
                 outcomes.add("refused by name")
-            except Exception as error:  # noqa: BLE001: whatever else is raised is a finding, not this command's end
+            except Exception as error:  # noqa: BLE001
                 return outcomes, (name, repr(error))
             else:
                 if answer != expected[name]:
