@@ -197,7 +197,7 @@ def ask(folder: Path, reading: Reading, expected: dict[str, object]) -> tuple[se
                 answer = question()
             except StorageFault:
                 outcomes.add("refused by name")
-            except Exception as error:  # noqa: BLE001
+            except Exception as error:
                 return outcomes, (name, repr(error))
             else:
                 if answer != expected[name]:
