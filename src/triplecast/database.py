@@ -13,6 +13,7 @@ import os
 import sqlite3
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -35,6 +36,9 @@ _NO_SPACE_ERRORS = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG))
 """Of the disk, of the user's quota, of the size that a process may give a file."""
 _DAMAGE = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_SCHEMA, sqlite3.SQLITE_MISMATCH})
 
+_HELD = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
+
+_IN_THE_MIDDLE = "it is in the middle of a write, which nobody else can end: end that process (kill -9)"
 _MAKE_SPACE = "free disk space and try again"
 _RESTORE = "restore the folder from a copy"
 _CHECK_DISK = "check the disk and the rights on the folder"
@@ -150,6 +154,23 @@ class Database:
                 if isinstance(cause, sqlite3.Error) and getattr(cause, "sqlite_errorcode", 0) in _LOST_WRITES:
                     self._broken = fault
                 raise
+
+    def settle(self, holder: str) -> None:
+        """Waits until `holder`, who had the file before, is not in the middle of a write or a checkpoint of it: neither
+        can be taken from a process that lives. Raises `FolderLocked` where it stays so for `PATIENCE`."""
+        try:
+            ends = time.monotonic() + PATIENCE / 1000
+            while self.ask_one("PRAGMA wal_checkpoint(PASSIVE)")[0]:
+                if time.monotonic() > ends:
+                    raise FolderLocked(self.where, holder, _IN_THE_MIDDLE)
+                time.sleep(0.01)
+            with self.write():
+                pass
+        except StorageFault as fault:
+            cause = fault.__cause__
+            if isinstance(cause, sqlite3.Error) and getattr(cause, "sqlite_errorcode", 0) & 0xFF in _HELD:
+                raise FolderLocked(self.where, holder, _IN_THE_MIDDLE) from fault
+            raise
 
     def check_pages(self) -> None:
         """Reads every page and raises `StorageFault` for the first that is malformed."""
@@ -331,7 +352,7 @@ def _fault(where: str, error: sqlite3.Error) -> StorageFault:
         return StorageFault(where, f"the disk refused to sync ({error})", "check the disk, then start again")
     if code & 0xFF in _DAMAGE or "decode" in str(error):
         return StorageFault(where, f"the file is damaged ({error})", _RESTORE)
-    if code & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+    if code & 0xFF in _HELD:
         return StorageFault(where, f"another program holds it locked ({error})", "close that program and try again")
     return StorageFault(where, f"SQLite cannot use it ({error})", _CHECK_DISK)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -49,6 +50,10 @@ _PROGRESS = "SELECT position, sequence, crc FROM (SELECT 1) LEFT JOIN progress"
 _PAGE = 2_000
 """Rows that a reader takes at once; between pages it holds no lock and no snapshot."""
 _PRUNED_AT_ONCE = 50_000
+
+
+def _nobody_else() -> None:
+    """Of an outbox that nobody can take over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,15 +229,29 @@ class Outbox(OutboxReader):
     What is committed stays under its sequence and id until it is pruned; committing it again adds nothing, even then.
     """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, check_writer: Callable[[], None] = _nobody_else) -> None:
+        """`check_writer` raises where another has become the folder's writer; it is asked inside each transaction."""
         super().__init__(database)
+        self._check_writer = check_writer
+        with self._write():
+            pass  # one that began before the folder was taken over has ended now
         self._known: set[int] = {id for (id,) in database.ask("SELECT id FROM registration")}
 
     @classmethod
-    def open(cls, folder: Path | str) -> Outbox:
-        """The outbox in `folder`, made where there is none. Raises `StorageFault`."""
+    def open(
+        cls, folder: Path | str, check_writer: Callable[[], None] = _nobody_else, former: str | None = None
+    ) -> Outbox:
+        """The outbox in `folder`, made where there is none. Raises `StorageFault`, and `FolderLocked` while `former`,
+        from whom the folder was taken over (`Journal.former`), is in the middle of a write."""
         make_folder(Path(folder))
-        return cls(Database.writer(Path(folder) / DATABASE, OUTBOX))
+        database = Database.writer(Path(folder) / DATABASE, OUTBOX)
+        try:
+            if former is not None:
+                database.settle(former)
+            return cls(database, check_writer)
+        except BaseException:
+            database.close()
+            raise
 
     @classmethod
     def in_memory(cls) -> Outbox:
@@ -258,7 +277,7 @@ class Outbox(OutboxReader):
         if len(rows.positions) and int(rows.positions[-1]) > upto:
             raise ValueError(f"a publication at {rows.positions[-1]} cannot be committed as progress up to {upto}")
         with self._database.lock:
-            with self._database.write():
+            with self._write():
                 done, sequence = self._progress()
                 first = int(np.searchsorted(rows.positions, done, side="right"))
                 start = int(np.searchsorted(rows.publication, first))
@@ -283,7 +302,7 @@ class Outbox(OutboxReader):
         upto_sequence = row_number(upto_sequence, "the sequence to prune to")
         pruned = 0
         while True:
-            with self._database.write():
+            with self._write():
                 rows = self._database.ask(
                     "SELECT sequence, position FROM notification WHERE sequence <= ? ORDER BY sequence LIMIT ?",
                     (upto_sequence, _PRUNED_AT_ONCE),
@@ -303,7 +322,7 @@ class Outbox(OutboxReader):
         Notifications stay.
         """
         upto = row_number(upto, "the position to prune to")
-        with self._database.write():
+        with self._write():
             ((pairs,),) = self._database.ask("SELECT count(*) FROM undecided WHERE position <= ?", (upto,))
             self._forget(min(upto, self.progress))
         return int(pairs)
@@ -319,6 +338,13 @@ class Outbox(OutboxReader):
         self._database.run("DELETE FROM publication WHERE position < ?", [(first,)])
 
     # ---- inside -----------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _write(self) -> Iterator[None]:
+        """A transaction of the folder's writer."""
+        with self._database.write():
+            self._check_writer()
+            yield
 
     def _write_names(
         self,

@@ -71,20 +71,26 @@ class Engine:
 
     @classmethod
     def open(
-        cls, folder: Path | str, clock: Clock = system_clock, randomness: Callable[[int], bytes] = os.urandom
+        cls,
+        folder: Path | str,
+        clock: Clock = system_clock,
+        randomness: Callable[[int], bytes] = os.urandom,
+        take_over: bool = False,
     ) -> Engine:
         """The engine in `folder`, made where there is none. What was accepted there and not matched is matched now.
 
         In the output of `triplecast run` everything but subscribing and unsubscribing works: who is registered there
         is what the run's subscription files say.
 
-        Raises `FolderLocked` while another process, or another engine of this one, has it, and `StorageFault`.
+        With `take_over` the folder is taken from a process that has it and lives, maybe stopped: whatever that one does
+        later, it writes nothing. Raises `FolderLocked` while another process, or another engine of this one, has it (to
+        take it over: while that one is in the middle of a write), and `StorageFault`.
         """
         engine = cls.__new__(cls)
         with ExitStack() as opened:
-            journal = opened.enter_context(Journal.open(folder, clock))
-            outbox = opened.enter_context(Outbox.open(folder))
-            engine._assemble(journal, outbox, IndexFolder(Path(folder) / INDEX), clock, randomness)
+            journal = opened.enter_context(Journal.open(folder, clock, take_over))
+            outbox = opened.enter_context(Outbox.open(folder, journal.check_writer, journal.former))
+            engine._assemble(journal, outbox, IndexFolder(Path(folder) / INDEX, journal.sole), clock, randomness)
             opened.pop_all()
         return engine
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 import json
 import os
 import struct
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -24,6 +26,8 @@ from triplecast.kernels.checksum import checksum
 MAGIC = b"TCARRAYS"
 FORMAT = 5
 """Of the file and of what segments keep in it; raised whenever either changes."""
+TEMPORARY = ".tmp"
+"""How names of files end that are being written."""
 _HEAD = struct.Struct("<8sIIQQ")
 _ALIGNMENT = 64
 REBUILD = "delete the index folder; it is rebuilt from the journal"
@@ -35,8 +39,12 @@ class ArrayFile:
     notes: dict[str, Any]
 
 
-def write_arrays(path: Path, file: ArrayFile) -> None:
-    """Writes `path` through a temporary file beside it, synced with its folder. Raises `StorageFault`."""
+Sole = Callable[[], AbstractContextManager[object]]
+"""Gives a context in which nobody else writes to the folder; entering raises where another has become its writer."""
+
+
+def write_arrays(path: Path, file: ArrayFile, sole: Sole = nullcontext) -> None:
+    """Writes `path` as `write_durably` does. Raises `StorageFault`."""
     head, offsets, size = _lay_out(file)
     content = np.zeros(size, np.uint8)
     content[_HEAD.size : _HEAD.size + len(head)] = np.frombuffer(head, np.uint8)
@@ -45,19 +53,29 @@ def write_arrays(path: Path, file: ArrayFile) -> None:
         content[offsets[name] : offsets[name] + len(raw)] = raw
     for mark in (0, _checksum(content, len(head), size)):
         content[: _HEAD.size] = np.frombuffer(_HEAD.pack(MAGIC, FORMAT, len(head), size, mark), np.uint8)
-    write_durably(path, content.data)
+    write_durably(path, content.data, sole)
 
 
-def write_durably(path: Path, content: bytes | memoryview) -> None:
-    """Replaces `path` in one step; the content is on disk before its name is. Raises `StorageFault`."""
-    temporary = path.with_name(path.name + ".tmp")
+def write_durably(path: Path, content: bytes | memoryview, sole: Sole = nullcontext) -> None:
+    """Replaces `path` in one step; the content is on disk before its name is. Raises `StorageFault`.
+
+    The content is written under a name that nobody else writes to; it gets the name `path` inside `sole`.
+    """
+    temporary = path.with_name(f"{path.name}.{os.urandom(4).hex()}{TEMPORARY}")
     with storage_faults(path.name):
-        with open(temporary, "wb") as stream:
-            stream.write(content)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(temporary, path)
-        sync_folder(path.parent)
+        try:
+            with sole(), open(temporary, "xb") as stream:
+                pass
+            with open(temporary, "r+b") as stream:
+                stream.write(content)
+                stream.flush()
+                os.fsync(stream.fileno())
+            with sole():
+                os.replace(temporary, path)
+                sync_folder(path.parent)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
 
 
 def read_arrays(path: Path) -> ArrayFile:

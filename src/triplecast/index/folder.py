@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 from triplecast.errors import StorageFault
 from triplecast.faults import reach
+from triplecast.index.file import TEMPORARY, Sole
 from triplecast.index.manifest import Manifest, open_segment, read_manifest, write_manifest
 from triplecast.index.merge import apply_changes
 from triplecast.index.segment import Segment
@@ -26,10 +28,12 @@ _NAME = re.compile(r"(manifest|segment)-([0-9]{10})\.(json|tcx)")
 
 
 class IndexFolder:
-    """The one writer of an index folder. Its caller holds the journal's lock."""
+    """The one writer of an index folder: its caller holds the journal's lock, and changes files inside `sole`
+    (`Journal.sole`), so that a writer whose place another has taken changes none."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, sole: Sole = nullcontext) -> None:
         self._path = path
+        self._sole = sole
         self._segments: dict[str, Segment] = {}
         self._manifest = Manifest(0, 0, (), ())
 
@@ -83,7 +87,7 @@ class IndexFolder:
             name = names.get(id(segment))
             if name is None:
                 name = f"segment-{max([*self._numbers('segment'), 0]) + 1:010}.tcx"
-                segment.write(self._path / name)
+                segment.write(self._path / name, self._sole)
                 reach("index.segment-written")
                 segment = open_segment(self._path / name)
             segments[name] = segment
@@ -94,9 +98,10 @@ class IndexFolder:
             tuple(sorted(grown.removed.items())),
             max(self._manifest.needed_from, needed_from),
         )
-        write_manifest(self._path, manifest)
+        write_manifest(self._path, manifest, self._sole)
         self._segments, self._manifest = segments, manifest
-        self._sweep()
+        with self._sole():
+            self._sweep()
         return self.snapshot()
 
     def snapshot(self) -> Snapshot:
@@ -113,7 +118,8 @@ class IndexFolder:
         return sorted(int(match[2]) for match in matches)
 
     def _sweep(self) -> None:
-        """Deletes what no kept manifest needs. A manifest that cannot be read keeps nothing alive."""
+        """Deletes what no kept manifest needs, and what a killed process was writing. A manifest that cannot be read
+        keeps nothing alive."""
         numbers = self._numbers("manifest")
         needed = set(self._manifest.segments)
         for number in numbers[-MANIFESTS_KEPT:]:
@@ -127,3 +133,5 @@ class IndexFolder:
             name = f"segment-{number:010}.tcx"
             if name not in needed:
                 (self._path / name).unlink(missing_ok=True)
+        for left in self._path.glob(f"*{TEMPORARY}"):
+            left.unlink(missing_ok=True)

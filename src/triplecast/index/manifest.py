@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 
 from triplecast.errors import StorageFault
 from triplecast.faults import reach
-from triplecast.index.file import REBUILD, write_durably
+from triplecast.index.file import REBUILD, Sole, write_durably
 from triplecast.index.segment import Segment
 
 FORMAT = 2
@@ -64,7 +65,7 @@ def read_manifest(folder: Path, name: str) -> Manifest:
     return Manifest(content["number"], content["covers"], tuple(content["segments"]), removed, content["needed_from"])
 
 
-def write_manifest(folder: Path, manifest: Manifest) -> None:
+def write_manifest(folder: Path, manifest: Manifest, sole: Sole = nullcontext) -> None:
     content: dict[str, Any] = {
         "format": FORMAT,
         "number": manifest.number,
@@ -75,7 +76,7 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
     }
     content["checksum"] = _manifest_checksum(content)
     reach("index.manifest-temporary")
-    write_durably(folder / manifest.name, json.dumps(content).encode())
+    write_durably(folder / manifest.name, json.dumps(content).encode(), sole)
     reach("index.manifest-replaced")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,7 +15,7 @@ from triplecast.compile.combination import Combination, read_combination, write_
 from triplecast.errors import StorageFault
 from triplecast.index.anchors import Anchor, RarestKey
 from triplecast.index.build import Tables, build_tables
-from triplecast.index.file import REBUILD, ArrayFile, read_arrays, write_arrays
+from triplecast.index.file import REBUILD, ArrayFile, Sole, read_arrays, write_arrays
 from triplecast.index.flat import Flat, Refused, Role, flatten_registrations, offsets_of
 from triplecast.kernels.layout import FACT_LANGUAGES, I32, I64, U8, Answers, Dictionary, Index
 from triplecast.model.entailment import Reading
@@ -96,8 +97,8 @@ class Segment:
         """How many subscriptions."""
         return len(self.firsts) if self.combines else self.members
 
-    def write(self, path: Path) -> None:
-        """Writes the file durably, or not at all. Raises `StorageFault`."""
+    def write(self, path: Path, sole: Sole = nullcontext) -> None:
+        """Writes the file durably, or not at all, as `write_durably` does. Raises `StorageFault`."""
         arrays: dict[str, NDArray[Any]] = {"registrations": self.tables.registrations}
         groups = (
             ("index", self.tables.index),
@@ -116,7 +117,7 @@ class Segment:
             "reading": int(self.reading),
             **_write_roles(self.tables.roles),
         }
-        write_arrays(path, ArrayFile(arrays, notes))
+        write_arrays(path, ArrayFile(arrays, notes), sole)
 
     @classmethod
     def open(cls, path: Path) -> Segment:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 from triplecast.database import Database, make_folder, storage_faults
-from triplecast.errors import FolderLocked, InputError
+from triplecast.errors import FolderLocked, InputError, StorageFault
 from triplecast.faults import reach
+from triplecast.journal.check import RESTORE
+from triplecast.journal.end_mark import EndMark, check_end, read_end_mark
 from triplecast.journal.reader import DATABASE, JournalReader
 from triplecast.journal.record import (
     JOURNAL,
@@ -96,48 +98,81 @@ class Journal(JournalReader):
     `Database.write` for other faults.
     """
 
-    def __init__(self, database: Database, clock: Clock, lock: WriterLock | None) -> None:
+    def __init__(self, database: Database, clock: Clock, epoch: int, former: str | None = None) -> None:
         super().__init__(database)
         self._clock = clock
-        self._writer_lock = lock
-        with database.write():
-            database.run("UPDATE writer SET epoch = epoch + 1")
-            (self._epoch,) = database.ask_one("SELECT epoch FROM writer")
+        self._epoch = epoch
+        self._held: list[WriterLock | EndMark] = []
+        self._end: EndMark | None = None
+        self.former = former
+        """From whom the folder was taken over."""
 
     @classmethod
-    def open(cls, folder: Path | str, clock: Clock = system_clock) -> Journal:
+    def open(cls, folder: Path | str, clock: Clock = system_clock, take_over: bool = False) -> Journal:
         """The journal in `folder`, both made where there is none.
 
-        Raises `FolderLocked` while another writer has it, `StorageFault` where it cannot be read or made.
+        Raises `FolderLocked` while another writer has it, `StorageFault` where it cannot be read or made. With
+        `take_over` it becomes the writer in the place of one that lives (maybe stopped), which from then on writes
+        nothing; `FolderLocked` then says that the other one is in the middle of a write.
         """
         folder = Path(folder)
         make_folder(folder)
-        with storage_faults(folder):
-            lock = WriterLock(folder, time_text(read_clock(clock)))
-        try:
-            database = Database.writer(folder / DATABASE, JOURNAL)
-        except BaseException:
-            lock.close()
-            raise
-        try:
-            return cls(database, clock, lock)
-        except BaseException:
-            database.close()
-            lock.close()
-            raise
+        started = time_text(read_clock(clock))
+        with ExitStack() as opened:
+            lock, former = None, None
+            try:
+                with storage_faults(folder):
+                    lock = opened.enter_context(closing(WriterLock(folder, started)))
+            except FolderLocked as locked:
+                if not take_over:
+                    raise
+                former = locked.holder
+            mark = read_end_mark(folder)
+            if mark and not _has_content(folder / DATABASE):
+                raise StorageFault(str(folder / DATABASE), f"it is missing, and held {mark} records", RESTORE)
+            database = opened.enter_context(closing(Database.writer(folder / DATABASE, JOURNAL)))
+            if former is not None:
+                database.settle(former)
+            check_end(folder / DATABASE, JournalReader(database).head(), mark)
+            with database.write():
+                if lock is None:
+                    lock = opened.enter_context(closing(WriterLock(folder, started, replace=True)))
+                lock.check()
+                journal = cls(database, clock, _next_epoch(database), former)
+            with journal.sole():
+                journal._end = EndMark(folder, journal.head())
+            journal._held = [journal._end, lock]
+            opened.pop_all()
+        return journal
 
     @classmethod
     def in_memory(cls, clock: Clock = system_clock) -> Journal:
         """A journal that ends with the process."""
-        return cls(Database.writer(None, JOURNAL), clock, None)
+        database = Database.writer(None, JOURNAL)
+        with database.write():
+            return cls(database, clock, _next_epoch(database))
 
     def close(self) -> None:
         super().close()
-        if self._writer_lock is not None:
-            self._writer_lock.close()
+        for held in self._held:
+            held.close()
 
     def __enter__(self) -> Journal:
         return self
+
+    def check_writer(self) -> None:
+        """Raises `FolderLocked` where another writer has taken this one's place."""
+        (epoch,) = self._database.ask_one("SELECT epoch FROM writer")
+        if epoch != self._epoch:
+            holder = f"a later writer (epoch {epoch}, this one is {self._epoch})"
+            raise FolderLocked(self._database.where, holder, "close this one: the other has the folder now")
+
+    @contextmanager
+    def sole(self) -> Iterator[None]:
+        """Nobody else becomes the writer of the folder inside. Raises `FolderLocked` where another has."""
+        with self._database.write():
+            self.check_writer()
+            yield
 
     # ---- subscriptions ----------------------------------------------------------------------------------------------
 
@@ -289,12 +324,13 @@ class Journal(JournalReader):
                     self._database.run("INSERT INTO record VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", writing.rows)
                     self._database.run("UPDATE writer SET written_at = ?", [(writing.at,)])
                 reach("journal.appended")
+            if writing.rows and self._end is not None:
+                self._end.set(writing.next - 1)
             reach("journal.committed")
 
     def _begin(self) -> _Writing:
-        epoch, last = self._database.ask_one("SELECT epoch, written_at FROM writer")
-        if epoch != self._epoch:
-            raise FolderLocked(self._database.where, f"a later writer (epoch {epoch}, this one is {self._epoch})")
+        self.check_writer()
+        (last,) = self._database.ask_one("SELECT written_at FROM writer")
         writing = _Writing(self.head() + 1, max(read_clock(self._clock), last))
         over = self._database.ask(
             "SELECT registration, end, crc FROM lease WHERE end <= ? ORDER BY end, registration", (writing.at,)
@@ -342,6 +378,17 @@ class Journal(JournalReader):
                 for path, state in sources.items()
             ),
         )
+
+
+def _next_epoch(database: Database) -> int:
+    """Of a new writer, inside a transaction: the ones before it write nothing more."""
+    database.run("UPDATE writer SET epoch = epoch + 1")
+    (epoch,) = database.ask_one("SELECT epoch FROM writer")
+    return int(epoch)
+
+
+def _has_content(path: Path) -> bool:
+    return path.exists() and path.stat().st_size > 0
 
 
 class _Writing:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from triplecast.database import Database, row_number
 from triplecast.errors import StorageFault
 from triplecast.journal.check import RESTORE, check_journal
+from triplecast.journal.end_mark import check_end, read_end_mark
 from triplecast.journal.record import (
     ENDS,
     JOURNAL,
@@ -226,10 +227,13 @@ class JournalReader:
     def check(self) -> None:
         """Reads everything. Raises `StorageFault` for the first page, record or repeated fact that is wrong or missing
         (`check_journal`). What the inbox watcher noted of a file is verified, its absence cannot be seen."""
+        path = Path(self.where)
+        mark = read_end_mark(path.parent) if path.name == DATABASE else 0
         with self._database.reading():
             self._database.check_pages()
             self.sources()
             check_journal(self._database)
+            check_end(path, self.head(), mark)
 
     # ---- inside -----------------------------------------------------------------------------------------------------
 

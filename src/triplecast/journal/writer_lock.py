@@ -1,45 +1,96 @@
-"""The one writer of a folder: an advisory lock that the kernel frees when its holder ends, however it ends."""
+"""The one writer of a folder: an advisory lock that the kernel frees when its holder ends, however it ends.
+
+The lock keeps a second writer from starting; what keeps a writer from writing after another has followed it is the
+epoch in the journal (`Journal.check_writer`).
+"""
 
 from __future__ import annotations
 
 import fcntl
 import os
+import re
 import socket
 from pathlib import Path
 
 from triplecast.errors import FolderLocked
 
 LOCK = "writer.lock"
+_STOPPED = "it is stopped (SIGSTOP): continue it or end it (kill -9), or take the folder over (docs/journal.md)"
 
 
 class WriterLock:
     """Held from construction to `close`; raises `FolderLocked`, naming the holder, while another holds it.
 
     Two locks in one process exclude each other too. The file says who holds it (process, host, start) and is left in
-    place: removing it would let two processes lock two files of one name.
+    place. With `replace` the name is given to a new file, so that a holder of the one before holds a file that nobody
+    will ask for again: a lock counts only on the file that has the name.
     """
 
-    def __init__(self, folder: Path, started: str) -> None:
-        self._descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    def __init__(self, folder: Path, started: str, replace: bool = False) -> None:
+        self._path = folder / LOCK
+        self._descriptor = -1
         try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            os.ftruncate(self._descriptor, 0)
-            os.pwrite(self._descriptor, f"{_this_process()}started {started}".encode(), 0)
-        except BlockingIOError as error:
-            holder = os.pread(self._descriptor, 1000, 0).decode(errors="replace")
-            self.close()
-            if holder.startswith(_this_process()):
-                mend = "it is this very process: close what has the folder open, or use that one from all threads"
-                raise FolderLocked(str(folder), holder, mend) from error
-            raise FolderLocked(str(folder), holder or "another process that is just starting") from error
+            self._take(folder, f"{_this_process()}started {started}".encode(), replace)
         except BaseException:
             self.close()
             raise
+
+    def _take(self, folder: Path, holder: bytes, replace: bool) -> None:
+        path = self._path
+        while True:
+            taken = path.with_name(f"{LOCK}.{os.urandom(4).hex()}") if replace else path
+            self._descriptor = os.open(taken, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            try:
+                fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                raise _locked(folder, os.pread(self._descriptor, 1000, 0).decode(errors="replace")) from error
+            if replace:
+                os.replace(taken, path)
+            if _has_name(self._descriptor, path):
+                os.ftruncate(self._descriptor, 0)
+                os.pwrite(self._descriptor, holder, 0)
+                return
+            self.close()
+
+    def check(self) -> None:
+        """Raises `FolderLocked` where the lock has been taken over since."""
+        if not _has_name(self._descriptor, self._path):
+            holder = self._path.read_text(errors="replace") if self._path.exists() else ""
+            raise FolderLocked(str(self._path.parent), holder or "another process", "that one took the folder over")
 
     def close(self) -> None:
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
+
+
+def _has_name(descriptor: int, path: Path) -> bool:
+    """Whether nobody has given the name to another file since this one was opened."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), os.stat(path))
+    except FileNotFoundError:
+        return False
+
+
+def _locked(folder: Path, holder: str) -> FolderLocked:
+    if not holder:
+        return FolderLocked(str(folder), "another process that is just starting")
+    if holder.startswith(_this_process()):
+        mend = "it is this very process: close what has the folder open, or use that one from all threads"
+        return FolderLocked(str(folder), holder, mend)
+    found = re.match(r"process ([0-9]+) on (.*), started ", holder)
+    if found and found[2] == socket.gethostname() and _is_stopped(int(found[1])):
+        return FolderLocked(str(folder), holder, _STOPPED)
+    return FolderLocked(str(folder), holder)
+
+
+def _is_stopped(process: int) -> bool:
+    """By Linux's /proc; elsewhere nobody knows."""
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except (OSError, IndexError):
+        return False
+    return state == "T"
 
 
 def _this_process() -> str:

@@ -108,14 +108,14 @@ def run(
     output = output.absolute()
     with ExitStack() as closing:
         journal = closing.enter_context(Journal.open(output))
-        outbox = closing.enter_context(Outbox.open(output))
+        outbox = closing.enter_context(Outbox.open(output, journal.check_writer))
         check_progress(journal, outbox)
         parser = closing.enter_context(Parser(cores))
         notices: SimpleQueue[Notice] = SimpleQueue()
         accepting = threading.Lock()
         horizon = HorizonFile(output)
         sink = Sink(outbox, journal.registrations_of, horizon.learn, notices.put)
-        index = IndexFolder(output / INDEX)
+        index = IndexFolder(output / INDEX, journal.sole)
         registrar = Registrar(
             sources.subscriptions,
             journal,
