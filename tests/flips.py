@@ -356,7 +356,7 @@ def run_trials(seed: int, first: int, count: int, place: Path) -> Iterator[Trial
             yield run_trial(seed, number, wholes)
 
 
-def _memory() -> str | None:
+def memory_folder() -> str | None:
     """A folder in memory where there is one: what is damaged here need not survive."""
     return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 
@@ -370,7 +370,7 @@ def main() -> int:
     table: Counter[tuple[str, str]] = Counter()
     start = time.monotonic()
     wrong = 0
-    with tempfile.TemporaryDirectory(prefix="triplecast-flips-", dir=_memory()) as place:
+    with tempfile.TemporaryDirectory(prefix="triplecast-flips-", dir=memory_folder()) as place:
         trials = run_trials(arguments.seed, arguments.first, arguments.count, Path(place))
         for number, trial in enumerate(trials, arguments.first):
             table[trial.kind, trial.outcome] += 1

@@ -14,7 +14,7 @@ import sqlite3
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
@@ -105,10 +105,11 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """All statements inside see one state of the file, whatever another process commits meanwhile."""
+        """All statements inside see one state of the file, whatever another process commits meanwhile; inside `write`
+        they do so anyway."""
         with self.lock, storage_faults(self.where):
             connection = self._connected()
-            if connection is None:
+            if connection is None or connection.in_transaction:
                 yield
                 return
             connection.execute("BEGIN")
@@ -118,7 +119,7 @@ class Database:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
 
-    def each(self, statement: str, values: Sequence[object] = ()) -> Iterator[tuple[Any, ...]]:
+    def each(self, statement: str, values: Sequence[object] = ()) -> Generator[tuple[Any, ...], None, None]:
         """The rows of a statement one by one; the caller holds `lock` meanwhile."""
         with storage_faults(self.where):
             connection = self._connected()

@@ -89,7 +89,7 @@ class IndexFolder:
                 name = f"segment-{max([*self._numbers('segment'), 0]) + 1:010}.tcx"
                 segment.write(self._path / name, self._sole)
                 reach("index.segment-written")
-                segment = open_segment(self._path / name)
+                segment = self._open_written(name)
             segments[name] = segment
         manifest = Manifest(
             max([*self._numbers("manifest"), self._manifest.number]) + 1,
@@ -110,6 +110,13 @@ class IndexFolder:
         return Snapshot(
             manifest.covers, tuple(self._segments.values()), make_removals(dict(manifest.removed)), manifest.name
         )
+
+    def _open_written(self, name: str) -> Segment:
+        try:
+            return open_segment(self._path / name)
+        except StorageFault:
+            with self._sole():  # raises where it is gone because another has become the writer
+                raise
 
     def _numbers(self, kind: str) -> list[int]:
         """The numbers of the folder's manifests or segments, ascending."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 from triplecast.database import Database
 from triplecast.errors import StorageFault
-from triplecast.journal.record import ENDS, Kind, read_end, verify, verify_row
+from triplecast.journal.record import COUNTED, ENDS, Kind, read_end, verify, verify_row
 
 _Entry = tuple[int | bytes, ...]
 
@@ -24,6 +25,7 @@ class Said:
         self.live: dict[str, _Entry] = {}
         self.cancelled: dict[int, _Entry] = {}
         self.leases: dict[int, _Entry] = {}
+        self.counted: Counter[int] = Counter()
 
     def set_lease(self, id: int, end: int | None) -> None:
         if end is None:
@@ -60,6 +62,11 @@ def check_journal(database: Database) -> None:
         verify(crc, where, f"the lease of {id}", "", (id, end))
         leases[id] = (end,)
     _compare(where, "the lease of", said.leases, leases)
+    counted: dict[int, _Entry] = {}
+    for kind, records, crc in database.each("SELECT * FROM counted"):
+        verify(crc, where, f"the count of records of kind {kind}", "", (kind, records))
+        counted[kind] = (records,)
+    _compare(where, "the count of records of kind", {kind: (n,) for kind, n in said.counted.items()}, counted)
     written = [at for (at,) in database.ask("SELECT written_at FROM writer")]
     if said.written_at is not None and written != [said.written_at]:
         raise StorageFault(where, "its last record is not the one written last", RESTORE)
@@ -72,6 +79,8 @@ def _read_records(database: Database) -> Said:
         if row.position != said.position + 1:
             raise StorageFault(database.where, f"record {said.position + 1} is missing before {row.position}", RESTORE)
         said.position, said.written_at = row.position, row.written_at
+        if row.kind in COUNTED:
+            said.counted[row.kind] += 1
         if row.kind in (Kind.PUBLICATION, Kind.REMOVAL):
             said.documents[row.name] = (row.number, row.position, row.written_at, row.digest)
         elif row.kind == Kind.SUBSCRIPTION:

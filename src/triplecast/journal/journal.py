@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from triplecast.journal.check import RESTORE
 from triplecast.journal.end_mark import EndMark, check_end, read_end_mark
 from triplecast.journal.reader import DATABASE, JournalReader
 from triplecast.journal.record import (
+    COUNTED,
     JOURNAL,
     Kind,
     Row,
@@ -323,6 +325,7 @@ class Journal(JournalReader):
                 if writing.rows:
                     self._database.run("INSERT INTO record VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", writing.rows)
                     self._database.run("UPDATE writer SET written_at = ?", [(writing.at,)])
+                    self._write_counts(writing.rows)
                 reach("journal.appended")
             if writing.rows and self._end is not None:
                 self._end.set(writing.next - 1)
@@ -339,6 +342,12 @@ class Journal(JournalReader):
         for id, _, _ in over:
             self._write_end(writing, Kind.LEASE_END, found[id])
         return writing
+
+    def _write_counts(self, rows: Sequence[Row]) -> None:
+        for kind, more in sorted(Counter(row.kind for row in rows if row.kind in COUNTED).items()):
+            records = self._counted(kind) + more
+            row = (kind, records, checksum("", (kind, records)))
+            self._database.run("INSERT OR REPLACE INTO counted VALUES (?, ?, ?)", [row])
 
     def _write_end(self, writing: _Writing, kind: Kind, registration: Registration) -> int:
         """The position from which a live registration is asked no more."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,9 +13,11 @@ from triplecast.errors import StorageFault
 from triplecast.journal.check import RESTORE, check_journal
 from triplecast.journal.end_mark import check_end, read_end_mark
 from triplecast.journal.record import (
+    COUNT_INDEXED,
     ENDS,
     JOURNAL,
     REGISTRY_KINDS,
+    UNINDEXED_KINDS,
     Kind,
     Row,
     read_publication,
@@ -30,6 +34,7 @@ from triplecast.model.subscription import Registration, RegistrationId
 from triplecast.taxonomy import Taxonomies, TaxonomyVersion
 
 DATABASE = "journal.sqlite"
+_REGISTRY = (Kind.SUBSCRIPTION, *ENDS)
 BYTES_AT_ONCE = 16 << 20
 """Of documents or their quads that are held in memory together, wherever they are taken in groups."""
 _IDS_AT_ONCE = 500
@@ -49,6 +54,15 @@ class RegistryChanges(NamedTuple):
     """By position; `Registration.removed` is set when the removal is within the range too."""
     removed: list[tuple[RegistrationId, int]]
     """Registration and the position of its removal, by position."""
+
+
+class _Taken(NamedTuple):
+    found: list[Row]
+    """Publications."""
+    read: int
+    """Rows, those of other kinds too."""
+    last: int | None
+    """The position at which a bound was met."""
 
 
 class JournalReader:
@@ -88,13 +102,17 @@ class JournalReader:
         self, after: int, upto: int, limit: int | None = None, most_bytes: int | None = None
     ) -> list[Publication]:
         """Publications at positions in (after, upto], by position, at most `limit`, and none after the one with which
-        their quads come to `most_bytes`."""
-        return self._publications(
-            f"SELECT * FROM record WHERE position > ? AND position <= ? AND kind = {Kind.PUBLICATION:d}"
-            " ORDER BY position LIMIT ?",
-            (after, upto, -1 if limit is None else limit),
-            most_bytes,
-        )
+        their quads come to `most_bytes`. Raises `StorageFault` where damage hides a record among them."""
+        with self._database.reading():
+            reached = min(upto, self.head())
+            rows = f"SELECT * FROM record WHERE position > ? AND position <= ? AND kind IN {UNINDEXED_KINDS}"
+            found, read, last = self._take(f"{rows} ORDER BY position", (after, reached), limit, most_bytes)
+            reached = reached if last is None else last
+            (indexed,) = self._database.ask_one(COUNT_INDEXED, (after, reached)) if reached > after else (0,)
+        if read + indexed != max(0, reached - after):
+            found_wrong = f"of the records {after + 1} to {reached} only {read + indexed} can be found"
+            raise StorageFault(self.where, found_wrong, RESTORE)
+        return _published(found)
 
     def count_publications(self, after: int) -> int:
         """How many stand at positions beyond `after`."""
@@ -103,15 +121,22 @@ class JournalReader:
 
     def last_publications(self, count: int, most_bytes: int | None = None) -> list[Publication]:
         """The `count` newest publications, or as many as come to `most_bytes`, by position."""
-        statement = f"SELECT * FROM record WHERE kind = {Kind.PUBLICATION:d} ORDER BY position DESC LIMIT ?"
-        return self._publications(statement, (row_number(count, "the number of publications"),), most_bytes)[::-1]
+        statement = f"SELECT * FROM record WHERE kind = {Kind.PUBLICATION:d} ORDER BY position DESC"
+        count = row_number(count, "the number of publications")
+        with self._database.reading():
+            return _published(self._take(statement, (), count, most_bytes).found)[::-1]
 
     def registry_changes(self, after: int, upto: int) -> RegistryChanges:
-        """What changed at positions in (after, upto]."""
-        rows = self._rows(
-            f"SELECT * FROM record WHERE position > ? AND position <= ? AND kind IN {REGISTRY_KINDS} ORDER BY position",
-            (after, upto),
-        )
+        """What changed at positions in (after, upto]. From the start to the head it raises `StorageFault` where damage
+        hides a record."""
+        with self._database.reading():
+            rows = self._rows(
+                f"SELECT * FROM record WHERE position > ? AND position <= ? AND kind IN {REGISTRY_KINDS}"
+                " ORDER BY position",
+                (after, upto),
+            )
+            if after == 0 and upto >= self.head():
+                self._check_count([row.position for row in rows], *_REGISTRY)
         removed = {row.number: row.position for row in rows if row.kind in ENDS}
         added = [read_registration(row, removed.get(row.position)) for row in rows if row.kind == Kind.SUBSCRIPTION]
         return RegistryChanges(added, [(RegistrationId(id), position) for id, position in removed.items()])
@@ -185,11 +210,12 @@ class JournalReader:
     def taxonomies(self, after: int, upto: int) -> Taxonomies:
         """What publications at positions in (after, upto] are asked with: the last version up to `after`, and those
         behind it."""
-        found = f"SELECT position FROM record WHERE kind = {Kind.TAXONOMY:d} AND position"
-        with self._database.lock:
-            last = self._database.ask(f"{found} <= ? ORDER BY position DESC LIMIT 1", (after,))
-            positions = [*last, *self._database.ask(f"{found} > ? AND position <= ? ORDER BY position", (after, upto))]
-            return Taxonomies(tuple(self._taxonomy(int(position)) for (position,) in positions))
+        with self._database.reading():
+            rows = self._database.ask(f"SELECT position FROM record WHERE kind = {Kind.TAXONOMY:d} ORDER BY position")
+            positions = [int(position) for (position,) in rows]
+            self._check_count(positions, Kind.TAXONOMY)
+            first = max(bisect_right(positions, after) - 1, 0)
+            return Taxonomies(tuple(self._taxonomy(each) for each in positions[first : bisect_right(positions, upto)]))
 
     def _taxonomy(self, position: int) -> TaxonomyVersion:
         found = self._versions.get(position)
@@ -241,18 +267,37 @@ class JournalReader:
         where = self._database.where
         return [verify_row(fields, where) for fields in self._database.ask(statement, values)]
 
-    def _publications(self, statement: str, values: Sequence[object], most_bytes: int | None) -> list[Publication]:
-        where = self._database.where
-        rows, size = [], 0
-        with self._database.lock:
-            for fields in self._database.each(statement, values):
-                row = verify_row(fields, where)
-                rows.append(row)
-                size += len(row.body)
-                if most_bytes is not None and size >= most_bytes:
-                    break
-        texts = {at: time_text(at) for at in {row.written_at for row in rows}}
-        return [read_publication(row, texts[row.written_at]) for row in rows]
+    def _take(self, statement: str, values: Sequence[object], limit: int | None, most_bytes: int | None) -> _Taken:
+        """The publications among the rows of a statement, up to either bound."""
+        found: list[Row] = []
+        read = size = 0
+        if limit == 0:
+            return _Taken(found, read, 0)
+        with closing(self._database.each(statement, values)) as rows:
+            for fields in rows:
+                row = verify_row(fields, self.where)
+                read += 1
+                if row.kind == Kind.PUBLICATION:
+                    found.append(row)
+                    size += len(row.body)
+                    if len(found) == limit or (most_bytes is not None and size >= most_bytes):
+                        return _Taken(found, read, row.position)
+        return _Taken(found, read, None)
+
+    def _counted(self, kind: int) -> int:
+        """How many records of one of the `COUNTED` kinds there are."""
+        for records, crc in self._database.ask("SELECT records, crc FROM counted WHERE kind = ?", (int(kind),)):
+            verify(crc, self.where, f"the count of records of kind {kind:d}", "", (int(kind), records))
+            return int(records)
+        return 0
+
+    def _check_count(self, positions: Sequence[int], *kinds: Kind) -> None:
+        """Raises `StorageFault` unless these are the positions of all records of `kinds`, each once."""
+        counted = sum(map(self._counted, kinds))
+        if not len(positions) == len(set(positions)) == counted:
+            names = ", ".join(kind.name.lower().replace("_", " ") for kind in kinds)
+            found = f"it holds {counted} records of kind {names}, of which {len(set(positions))} can be found"
+            raise StorageFault(self.where, found, RESTORE)
 
     def _live_id(self, name: str) -> int | None:
         for id, crc in self._database.ask("SELECT registration, crc FROM live WHERE name = ?", (name,)):
@@ -267,3 +312,8 @@ class JournalReader:
             verify(crc, self._database.where, f"the cancellation of {id}", "", (id, position))
             positions[id] = position
         return positions
+
+
+def _published(rows: Sequence[Row]) -> list[Publication]:
+    texts = {at: time_text(at) for at in {row.written_at for row in rows}}
+    return [read_publication(row, texts[row.written_at]) for row in rows]

@@ -49,6 +49,18 @@ _WRITER_TABLE = (
 )
 
 
+_COUNT_TABLE = "CREATE TABLE counted(kind INTEGER PRIMARY KEY, records INTEGER NOT NULL, crc INTEGER NOT NULL)"
+
+
+def _add_counts(connection: sqlite3.Connection) -> None:
+    """Version 2 did not count its records."""
+    connection.execute(_COUNT_TABLE)
+    for index, which in (("registry", f"kind IN {REGISTRY_KINDS}"), ("taxonomy", f"kind = {Kind.TAXONOMY:d}")):
+        statement = f"SELECT kind, count(*) FROM record INDEXED BY {index} WHERE {which} GROUP BY kind"
+        rows = [(kind, records, checksum("", (kind, records))) for kind, records in connection.execute(statement)]
+        connection.executemany("INSERT INTO counted VALUES (?, ?, ?)", rows)
+
+
 def _add_leases(connection: sqlite3.Connection) -> None:
     """Version 1 had no leases, made its tickets of a secret, and at first had no index of taxonomies."""
     for statement in (
@@ -66,7 +78,7 @@ def _add_leases(connection: sqlite3.Connection) -> None:
 
 JOURNAL = Format(
     application=0x54434A31,
-    version=2,
+    version=3,
     schema=f"""
 CREATE TABLE record(
     position INTEGER PRIMARY KEY, kind INTEGER NOT NULL, name TEXT NOT NULL, number INTEGER NOT NULL,
@@ -84,16 +96,35 @@ CREATE TABLE source(
     path TEXT PRIMARY KEY, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, digest BLOB NOT NULL,
     outcome TEXT NOT NULL, crc INTEGER NOT NULL) WITHOUT ROWID;
 {_LEASE_SCHEMA};
+{_COUNT_TABLE};
 {_WRITER_TABLE};
 INSERT INTO writer VALUES (1, 0, 0)""",
-    upgrades=MappingProxyType({1: _add_leases}),
+    upgrades=MappingProxyType({1: _add_leases, 2: _add_counts}),
 )
 """``document`` (latest version of each graph; no digest once removed), ``live``, ``cancelled`` (also by the end of its
 lease) and ``lease`` (of those live that have an end) repeat what the records say, in the same transaction, so that
-the writer need not read back; ``source`` is the inbox watcher's own."""
+the writer need not read back, and ``counted`` says how many of them an index must find; ``source`` is the inbox
+watcher's own."""
 
 ENDS = (Kind.CANCELLATION, Kind.LEASE_END)
 """What makes a registration be asked no more."""
+
+COUNTED = (Kind.SUBSCRIPTION, Kind.CANCELLATION, Kind.LEASE_END, Kind.TAXONOMY)
+"""Kinds that are looked up through a partial index alone, of which damage may hide an entry without a trace."""
+
+UNINDEXED_KINDS = f"({Kind.PUBLICATION:d}, {Kind.REMOVAL:d}, {Kind.RENEWAL:d})"
+"""Those that no partial index has."""
+
+COUNT_INDEXED = (
+    "SELECT (SELECT count(*) FROM record INDEXED BY registry"
+    f" WHERE kind IN ({Kind.SUBSCRIPTION:d}, {Kind.CANCELLATION:d}, {Kind.LEASE_END:d})"
+    " AND position > ?1 AND position <= ?2)"
+    f" + (SELECT count(*) FROM record INDEXED BY taxonomy WHERE kind = {Kind.TAXONOMY:d}"
+    " AND position > ?1 AND position <= ?2)"
+    f" + (SELECT count(*) FROM record INDEXED BY reject WHERE kind = {Kind.REJECT:d}"
+    " AND position > ?1 AND position <= ?2)"
+)
+"""How many records in a range of positions the partial indexes have."""
 
 REGISTRY_KINDS = f"({Kind.SUBSCRIPTION:d}, {Kind.CANCELLATION:d}, {Kind.LEASE_END:d})"
 """As the partial index ``registry`` has them, for the planner to see that it applies."""
