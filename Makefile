@@ -6,7 +6,7 @@ READY := $(VENV)/ready
 # Two test files at a time, each file whole in one process: its fixtures (a JVM, a database) are made once
 SIDE_BY_SIDE := --numprocesses 2 --dist loadfile
 
-.PHONY: lock setup demo test check format differential mutants chaos flips bench clean
+.PHONY: lock setup demo test check format differential mutants chaos flips kills bench clean
 
 # Makes .venv with every pinned dependency; says so when a piece of the system is missing
 setup: $(READY)
@@ -56,6 +56,10 @@ chaos: setup
 # Damages a folder's files N times; every answer must be the right one or a fault by name (docs/testing.md)
 flips: setup
 	@$(BIN)/python -m tests.flips $(or $(N),1000) $(if $(SEED),--seed $(SEED))
+
+# Kills, or stops and follows, an engine's process N times; nothing acknowledged may be lost, nothing cancelled be back
+kills: setup
+	@$(BIN)/python -m tests.kills $(or $(N),100) $(if $(SEED),--seed $(SEED))
 
 # Measures and writes benchmarks/results (about half an hour); `make bench QUICK=1` takes a minute and writes nothing
 bench: setup

@@ -123,6 +123,16 @@ class Process:
             with suppress(ProcessLookupError):
                 os.kill(self.pid, how)
 
+    def stop(self) -> bool:
+        """Whether it is stopped now; else it has ended."""
+        self.kill(signal.SIGSTOP)
+        if self.ended is None:
+            _, status = os.waitpid(self.pid, os.WUNTRACED)
+            if os.WIFSTOPPED(status):
+                return True
+            self.ended = status
+        return False
+
     def wait(self) -> int:
         if self.ended is None:
             _, self.ended = os.waitpid(self.pid, 0)
@@ -256,11 +266,7 @@ class Story:
         process = Process(victim(self.folder, copy.deepcopy(self.ledger), dice), armed)
         try:
             self._hear(process.hear(time.monotonic() + (PATIENCE if point else dice.uniform(0, LONGEST))))
-            process.kill(signal.SIGSTOP)
-            while process.ended is None and not process.is_stopped():
-                if os.waitpid(process.pid, os.WNOHANG | os.WUNTRACED)[0]:
-                    break
-            stopped = process.is_stopped()
+            stopped = process.stop()
             self._hear(process.rest())
             if not stopped:
                 self._inherit(dice)

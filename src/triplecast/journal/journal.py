@@ -135,7 +135,11 @@ class Journal(JournalReader):
             database = opened.enter_context(closing(Database.writer(folder / DATABASE, JOURNAL)))
             if former is not None:
                 database.settle(former)
-            check_end(folder / DATABASE, JournalReader(database).head(), mark)
+            try:
+                check_end(folder / DATABASE, JournalReader(database).head(), mark)
+            except StorageFault:
+                _close_untouched(database, folder / DATABASE)
+                raise
             with database.write():
                 if lock is None:
                     lock = opened.enter_context(closing(WriterLock(folder, started, replace=True)))
@@ -394,6 +398,14 @@ def _next_epoch(database: Database) -> int:
     database.run("UPDATE writer SET epoch = epoch + 1")
     (epoch,) = database.ask_one("SELECT epoch FROM writer")
     return int(epoch)
+
+
+def _close_untouched(database: Database, path: Path) -> None:
+    """Closes a file whose write-ahead log may be worth more than SQLite takes of it: the last connection that could
+    write would move what is left of it to the file and delete it."""
+    with closing(Database.follower(path, JOURNAL)) as last:
+        last.ask("SELECT one FROM writer")
+        database.close()
 
 
 def _has_content(path: Path) -> bool:

@@ -36,6 +36,15 @@ def test_an_armed_point_kills_at_its_hit_and_logs_it(tmp_path: Path) -> None:
     assert run({"TRIPLECAST_CRASH": "journal.appended"}).stdout == ""
 
 
+def test_a_point_may_stop_instead(tmp_path: Path) -> None:
+    armed = {**os.environ, "TRIPLECAST_CRASH": "journal.appended:2:stop"}
+    with subprocess.Popen([sys.executable, "-c", REACH], env=armed, stdout=subprocess.PIPE, text=True) as process:
+        os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
+        process.send_signal(signal.SIGCONT)
+        assert process.stdout is not None
+        assert process.stdout.read() == "alive\n" * 5
+
+
 def test_other_points_and_none_do_nothing() -> None:
     assert run({"TRIPLECAST_CRASH": "journal.committed"}).stdout == "alive\n" * 5
     assert run({}).stdout == "alive\n" * 5

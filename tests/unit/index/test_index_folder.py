@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from tests.unit.match.match_samples import AFTER_ALL, matcher, matches_of, publication, registrations
-from triplecast.errors import StorageFault
+from triplecast.errors import FolderLocked, StorageFault
 from triplecast.index import IndexFolder, MemoryIndex, Snapshot
 from triplecast.index.folder import MANIFESTS_KEPT
 from triplecast.model.subscription import Registration
@@ -132,6 +134,34 @@ def test_a_damaged_folder_says_so_and_starts_again(tmp_path: Path, damage: str) 
     assert rebuilt.manifest is not None
     assert rebuilt.manifest > name
     assert _found(IndexFolder(tmp_path).open()) == [4]
+
+
+def test_a_writer_that_another_has_followed_leaves_no_file(tmp_path: Path) -> None:
+    followed = False
+
+    @contextmanager
+    def sole() -> Iterator[None]:
+        if followed:
+            raise FolderLocked("here", "a later writer")
+        yield
+
+    folder = IndexFolder(tmp_path, sole)
+    folder.apply(_asks(3), (), 3)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    followed = True
+    for added, removed in ((_asks(2), ()), ((), [(1, 9)])):
+        with pytest.raises(FolderLocked):
+            folder.apply(added, removed, 9)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+    assert folder.covers == 3
+
+
+def test_what_a_killed_process_was_writing_is_swept(tmp_path: Path) -> None:
+    folder = IndexFolder(tmp_path)
+    left = tmp_path / "segment-0000000001.tcx.0123abcd.tmp"
+    left.write_bytes(b"half")
+    folder.apply(_asks(3), (), 3)
+    assert not left.exists()
 
 
 def test_refusals_are_kept_with_their_reason() -> None:
