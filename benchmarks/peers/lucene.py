@@ -18,7 +18,7 @@ from benchmarks.peers.cache import LeftOut, cache_folder
 _HERE = Path(__file__).parent / "java"
 RELEASES = (("10.3.0", 21), ("9.11.1", 11))
 """Versions of Lucene with the least Java that each runs on; the first that runs is taken."""
-_HEAP = "-Xmx8g"
+_HEAP = "-Xmx4g"
 
 
 @dataclass(frozen=True, slots=True)
