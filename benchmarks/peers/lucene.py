@@ -31,8 +31,9 @@ class Lucene:
 
     def command(self, way: str, folder: Path) -> list[str]:
         """One thread and a collector without threads of its own; the compiler's threads are Java's."""
-        native = ["--enable-native-access=ALL-UNNAMED"] if self.feature >= 22 else []
-        options = [_HEAP, "-XX:+UseSerialGC", *native, "-cp", self.classes]
+        fast = ["--add-modules", "jdk.incubator.vector"] if self.feature >= 21 else []
+        fast += ["--enable-native-access=ALL-UNNAMED"] if self.feature >= 22 else []
+        options = [_HEAP, "-XX:+UseSerialGC", *fast, "-cp", self.classes]
         return [str(self.java), *options, "Peer", way, str(folder)]
 
 
