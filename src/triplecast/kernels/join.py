@@ -11,13 +11,25 @@ from typing import NamedTuple
 import numpy as np
 
 from triplecast.kernels import borrowing, inlined, njit
-from triplecast.kernels.conditions import AT_LEAST, UNEQUAL, WINDOW, all_hold, compares, narrow_range, see
+from triplecast.kernels.conditions import (
+    AT_LEAST,
+    AT_MOST,
+    GREATER,
+    LESS,
+    UNEQUAL,
+    WINDOW,
+    all_hold,
+    compares,
+    narrow_range,
+    see,
+)
 from triplecast.kernels.layout import (
     FACT_UNFILTERED,
     FACT_WORDS,
     GROUP_BYTE,
     GROUP_LANE,
     GROUP_OPERATOR,
+    GROUP_STEP,
     I32,
     I64,
     SHAPE_JOIN,
@@ -32,6 +44,7 @@ from triplecast.kernels.layout import (
     U64,
     Encoded,
     Index,
+    Integer,
     empty_encoded,
     empty_index,
 )
@@ -226,16 +239,6 @@ def _common_subjects(index: Index, hits: Hits, size: int, structure: int, state:
 
 
 @inlined
-def _step_of(index: Index, shape: int, variable: int) -> int:
-    """The step of a star that has a variable as object, -1 without."""
-    first, end = index.shapes[shape, SHAPE_JOIN], index.shapes[shape + 1, SHAPE_JOIN]
-    step = first
-    while step < end and index.join_steps[step, 3] != variable:
-        step += 1
-    return step - first if step < end else -1
-
-
-@inlined
 def _emit_star(
     index: Index,
     encoded: Encoded,
@@ -243,58 +246,91 @@ def _emit_star(
     hits: Hits,
     common_structure_filled: tuple[np.uint64, int, int],
     state: I32,
+    bound: I32,
     found: Found,
     work: Work,
 ) -> tuple[int, bool]:
-    """Writes the conditional subscriptions of a star: (filled, whether that is all of them).
+    """Writes the conditional subscriptions of a star whose groups name a step: (filled, whether that is all of them).
 
-    A star's compared objects depend on nothing but their subject, so a comparison on its own needs no join: it holds of
-    a hit of its step whose subject is in common. A condition of several comparisons is left to the join.
+    A star's compared objects depend on nothing but their subject, so a condition on one of them needs no join: it holds
+    of a hit of its step whose subject is in common. Conditions on several variables are left to the join.
     """
     common, structure, filled = common_structure_filled
     triples, chain, ordinals, stamp = encoded.triples, hits.chain, hits.ordinals, work.stamp
-    entries, constants, groups = index.entries, index.entry_value, index.groups
+    values, identity, extras = encoded.values, encoded.identity, encoded.extras
+    entries, atoms, constants, groups = index.entries, index.entry_atoms, index.entry_value, index.groups
     first_triple, first_term = encoded.view_offsets[view], encoded.view_terms[view, 0]
     epoch = np.uint32(work.epoch[0])
+    complete = True
     for group in range(
         index.structures[structure, STRUCTURE_GROUPS], index.structures[structure + 1, STRUCTURE_GROUPS]
     ):
         code = groups[group, 0]
-        operator, lane = (code >> GROUP_OPERATOR) & GROUP_BYTE, code >> GROUP_LANE
-        step = _step_of(index, index.structures[structure, STRUCTURE_SHAPE], code & GROUP_BYTE)
-        if step < 0:
-            return filled, False
-        cursor = state[step, HEAD]
-        while cursor >= 0:
-            triple = first_triple + chain[cursor, 0]
-            cursor = chain[cursor, 1]
+        if code >> GROUP_STEP == 0:
+            complete = False
+            continue
+        variable, operator, lane = _read_code(code)
+        first, end, width = groups[group, 1], groups[group + 1, 1], index.group_width[group]
+        whole = atoms[first] < 0
+        rising = whole and operator in (GREATER, AT_LEAST)
+        falling = whole and operator in (LESS, AT_MOST)
+        low_end, high_end = first, end
+        hit = state[(code >> GROUP_STEP) - 1, HEAD]
+        only = whole and operator != UNEQUAL and chain[hit, 1] < 0
+        while hit >= 0:
+            triple = first_triple + chain[hit, 0]
+            hit = chain[hit, 1]
             ordinal = np.uint64(ordinals[1 + triples[triple, 0] - first_term] % SUBJECTS_LIMIT)
             if (common >> ordinal) & np.uint64(1) == np.uint64(0):
                 continue
             term = triples[triple, 2]
             how, number, strict = see(
-                encoded.values,
-                encoded.identity,
-                encoded.extras,
-                term,
-                AT_LEAST if operator == WINDOW else operator,
-                lane,
+                values, identity, extras, term, AT_LEAST if operator == WINDOW else operator, lane
             )
-            first, end, width = groups[group, 1], groups[group + 1, 1], index.group_width[group]
             low, high = narrow_range(how, number, strict, operator, constants, first, end, width)
+            if low >= high:
+                continue
+            if rising:
+                low, low_end = low_end, max(low_end, high)
+            elif falling:
+                high, high_end = high_end, min(high_end, low)
+            if rising or falling or only:
+                filled = _emit_entries(entries, low, high, found, filled)
+                continue
+            bound[variable] = term
             for entry in range(low, high):
-                subscription = entries[entry, 0]
-                if entries[entry, 1] >= 0:
-                    return filled, False
+                subscription = entries[entry]
                 if stamp[subscription] == epoch:
                     continue
-                if operator == UNEQUAL and not compares(how, number, strict, operator, constants[entry]):
+                atom = atoms[entry]
+                if atom >= 0:
+                    if not all_hold(index.atom_code, index.atom_value, atom, values, identity, extras, bound, 0):
+                        continue
+                elif operator == UNEQUAL and not compares(how, number, strict, operator, constants[entry]):
                     continue
                 stamp[subscription] = epoch
                 found.subscription[filled] = subscription
                 found.entry[filled] = entry
                 filled += 1
-    return filled, True
+            bound[variable] = -1
+    return filled, complete
+
+
+@inlined
+def _read_code(code: Integer) -> tuple[int, int, int]:
+    """Variable, operator and lane of a group."""
+    return code & GROUP_BYTE, (code >> GROUP_OPERATOR) & GROUP_BYTE, (code >> GROUP_LANE) & GROUP_BYTE
+
+
+@inlined
+def _emit_entries(entries: I32, low: int, high: int, found: Found, filled: int) -> int:
+    """Writes the subscriptions of a range of entries, each once by construction: how many are written in all."""
+    subscriptions, by = found.subscription, found.entry
+    for at in range(max(0, high - low)):
+        subscriptions[filled + at] = entries[low + at]
+    for at in range(max(0, high - low)):
+        by[filled + at] = low + at
+    return filled + max(0, high - low)
 
 
 @inlined
@@ -309,11 +345,12 @@ def _close_run(found: Found, view: int, structure: int, start: int, runs: int) -
 @inlined
 def _emit_plain(plain: I32, first: int, last: int, found: Found, filled: int) -> int:
     """Writes the subscriptions without conditions of a structure: how many are written in all."""
-    for at in range(first, last):
-        found.subscription[filled] = plain[at]
-        found.entry[filled] = -1
-        filled += 1
-    return filled
+    subscriptions, by = found.subscription, found.entry
+    for at in range(last - first):
+        subscriptions[filled + at] = plain[first + at]
+    for at in range(last - first):
+        by[filled + at] = -1
+    return filled + last - first
 
 
 @borrowing
@@ -330,7 +367,8 @@ def _emit(
     """Joins the candidates of a view and writes what matches."""
     structures, structure_keys, plain, groups = index.structures, index.structure_keys, index.plain, index.groups
     shapes, steps, key_terms, widths = index.shapes, index.join_steps, index.key_terms, index.group_width
-    constants, entries, atom_code, atom_value = index.entry_value, index.entries, index.atom_code, index.atom_value
+    constants, entries, entry_atoms = index.entry_value, index.entries, index.entry_atoms
+    atom_code, atom_value = index.atom_code, index.atom_value
     triples = encoded.triples
     values, identity, extras = encoded.values, encoded.identity, encoded.extras
     slots, chain, links, bits = hits.slots, hits.chain, hits.links, hits.bits
@@ -353,13 +391,17 @@ def _emit(
         last_step = shapes[shape + 1, SHAPE_JOIN]
         first_plain, last_plain = structures[structure, STRUCTURE_PLAIN], structures[structure + 1, STRUCTURE_PLAIN]
         unseen = True
+        by_star = False
         if starred and shapes[shape, SHAPE_STAR] == 1:
             common = _common_subjects(index, hits, size, structure, state)
             if common == np.uint64(0):
                 continue
             filled = _emit_plain(plain, first_plain, last_plain, found, filled)
             unseen = False
-            filled, complete = _emit_star(index, encoded, view, hits, (common, structure, filled), state, found, work)
+            by_star = True
+            filled, complete = _emit_star(
+                index, encoded, view, hits, (common, structure, filled), state, bound, found, work
+            )
             if complete:
                 if filled > start:
                     runs = _close_run(found, view, structure, start, runs)
@@ -390,8 +432,10 @@ def _emit(
                 break
             for group in range(first_group, last_group):
                 code = groups[group, 0]
-                operator, lane = (code >> GROUP_OPERATOR) & GROUP_BYTE, code >> GROUP_LANE
-                term = bound[code & GROUP_BYTE]
+                if by_star and code >> GROUP_STEP != 0:
+                    continue
+                variable, operator, lane = _read_code(code)
+                term = bound[variable]
                 how, number, strict = see(
                     values, identity, extras, term, AT_LEAST if operator == WINDOW else operator, lane
                 )
@@ -399,10 +443,10 @@ def _emit(
                     how, number, strict, operator, constants, groups[group, 1], groups[group + 1, 1], widths[group]
                 )
                 for entry in range(low, high):
-                    subscription = entries[entry, 0]
+                    subscription = entries[entry]
                     if stamp[subscription] == epoch:
                         continue
-                    atom = entries[entry, 1]
+                    atom = entry_atoms[entry]
                     if atom >= 0:
                         if not all_hold(atom_code, atom_value, atom, values, identity, extras, bound, 0):
                             continue

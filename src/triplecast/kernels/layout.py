@@ -62,14 +62,16 @@ class Index(NamedTuple):
     plain: I32
     """Subscriptions without conditions, by structure."""
     groups: I32
-    """[G + 1, 2] code (variable, operator and lane: see `GROUP_OPERATOR`), first entry."""
+    """[G + 1, 2] code (see `GROUP_OPERATOR`), first entry."""
     group_width: NDArray[np.float32]
     """[G] of a `WINDOW` group: no window of it is wider."""
     entry_value: F64
     """[E] ascending within a group."""
     entries: I32
-    """[E, 2] subscription; first atom of its whole condition in conjunctive form, -1 when the entry's own comparison is
-    all."""
+    """[E] the subscription of each."""
+    entry_atoms: I32
+    """[E] the first atom of its whole condition in conjunctive form, -1 when the entry's own comparison is all; in a
+    group either all have one or none."""
     atom_code: U8
     """[A, 4] variable, operator, lane, and `CONTINUES` if the next atom belongs to the same clause, `ENDS` after the
     last."""
@@ -116,7 +118,11 @@ STRUCTURE_GROUPS = 4
 GROUP_BYTE = 0xFF
 GROUP_OPERATOR = 8
 GROUP_LANE = 16
-"""Where the operator and the lane begin in the code of a group, a byte each; the variable is the lowest byte."""
+GROUP_STEP = 24
+"""Where the operator, the lane and the step begin in the code of a group, a byte each; the variable is the lowest byte.
+
+The step is that of a star whose object is the variable, plus 1, where nothing else is compared in the conditions of the
+group and the index decides its subscriptions; else 0."""
 
 SHAPE_NECESSARY = 0
 """1: the structure is a necessary condition only."""
@@ -205,7 +211,8 @@ def empty_index() -> Index:
         groups=np.zeros((1, 2), np.int32),
         group_width=np.zeros(0, np.float32),
         entry_value=np.zeros(0, np.float64),
-        entries=np.zeros((0, 2), np.int32),
+        entries=np.zeros(0, np.int32),
+        entry_atoms=np.zeros(0, np.int32),
         atom_code=np.zeros((0, 4), np.uint8),
         atom_value=np.zeros(0, np.float64),
         shapes=np.zeros((1, 5), np.int32),

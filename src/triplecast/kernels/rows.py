@@ -237,7 +237,7 @@ def _select(
             selected[row] = first + row * width
         return solutions
     values, identity, extras = encoded.values, encoded.identity, encoded.extras
-    atom = index.entries[entry, 1]
+    atom = index.entry_atoms[entry]
     group = index.structures[structure, STRUCTURE_GROUPS]
     while index.groups[group + 1, 1] <= entry:
         group += 1
@@ -251,7 +251,7 @@ def _select(
         else:
             term = cells[at + (code & GROUP_BYTE)]
             operator = (code >> GROUP_OPERATOR) & GROUP_BYTE
-            fits = holds(values, identity, extras, term, operator, code >> GROUP_LANE, constant)
+            fits = holds(values, identity, extras, term, operator, (code >> GROUP_LANE) & GROUP_BYTE, constant)
         if fits:
             selected[count] = at
             count += 1
