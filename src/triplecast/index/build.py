@@ -45,6 +45,7 @@ from triplecast.kernels.layout import (
     SHAPE_NECESSARY,
     SHAPE_STAR,
     SHAPE_VARIABLES,
+    STEP_WHOLE,
     U8,
     Answers,
     Dictionary,
@@ -104,8 +105,8 @@ def build_tables(flat: Flat, anchor: Anchor) -> Tables:
         key_terms=key_terms,
         key_masks=np.unique(masks[key_terms[:, 0] != -2]),
         anchor_offsets=_count_offsets(structures.first_key, len(key_terms)),
+        second_keys=structures.first_key if anchor.unfiltered else structures.second_key,
         structures=_pack(
-            np.append(structures.second_key, -1),
             structures.offsets,
             np.append(structures.shape, -1),
             plain_offsets,
@@ -261,7 +262,7 @@ def _find_structures(items: Items, keys: I32, shape_of_item: I32) -> _Structures
         keys[rows],
         shape_of_item[first][order],
         leading[0][order],
-        leading[1][order],
+        np.where(leading[1] >= 0, leading[1], leading[0])[order],
     )
 
 
@@ -326,18 +327,18 @@ class _Conditional(NamedTuple):
 def _file_entries(
     entries: Entries, atom_code: U8, items: Items, structures: _Structures, shapes: _Shapes
 ) -> _Conditional:
-    """Entries in groups of one structure and one code (`Index.groups`), with atoms or without, windows also of one
-    power of two of their width; sorted by constant."""
+    """Entries in groups of one structure and one code (`Index.groups`), windows also of one power of two of their
+    width; sorted by constant."""
     structure = structures.of_item[entries.item]
     width_class = np.frexp(entries.width)[1]
     code = entries.code.astype(np.int64)
     step = _steps_of_stars(shapes, structures.shape[structure], entries.code[:, 0])
     step[~_compare_one_variable(entries, atom_code)] = 0
+    step[(step > 0) & (entries.atoms < 0)] |= STEP_WHOLE
     kind = code[:, 0] | code[:, 1] << GROUP_OPERATOR | code[:, 2] << GROUP_LANE | step << GROUP_STEP
-    stored = entries.atoms >= 0
     subscription = items.subscription[entries.item]
-    order = np.lexsort((subscription, entries.value, width_class, stored, kind, structure))
-    ranks = np.stack([rank[order].astype(np.int64) for rank in (structure, kind, stored, width_class)], axis=1)
+    order = np.lexsort((subscription, entries.value, width_class, kind, structure))
+    ranks = np.stack([rank[order].astype(np.int64) for rank in (structure, kind, width_class)], axis=1)
     first = np.ones(len(order), bool)
     first[1:] = (ranks[1:] != ranks[:-1]).any(axis=1)
     starts = np.flatnonzero(first)
@@ -358,7 +359,7 @@ def _steps_of_stars(shapes: _Shapes, shape: I32, variable: U8) -> I64:
     owner = np.repeat(np.arange(len(first) - 1), np.diff(first))
     stars = (shapes.rows[:-1, SHAPE_STAR] == 1) & (shapes.rows[:-1, SHAPE_NECESSARY] == 0)
     step = np.arange(len(owner)) - first[owner] + 1
-    usable = np.flatnonzero(stars[owner] & (shapes.join_steps[:, 3] >= 0) & (step < GROUP_BYTE // 2))
+    usable = np.flatnonzero(stars[owner] & (shapes.join_steps[:, 3] >= 0) & (step < STEP_WHOLE))
     names = owner[usable] * (GROUP_BYTE + 1) + shapes.join_steps[usable, 3]
     order = np.argsort(names)
     wanted = shape.astype(np.int64) * (GROUP_BYTE + 1) + variable

@@ -35,16 +35,15 @@ from triplecast.kernels.layout import (
     SHAPE_JOIN,
     SHAPE_NECESSARY,
     SHAPE_STAR,
+    STEP_WHOLE,
     STRUCTURE_GROUPS,
     STRUCTURE_KEYS,
     STRUCTURE_PLAIN,
-    STRUCTURE_SECOND,
     STRUCTURE_SHAPE,
     U32,
     U64,
     Encoded,
     Index,
-    Integer,
     empty_encoded,
     empty_index,
 )
@@ -52,6 +51,8 @@ from triplecast.kernels.probe import SUBJECTS_LIMIT, Hits, clear_bits, find_slot
 from triplecast.kernels.walk import EXHAUSTED, HEAD, STEPS_LIMIT, Walk, abandon, advance, begin, make_state
 from triplecast.kernels.words import prefetch
 
+_AHEAD = 8
+"""Candidates between the one that is looked at and the one that is asked for."""
 _VALUES_A_LINE = 2
 """Whole rows of `Encoded.values` in 64 bytes."""
 
@@ -61,9 +62,11 @@ class Matched(NamedTuple):
 
     subscription: I32
     entry: I32
-    """The entry by which a conditional subscription matched, -1 for others."""
+    """The entry by which a conditional subscription matched; without meaning for others."""
     run_view: I32
     run_structure: I32
+    run_plain: I32
+    """How many subscriptions without conditions a run begins with."""
     run_start: I64
     """[runs + 1]"""
     exhausted: I32
@@ -88,6 +91,7 @@ class Found(NamedTuple):
     entry: I32
     run_view: I32
     run_structure: I32
+    run_plain: I32
     run_start: I64
     exhausted: I32
     sizes: I64
@@ -101,6 +105,7 @@ def match_views(index: Index, encoded: Encoded, work: Work, hits: Hits) -> Match
     found = Found(
         np.empty(64 + 256 * views, np.int32),
         np.empty(64 + 256 * views, np.int32),
+        np.empty(64 + 32 * views, np.int32),
         np.empty(64 + 32 * views, np.int32),
         np.empty(64 + 32 * views, np.int32),
         np.empty(64 + 32 * views, np.int64),
@@ -131,6 +136,7 @@ def match_views(index: Index, encoded: Encoded, work: Work, hits: Hits) -> Match
         found.entry[:filled],
         found.run_view[:runs],
         found.run_structure[:runs],
+        found.run_plain[:runs],
         found.run_start[: runs + 1],
         found.exhausted[:exhausted],
         counts,
@@ -140,31 +146,38 @@ def match_views(index: Index, encoded: Encoded, work: Work, hits: Hits) -> Match
 @borrowing
 def _choose(index: Index, mode: int, hits: Hits, found: int, candidates: I32) -> tuple[int, int, int]:
     """Structures all of whose keys are present: (how many, how many looked at, subscriptions and entries they have)."""
-    structures, structure_keys, groups = index.structures, index.structure_keys, index.groups
-    shapes, anchor_offsets, bits, keys = index.shapes, index.anchor_offsets, hits.bits, hits.keys
-    chosen = 0
-    touched = 0
-    unfiltered = index.facts[FACT_UNFILTERED] == 1
+    structures, structure_keys = index.structures, index.structure_keys
+    second_keys, anchor_offsets, bits, keys = index.second_keys, index.anchor_offsets, hits.bits, hits.keys
     for i in range(found):
-        prefetch(structures, anchor_offsets[keys[i]])
+        prefetch(second_keys, anchor_offsets[keys[i]])
+    paired = 0
+    touched = 0
     for i in range(found):
         first, last = anchor_offsets[keys[i]], anchor_offsets[keys[i] + 1]
         touched += last - first
         for structure in range(first, last):
-            second = structures[structure, STRUCTURE_SECOND]
-            if second >= 0 and not unfiltered:
-                if not has_key(bits, second):
-                    continue
-                start, end = structures[structure, STRUCTURE_KEYS] + 2, structures[structure + 1, STRUCTURE_KEYS]
-                if not _all_present(bits, structure_keys, start, end):
-                    continue
-            if mode != 0 and (shapes[structures[structure, STRUCTURE_SHAPE], SHAPE_NECESSARY] == 1) != (mode == 2):
-                continue
-            candidates[chosen] = structure
-            chosen += 1
-            prefetch(structure_keys, structures[structure, STRUCTURE_KEYS])
-            prefetch(groups, structures[structure, STRUCTURE_GROUPS])
-            prefetch(index.plain, structures[structure, STRUCTURE_PLAIN])
+            candidates[paired] = structure
+            paired += has_key(bits, second_keys[structure])
+    unfiltered = index.facts[FACT_UNFILTERED] == 1
+    for i in range(min(paired, _AHEAD)):
+        prefetch(structures, candidates[i])
+    chosen = 0
+    for i in range(paired):
+        if i + _AHEAD < paired:
+            prefetch(structures, candidates[i + _AHEAD])
+        structure = candidates[i]
+        first_key = structures[structure, STRUCTURE_KEYS]
+        if not unfiltered and not _all_present(
+            bits, structure_keys, first_key + 2, structures[structure + 1, STRUCTURE_KEYS]
+        ):
+            continue
+        if mode != 0 and (index.shapes[structures[structure, STRUCTURE_SHAPE], SHAPE_NECESSARY] == 1) != (mode == 2):
+            continue
+        candidates[chosen] = structure
+        chosen += 1
+        prefetch(structure_keys, first_key)
+        prefetch(index.groups, structures[structure, STRUCTURE_GROUPS])
+        prefetch(index.plain, structures[structure, STRUCTURE_PLAIN])
     return chosen, touched, _count_most(index, candidates, chosen)
 
 
@@ -182,7 +195,6 @@ def _count_most(index: Index, candidates: I32, chosen: int) -> int:
         if last > first:
             prefetch(index.entry_value, first)
             prefetch(index.entries, first)
-            prefetch(index.group_width, group)
     return most
 
 
@@ -210,6 +222,7 @@ def _make_room(found: Found, subscriptions: int, runs: int) -> Found:
         np.empty(room, np.int32),
         np.empty(run_room, np.int32),
         np.empty(run_room, np.int32),
+        np.empty(run_room, np.int32),
         np.empty(run_room, np.int64),
         np.empty((2 * (exhausted + runs), 2), np.int32),
         found.sizes,
@@ -218,6 +231,7 @@ def _make_room(found: Found, subscriptions: int, runs: int) -> Found:
     larger.entry[:filled] = found.entry[:filled]
     larger.run_view[:run] = found.run_view[:run]
     larger.run_structure[:run] = found.run_structure[:run]
+    larger.run_plain[:run] = found.run_plain[:run]
     larger.run_start[:run] = found.run_start[:run]
     larger.exhausted[:exhausted] = found.exhausted[:exhausted]
     return larger
@@ -270,12 +284,13 @@ def _emit_star(
             complete = False
             continue
         variable, operator, lane = _read_code(code)
-        first, end, width = groups[group, 1], groups[group + 1, 1], index.group_width[group]
-        whole = atoms[first] < 0
+        first, end = groups[group, 1], groups[group + 1, 1]
+        width = float(index.group_width[group]) if operator == WINDOW else 0.0
+        whole = code >> GROUP_STEP >= STEP_WHOLE
         rising = whole and operator in (GREATER, AT_LEAST)
         falling = whole and operator in (LESS, AT_MOST)
         low_end, high_end = first, end
-        hit = state[(code >> GROUP_STEP) - 1, HEAD]
+        hit = state[((code >> GROUP_STEP) & (STEP_WHOLE - 1)) - 1, HEAD]
         only = whole and operator != UNEQUAL and chain[hit, 1] < 0
         while hit >= 0:
             triple = first_triple + chain[hit, 0]
@@ -317,7 +332,7 @@ def _emit_star(
 
 
 @inlined
-def _read_code(code: Integer) -> tuple[int, int, int]:
+def _read_code(code: int) -> tuple[int, int, int]:
     """Variable, operator and lane of a group."""
     return code & GROUP_BYTE, (code >> GROUP_OPERATOR) & GROUP_BYTE, (code >> GROUP_LANE) & GROUP_BYTE
 
@@ -334,10 +349,11 @@ def _emit_entries(entries: I32, low: int, high: int, found: Found, filled: int) 
 
 
 @inlined
-def _close_run(found: Found, view: int, structure: int, start: int, runs: int) -> int:
-    """Notes a run that begins at `start`: the runs so far."""
+def _close_run(found: Found, view: int, structure: int, plain: int, start: int, runs: int) -> int:
+    """Notes a run that begins at `start`, with `plain` subscriptions without conditions: the runs so far."""
     found.run_view[runs] = view
     found.run_structure[runs] = structure
+    found.run_plain[runs] = plain
     found.run_start[runs] = start
     return runs + 1
 
@@ -345,11 +361,9 @@ def _close_run(found: Found, view: int, structure: int, start: int, runs: int) -
 @inlined
 def _emit_plain(plain: I32, first: int, last: int, found: Found, filled: int) -> int:
     """Writes the subscriptions without conditions of a structure: how many are written in all."""
-    subscriptions, by = found.subscription, found.entry
+    subscriptions = found.subscription
     for at in range(last - first):
         subscriptions[filled + at] = plain[first + at]
-    for at in range(last - first):
-        by[filled + at] = -1
     return filled + last - first
 
 
@@ -404,7 +418,7 @@ def _emit(
             )
             if complete:
                 if filled > start:
-                    runs = _close_run(found, view, structure, start, runs)
+                    runs = _close_run(found, view, structure, last_plain - first_plain, start, runs)
                 continue
         walk = Walk(
             0,
@@ -462,7 +476,7 @@ def _emit(
             found.exhausted[lost, 1] = structure
             lost += 1
         if filled > start:
-            runs = _close_run(found, view, structure, start, runs)
+            runs = _close_run(found, view, structure, last_plain - first_plain, start, runs)
     found.sizes[0] = filled
     found.sizes[1] = runs
     found.sizes[2] = lost

@@ -55,8 +55,11 @@ class Index(NamedTuple):
     """Which places are constant (1 subject, 2 predicate, 4 object), each mask that occurs once, ascending."""
     anchor_offsets: I32
     """[K + 1] structures by anchor key: structures are sorted by it."""
+    second_keys: I32
+    """[S] the second key of each structure, looked at before anything else of it is read; the first again where there
+    is none, and in an index without the filter."""
     structures: I32
-    """[S + 1, 5] the ``STRUCTURE_`` columns."""
+    """[S + 1, 4] the ``STRUCTURE_`` columns."""
     structure_keys: I32
     """Ascending within a structure."""
     plain: I32
@@ -70,8 +73,7 @@ class Index(NamedTuple):
     entries: I32
     """[E] the subscription of each."""
     entry_atoms: I32
-    """[E] the first atom of its whole condition in conjunctive form, -1 when the entry's own comparison is all; in a
-    group either all have one or none."""
+    """[E] the first atom of its whole condition in conjunctive form, -1 when the entry's own comparison is all."""
     atom_code: U8
     """[A, 4] variable, operator, lane, and `CONTINUES` if the next atom belongs to the same clause, `ENDS` after the
     last."""
@@ -105,14 +107,12 @@ FACT_PHRASES = 6
 """Bit n: the dictionary holds phrases of n words."""
 FACT_COUNT = 8
 
-STRUCTURE_SECOND = 0
-"""The second key, -1 without: tested before anything else is read."""
-STRUCTURE_KEYS = 1
+STRUCTURE_KEYS = 0
 """First in `structure_keys`."""
-STRUCTURE_SHAPE = 2
-STRUCTURE_PLAIN = 3
+STRUCTURE_SHAPE = 1
+STRUCTURE_PLAIN = 2
 """First in `plain`."""
-STRUCTURE_GROUPS = 4
+STRUCTURE_GROUPS = 3
 """First in `groups`."""
 
 GROUP_BYTE = 0xFF
@@ -122,7 +122,8 @@ GROUP_STEP = 24
 """Where the operator, the lane and the step begin in the code of a group, a byte each; the variable is the lowest byte.
 
 The step is that of a star whose object is the variable, plus 1, where nothing else is compared in the conditions of the
-group and the index decides its subscriptions; else 0."""
+group and the index decides its subscriptions; else 0. `STEP_WHOLE` is added where the entries have no further atoms."""
+STEP_WHOLE = 64
 
 SHAPE_NECESSARY = 0
 """1: the structure is a necessary condition only."""
@@ -205,7 +206,8 @@ def empty_index() -> Index:
         key_terms=np.zeros((0, 3), np.int32),
         key_masks=np.zeros(0, np.uint8),
         anchor_offsets=np.zeros(1, np.int32),
-        structures=np.zeros((1, 5), np.int32),
+        second_keys=np.zeros(0, np.int32),
+        structures=np.zeros((1, 4), np.int32),
         structure_keys=np.zeros(0, np.int32),
         plain=np.zeros(0, np.int32),
         groups=np.zeros((1, 2), np.int32),
