@@ -31,10 +31,10 @@ from benchmarks.report import show, to_markdown, write_results
 
 ROOT = Path(__file__).resolve().parents[2]
 SIZES = (10_000, 100_000, 1_000_000)
-LIMITS = Limits(build=300.0, warm=15.0, turn=8.0, turns=5)
+LIMITS = Limits(build=300.0, warm=15.0, shortest=0.5, turn=8.0, turns=5)
 PUBLICATIONS = 4_000
 QUICK_SIZES = (10_000,)
-QUICK_LIMITS = Limits(build=30.0, warm=1.0, turn=0.5, turns=3)
+QUICK_LIMITS = Limits(build=30.0, warm=1.0, shortest=0.1, turn=0.5, turns=3)
 QUICK_PUBLICATIONS = 500
 ASKED = 500
 """Subscriptions that pyoxigraph is asked."""

@@ -33,6 +33,8 @@ class Limits:
     build: float
     warm: float
     """Of unmeasured rounds before the measured ones."""
+    shortest: float
+    """A turn goes over its publications again until it lasts so long."""
     turn: float
     """A turn longer than this has fewer publications."""
     turns: int
@@ -135,7 +137,9 @@ class _Entrant:
         self._right = [pair for pair in right if pair[1] < peer.greeting.subscriptions]
         self._subscriptions = subscriptions
         self._count = publications
-        self._rounds: list[Round] = []
+        self._rates: list[float] = []
+        self._core_rates: list[float] = []
+        self._matches = 0
 
     def warm_up(self, limits: Limits) -> None:
         """Checks the witnesses, and settles how many publications fit into a turn."""
@@ -152,7 +156,13 @@ class _Entrant:
         return max(1, min(self._count, int(limits.turn / seconds)))
 
     def take_turn(self, limits: Limits) -> None:
-        self._rounds.append(self._ask(WITNESSES, self._count, limits))
+        told = [self._ask(WITNESSES, self._count, limits)]
+        while sum(part.seconds for part in told) < limits.shortest:
+            told.append(self._ask(WITNESSES, self._count, limits))
+        asked = self._count * len(told) * self._peer.greeting.subscriptions / self._subscriptions
+        self._rates.append(asked / sum(part.seconds for part in told))
+        self._core_rates.append(asked / sum(part.core for part in told))
+        self._matches = told[0].answer.matches
 
     def _ask(self, first: int, count: int, limits: Limits) -> Round:
         told = self._peer.match(first, count, limits.build)
@@ -163,16 +173,15 @@ class _Entrant:
 
     def score(self) -> Score:
         greeting = self._peer.greeting
-        share = greeting.subscriptions / self._subscriptions
         return Score(
             self._peer.name,
             greeting.version,
             self._subscriptions,
             greeting.subscriptions,
             self._count,
-            self._rounds[0].answer.matches / self._count,
-            [self._count * share / told.seconds for told in self._rounds],
-            [self._count * share / told.core for told in self._rounds],
+            self._matches / self._count,
+            self._rates,
+            self._core_rates,
             greeting.seconds,
             greeting.index,
             self._peer.resident,

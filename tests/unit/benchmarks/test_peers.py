@@ -19,7 +19,7 @@ from benchmarks.peers.verdict import COVERING, OXIGRAPH, RAREST, THREE, TRIPLECA
 from benchmarks.peers.workload import WITNESSES, Given, draw_given, order_by_rarity, read_given, write_given
 
 ROOT = Path(__file__).resolve().parents[3]
-LIMITS = Limits(build=60.0, warm=0.0, turn=1.0, turns=2)
+LIMITS = Limits(build=60.0, warm=0.0, shortest=0.0, turn=1.0, turns=2)
 
 
 def find_pairs_plainly(given: Given) -> list[tuple[int, int]]:
