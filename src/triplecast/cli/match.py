@@ -115,19 +115,7 @@ class Tally:
         """The counts go to stderr: stdout has matches alone."""
         self._progress.clear()
         if self._json:
-            counts = {
-                "publications": self.publications,
-                "subscriptions": subscriptions,
-                "matches": self.matches,
-                "rejected": self.rejects,
-                "undecided": self.undecided,
-                "refused": self.faults,
-                "ignored": self.ignored,
-                "warnings": self.warnings,
-                "standing": asdict(self.standing),
-                "work": asdict(self.work),
-            }
-            say(json.dumps(counts, separators=(",", ":")))
+            say(json.dumps(self.counts(subscriptions), separators=(",", ":")))
         else:
             more = describe_rest(self.ignored, self.warnings)
             say(
@@ -135,6 +123,20 @@ class Tally:
                 f"{count_of(self.matches, 'match', 'matches')}, {self.rejects} rejected, {self.undecided} undecided, "
                 f"{count_of(self.faults, 'subscription')} refused{more}"
             )
+
+    def counts(self, subscriptions: int) -> dict[str, object]:
+        return {
+            "publications": self.publications,
+            "subscriptions": subscriptions,
+            "matches": self.matches,
+            "undecided": self.undecided,
+            "reject_count": self.rejects,
+            "fault_count": self.faults,
+            "ignored_count": self.ignored,
+            "warnings": self.warnings,
+            "standing": asdict(self.standing),
+            "work": asdict(self.work),
+        }
 
     def _tell(self, graph: str, name: str, solutions: list[dict[str, str]]) -> None:
         if self._json:
