@@ -83,7 +83,7 @@ def _costs(segment: Segment, firsts: NDArray[np.integer]) -> U8:
     cost = np.zeros(segment.members, np.uint8)
     filed = (
         (index.plain, structures[:, STRUCTURE_PLAIN]),
-        (index.entries[:, 0], index.groups[structures[:, STRUCTURE_GROUPS], 1]),
+        (index.entries, index.groups[structures[:, STRUCTURE_GROUPS], 1]),
     )
     for members, offsets in filed:
         costs = np.repeat(of_structure, np.diff(offsets))
