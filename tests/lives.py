@@ -158,7 +158,7 @@ class Life:
     def __init__(self, folder: Path, at: int, take_over: bool = False) -> None:
         self._at = at
         self._randomness: Callable[[int], bytes] = random.Random(0).randbytes
-        self.engine = Engine.open(folder, lambda: self._at, lambda size: self._randomness(size), take_over)
+        self.engine = Engine.open(folder, lambda: self._at, lambda size: self._randomness(size), take_over=take_over)
 
     def make(self, call: Call, ticket: str | None = None) -> object:
         """Makes the call; `ticket` is that of the subscription that it renews or cancels."""

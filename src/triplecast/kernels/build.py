@@ -224,19 +224,30 @@ def _is_star(topology: I32, cell: int, seen: I32, first: int) -> bool:
 
 @njit
 def _next_pattern(topology: I32, start: int, patterns: int, done: U8, seen: I32, bound: U8, full: bool) -> int:
-    """The first pattern that shares a bound variable, else the first that has one to bind; -1 at the end."""
-    first = -1
+    """Of the patterns that share a bound variable, the first with the most places that are constant, bound or repeated;
+    else the first that has a variable to bind; -1 at the end."""
+    best = -1
+    most = 0
     for pattern in range(patterns):
         if done[pattern] == 1:
             continue
+        binds = False
+        shares = False
+        known = 0
+        cells = topology[start + 3 * pattern : start + 3 * pattern + 3]
         for place in range(3):
-            code = topology[start + 3 * pattern + place]
-            if code >= 0 and (full or seen[code >> 1] > 1):
-                if bound[code >> 1] == 1:
-                    return pattern
-                if first < 0:
-                    first = pattern
-    return first
+            code = cells[place]
+            if code < 0:
+                known += 1
+            elif full or seen[code >> 1] > 1:
+                binds = True
+                repeated = (place > 0 and cells[0] == code) or (place > 1 and cells[1] == code)
+                shares = shares or bound[code >> 1] == 1
+                known += bound[code >> 1] == 1 or repeated
+        rank = 1 + 3 * shares + known * shares if binds else 0
+        if rank > most:
+            best, most = pattern, rank
+    return best
 
 
 class Entries(NamedTuple):
@@ -400,8 +411,8 @@ def unfold(index: Index) -> Items:
         members = index.structures[structure + 1, STRUCTURE_PLAIN] - index.structures[structure, STRUCTURE_PLAIN]
         first, end = _entry_range(index, structure)
         for entry in range(first, end):
-            if last[index.entries[entry, 0]] != structure:
-                last[index.entries[entry, 0]] = structure
+            if last[index.entries[entry]] != structure:
+                last[index.entries[entry]] = structure
                 members += 1
                 atoms += _condition_size(index, entry)
         items += members
@@ -431,10 +442,10 @@ def unfold(index: Index) -> Items:
         for entry in range(first, end):
             while index.groups[group + 1, 1] <= entry:
                 group += 1
-            if last[index.entries[entry, 0]] == structure:
+            if last[index.entries[entry]] == structure:
                 continue
-            last[index.entries[entry, 0]] = structure
-            made.subscription[item] = index.entries[entry, 0]
+            last[index.entries[entry]] = structure
+            made.subscription[item] = index.entries[entry]
             _unfold_condition(index, entry, group, made, item)
             _unfold_patterns(index, structure, made, item)
             item += 1
@@ -461,7 +472,7 @@ def _entry_range(index: Index, structure: int) -> tuple[int, int]:
 
 @njit
 def _condition_size(index: Index, entry: int) -> int:
-    atom = index.entries[entry, 1]
+    atom = index.entry_atoms[entry]
     if atom < 0:
         return 1
     size = 1
@@ -475,7 +486,7 @@ def _condition_size(index: Index, entry: int) -> int:
 def _unfold_condition(index: Index, entry: int, group: int, made: Items, item: int) -> None:
     start = made.atom_offsets[item]
     size = _condition_size(index, entry)
-    atom = index.entries[entry, 1]
+    atom = index.entry_atoms[entry]
     if atom < 0:
         for column in range(3):
             made.atom_code[start, column] = (index.groups[group, 0] >> (8 * column)) & 0xFF

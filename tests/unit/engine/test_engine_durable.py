@@ -93,6 +93,9 @@ def test_a_journal_restored_from_a_copy_forgets_what_the_index_still_knows(tmp_p
         engine.publish(turtle("B"), "text/turtle", GRAPH)
     for name in ("journal.sqlite", "outbox.sqlite"):
         shutil.copy(copy / name, folder / name)
+    with pytest.raises(StorageFault, match=r"but 4 was acknowledged.* delete journal\.end"):
+        Engine.open(folder)
+    shutil.copy(copy / "journal.end", folder / "journal.end")
     with Engine.open(folder) as engine:
         for title in "CDE":
             (match,) = engine.publish(turtle(title), "text/turtle", GRAPH).matches
@@ -201,6 +204,9 @@ def test_a_journal_that_lost_its_end_is_told(tmp_path: Path) -> None:
         engine.publish(turtle("A"), "text/turtle", GRAPH)
     with Journal.open(tmp_path) as journal, journal._database.write():
         journal._database.run("DELETE FROM record WHERE position = 2")
+    with pytest.raises(StorageFault, match="ends at position 1, but 2 was acknowledged"):
+        Engine.open(tmp_path)
+    (tmp_path / "journal.end").unlink()
     with pytest.raises(StorageFault, match="ends at position 1, but 2 has been matched"):
         Engine.open(tmp_path)
     Journal.open(tmp_path).close()
