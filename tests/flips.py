@@ -71,9 +71,9 @@ KINDS = (
 WEIGHTS = (5, 3, 1, 2, 1, 4, 6)
 PROBES = 4
 """Publications that each folder is asked of."""
-LOOKUPS = ("live", "leases", "undecided", "rejects")
+LOOKUPS = ("live", "leases", "undecided", "rejects", "counts")
 """Questions that SQLite answers from a table or index of its own, of which damage may hide a row until `check` is
-called. A publication, a registration, a match or a notification is never hidden."""
+called, and how many rows there are. A publication, a registration, a match or a notification is never hidden."""
 IN_FULL = 20
 REFUSED = "refused by name"
 SHOWN = 5

@@ -136,7 +136,7 @@ class Journal(JournalReader):
             if former is not None:
                 database.settle(former)
             try:
-                check_end(folder / DATABASE, JournalReader(database).head(), mark)
+                check_end(folder / DATABASE, JournalReader(database).last_record(), mark)
             except StorageFault:
                 _close_untouched(database, folder / DATABASE)
                 raise

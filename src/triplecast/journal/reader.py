@@ -98,6 +98,12 @@ class JournalReader:
         rows = self._database.ask("SELECT max(position) FROM record")
         return int(rows[0][0] or 0) if rows else 0
 
+    def last_record(self) -> int:
+        """`head`, by a record that is verified: a damaged number would be where the next one is written."""
+        return max(
+            (row.position for row in self._rows("SELECT * FROM record ORDER BY position DESC LIMIT 1")), default=0
+        )
+
     def publications(
         self, after: int, upto: int, limit: int | None = None, most_bytes: int | None = None
     ) -> list[Publication]:

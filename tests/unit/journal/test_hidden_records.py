@@ -102,6 +102,12 @@ def test_a_record_that_is_not_what_it_was(folder: Path, statement: str) -> None:
                 read(journal)
 
 
+def test_a_last_record_under_another_number(folder: Path) -> None:
+    change(folder, "UPDATE record SET position = 7343 WHERE position = 11")
+    with pytest.raises(StorageFault, match="record 7343 is damaged"):
+        Journal.open(folder)
+
+
 def test_the_counts_are_checked_and_kept(folder: Path) -> None:
     change(folder, "UPDATE counted SET records = records - 1 WHERE kind = 4")
     with Journal.open(folder) as journal, pytest.raises(StorageFault, match="the count of records of kind 4 is dam"):
