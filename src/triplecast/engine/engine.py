@@ -422,6 +422,7 @@ class Engine:
         tickets = [make_ticket(self._randomness) for _ in subscriptions]
         registrations = self._journal.subscribe(subscriptions, lease, list(map(hash_ticket, tickets)))
         ends = self._journal.lease_ends([found.id for found in registrations])
+        self._journal.check_writer()  # of one that was followed in between these may be the successor's leases
         for found, admission in zip(registrations, admissions, strict=True):
             if admission.broad:
                 self._holdings.note(found.subscription.owner, int(found.id))

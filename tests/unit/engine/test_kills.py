@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from engine_samples import ANY_TITLE, TITLES, turtle
 
 from tests.kills import RANDOM, run
 from triplecast import Engine, FolderLocked, Subscription
+from triplecast.journal import Journal
 
 
 @pytest.mark.slow
@@ -44,6 +46,23 @@ def test_an_engine_that_was_followed_writes_nothing(tmp_path: Path) -> None:
         assert (list(new.notifications()), sorted(path.name for path in tmp_path.rglob("*"))) == before
         receipt = new.publish(turtle("B"), "text/turtle", "urn:b")
         assert [match.subscription for match in receipt.matches] == ["rail", "any"]
+
+
+def test_no_lease_of_the_successor_is_told_by_the_one_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Followed between its commit and its answer: the lease that it gave is over by the clock of the other one."""
+    old = Engine.open(tmp_path, lambda: 1_800_000_000_000_000)
+    read = Journal.lease_ends
+
+    def followed(journal: Journal, ids: Sequence[int] | None = None) -> dict[int, int]:
+        monkeypatch.undo()
+        with Engine.open(tmp_path, lambda: 1_800_000_009_000_000, take_over=True) as new:
+            assert list(new.subscriptions()) == []
+        return read(journal, ids)
+
+    monkeypatch.setattr(Journal, "lease_ends", followed)
+    with pytest.raises(FolderLocked):
+        old.subscribe(TITLES, id="rail", lease=5)
+    old.close()
 
 
 def test_a_publication_that_was_accepted_is_matched_by_the_successor_alone(tmp_path: Path) -> None:
