@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from triplecast import FOREVER, Engine, Subscription
+from triplecast import FOREVER, Engine, InputError, Subscription
 from triplecast.delivery import Outbox
 from triplecast.engine.tickets import hash_ticket, make_ticket
 from triplecast.ingest import Document, ParsedDocument
@@ -161,7 +161,15 @@ class Life:
         self.engine = Engine.open(folder, lambda: self._at, lambda size: self._randomness(size), take_over=take_over)
 
     def make(self, call: Call, ticket: str | None = None) -> object:
-        """Makes the call; `ticket` is that of the subscription that it renews or cancels."""
+        """Makes the call; `ticket` is that of the subscription that it renews or cancels. A process that was followed
+        within a call may answer from what its successor wrote: it says `FolderLocked` here."""
+        try:
+            return self._make(call, ticket)
+        except InputError:
+            self.engine._journal.check_writer()
+            raise
+
+    def _make(self, call: Call, ticket: str | None) -> object:
         self._at = call.at
         self._randomness = random.Random(call.number).randbytes
         engine, lease = self.engine, FOREVER if call.seconds is None else float(call.seconds)
@@ -171,6 +179,9 @@ class Life:
         if call.verb == "subscribe_many":
             pairs = zip(call.names, call.kinds, strict=True)
             many = engine.subscribe_many([Subscription(name, query(kind)) for name, kind in pairs], lease=lease)
+            for one in many:
+                if isinstance(one, Exception):
+                    raise one
             return [[one.registration, one.ticket, one.expires] for one in many]  # type: ignore[union-attr]
         if call.verb == "renew":
             return engine.renew(call.names[0], ticket, lease)

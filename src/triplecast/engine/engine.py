@@ -406,7 +406,9 @@ class Engine:
     # ---- inside -----------------------------------------------------------------------------------------------------
 
     def _check_registry(self) -> None:
-        """Raises InputError in the output of a run: its next start would undo what is changed here."""
+        """Raises InputError in the output of a run: its next start would undo what is changed here; FolderLocked where
+        another writer has come, before anything is answered from what that one wrote."""
+        self._journal.check_writer()
         if self._journal.source(RUN) is not None:
             raise InputError(
                 "who is registered in the output of `triplecast run` is what its subscription files say",
