@@ -205,6 +205,18 @@ MUTANTS: tuple[Mutant, ...] = (
         'return Needed(((" ".join(words),),), not phrase.options.marks)',
     ),
     Mutant(
+        "second-value-tells-its-range-again",
+        "kernels/join.py",
+        "                low, low_end = low_end, max(low_end, high)\n",
+        "                low_end = max(low_end, high)\n",
+    ),
+    Mutant(
+        "value-of-another-subject-in-a-star",
+        "kernels/join.py",
+        "            if (common >> ordinal) & np.uint64(1) == np.uint64(0):\n",
+        "            if common == np.uint64(0):\n",
+    ),
+    Mutant(
         "at-least-bound-off-by-one",
         "kernels/conditions.py",
         "    if operator == AT_LEAST:\n        return start, _first_beyond(",

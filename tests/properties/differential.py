@@ -17,6 +17,8 @@ from tests.properties.product import UNDECIDED, Answer, Product, Timeline
 
 PUBLICATIONS, SUBSCRIPTIONS = 14, 24
 """Of one round."""
+MOST_SOLUTIONS = 10_000
+"""Of one pair, as `docs/matching.md` states it: beyond, the product may say that it is undecided."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,8 @@ class Tally:
     open: int = 0
     """Left open by the specification, so not compared."""
     undecided: int = 0
-    """Left undecided by the product; a difference unless the specification leaves the pair open."""
+    """Left undecided by the product; a difference unless the specification leaves the pair open, or it has more
+    solutions than the product says it takes (`MOST_SOLUTIONS`)."""
     outside: int = 0
     """Compared: the subscription came after the publication or had gone before it."""
     voices: dict[str, int] = field(default_factory=dict)
@@ -111,6 +114,8 @@ def run_round(made: Round, seed: int, product: Product, tally: Tally) -> list[Fa
                 tally.outside += 1
             else:
                 expected = oracle.expect(question)
+                if is_undecided(got) and len(expected.rows or ()) > MOST_SOLUTIONS:
+                    continue
                 scope = ["dataset with graphs"] if published.named is not None else []
                 _count(tally, census[j], (kinds, scope), expected, bool(census[j].keys & oracle.terms))
             if not agrees(question.asked, expected, got):

@@ -25,6 +25,7 @@ from triplecast.kernels.build import (
 )
 from triplecast.kernels.hashing import hash_terms
 from triplecast.kernels.layout import (
+    ENDS,
     FACT_ALWAYS,
     FACT_COUNT,
     FACT_LANGUAGES,
@@ -33,13 +34,19 @@ from triplecast.kernels.layout import (
     FACT_UNFILTERED,
     FACT_VARIABLES,
     FACT_WORDS,
+    GROUP_BYTE,
     GROUP_LANE,
     GROUP_OPERATOR,
+    GROUP_STEP,
     I32,
     I64,
     SHAPE_FULL,
     SHAPE_JOIN,
+    SHAPE_NECESSARY,
+    SHAPE_STAR,
     SHAPE_VARIABLES,
+    STEP_WHOLE,
+    U8,
     Answers,
     Dictionary,
     Index,
@@ -78,7 +85,7 @@ def build_tables(flat: Flat, anchor: Anchor) -> Tables:
     answers, answer_of, roles = _find_answers(flat, items, canonical.names, name_offsets)
     entries, atom_code, atom_value = make_entries(items, canonical.names, name_offsets)
     plain_offsets, plain = _file_plain(items, structures, answer_of)
-    conditional = _file_entries(entries, items, structures)
+    conditional = _file_entries(entries, atom_code, items, structures, shapes)
     _assert_steps(structures.shape, shapes.rows, conditional.group_offsets)
     facts = np.zeros(FACT_COUNT, np.int64)
     always = np.flatnonzero(key_terms[:, 0] == -2)
@@ -98,8 +105,8 @@ def build_tables(flat: Flat, anchor: Anchor) -> Tables:
         key_terms=key_terms,
         key_masks=np.unique(masks[key_terms[:, 0] != -2]),
         anchor_offsets=_count_offsets(structures.first_key, len(key_terms)),
+        second_keys=structures.first_key if anchor.unfiltered else structures.second_key,
         structures=_pack(
-            np.append(structures.second_key, -1),
             structures.offsets,
             np.append(structures.shape, -1),
             plain_offsets,
@@ -110,7 +117,8 @@ def build_tables(flat: Flat, anchor: Anchor) -> Tables:
         groups=conditional.groups,
         group_width=conditional.width,
         entry_value=conditional.value,
-        entries=conditional.entries,
+        entries=conditional.subscription,
+        entry_atoms=conditional.atoms,
         atom_code=atom_code,
         atom_value=atom_value,
         shapes=shapes.rows,
@@ -254,7 +262,7 @@ def _find_structures(items: Items, keys: I32, shape_of_item: I32) -> _Structures
         keys[rows],
         shape_of_item[first][order],
         leading[0][order],
-        leading[1][order],
+        np.where(leading[1] >= 0, leading[1], leading[0])[order],
     )
 
 
@@ -312,19 +320,25 @@ class _Conditional(NamedTuple):
     groups: I32
     width: NDArray[np.float32]
     value: NDArray[np.float64]
-    entries: I32
+    subscription: I32
+    atoms: I32
 
 
-def _file_entries(entries: Entries, items: Items, structures: _Structures) -> _Conditional:
-    """Entries in groups of one structure and one variable, operator and lane, windows also of one power of two of their
+def _file_entries(
+    entries: Entries, atom_code: U8, items: Items, structures: _Structures, shapes: _Shapes
+) -> _Conditional:
+    """Entries in groups of one structure and one code (`Index.groups`), windows also of one power of two of their
     width; sorted by constant."""
     structure = structures.of_item[entries.item]
     width_class = np.frexp(entries.width)[1]
     code = entries.code.astype(np.int64)
-    kind = code[:, 0] | (code[:, 1] << GROUP_OPERATOR) | (code[:, 2] << GROUP_LANE)
+    step = _steps_of_stars(shapes, structures.shape[structure], entries.code[:, 0])
+    step[~_compare_one_variable(entries, atom_code)] = 0
+    step[(step > 0) & (entries.atoms < 0)] |= STEP_WHOLE
+    kind = code[:, 0] | code[:, 1] << GROUP_OPERATOR | code[:, 2] << GROUP_LANE | step << GROUP_STEP
     subscription = items.subscription[entries.item]
     order = np.lexsort((subscription, entries.value, width_class, kind, structure))
-    ranks = np.stack([structure[order].astype(np.int64), kind[order], width_class[order].astype(np.int64)], axis=1)
+    ranks = np.stack([rank[order].astype(np.int64) for rank in (structure, kind, width_class)], axis=1)
     first = np.ones(len(order), bool)
     first[1:] = (ranks[1:] != ranks[:-1]).any(axis=1)
     starts = np.flatnonzero(first)
@@ -334,8 +348,37 @@ def _file_entries(entries: Entries, items: Items, structures: _Structures) -> _C
         _pack(np.append(kind[order][starts], 0), np.append(starts, len(order))),
         np.nextafter(np.minimum(width, MOST_SINGLE).astype(np.float32), np.float32(np.inf)),
         entries.value[order],
-        _pack(subscription[order], entries.atoms[order]),
+        subscription[order].astype(np.int32),
+        entries.atoms[order].astype(np.int32),
     )
+
+
+def _steps_of_stars(shapes: _Shapes, shape: I32, variable: U8) -> I64:
+    """1 + the step of a decided star that has the variable as object, 0 without."""
+    first = shapes.rows[:, SHAPE_JOIN]
+    owner = np.repeat(np.arange(len(first) - 1), np.diff(first))
+    stars = (shapes.rows[:-1, SHAPE_STAR] == 1) & (shapes.rows[:-1, SHAPE_NECESSARY] == 0)
+    step = np.arange(len(owner)) - first[owner] + 1
+    usable = np.flatnonzero(stars[owner] & (shapes.join_steps[:, 3] >= 0) & (step < STEP_WHOLE))
+    names = owner[usable] * (GROUP_BYTE + 1) + shapes.join_steps[usable, 3]
+    order = np.argsort(names)
+    wanted = shape.astype(np.int64) * (GROUP_BYTE + 1) + variable
+    if not len(names):
+        return np.zeros(len(wanted), np.int64)
+    at = np.minimum(np.searchsorted(names[order], wanted), len(names) - 1)
+    return np.where(names[order][at] == wanted, step[usable][order][at], 0)
+
+
+def _compare_one_variable(entries: Entries, atom_code: U8) -> NDArray[np.bool_]:
+    """Of each entry, whether its condition compares no variable but the entry's."""
+    alone = entries.atoms < 0
+    if len(atom_code):
+        begins = np.flatnonzero(np.append(True, atom_code[:-1, 3] == ENDS))
+        variable = atom_code[:, 0]
+        single = np.zeros(len(atom_code), bool)
+        single[begins] = np.minimum.reduceat(variable, begins) == np.maximum.reduceat(variable, begins)
+        alone |= single[entries.atoms] & ~alone
+    return alone
 
 
 def _make_dictionary(constants: tuple[bytes, ...], bounds: I32) -> Dictionary:

@@ -22,7 +22,7 @@ from triplecast.errors import StorageFault
 from triplecast.kernels.checksum import checksum
 
 MAGIC = b"TCARRAYS"
-FORMAT = 5
+FORMAT = 6
 """Of the file and of what segments keep in it; raised whenever either changes."""
 _HEAD = struct.Struct("<8sIIQQ")
 _ALIGNMENT = 64

@@ -400,8 +400,8 @@ def unfold(index: Index) -> Items:
         members = index.structures[structure + 1, STRUCTURE_PLAIN] - index.structures[structure, STRUCTURE_PLAIN]
         first, end = _entry_range(index, structure)
         for entry in range(first, end):
-            if last[index.entries[entry, 0]] != structure:
-                last[index.entries[entry, 0]] = structure
+            if last[index.entries[entry]] != structure:
+                last[index.entries[entry]] = structure
                 members += 1
                 atoms += _condition_size(index, entry)
         items += members
@@ -431,10 +431,10 @@ def unfold(index: Index) -> Items:
         for entry in range(first, end):
             while index.groups[group + 1, 1] <= entry:
                 group += 1
-            if last[index.entries[entry, 0]] == structure:
+            if last[index.entries[entry]] == structure:
                 continue
-            last[index.entries[entry, 0]] = structure
-            made.subscription[item] = index.entries[entry, 0]
+            last[index.entries[entry]] = structure
+            made.subscription[item] = index.entries[entry]
             _unfold_condition(index, entry, group, made, item)
             _unfold_patterns(index, structure, made, item)
             item += 1
@@ -461,7 +461,7 @@ def _entry_range(index: Index, structure: int) -> tuple[int, int]:
 
 @njit
 def _condition_size(index: Index, entry: int) -> int:
-    atom = index.entries[entry, 1]
+    atom = index.entry_atoms[entry]
     if atom < 0:
         return 1
     size = 1
@@ -475,7 +475,7 @@ def _condition_size(index: Index, entry: int) -> int:
 def _unfold_condition(index: Index, entry: int, group: int, made: Items, item: int) -> None:
     start = made.atom_offsets[item]
     size = _condition_size(index, entry)
-    atom = index.entries[entry, 1]
+    atom = index.entry_atoms[entry]
     if atom < 0:
         for column in range(3):
             made.atom_code[start, column] = (index.groups[group, 0] >> (8 * column)) & 0xFF

@@ -11,22 +11,34 @@ from typing import NamedTuple
 import numpy as np
 
 from triplecast.kernels import borrowing, inlined, njit
-from triplecast.kernels.conditions import AT_LEAST, UNEQUAL, WINDOW, all_hold, compares, narrow_range, see
+from triplecast.kernels.conditions import (
+    AT_LEAST,
+    AT_MOST,
+    GREATER,
+    LESS,
+    UNEQUAL,
+    WINDOW,
+    all_hold,
+    compares,
+    narrow_range,
+    see,
+)
 from triplecast.kernels.layout import (
     FACT_UNFILTERED,
     FACT_WORDS,
     GROUP_BYTE,
     GROUP_LANE,
     GROUP_OPERATOR,
+    GROUP_STEP,
     I32,
     I64,
     SHAPE_JOIN,
     SHAPE_NECESSARY,
     SHAPE_STAR,
+    STEP_WHOLE,
     STRUCTURE_GROUPS,
     STRUCTURE_KEYS,
     STRUCTURE_PLAIN,
-    STRUCTURE_SECOND,
     STRUCTURE_SHAPE,
     U32,
     U64,
@@ -39,6 +51,8 @@ from triplecast.kernels.probe import SUBJECTS_LIMIT, Hits, clear_bits, find_slot
 from triplecast.kernels.walk import EXHAUSTED, HEAD, STEPS_LIMIT, Walk, abandon, advance, begin, make_state
 from triplecast.kernels.words import prefetch
 
+_AHEAD = 8
+"""Candidates between the one that is looked at and the one that is asked for."""
 _VALUES_A_LINE = 2
 """Whole rows of `Encoded.values` in 64 bytes."""
 
@@ -48,9 +62,11 @@ class Matched(NamedTuple):
 
     subscription: I32
     entry: I32
-    """The entry by which a conditional subscription matched, -1 for others."""
+    """The entry by which a conditional subscription matched; without meaning for others."""
     run_view: I32
     run_structure: I32
+    run_plain: I32
+    """How many subscriptions without conditions a run begins with."""
     run_start: I64
     """[runs + 1]"""
     exhausted: I32
@@ -75,6 +91,7 @@ class Found(NamedTuple):
     entry: I32
     run_view: I32
     run_structure: I32
+    run_plain: I32
     run_start: I64
     exhausted: I32
     sizes: I64
@@ -88,6 +105,7 @@ def match_views(index: Index, encoded: Encoded, work: Work, hits: Hits) -> Match
     found = Found(
         np.empty(64 + 256 * views, np.int32),
         np.empty(64 + 256 * views, np.int32),
+        np.empty(64 + 32 * views, np.int32),
         np.empty(64 + 32 * views, np.int32),
         np.empty(64 + 32 * views, np.int32),
         np.empty(64 + 32 * views, np.int64),
@@ -118,6 +136,7 @@ def match_views(index: Index, encoded: Encoded, work: Work, hits: Hits) -> Match
         found.entry[:filled],
         found.run_view[:runs],
         found.run_structure[:runs],
+        found.run_plain[:runs],
         found.run_start[: runs + 1],
         found.exhausted[:exhausted],
         counts,
@@ -127,31 +146,38 @@ def match_views(index: Index, encoded: Encoded, work: Work, hits: Hits) -> Match
 @borrowing
 def _choose(index: Index, mode: int, hits: Hits, found: int, candidates: I32) -> tuple[int, int, int]:
     """Structures all of whose keys are present: (how many, how many looked at, subscriptions and entries they have)."""
-    structures, structure_keys, groups = index.structures, index.structure_keys, index.groups
-    shapes, anchor_offsets, bits, keys = index.shapes, index.anchor_offsets, hits.bits, hits.keys
-    chosen = 0
-    touched = 0
-    unfiltered = index.facts[FACT_UNFILTERED] == 1
+    structures, structure_keys = index.structures, index.structure_keys
+    second_keys, anchor_offsets, bits, keys = index.second_keys, index.anchor_offsets, hits.bits, hits.keys
     for i in range(found):
-        prefetch(structures, anchor_offsets[keys[i]])
+        prefetch(second_keys, anchor_offsets[keys[i]])
+    paired = 0
+    touched = 0
     for i in range(found):
         first, last = anchor_offsets[keys[i]], anchor_offsets[keys[i] + 1]
         touched += last - first
         for structure in range(first, last):
-            second = structures[structure, STRUCTURE_SECOND]
-            if second >= 0 and not unfiltered:
-                if not has_key(bits, second):
-                    continue
-                start, end = structures[structure, STRUCTURE_KEYS] + 2, structures[structure + 1, STRUCTURE_KEYS]
-                if not _all_present(bits, structure_keys, start, end):
-                    continue
-            if mode != 0 and (shapes[structures[structure, STRUCTURE_SHAPE], SHAPE_NECESSARY] == 1) != (mode == 2):
-                continue
-            candidates[chosen] = structure
-            chosen += 1
-            prefetch(structure_keys, structures[structure, STRUCTURE_KEYS])
-            prefetch(groups, structures[structure, STRUCTURE_GROUPS])
-            prefetch(index.plain, structures[structure, STRUCTURE_PLAIN])
+            candidates[paired] = structure
+            paired += has_key(bits, second_keys[structure])
+    unfiltered = index.facts[FACT_UNFILTERED] == 1
+    for i in range(min(paired, _AHEAD)):
+        prefetch(structures, candidates[i])
+    chosen = 0
+    for i in range(paired):
+        if i + _AHEAD < paired:
+            prefetch(structures, candidates[i + _AHEAD])
+        structure = candidates[i]
+        first_key = structures[structure, STRUCTURE_KEYS]
+        if not unfiltered and not _all_present(
+            bits, structure_keys, first_key + 2, structures[structure + 1, STRUCTURE_KEYS]
+        ):
+            continue
+        if mode != 0 and (index.shapes[structures[structure, STRUCTURE_SHAPE], SHAPE_NECESSARY] == 1) != (mode == 2):
+            continue
+        candidates[chosen] = structure
+        chosen += 1
+        prefetch(structure_keys, first_key)
+        prefetch(index.groups, structures[structure, STRUCTURE_GROUPS])
+        prefetch(index.plain, structures[structure, STRUCTURE_PLAIN])
     return chosen, touched, _count_most(index, candidates, chosen)
 
 
@@ -169,7 +195,6 @@ def _count_most(index: Index, candidates: I32, chosen: int) -> int:
         if last > first:
             prefetch(index.entry_value, first)
             prefetch(index.entries, first)
-            prefetch(index.group_width, group)
     return most
 
 
@@ -197,6 +222,7 @@ def _make_room(found: Found, subscriptions: int, runs: int) -> Found:
         np.empty(room, np.int32),
         np.empty(run_room, np.int32),
         np.empty(run_room, np.int32),
+        np.empty(run_room, np.int32),
         np.empty(run_room, np.int64),
         np.empty((2 * (exhausted + runs), 2), np.int32),
         found.sizes,
@@ -205,6 +231,7 @@ def _make_room(found: Found, subscriptions: int, runs: int) -> Found:
     larger.entry[:filled] = found.entry[:filled]
     larger.run_view[:run] = found.run_view[:run]
     larger.run_structure[:run] = found.run_structure[:run]
+    larger.run_plain[:run] = found.run_plain[:run]
     larger.run_start[:run] = found.run_start[:run]
     larger.exhausted[:exhausted] = found.exhausted[:exhausted]
     return larger
@@ -226,16 +253,6 @@ def _common_subjects(index: Index, hits: Hits, size: int, structure: int, state:
 
 
 @inlined
-def _step_of(index: Index, shape: int, variable: int) -> int:
-    """The step of a star that has a variable as object, -1 without."""
-    first, end = index.shapes[shape, SHAPE_JOIN], index.shapes[shape + 1, SHAPE_JOIN]
-    step = first
-    while step < end and index.join_steps[step, 3] != variable:
-        step += 1
-    return step - first if step < end else -1
-
-
-@inlined
 def _emit_star(
     index: Index,
     encoded: Encoded,
@@ -243,65 +260,100 @@ def _emit_star(
     hits: Hits,
     common_structure_filled: tuple[np.uint64, int, int],
     state: I32,
+    bound: I32,
     found: Found,
     work: Work,
 ) -> tuple[int, bool]:
-    """Writes the conditional subscriptions of a star: (filled, whether that is all of them).
+    """Writes the conditional subscriptions of a star whose groups name a step: (filled, whether that is all of them).
 
-    A star's compared objects depend on nothing but their subject, so a comparison on its own needs no join: it holds of
-    a hit of its step whose subject is in common. A condition of several comparisons is left to the join.
+    A star's compared objects depend on nothing but their subject, so a condition on one of them needs no join: it holds
+    of a hit of its step whose subject is in common. Conditions on several variables are left to the join.
     """
     common, structure, filled = common_structure_filled
     triples, chain, ordinals, stamp = encoded.triples, hits.chain, hits.ordinals, work.stamp
-    entries, constants, groups = index.entries, index.entry_value, index.groups
+    values, identity, extras = encoded.values, encoded.identity, encoded.extras
+    entries, atoms, constants, groups = index.entries, index.entry_atoms, index.entry_value, index.groups
     first_triple, first_term = encoded.view_offsets[view], encoded.view_terms[view, 0]
     epoch = np.uint32(work.epoch[0])
+    complete = True
     for group in range(
         index.structures[structure, STRUCTURE_GROUPS], index.structures[structure + 1, STRUCTURE_GROUPS]
     ):
         code = groups[group, 0]
-        operator, lane = (code >> GROUP_OPERATOR) & GROUP_BYTE, code >> GROUP_LANE
-        step = _step_of(index, index.structures[structure, STRUCTURE_SHAPE], code & GROUP_BYTE)
-        if step < 0:
-            return filled, False
-        cursor = state[step, HEAD]
-        while cursor >= 0:
-            triple = first_triple + chain[cursor, 0]
-            cursor = chain[cursor, 1]
+        if code >> GROUP_STEP == 0:
+            complete = False
+            continue
+        variable, operator, lane = _read_code(code)
+        first, end = groups[group, 1], groups[group + 1, 1]
+        width = float(index.group_width[group]) if operator == WINDOW else 0.0
+        whole = code >> GROUP_STEP >= STEP_WHOLE
+        rising = whole and operator in (GREATER, AT_LEAST)
+        falling = whole and operator in (LESS, AT_MOST)
+        low_end, high_end = first, end
+        hit = state[((code >> GROUP_STEP) & (STEP_WHOLE - 1)) - 1, HEAD]
+        only = whole and operator != UNEQUAL and chain[hit, 1] < 0
+        while hit >= 0:
+            triple = first_triple + chain[hit, 0]
+            hit = chain[hit, 1]
             ordinal = np.uint64(ordinals[1 + triples[triple, 0] - first_term] % SUBJECTS_LIMIT)
             if (common >> ordinal) & np.uint64(1) == np.uint64(0):
                 continue
             term = triples[triple, 2]
             how, number, strict = see(
-                encoded.values,
-                encoded.identity,
-                encoded.extras,
-                term,
-                AT_LEAST if operator == WINDOW else operator,
-                lane,
+                values, identity, extras, term, AT_LEAST if operator == WINDOW else operator, lane
             )
-            first, end, width = groups[group, 1], groups[group + 1, 1], index.group_width[group]
             low, high = narrow_range(how, number, strict, operator, constants, first, end, width)
+            if low >= high:
+                continue
+            if rising:
+                low, low_end = low_end, max(low_end, high)
+            elif falling:
+                high, high_end = high_end, min(high_end, low)
+            if rising or falling or only:
+                filled = _emit_entries(entries, low, high, found, filled)
+                continue
+            bound[variable] = term
             for entry in range(low, high):
-                subscription = entries[entry, 0]
-                if entries[entry, 1] >= 0:
-                    return filled, False
+                subscription = entries[entry]
                 if stamp[subscription] == epoch:
                     continue
-                if operator == UNEQUAL and not compares(how, number, strict, operator, constants[entry]):
+                atom = atoms[entry]
+                if atom >= 0:
+                    if not all_hold(index.atom_code, index.atom_value, atom, values, identity, extras, bound, 0):
+                        continue
+                elif operator == UNEQUAL and not compares(how, number, strict, operator, constants[entry]):
                     continue
                 stamp[subscription] = epoch
                 found.subscription[filled] = subscription
                 found.entry[filled] = entry
                 filled += 1
-    return filled, True
+            bound[variable] = -1
+    return filled, complete
 
 
 @inlined
-def _close_run(found: Found, view: int, structure: int, start: int, runs: int) -> int:
-    """Notes a run that begins at `start`: the runs so far."""
+def _read_code(code: int) -> tuple[int, int, int]:
+    """Variable, operator and lane of a group."""
+    return code & GROUP_BYTE, (code >> GROUP_OPERATOR) & GROUP_BYTE, (code >> GROUP_LANE) & GROUP_BYTE
+
+
+@inlined
+def _emit_entries(entries: I32, low: int, high: int, found: Found, filled: int) -> int:
+    """Writes the subscriptions of a range of entries, each once by construction: how many are written in all."""
+    subscriptions, by = found.subscription, found.entry
+    for at in range(max(0, high - low)):
+        subscriptions[filled + at] = entries[low + at]
+    for at in range(max(0, high - low)):
+        by[filled + at] = low + at
+    return filled + max(0, high - low)
+
+
+@inlined
+def _close_run(found: Found, view: int, structure: int, plain: int, start: int, runs: int) -> int:
+    """Notes a run that begins at `start`, with `plain` subscriptions without conditions: the runs so far."""
     found.run_view[runs] = view
     found.run_structure[runs] = structure
+    found.run_plain[runs] = plain
     found.run_start[runs] = start
     return runs + 1
 
@@ -309,11 +361,10 @@ def _close_run(found: Found, view: int, structure: int, start: int, runs: int) -
 @inlined
 def _emit_plain(plain: I32, first: int, last: int, found: Found, filled: int) -> int:
     """Writes the subscriptions without conditions of a structure: how many are written in all."""
-    for at in range(first, last):
-        found.subscription[filled] = plain[at]
-        found.entry[filled] = -1
-        filled += 1
-    return filled
+    subscriptions = found.subscription
+    for at in range(last - first):
+        subscriptions[filled + at] = plain[first + at]
+    return filled + last - first
 
 
 @borrowing
@@ -330,7 +381,8 @@ def _emit(
     """Joins the candidates of a view and writes what matches."""
     structures, structure_keys, plain, groups = index.structures, index.structure_keys, index.plain, index.groups
     shapes, steps, key_terms, widths = index.shapes, index.join_steps, index.key_terms, index.group_width
-    constants, entries, atom_code, atom_value = index.entry_value, index.entries, index.atom_code, index.atom_value
+    constants, entries, entry_atoms = index.entry_value, index.entries, index.entry_atoms
+    atom_code, atom_value = index.atom_code, index.atom_value
     triples = encoded.triples
     values, identity, extras = encoded.values, encoded.identity, encoded.extras
     slots, chain, links, bits = hits.slots, hits.chain, hits.links, hits.bits
@@ -353,16 +405,20 @@ def _emit(
         last_step = shapes[shape + 1, SHAPE_JOIN]
         first_plain, last_plain = structures[structure, STRUCTURE_PLAIN], structures[structure + 1, STRUCTURE_PLAIN]
         unseen = True
+        by_star = False
         if starred and shapes[shape, SHAPE_STAR] == 1:
             common = _common_subjects(index, hits, size, structure, state)
             if common == np.uint64(0):
                 continue
             filled = _emit_plain(plain, first_plain, last_plain, found, filled)
             unseen = False
-            filled, complete = _emit_star(index, encoded, view, hits, (common, structure, filled), state, found, work)
+            by_star = True
+            filled, complete = _emit_star(
+                index, encoded, view, hits, (common, structure, filled), state, bound, found, work
+            )
             if complete:
                 if filled > start:
-                    runs = _close_run(found, view, structure, start, runs)
+                    runs = _close_run(found, view, structure, last_plain - first_plain, start, runs)
                 continue
         walk = Walk(
             0,
@@ -390,8 +446,10 @@ def _emit(
                 break
             for group in range(first_group, last_group):
                 code = groups[group, 0]
-                operator, lane = (code >> GROUP_OPERATOR) & GROUP_BYTE, code >> GROUP_LANE
-                term = bound[code & GROUP_BYTE]
+                if by_star and code >> GROUP_STEP != 0:
+                    continue
+                variable, operator, lane = _read_code(code)
+                term = bound[variable]
                 how, number, strict = see(
                     values, identity, extras, term, AT_LEAST if operator == WINDOW else operator, lane
                 )
@@ -399,10 +457,10 @@ def _emit(
                     how, number, strict, operator, constants, groups[group, 1], groups[group + 1, 1], widths[group]
                 )
                 for entry in range(low, high):
-                    subscription = entries[entry, 0]
+                    subscription = entries[entry]
                     if stamp[subscription] == epoch:
                         continue
-                    atom = entries[entry, 1]
+                    atom = entry_atoms[entry]
                     if atom >= 0:
                         if not all_hold(atom_code, atom_value, atom, values, identity, extras, bound, 0):
                             continue
@@ -418,7 +476,7 @@ def _emit(
             found.exhausted[lost, 1] = structure
             lost += 1
         if filled > start:
-            runs = _close_run(found, view, structure, start, runs)
+            runs = _close_run(found, view, structure, last_plain - first_plain, start, runs)
     found.sizes[0] = filled
     found.sizes[1] = runs
     found.sizes[2] = lost

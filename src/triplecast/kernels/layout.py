@@ -55,21 +55,25 @@ class Index(NamedTuple):
     """Which places are constant (1 subject, 2 predicate, 4 object), each mask that occurs once, ascending."""
     anchor_offsets: I32
     """[K + 1] structures by anchor key: structures are sorted by it."""
+    second_keys: I32
+    """[S] the second key of each structure, looked at before anything else of it is read; the first again where there
+    is none, and in an index without the filter."""
     structures: I32
-    """[S + 1, 5] the ``STRUCTURE_`` columns."""
+    """[S + 1, 4] the ``STRUCTURE_`` columns."""
     structure_keys: I32
     """Ascending within a structure."""
     plain: I32
     """Subscriptions without conditions, by structure."""
     groups: I32
-    """[G + 1, 2] code (variable, operator and lane: see `GROUP_OPERATOR`), first entry."""
+    """[G + 1, 2] code (see `GROUP_OPERATOR`), first entry."""
     group_width: NDArray[np.float32]
     """[G] of a `WINDOW` group: no window of it is wider."""
     entry_value: F64
     """[E] ascending within a group."""
     entries: I32
-    """[E, 2] subscription; first atom of its whole condition in conjunctive form, -1 when the entry's own comparison is
-    all."""
+    """[E] the subscription of each."""
+    entry_atoms: I32
+    """[E] the first atom of its whole condition in conjunctive form, -1 when the entry's own comparison is all."""
     atom_code: U8
     """[A, 4] variable, operator, lane, and `CONTINUES` if the next atom belongs to the same clause, `ENDS` after the
     last."""
@@ -103,20 +107,23 @@ FACT_PHRASES = 6
 """Bit n: the dictionary holds phrases of n words."""
 FACT_COUNT = 8
 
-STRUCTURE_SECOND = 0
-"""The second key, -1 without: tested before anything else is read."""
-STRUCTURE_KEYS = 1
+STRUCTURE_KEYS = 0
 """First in `structure_keys`."""
-STRUCTURE_SHAPE = 2
-STRUCTURE_PLAIN = 3
+STRUCTURE_SHAPE = 1
+STRUCTURE_PLAIN = 2
 """First in `plain`."""
-STRUCTURE_GROUPS = 4
+STRUCTURE_GROUPS = 3
 """First in `groups`."""
 
 GROUP_BYTE = 0xFF
 GROUP_OPERATOR = 8
 GROUP_LANE = 16
-"""Where the operator and the lane begin in the code of a group, a byte each; the variable is the lowest byte."""
+GROUP_STEP = 24
+"""Where the operator, the lane and the step begin in the code of a group, a byte each; the variable is the lowest byte.
+
+The step is that of a star whose object is the variable, plus 1, where nothing else is compared in the conditions of the
+group and the index decides its subscriptions; else 0. `STEP_WHOLE` is added where the entries have no further atoms."""
+STEP_WHOLE = 64
 
 SHAPE_NECESSARY = 0
 """1: the structure is a necessary condition only."""
@@ -199,13 +206,15 @@ def empty_index() -> Index:
         key_terms=np.zeros((0, 3), np.int32),
         key_masks=np.zeros(0, np.uint8),
         anchor_offsets=np.zeros(1, np.int32),
-        structures=np.zeros((1, 5), np.int32),
+        second_keys=np.zeros(0, np.int32),
+        structures=np.zeros((1, 4), np.int32),
         structure_keys=np.zeros(0, np.int32),
         plain=np.zeros(0, np.int32),
         groups=np.zeros((1, 2), np.int32),
         group_width=np.zeros(0, np.float32),
         entry_value=np.zeros(0, np.float64),
-        entries=np.zeros((0, 2), np.int32),
+        entries=np.zeros(0, np.int32),
+        entry_atoms=np.zeros(0, np.int32),
         atom_code=np.zeros((0, 4), np.uint8),
         atom_value=np.zeros(0, np.float64),
         shapes=np.zeros((1, 5), np.int32),

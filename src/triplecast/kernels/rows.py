@@ -111,12 +111,13 @@ def collect_sheets(
                 solutions = _solve(index, encoded, (view, size, structure), hits, state, growing)
         previous = np.int32(-1)
         for pair in range(start, end):
+            entry = -1 if pair < start + matched.run_plain[run] else matched.entry[pair]
             answer = index.answer_of[matched.subscription[pair]]
             asks = answers.flags[answer] & ASK_FLAG != 0
             if solutions < 0 and not asks:
                 of_pair[pair] = -2
                 continue
-            shared = matched.entry[pair] < 0 or solutions <= 1 or asks
+            shared = entry < 0 or solutions <= 1 or asks
             if shared and previous >= 0 and growing.answer[previous] == answer:
                 of_pair[pair] = previous
                 continue
@@ -124,9 +125,7 @@ def collect_sheets(
             if asks:
                 selected[0] = 0
             else:
-                count = _select(
-                    index, encoded, structure, matched.entry[pair], growing.cells, first_cell, selected, solutions
-                )
+                count = _select(index, encoded, structure, entry, growing.cells, first_cell, selected, solutions)
             if count > 1:
                 base = encoded.view_terms[view, 0]
                 if ranked != base:
@@ -237,7 +236,7 @@ def _select(
             selected[row] = first + row * width
         return solutions
     values, identity, extras = encoded.values, encoded.identity, encoded.extras
-    atom = index.entries[entry, 1]
+    atom = index.entry_atoms[entry]
     group = index.structures[structure, STRUCTURE_GROUPS]
     while index.groups[group + 1, 1] <= entry:
         group += 1
@@ -251,7 +250,7 @@ def _select(
         else:
             term = cells[at + (code & GROUP_BYTE)]
             operator = (code >> GROUP_OPERATOR) & GROUP_BYTE
-            fits = holds(values, identity, extras, term, operator, code >> GROUP_LANE, constant)
+            fits = holds(values, identity, extras, term, operator, (code >> GROUP_LANE) & GROUP_BYTE, constant)
         if fits:
             selected[count] = at
             count += 1

@@ -141,7 +141,7 @@ def _subscriptions_of_exhausted(segment: Segment, views: Views, matched: Matched
         row, end = index.structures[structure], index.structures[structure + 1]
         plain = index.plain[row[STRUCTURE_PLAIN] : end[STRUCTURE_PLAIN]]
         groups = index.groups[row[STRUCTURE_GROUPS], 1], index.groups[end[STRUCTURE_GROUPS], 1]
-        entries = index.entries[groups[0] : groups[1], 0]
+        entries = index.entries[groups[0] : groups[1]]
         subscriptions = np.concatenate([plain, entries])
         rows = np.stack([np.full(len(subscriptions), views.publication[view], np.int32), subscriptions], axis=1)
         parts[int(index.shapes[row[STRUCTURE_SHAPE], SHAPE_NECESSARY])].append(rows)

@@ -151,6 +151,31 @@ def random_case(seed: int, queries: int = 40) -> tuple[list[Registration], list[
     return registrations(*(writer.query() for _ in range(queries))), random_publications(source, nodes, literals)
 
 
+def random_stars(seed: int, queries: int = 60) -> tuple[list[Registration], list[Publication]]:
+    """Many conditions on the same few stars, against subjects with several values of a property."""
+    source = random.Random(seed)
+    literals = [*source.sample(LITERALS, 4), *map(str, range(6)), "2.5"]
+    writer = _Writer(source, ["e:n0"], literals)
+    texts = []
+    for _ in range(queries):
+        patterns = " . ".join(f"?v0 e:p{number} ?v{number + 1}" for number in range(source.choice((1, 2, 3))))
+        compared = [name for name in ("?v1", "?v2") if name in patterns]
+        conditions = " ".join(f"FILTER({writer.condition(compared)})" for _ in range(source.choice((1, 1, 1, 2))))
+        texts.append(f"SELECT * {{ {patterns} {conditions} }}")
+    return registrations(*texts), [random_star(source, literals) for _ in range(8)]
+
+
+def random_star(source: random.Random, literals: Sequence[str]) -> Publication:
+    subjects = [f"e:n{number}" for number in range(source.choice((1, 2, 4)))]
+    triples = [
+        f"{subject} e:p{place} {source.choice(literals)} ."
+        for subject in subjects
+        for place in range(3)
+        for _ in range(source.choice((0, 1, 1, 2, 3)))
+    ]
+    return publication(" ".join(triples))
+
+
 class _Writer:
     """Writes random queries over a vocabulary."""
 

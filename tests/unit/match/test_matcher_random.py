@@ -14,6 +14,7 @@ from tests.unit.match.match_samples import (
     matcher,
     matches_of,
     random_case,
+    random_stars,
     snapshot_of,
 )
 from triplecast.index import FirstWritten, IndexFolder, MemoryIndex, NoFilter, RarestKey, Snapshot, build_segment
@@ -32,6 +33,15 @@ def test_index_agrees_with_evaluator(seed: int) -> None:
         pairs += len(queries) * len(publications)
         matched += len(wanted)
     assert matched > pairs / 20
+
+
+def test_stars_with_many_conditions_and_values(seed: int) -> None:
+    for number in range(seed, seed + 25):
+        queries, publications = random_stars(number)
+        wanted = expected(queries, publications)
+        assert len(wanted) > len(queries)
+        assert match_all(queries, publications) == wanted, f"case {number}"
+        assert _merged(queries, publications) == wanted, f"case {number}"
 
 
 @pytest.mark.parametrize("anchor", [RarestKey(), FirstWritten(), NoFilter()], ids=lambda anchor: type(anchor).__name__)
