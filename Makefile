@@ -57,7 +57,7 @@ chaos: setup
 flips: setup
 	@$(BIN)/python -m tests.flips $(or $(N),1000) $(if $(SEED),--seed $(SEED))
 
-# Measures and writes benchmarks/results (about half an hour); `make bench QUICK=1` takes a minute and writes nothing
+# Measures and writes benchmarks/results (about an hour); `make bench QUICK=1` takes two minutes and writes nothing
 bench: setup
 	@$(BIN)/python -m benchmarks $(if $(QUICK),--quick)
 
