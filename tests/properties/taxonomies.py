@@ -79,7 +79,8 @@ def _kin_of_classes(world: World) -> tuple[q.Query, str | None]:
     """A class counts as its own type."""
     function = world.random.choice(FUNCTIONS)
     test = q.Call(function, (world.random.choice((NODE, OTHER)), q.Constant(world.random.choice(world.classes))))
-    return _query(q.Filter(test, q.Basic((q.Step(NODE, CLASS, OTHER),)))), None
+    order = world.random.choice((CLASS, BROADER))
+    return _query(q.Filter(test, q.Basic((q.Step(NODE, order, OTHER),)))), None
 
 
 def _types(entailment: str, world: World) -> tuple[q.Query, str | None]:

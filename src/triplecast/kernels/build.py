@@ -224,19 +224,30 @@ def _is_star(topology: I32, cell: int, seen: I32, first: int) -> bool:
 
 @njit
 def _next_pattern(topology: I32, start: int, patterns: int, done: U8, seen: I32, bound: U8, full: bool) -> int:
-    """The first pattern that shares a bound variable, else the first that has one to bind; -1 at the end."""
-    first = -1
+    """Of the patterns that share a bound variable, the first with the most places that are constant, bound or repeated;
+    else the first that has a variable to bind; -1 at the end."""
+    best = -1
+    most = 0
     for pattern in range(patterns):
         if done[pattern] == 1:
             continue
+        binds = False
+        shares = False
+        known = 0
+        cells = topology[start + 3 * pattern : start + 3 * pattern + 3]
         for place in range(3):
-            code = topology[start + 3 * pattern + place]
-            if code >= 0 and (full or seen[code >> 1] > 1):
-                if bound[code >> 1] == 1:
-                    return pattern
-                if first < 0:
-                    first = pattern
-    return first
+            code = cells[place]
+            if code < 0:
+                known += 1
+            elif full or seen[code >> 1] > 1:
+                binds = True
+                repeated = (place > 0 and cells[0] == code) or (place > 1 and cells[1] == code)
+                shares = shares or bound[code >> 1] == 1
+                known += bound[code >> 1] == 1 or repeated
+        rank = 1 + 3 * shares + known * shares if binds else 0
+        if rank > most:
+            best, most = pattern, rank
+    return best
 
 
 class Entries(NamedTuple):
