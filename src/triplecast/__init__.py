@@ -11,6 +11,7 @@ from triplecast.errors import (
     PipelineFailed,
     QueryRefused,
     QuerySyntaxError,
+    QuotaReached,
     SandboxFailed,
     StorageFault,
     StorageFull,
@@ -20,7 +21,7 @@ from triplecast.errors import (
 
 if TYPE_CHECKING:
     from triplecast.delivery import Notification, UndecidedPair
-    from triplecast.engine import Engine, Match, Preview, Receipt, Standing, Subscribed, UndecidedMatch
+    from triplecast.engine import Engine, Match, Preview, Receipt, Standing, Statistics, Subscribed, UndecidedMatch
     from triplecast.evaluate import Explanation
     from triplecast.ingest import Document
     from triplecast.journal import Accepted, Rejected
@@ -41,6 +42,7 @@ _LAZY = {
     "Reject": "triplecast.model.publication",
     "Rejected": "triplecast.journal",
     "Standing": "triplecast.engine",
+    "Statistics": "triplecast.engine",
     "Subscribed": "triplecast.engine",
     "Subscription": "triplecast.model.subscription",
     "UndecidedMatch": "triplecast.engine",
@@ -63,11 +65,13 @@ __all__ = [
     "Preview",
     "QueryRefused",
     "QuerySyntaxError",
+    "QuotaReached",
     "Receipt",
     "Reject",
     "Rejected",
     "SandboxFailed",
     "Standing",
+    "Statistics",
     "StorageFault",
     "StorageFull",
     "Subscribed",

@@ -53,6 +53,16 @@ class QueryRefused(TriplecastError):
 
 
 @dataclass
+class QuotaReached(QueryRefused):
+    """A broad subscription of an owner who holds as many as one may; the same one is taken once a place is free."""
+
+    owner: str | None = None
+    """None: of all subscriptions that name no owner."""
+    held: int = 0
+    quota: int = 0
+
+
+@dataclass
 class DocumentRejected(TriplecastError):
     """A document, or a part of one, that cannot become a publication."""
 

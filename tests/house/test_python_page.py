@@ -11,7 +11,10 @@ from pathlib import Path
 import pytest
 
 import triplecast
+from triplecast.cli.match import Tally
 from triplecast.cli.notifications import notification_row, reject_row, undecided_row
+from triplecast.model.census import Census
+from triplecast.model.match import MatchStats
 from triplecast.model.publication import Reject
 from triplecast.pipeline.report import Summary
 
@@ -21,7 +24,7 @@ FIELDS = FIELDS.split("\n## Fields\n")[1]
 NAMES = (
     "Accepted Document Explanation Match Notification Preview Receipt Reject Rejected Standing Subscribed Subscription "
 )
-NAMES += "UndecidedMatch UndecidedPair"
+NAMES += "Statistics UndecidedMatch UndecidedPair"
 
 
 def test_its_snippets_run_as_one_program(tmp_path: Path) -> None:
@@ -46,5 +49,6 @@ def test_it_names_every_field_of_the_json() -> None:
     rejected = triplecast.Rejected(1, "now", Reject("s", "gate", "r", "m"))
     pair = triplecast.UndecidedPair(1, "id", "a:g", 1, 1, "name", None, "reason")
     rows = (notification_row(notification), reject_row(rejected), undecided_row(pair))
-    keys = {key for _, row, _ in rows for key in row} | {field.name for field in fields(Summary)}
+    keys = {key for _, row, _ in rows for key in row} | set(Tally(0, True).counts(0))
+    keys |= {field.name for kind in (Summary, Census, MatchStats) for field in fields(kind)}
     assert sorted(key for key in keys if f"`{key}`" not in JSON) == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ from triplecast.cli.terminal import (
     say,
     tell,
 )
+from triplecast.model.census import Census
 from triplecast.model.printable import printable_name
 
 if TYPE_CHECKING:
@@ -39,7 +41,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("--publications", metavar="PATH", nargs="+", type=Path, required=True, help="files or folders")
     parser.add_argument("--dataset", action="store_true", help="a dataset is one publication that keeps its graphs")
     add_taxonomy(parser)
-    parser.add_argument("--json", action="store_true", help="one JSON object a match, in canonical order")
+    parser.add_argument(
+        "--json", action="store_true", help="one JSON object a match, in canonical order; the counts too, on stderr"
+    )
     parser.set_defaults(run=run)
 
 
@@ -56,6 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
     told = Tally(len(admitted.faults), arguments.json)
     told.ignored = len(admitted.ignored) + check_publications(arguments.publications)
     told.warnings = len(admitted.warnings)
+    told.standing = admitted.standing
     told.compile()
     documents = read_documents(arguments.publications, arguments.dataset)
     for outcome in match_documents(admitted, documents, taxonomy=taxonomy):
@@ -72,9 +77,13 @@ class Tally:
     """Prints outcomes as they come and counts them."""
 
     def __init__(self, faults: int, as_json: bool) -> None:
+        from triplecast.model.match import MatchStats
+
         self.faults = faults
         self.publications = self.matches = self.rejects = self.undecided = 0
         self.ignored = self.warnings = 0
+        self.standing = Census()
+        self.work = MatchStats()
         self._json = as_json
         self._progress = Progress()
 
@@ -99,18 +108,35 @@ class Tally:
         self.matches += len(matched)
         self.rejects += len(outcome.rejects)
         self.undecided += len(matched.undecided)
+        self.work += matched.stats
         self._progress.show(f"{self.publications} publications, {self.matches} matches")
 
     def end(self, subscriptions: int) -> None:
         """The counts go to stderr: stdout has matches alone."""
         self._progress.clear()
-        if not self._json:
+        if self._json:
+            say(json.dumps(self.counts(subscriptions), separators=(",", ":")))
+        else:
             more = describe_rest(self.ignored, self.warnings)
             say(
                 f"{count_of(self.publications, 'publication')}, {count_of(subscriptions, 'subscription')}: "
                 f"{count_of(self.matches, 'match', 'matches')}, {self.rejects} rejected, {self.undecided} undecided, "
                 f"{count_of(self.faults, 'subscription')} refused{more}"
             )
+
+    def counts(self, subscriptions: int) -> dict[str, object]:
+        return {
+            "publications": self.publications,
+            "subscriptions": subscriptions,
+            "matches": self.matches,
+            "undecided": self.undecided,
+            "reject_count": self.rejects,
+            "fault_count": self.faults,
+            "ignored_count": self.ignored,
+            "warnings": self.warnings,
+            "standing": asdict(self.standing),
+            "work": asdict(self.work),
+        }
 
     def _tell(self, graph: str, name: str, solutions: list[dict[str, str]]) -> None:
         if self._json:

@@ -24,6 +24,7 @@ from triplecast.cli.terminal import (
 )
 from triplecast.errors import InputError
 from triplecast.model.publication import Reject
+from triplecast.model.subscription import BROAD_PER_OWNER
 
 if TYPE_CHECKING:
     from triplecast.pipeline.report import Notice, Summary
@@ -52,6 +53,13 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("--once", action="store_true", help="end when everything in the inbox is matched")
     parser.add_argument("--dataset", action="store_true", help="a dataset is one publication that keeps its graphs")
     add_taxonomy(parser)
+    parser.add_argument(
+        "--broad-per-owner",
+        metavar="N",
+        type=int,
+        default=BROAD_PER_OWNER,
+        help="how many subscriptions that no key narrows one owner may have registered (%(default)s unless given)",
+    )
     parser.add_argument("--json", action="store_true", help="the summary as one JSON object")
     parser.set_defaults(run=run)
 
@@ -65,6 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.dataset,
         arguments.taxonomy,
         arguments.broader,
+        arguments.broad_per_owner,
     )
     if arguments.json:
         print_json(summary_row(summary))
@@ -81,6 +90,7 @@ def run_pipeline(
     dataset: bool = False,
     taxonomy: Sequence[Path] = (),
     broader: bool = False,
+    broad_per_owner: int = BROAD_PER_OWNER,
 ) -> Summary:
     """Runs until done or interrupted; SIGINT and SIGTERM end it cleanly."""
     if importlib.util.find_spec("pyspark") is None:
@@ -107,7 +117,7 @@ def run_pipeline(
         say(describe_notice(notice))
 
     sources = Sources(subscriptions, inbox, dataset, taxonomy, broader)
-    summary = run_on_spark(sources, output, once, Caller(show, tell, stop))
+    summary = run_on_spark(sources, output, once, Caller(show, tell, stop), broad_per_owner=broad_per_owner)
     progress.clear()
     return summary
 

@@ -41,12 +41,19 @@ class Admission:
     cost: str
     """``narrow``, ``predicate`` or ``broad`` (see `Cost`)."""
     warnings: tuple[str, ...]
+    broad: str
+    """What makes it broad; empty where it is not."""
     decided: bool
     """Whether the index decides it; else the evaluator is asked about every candidate."""
     entailment: Entailment
     bounded: bool
     """Whether a pair beyond the index's bounds is undecided: where one join decides the query. Where several do, the
     evaluator is asked about such a pair."""
+
+    @property
+    def decider(self) -> str:
+        """As `Census` counts it."""
+        return ("index" if self.bounded else "combined") if self.decided else "evaluator"
 
     @property
     def doubts(self) -> tuple[str, ...]:
@@ -106,4 +113,17 @@ def _describe(
     if sources:
         warnings.append(_SOURCE_WARNING.format(", ".join(sources)))
     bounded = plan.decided and plan.combination is None
-    return Admission(plan.cost.value, tuple(warnings), plan.decided, entailment, bounded)
+    return Admission(plan.cost.value, tuple(warnings), _why_broad(plan, empty), plan.decided, entailment, bounded)
+
+
+def _why_broad(plan: Plan, empty: bool) -> str:
+    if plan.cost is not Cost.BROAD:
+        return ""
+    if empty:
+        return (
+            "it has a result where a publication holds nothing of what it asks for (HAVING (COUNT(*) > 0) mends that)"
+        )
+    if needs_nothing(plan):
+        return "no triple has to be there for it to match"
+    which = "one of its alternatives" if len(plan.branches) > 1 else "it"
+    return f"{which} has triple patterns of variables only"

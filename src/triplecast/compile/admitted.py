@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from triplecast.compile.admission import Admission, admit
 from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.ingest.subscription_files import LoadedSubscriptions, SubscriptionFault
+from triplecast.model.census import Census
 from triplecast.model.subscription import Subscription
 
 WARNINGS_TOLD = 20
@@ -24,6 +26,7 @@ class Admitted:
     """`describe_doubts` of each."""
     ignored: tuple[str, ...] = ()
     """Files that were passed over (`FoundFiles.ignored`)."""
+    standing: Census = field(default_factory=Census)
 
 
 def admit_all(loaded: LoadedSubscriptions, datasets: bool = True) -> Admitted:
@@ -31,14 +34,20 @@ def admit_all(loaded: LoadedSubscriptions, datasets: bool = True) -> Admitted:
     taken: list[Subscription] = []
     faults = [*loaded.faults]
     warnings: list[str] = []
+    kinds: Counter[tuple[str, str]] = Counter()
     for subscription, place in zip(loaded.subscriptions, loaded.places, strict=True):
         found = examine(subscription, place, datasets)
         if isinstance(found, SubscriptionFault):
             faults.append(found)
         else:
             taken.append(subscription)
+            kinds[found.cost, found.decider] += 1
             warnings += describe_doubts(found, place)
-    return Admitted(tuple(taken), tuple(faults), tuple(warnings), loaded.ignored)
+    counts: Counter[str] = Counter()
+    for (cost, decider), count in kinds.items():
+        counts[cost] += count
+        counts[decider] += count
+    return Admitted(tuple(taken), tuple(faults), tuple(warnings), loaded.ignored, Census(**counts))
 
 
 def describe_doubts(admission: Admission, place: str) -> list[str]:
@@ -66,5 +75,9 @@ def examine(subscription: Subscription, place: str, datasets: bool = True) -> Ad
         wanted = f"expected: {', '.join(error.expected)}" if error.expected else ""
         return SubscriptionFault(f"{place}:{error.line}:{error.column}", reason, wanted)
     except QueryRefused as error:
-        where = place if error.line is None else f"{place}:{error.line}:{error.column}"
-        return SubscriptionFault(where, f"{error.construct} is refused: {error.reason}", error.mend)
+        return describe_refusal(error, place)
+
+
+def describe_refusal(error: QueryRefused, place: str) -> SubscriptionFault:
+    where = place if error.line is None else f"{place}:{error.line}:{error.column}"
+    return SubscriptionFault(where, f"{error.construct} is refused: {error.reason}", error.mend)

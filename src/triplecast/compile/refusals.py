@@ -9,7 +9,7 @@ from pyoxigraph import Literal, NamedNode
 
 from triplecast.compile.constants import Constant
 from triplecast.errors import QueryRefused
-from triplecast.evaluate import check_regex
+from triplecast.evaluate import check_regexes
 from triplecast.model.algebra import (
     Call,
     Distinct,
@@ -80,7 +80,8 @@ def needed_graphs(pattern: Pattern) -> Iterator[Constant]:
 
 
 def check_constant_regexes(query: Query) -> None:
-    """Raises `QueryRefused` for a constant regular expression that cannot be run (`evaluate.check_regex`)."""
+    """Raises `QueryRefused` for constant regular expressions that cannot be run (`evaluate.check_regexes`)."""
+    found: list[tuple[str, str]] = []
     for call in calls_in(query.pattern):
         if call.function not in ("REGEX", "REPLACE"):
             continue
@@ -88,7 +89,8 @@ def check_constant_regexes(query: Query) -> None:
         pattern = call.arguments[1]
         flags = call.arguments[flags_at] if len(call.arguments) > flags_at else None
         if isinstance(pattern, Literal) and (flags is None or isinstance(flags, Literal)):
-            check_regex(pattern.value, flags.value if isinstance(flags, Literal) else "")
+            found.append((pattern.value, flags.value if isinstance(flags, Literal) else ""))
+    check_regexes(found)
 
 
 def calls_in(part: Any) -> Iterator[Call]:

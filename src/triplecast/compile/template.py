@@ -167,7 +167,7 @@ def _number(
         combination=decided.combination if decided else None,
         residuals=tuple(conjunction.residual for conjunction in conjunctions) if decided else (),
         reason=reason,
-        cost=_cost(conjunctions),
+        cost=max(map(cost_of, branches), key=list(Cost).index),
         bare=decided is not None
         and any(isinstance(each.predicate, Variable) for conjunction in conjunctions for each in conjunction.patterns),
         comparisons=tuple(sorted(compared)),
@@ -182,16 +182,8 @@ def _answer(kept: Kept, variables: dict[Variable, int]) -> Answer:
     return Answer(columns, kept.distinct, kept.ask)
 
 
-def _cost(conjunctions: tuple[Conjunction, ...]) -> Cost:
-    costs = [_branch_cost(conjunction) for conjunction in conjunctions]
-    return max(costs, key=list(Cost).index)
-
-
-def _branch_cost(conjunction: Conjunction) -> Cost:
-    fixed = [
-        (not isinstance(pattern.subject, Variable) or not isinstance(pattern.object, Variable), pattern)
-        for pattern in conjunction.patterns
-    ]
-    if conjunction.words or any(ends for ends, _ in fixed):
+def cost_of(branch: Branch) -> Cost:
+    """That of its narrowest pattern; a needed word is one with a constant object."""
+    if any(subject >= 0 or end >= 0 for subject, _, end in branch.patterns):
         return Cost.NARROW
-    return Cost.PREDICATE if any(not isinstance(pattern.predicate, Variable) for _, pattern in fixed) else Cost.BROAD
+    return Cost.PREDICATE if any(predicate >= 0 for _, predicate, _ in branch.patterns) else Cost.BROAD

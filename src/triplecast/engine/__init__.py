@@ -1,7 +1,16 @@
 """The Python surface: all stages in one object."""
 
 from triplecast.engine.engine import Engine
-from triplecast.engine.receipt import LoadedTaxonomy, Match, Preview, Receipt, Standing, Subscribed, UndecidedMatch
+from triplecast.engine.receipt import (
+    LoadedTaxonomy,
+    Match,
+    Preview,
+    Receipt,
+    Standing,
+    Statistics,
+    Subscribed,
+    UndecidedMatch,
+)
 from triplecast.engine.registry import open_index
 
 __all__ = [
@@ -11,6 +20,7 @@ __all__ = [
     "Preview",
     "Receipt",
     "Standing",
+    "Statistics",
     "Subscribed",
     "UndecidedMatch",
     "open_index",

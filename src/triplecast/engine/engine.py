@@ -15,12 +15,14 @@ from pathlib import Path
 from triplecast.compile.admission import Admission, admit
 from triplecast.delivery import Notification, Outbox, OutboxBatch, UndecidedPair
 from triplecast.engine.given import check_subscriptions, document_of, group_documents
+from triplecast.engine.quota import Holdings, Places, check_quota
 from triplecast.engine.receipt import (
     Findings,
     LoadedTaxonomy,
     Preview,
     Receipt,
     Standing,
+    Statistics,
     Subscribed,
     matches_of,
     standing,
@@ -38,15 +40,22 @@ from triplecast.errors import (
 )
 from triplecast.evaluate import Background, Evaluator, Explanation, explain_subscription
 from triplecast.index import INDEX, IndexFolder, MemoryIndex
+from triplecast.index.census import take_census
 from triplecast.ingest import Document, Parser
 from triplecast.ingest.taxonomy_documents import parse_taxonomy
 from triplecast.journal import BYTES_AT_ONCE, Clock, Journal, Rejected, read_clock, system_clock, time_text
 from triplecast.match import Matcher
 from triplecast.model.lease import Lease, read_lease
-from triplecast.model.match import MatchedBatch
+from triplecast.model.match import MatchedBatch, MatchStats
 from triplecast.model.publication import Publication
 from triplecast.model.source import RUN
-from triplecast.model.subscription import Registration, RegistrationId, Subscription, check_fields
+from triplecast.model.subscription import (
+    BROAD_PER_OWNER,
+    Registration,
+    RegistrationId,
+    Subscription,
+    check_fields,
+)
 
 MET = 100_000
 """Registrations whose queries an engine keeps at hand, so that not every match is looked up in the journal."""
@@ -63,17 +72,30 @@ class Engine:
     time.
     """
 
-    def __init__(self, clock: Clock = system_clock, randomness: Callable[[int], bytes] = os.urandom) -> None:
-        """Raises TypeError for a folder: that is what `open` takes."""
+    def __init__(
+        self,
+        clock: Clock = system_clock,
+        randomness: Callable[[int], bytes] = os.urandom,
+        broad_per_owner: int = BROAD_PER_OWNER,
+    ) -> None:
+        """`broad_per_owner`: how many broad subscriptions one owner may hold. Raises TypeError for a folder: that is
+        what `open` takes."""
         if not callable(clock):
             raise TypeError("Engine() is in memory and takes no folder; the durable one is Engine.open(folder)")
+        self._broad_per_owner = check_quota(broad_per_owner)
         self._assemble(Journal.in_memory(clock), Outbox.in_memory(), MemoryIndex(), clock, randomness)
 
     @classmethod
     def open(
-        cls, folder: Path | str, clock: Clock = system_clock, randomness: Callable[[int], bytes] = os.urandom
+        cls,
+        folder: Path | str,
+        clock: Clock = system_clock,
+        randomness: Callable[[int], bytes] = os.urandom,
+        broad_per_owner: int = BROAD_PER_OWNER,
     ) -> Engine:
         """The engine in `folder`, made where there is none. What was accepted there and not matched is matched now.
+
+        Whoever holds more than `broad_per_owner` broad subscriptions already keeps them and gets no further one.
 
         In the output of `triplecast run` everything but subscribing and unsubscribing works: who is registered there
         is what the run's subscription files say.
@@ -81,6 +103,7 @@ class Engine:
         Raises `FolderLocked` while another process, or another engine of this one, has it, and `StorageFault`.
         """
         engine = cls.__new__(cls)
+        engine._broad_per_owner = check_quota(broad_per_owner)
         with ExitStack() as opened:
             journal = opened.enter_context(Journal.open(folder, clock))
             outbox = opened.enter_context(Outbox.open(folder))
@@ -110,6 +133,8 @@ class Engine:
         """Registrations that matches were told of lately; at most `MET`, or those of one call."""
         self._matched = outbox.progress
         """No publication after this position has been matched."""
+        self._work = MatchStats()
+        self._holdings = Holdings(journal)
         if isinstance(index, IndexFolder):
             self._snapshot = open_index(index, journal, self._matched)
         else:
@@ -144,8 +169,9 @@ class Engine:
         """Registers a standing query, asked of every publication from the next on until its lease ends: a timedelta or
         seconds from now on, a datetime with a zone, or `triplecast.FOREVER`; without one, a day.
 
-        Raises `QuerySyntaxError`, `QueryRefused`, `InputError` for an `id` that is live already, a lease that cannot be
-        and in the output of a run, and `StorageFault`: then nothing was registered.
+        Raises `QuerySyntaxError`, `QueryRefused` (`QuotaReached` for a broad one too many of its `owner`),
+        `InputError` for an `id` that is live already, a lease that cannot be and in the output of a run, and
+        `StorageFault`: then nothing was registered.
         """
         asked = read_lease(lease)
         with self._lock:
@@ -153,7 +179,7 @@ class Engine:
             self._journal.end_leases()
             name = self._free_name() if id is None else id
             subscription = Subscription(name, text, language, scope, entailment, owner)
-            return self._register([subscription], [self._admit(subscription, ())], asked)[0]
+            return self._register([subscription], [self._admit(subscription, (), self._places())], asked)[0]
 
     def subscribe_many(
         self, subscriptions: Sequence[Subscription], lease: timedelta | float | datetime | None = None
@@ -172,9 +198,10 @@ class Engine:
             answers: dict[int, Subscribed | QuerySyntaxError | QueryRefused | InputError] = {}
             admitted: dict[int, Admission] = {}
             names: set[str] = set()
+            places = self._places()
             for place, subscription in enumerate(subscriptions):
                 try:
-                    admitted[place] = self._admit(subscription, names)
+                    admitted[place] = self._admit(subscription, names, places)
                     names.add(subscription.name)
                 except (QuerySyntaxError, QueryRefused, InputError) as error:
                     answers[place] = error
@@ -341,6 +368,16 @@ class Engine:
             if owner is None or found.subscription.owner == owner:
                 yield standing(found, ends.get(found.id))
 
+    def statistics(self) -> Statistics:
+        """Who stands now, by cost and by who decides them, and what this engine has matched since it was opened.
+
+        Brings the index up to date, as the next publication would. Raises `StorageFault`."""
+        with self._lock:
+            self._journal.end_leases()
+            head = self._journal.head()
+            self._snapshot = update_index(self._index, self._snapshot, self._journal, head, self._matched)
+            return Statistics(take_census(self._snapshot), self._work)
+
     def rejects(self, after: int = 0) -> list[Rejected]:
         """What was rejected at journal positions beyond `after`, in order; kept for as long as the journal is."""
         return self._journal.rejects(after)
@@ -382,6 +419,9 @@ class Engine:
         tickets = [make_ticket(self._randomness) for _ in subscriptions]
         registrations = self._journal.subscribe(subscriptions, lease, list(map(hash_ticket, tickets)))
         ends = self._journal.lease_ends([found.id for found in registrations])
+        for found, admission in zip(registrations, admissions, strict=True):
+            if admission.broad:
+                self._holdings.note(found.subscription.owner, int(found.id))
         return [
             subscribed(found, ticket, admission, ends.get(found.id))
             for found, ticket, admission in zip(registrations, tickets, admissions, strict=True)
@@ -406,6 +446,7 @@ class Engine:
                 self._snapshot = update_index(self._index, self._snapshot, self._journal, head, self._matched)
                 taxonomies = self._journal.taxonomies(self._matched, upto)
                 matched = self._matcher.match(self._snapshot, publications, taxonomies)
+                self._work += matched.stats
                 batch = OutboxBatch.of(publications, matched)
                 self._outbox.commit(batch, upto, self._journal.registrations_of)
                 if outcome is not None:
@@ -421,13 +462,20 @@ class Engine:
         self._met.update((found.id, found.subscription) for found in self._journal.registrations_of(sorted(unknown)))
         return self._met
 
-    def _admit(self, subscription: Subscription, names: Collection[str]) -> Admission:
-        """Raises what is wrong with a subscription that is to be registered beside those called `names`."""
+    def _places(self) -> Places:
+        """What is left of the quotas for broad subscriptions."""
+        return self._holdings.places(self._broad_per_owner, self._snapshot)
+
+    def _admit(self, subscription: Subscription, names: Collection[str], places: Places) -> Admission:
+        """Raises what is wrong with a subscription that is to be registered beside those called `names`, in one of the
+        `places`."""
         check_fields(subscription)
         name = subscription.name
         if name in names or self._journal.live_registration(name) is not None:
             raise InputError(f"a subscription named {name!r} is registered already", "cancel it or take another id")
-        return admit(subscription)
+        admission = admit(subscription)
+        places.take(subscription, admission)
+        return admission
 
     def _live(self, id: str) -> Registration:
         found = self._journal.live_registration(id)

@@ -17,7 +17,8 @@ from triplecast.ingest import ParsedDocument
 from triplecast.journal import Acceptance, Accepted, time_text
 from triplecast.languages import parse_query
 from triplecast.model.algebra import Term
-from triplecast.model.match import MatchedBatch, notification_id
+from triplecast.model.census import Census
+from triplecast.model.match import MatchedBatch, MatchStats, notification_id
 from triplecast.model.publication import Publication, Reject
 from triplecast.model.subscription import Registration, Subscription
 from triplecast.model.terms import from_ntriples
@@ -87,6 +88,16 @@ def standing(found: Registration, end: int | None) -> Standing:
         warnings,
         None if end is None else time_text(end),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """Of an engine."""
+
+    standing: Census
+    """Who is live."""
+    work: MatchStats
+    """What was matched since the engine was opened, and what it took."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from triplecast.evaluate.evaluation import evaluate, result_on_empty
 from triplecast.evaluate.evaluator import Candidate, Decision, Evaluator, explain_subscription
 from triplecast.evaluate.explain import explain
 from triplecast.evaluate.explanation import Explanation
-from triplecast.evaluate.regex import check_regex
+from triplecast.evaluate.regex import check_regexes
 from triplecast.evaluate.solutions import Solutions, bindings_json
 
 __all__ = [
@@ -22,7 +22,7 @@ __all__ = [
     "Explanation",
     "Solutions",
     "bindings_json",
-    "check_regex",
+    "check_regexes",
     "evaluate",
     "explain",
     "explain_subscription",

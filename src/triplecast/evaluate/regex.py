@@ -8,6 +8,7 @@ What cannot run is a `ValueFault` at evaluation; `check_regex` refuses it before
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -23,6 +24,9 @@ PATTERN_MEMORY = 2 << 20
 """Bytes that RE2 may use for one pattern's program and states."""
 REMEMBERED = 64
 """Regular expressions that are kept compiled."""
+PROGRAMS_OF_A_QUERY = 200_000
+"""Instructions of RE2 that the constant expressions of one query may come to: they are compiled when it is subscribed,
+and again for each publication that it is asked of."""
 FAILED_STEPS = 50_000
 """For an expression that RE2 gives up on; a tenth of a second and more."""
 POSITIONS_A_CHARACTER = 16
@@ -35,10 +39,24 @@ _REFUSED = frozenset("CicIAzZQEGKXRN")
 """Escapes whose meaning XPath and RE2 do not share (``\\b`` is allowed, as RE2 has it)."""
 
 
-def check_regex(pattern: str, flags: str = "") -> None:
-    """Raises `QueryRefused` for a pattern that would be a type error at every evaluation: its author is to know."""
+def check_regexes(expressions: Iterable[tuple[str, str]]) -> None:
+    """What `check_regex` refuses, and more (pattern, flags) than a query may have. Raises `QueryRefused`."""
+    size = 0
+    for pattern, flags in dict.fromkeys(expressions):
+        size += check_regex(pattern, flags)
+        if size > PROGRAMS_OF_A_QUERY:
+            raise QueryRefused(
+                "a query with so many regular expressions",
+                f"they come to more than {PROGRAMS_OF_A_QUERY:,} instructions of RE2",
+                "join them into fewer, or repeat \\w, \\p{…} and the like less often",
+            )
+
+
+def check_regex(pattern: str, flags: str = "") -> int:
+    """The instructions of its program. Raises `QueryRefused` for a pattern that would be a type error at every
+    evaluation: its author is to know."""
     try:
-        compile_regex(pattern, flags)
+        return int(compile_regex(pattern, flags).programsize)
     except ValueFault as fault:
         mend = "write it without look-around, back-references and class subtraction, with flags among i m s x q"
         raise QueryRefused("regular expression", str(fault), mend) from fault

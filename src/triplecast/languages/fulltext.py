@@ -20,6 +20,7 @@ from triplecast.model.algebra import (
 )
 from triplecast.text import CONTAINS, SCORE, TextFault, parse_selection, words_of
 from triplecast.text.dialects import quote
+from triplecast.text.grammar import LONGEST, MOST_WORDS
 
 TEXT_FUNCTIONS = frozenset({CONTAINS, SCORE})
 
@@ -28,8 +29,14 @@ def check_text(function: str, text: str) -> None:
     """Raises `TextFault` for a constant that `function` cannot take."""
     if function == CONTAINS:
         parse_selection(text)
-    elif not words_of(text):
+        return
+    if len(text) > LONGEST:
+        raise TextFault(LONGEST, f"the limit is {LONGEST:,} characters", ("fewer terms",), "a longer text of ft:score")
+    words = len(words_of(text))
+    if not words:
         raise TextFault(0, "there is no word in these terms", ("a word with a letter or a number",))
+    if words > MOST_WORDS:
+        raise TextFault(0, f"the limit is {MOST_WORDS} words", ("fewer terms",), "ft:score of more words")
 
 
 def text_call(translation: Translation, token: Token, function: str, arguments: tuple[Expression, ...]) -> Call:

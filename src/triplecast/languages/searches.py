@@ -47,6 +47,10 @@ Virtuoso's built-in names."""
 _FIRST, _REST = RDF + "first", RDF + "rest"
 
 
+SHOWN = 200
+"""Characters of a translation that an error shows."""
+
+
 class Search(NamedTuple):
     """A triple whose predicate is magic, as it was met."""
 
@@ -214,5 +218,6 @@ def _translated(translation: Translation, token: Token, reader: Callable[[str], 
     try:
         parse_selection(selection)
     except TextFault as fault:
-        raise translation.fault(token, f"{fault.message} (read as {selection})", fault.expected) from None
+        shown = selection if len(selection) <= SHOWN else f"{selection[:SHOWN]}…"
+        raise translation.fault(token, f"{fault.message} (read as {shown})", fault.expected) from None
     return selection

@@ -63,6 +63,11 @@ class Members:
         text, language = self.texts.of(first)
         return residuals_of(text, language, self.entailed)
 
+    def calculates(self, first: int) -> bool:
+        """Whether anything is calculated of the rows of the subscription whose first member this is."""
+        role = self.of_answer[self.answer_of[first]]
+        return role is not None and role.combination.residual
+
     def split(self, pairs: Pairs) -> tuple[Pairs, Pairs]:
         """Pairs of members without a role, and the pairs of subscriptions (first members) of the others."""
         role = self.has_role[pairs.subscription]
@@ -73,17 +78,25 @@ class Members:
         )
 
 
-def combine(members: Members, rows: Rows, sheets: Sheets, terms: Terms, spent: Pairs) -> tuple[Decided, Pairs]:
-    """The matches that the rows make together; none of the `spent` pairs, whose rows are not all there. And pairs
-    (first members) of which too much would have to be calculated."""
+class Combined(NamedTuple):
+    """What rows make."""
+
+    plain: Decided
+    """By uniting and comparing them."""
+    calculated: Decided
+    """By calculating too."""
+    costly: Pairs
+    """(first members) of which too much would have to be calculated."""
+
+
+def combine(members: Members, rows: Rows, sheets: Sheets, terms: Terms, spent: Pairs) -> Combined:
+    """The matches that the rows make together; none of the `spent` pairs, whose rows are not all there."""
     first = members.first[rows.member]
     order = np.lexsort((rows.member, first, rows.publication))
     lost = set(zip(spent.publication.tolist(), spent.subscription.tolist(), strict=True))
     columns = (rows.publication[order], first[order], rows.member[order], rows.sheet[order])
     writer = _Writer(members, sheets, terms)
-    publication: list[int] = []
-    registration: list[int] = []
-    bindings: list[bytes] = []
+    found: tuple[list[_Made], list[_Made]] = ([], [])
     beyond: list[tuple[int, int]] = []
     together = zip(*(column.tolist() for column in columns), strict=True)
     for pair, group in groupby(together, lambda row: row[:2]):
@@ -95,11 +108,22 @@ def combine(members: Members, rows: Rows, sheets: Sheets, terms: Terms, spent: P
             beyond.append(pair)
             continue
         if made is not None:
-            publication.append(pair[0])
-            registration.append(int(members.tables.registrations[pair[1]]))
-            bindings.append(made)
+            registration = int(members.tables.registrations[pair[1]])
+            found[members.calculates(pair[1])].append(_Made(pair[0], registration, made))
     costly = np.array(beyond, np.int32).reshape(-1, 2)
-    return make_matches(publication, registration, bindings), Pairs(costly[:, 0], costly[:, 1])
+    return Combined(_matches(found[0]), _matches(found[1]), Pairs(costly[:, 0], costly[:, 1]))
+
+
+class _Made(NamedTuple):
+    publication: int
+    registration: int
+    bindings: bytes
+
+
+def _matches(made: list[_Made]) -> Decided:
+    return make_matches(
+        [each.publication for each in made], [each.registration for each in made], [each.bindings for each in made]
+    )
 
 
 class _Writer:

@@ -86,9 +86,10 @@ class Matcher:
                 found = found.without(lost)
                 for publication, _, registration in validity.keep(segment, all_pairs(lost, segment)):
                     undecided.append(Undecided(publication, registration, f"budget: {EntailmentTooLarge()}"))
-            combined = validity.keep_decided(found.combined)
-            answers += [validity.keep_decided(found.decided), combined]
-            stats += MatchStats(combined=len(combined.publication))
+            combined, calculated = validity.keep_decided(found.combined), validity.keep_decided(found.calculated)
+            answers += [validity.keep_decided(found.decided), combined, calculated]
+            counted = len(calculated.publication)
+            stats += MatchStats(combined=len(combined.publication) + counted, calculated=counted)
             background = backgrounds[segment.reading.entailment]
             for publication, number, registration in validity.keep(segment, found.candidates):
                 text, language = segment.texts.of(number)

@@ -66,7 +66,9 @@ def publications_of(views: Views, matched: Matched) -> I32:
 class SegmentMatches(NamedTuple):
     decided: Decided
     combined: Decided
-    """What is decided on the rows of several members."""
+    """What is decided on the rows of its members, without calculating."""
+    calculated: Decided
+    """What is decided on such rows by calculating too."""
     candidates: Pairs
     """For the evaluator, sorted, each once."""
     exhausted: Pairs
@@ -79,6 +81,7 @@ class SegmentMatches(NamedTuple):
         return self._replace(
             decided=self.decided.without(gone),
             combined=self.combined.without(gone),
+            calculated=self.calculated.without(gone),
             candidates=_leave_out(self.candidates, gone),
             exhausted=_leave_out(self.exhausted, gone),
         )
@@ -106,14 +109,14 @@ def match_segment(segment: Segment, views: Views, encoded: Encoded, scratch: Scr
     exhausted = _distinct(Pairs(publication[endless], matched.subscription[endless]), spent_decided)
     counts = (int(matched.counts[0]), int(matched.counts[1]), int(matched.counts[2]))
     found = sheets.of_pair >= 0
-    combined = no_matches()
+    combined = calculated = no_matches()
     if segment.combines:
         members = Members(segment)
         exhausted, spent = members.split(exhausted)
         parts = found & members.has_role[matched.subscription]
         found &= ~parts
         rows = Rows(publication[parts], matched.subscription[parts], sheets.of_pair[parts])
-        combined, costly = combine(members, rows, sheets, views.terms, spent)
+        combined, calculated, costly = combine(members, rows, sheets, views.terms, spent)
         candidates = _distinct(candidates, spent, costly)
     json, offsets = render_sheets(sheets, segment.tables.answers, views.terms)
     sheet = sheets.of_pair[found]
@@ -124,7 +127,7 @@ def match_segment(segment: Segment, views: Views, encoded: Encoded, scratch: Scr
         offsets[sheet],
         offsets[sheet + 1] - offsets[sheet],
     )
-    return SegmentMatches(decided, combined, candidates, exhausted, counts)
+    return SegmentMatches(decided, combined, calculated, candidates, exhausted, counts)
 
 
 def _distinct(*parts: Pairs) -> Pairs:

@@ -35,12 +35,15 @@ class MatchStats:
     joins: int = 0
     """Structures joined."""
     combined: int = 0
-    """Pairs that match by what the rows of several joins make together (`compile.combination`)."""
+    """Pairs that match by what is made of the rows of the index's joins (`compile.combination`)."""
+    calculated: int = 0
+    """Of those, pairs that match by conditions or values calculated after the join (`match.calculate`)."""
     candidates: int = 0
     """Pairs handed to the evaluator because the index alone could not decide them."""
     verified: int = 0
     """Of those, pairs that match."""
     matches: int = 0
+    """All: what is neither `combined` nor `verified` was decided by one join of the index."""
     undecided: int = 0
 
     def __add__(self, other: MatchStats) -> MatchStats:

@@ -11,6 +11,10 @@ RegistrationId = NewType("RegistrationId", int)
 """64 bits, never reused: the journal position of the record that added the subscription."""
 
 
+BROAD_PER_OWNER = 100
+"""Broad subscriptions (`compile.plan.Cost`) that one owner may hold, unless an engine or a run is told otherwise."""
+
+
 @dataclass(frozen=True, slots=True)
 class Subscription:
     """A standing query as its owner wrote it."""

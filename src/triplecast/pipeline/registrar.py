@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Container, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from triplecast.compile.admitted import describe_doubts, examine, first_of
+from triplecast.compile.admission import Admission
+from triplecast.compile.admitted import describe_doubts, describe_refusal, examine, first_of
+from triplecast.engine.quota import Places, check_quota
 from triplecast.engine.registry import open_index
-from triplecast.errors import InputError
+from triplecast.errors import InputError, QuotaReached
 from triplecast.index import IndexFolder, Snapshot
+from triplecast.index.census import broad_registrations, take_census
 from triplecast.ingest.subscription_files import (
     FileContent,
     LoadedSubscriptions,
@@ -23,7 +27,8 @@ from triplecast.ingest.subscription_files import (
     read_subscription_file,
 )
 from triplecast.journal import Journal
-from triplecast.model.subscription import Subscription
+from triplecast.model.census import Census
+from triplecast.model.subscription import BROAD_PER_OWNER, Subscription
 from triplecast.pipeline.horizon import HorizonFile
 
 QUIET = 0.3
@@ -33,6 +38,15 @@ QUIET = 0.3
 class _Read(NamedTuple):
     file: SubscriptionFile
     content: FileContent
+
+
+class _Broad(NamedTuple):
+    """A broad subscription that takes a place of its owner's."""
+
+    subscription: Subscription
+    place: str
+    """Where it stands."""
+    admission: Admission
 
 
 class _Kept(NamedTuple):
@@ -56,8 +70,10 @@ class Registrar:
         progress: Callable[[], int],
         tell: Callable[[SubscriptionFault | str], None],
         datasets: bool = True,
+        broad_per_owner: int = BROAD_PER_OWNER,
     ) -> None:
-        """`datasets`: whether what comes in may be a dataset (`admit`)."""
+        """`datasets`: whether what comes in may be a dataset (`admit`). `broad_per_owner`: broad subscriptions that one
+        owner may have registered."""
         self._paths = paths
         self._journal = journal
         self._index = index
@@ -66,11 +82,15 @@ class Registrar:
         self._progress = progress
         self._tell = tell
         self._datasets = datasets
+        self._broad_per_owner = check_quota(broad_per_owner)
         self._live = {found.subscription.name: found for found in journal.registrations()}
         self._read: dict[Path, _Read] = {}
         self._seen: list[SubscriptionFile] = []
         self._since = 0.0
         self._refused: dict[str, tuple[Subscription, SubscriptionFault]] = {}
+        self._waiting: dict[str, _Broad] = {}
+        """Those refused that only lack a place."""
+        self._snapshot: Snapshot | None = None
         self._origin: dict[str, Path] = {}
         self._missing: SubscriptionFault | None = None
         self._unasked: dict[int, str] = {}
@@ -85,6 +105,11 @@ class Registrar:
     def live(self) -> int:
         """How many subscriptions are registered."""
         return len(self._live)
+
+    @property
+    def standing(self) -> Census:
+        """What is registered, by what it costs and by who decides it."""
+        return Census() if self._snapshot is None else take_census(self._snapshot)
 
     def start(self, now: float) -> None:
         """Brings journal, index and horizon in line with the files as they stand. Raises InputError where there are
@@ -141,7 +166,7 @@ class Registrar:
         loaded = join_contents([entry.content.loaded for entry in read.values()])
         self._refused = self._admit(loaded)
         wanted = {found.name: found for found in loaded.subscriptions if found.name not in self._refused}
-        kept = self._kept(wanted)
+        kept = self._kept(wanted, self._refused)
         self._origin = {name: self._origin[name] for name in kept.subscriptions if name in self._origin}
         for path, entry in read.items():
             self._origin.update((found.name, path) for found in entry.content.loaded.subscriptions)
@@ -149,7 +174,7 @@ class Registrar:
         self._tell_faults(self._faults(loaded, kept))
         return True
 
-    def _kept(self, wanted: dict[str, Subscription]) -> _Kept:
+    def _kept(self, wanted: dict[str, Subscription], refused: Container[str]) -> _Kept:
         """What stays registered as it was because what the files say of it now cannot be registered or read
         (docs/decisions/0006): a broken query, a file that is not text, a ``.jsonl`` file with a line that is no
         subscription, a folder that cannot be listed.
@@ -168,7 +193,7 @@ class Registrar:
                 kept.files.update(above)
             elif origin is None and opaque:  # registered by an earlier run: any of these may hold it
                 kept.files.update(opaque)
-            elif name not in self._refused:
+            elif name not in refused:
                 continue
             kept.subscriptions[name] = found.subscription
         return kept
@@ -194,13 +219,18 @@ class Registrar:
 
     def _admit(self, loaded: LoadedSubscriptions) -> dict[str, tuple[Subscription, SubscriptionFault]]:
         """Those that cannot be registered, each with its fault; what is live or was refused already is not asked
-        again. Notes on the others are told.
+        again, but for a place. Notes on the others are told.
         """
-        refused = {}
+        refused: dict[str, tuple[Subscription, SubscriptionFault]] = {}
+        broad: list[_Broad] = []
         warnings: list[str] = []
         for subscription, place in zip(loaded.subscriptions, loaded.places, strict=True):
             live, before = self._live.get(subscription.name), self._refused.get(subscription.name)
             if live is not None and is_same(live.subscription, subscription):
+                continue
+            waiting = self._waiting.get(subscription.name)
+            if waiting is not None and waiting.subscription == subscription:
+                broad.append(waiting._replace(place=place))
                 continue
             if before is not None and before[0] == subscription:
                 refused[subscription.name] = before
@@ -208,12 +238,56 @@ class Registrar:
             found = examine(subscription, place, self._datasets)
             if isinstance(found, SubscriptionFault):
                 refused[subscription.name] = (subscription, found)
+            elif found.broad:
+                broad.append(_Broad(subscription, place, found))
             else:
                 warnings += describe_doubts(found, place)
+        for each in self._take_places(broad, loaded, refused):
+            warnings += describe_doubts(each.admission, each.place)
         self.warnings += len(warnings)
         for line in first_of(warnings):
             self._tell(line)
         return refused
+
+    def _take_places(
+        self,
+        broad: list[_Broad],
+        loaded: LoadedSubscriptions,
+        refused: dict[str, tuple[Subscription, SubscriptionFault]],
+    ) -> list[_Broad]:
+        """Those of `broad` that there is a place for; the others join the `refused`, and wait.
+
+        Who is live keeps the place, also for another text; the places that are left are taken in the order of the
+        files.
+        """
+        self._waiting = {}
+        if not broad:
+            return []
+        coming = {each.subscription.name for each in broad}
+        wanted = {found.name: found for found in loaded.subscriptions if found.name not in refused}
+        kept = self._kept(wanted, refused).subscriptions
+        assert self._snapshot is not None
+        known = set(broad_registrations(self._snapshot))
+        holders = {
+            name: found.subscription.owner
+            for name, found in self._live.items()
+            if int(found.id) in known
+            and (name in coming or name in kept or is_same(wanted.get(name), found.subscription))
+        }
+        places = Places(self._broad_per_owner, Counter(holders.values()).__getitem__)
+        taken = []
+        for each in sorted(broad, key=lambda each: each.subscription.name not in holders):
+            name = each.subscription.name
+            try:
+                if name in holders:
+                    places.move(each.subscription, each.admission, holders[name])
+                else:
+                    places.take(each.subscription, each.admission)
+                taken.append(each)
+            except QuotaReached as error:
+                refused[name] = (each.subscription, describe_refusal(error, each.place))
+                self._waiting[name] = each
+        return taken
 
     def _change(self, wanted: dict[str, Subscription]) -> None:
         """Cancels what is no longer wanted as it is and registers what is new; an edited text is both, and no document
@@ -235,6 +309,7 @@ class Registrar:
 
     def _cover(self, snapshot: Snapshot) -> None:
         assert snapshot.manifest is not None
+        self._snapshot = snapshot
         self._unasked = {refused.registration: refused.reason for refused in snapshot.refused}
         self._horizon.cover(snapshot.manifest, snapshot.covers)
 

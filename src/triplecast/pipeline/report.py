@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from queue import Empty, SimpleQueue
 from typing import Protocol
@@ -13,6 +13,8 @@ from typing import Protocol
 from triplecast.delivery import Outbox, UndecidedPair
 from triplecast.ingest.subscription_files import SubscriptionFault
 from triplecast.journal import Journal
+from triplecast.model.census import Census
+from triplecast.model.match import MatchStats
 from triplecast.model.publication import Reject
 from triplecast.pipeline.acceptor import Taken
 from triplecast.pipeline.sink import Matched
@@ -84,6 +86,10 @@ class Summary:
     """What stands among the subscription files as the run ends and is not read: files with another extension."""
     warnings: int = 0
     """Notes on the subscriptions that this run registered."""
+    standing: Census = field(default_factory=Census)
+    """The live registrations at the end, by what they cost and by who decides them."""
+    work: MatchStats = field(default_factory=MatchStats)
+    """What matching took; a batch that was matched again is counted again."""
 
 
 class Registry(Protocol):
@@ -95,6 +101,8 @@ class Registry(Protocol):
     def ignored(self) -> tuple[str, ...]: ...
     @property
     def warnings(self) -> int: ...
+    @property
+    def standing(self) -> Census: ...
 
 
 class Teller:
@@ -165,6 +173,8 @@ class Teller:
             left=left,
             ignored_subscriptions=self._registry.ignored,
             warnings=self._registry.warnings,
+            standing=self._registry.standing,
+            work=matched.work,
         )
 
     def _progress(self, phase: Phase, now: float) -> Progress:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import astuple
 from typing import Any
 
 import numpy as np
@@ -16,14 +17,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from triplecast.delivery import OutboxBatch
-from triplecast.model.match import Undecided
+from triplecast.model.match import MatchStats, Undecided
 
 SLICES = pa.schema([("after", pa.int64()), ("upto", pa.int64()), ("manifest", pa.string())])
 MATCHES = pa.schema(
     [
         ("after", pa.int64()),
         ("upto", pa.int64()),
-        ("publications", pa.int64()),
+        ("work", pa.binary()),
         ("positions", pa.binary()),
         ("versions", pa.binary()),
         ("names", pa.binary()),
@@ -34,8 +35,8 @@ MATCHES = pa.schema(
         ("undecided", pa.binary()),
     ]
 )
-"""Positions in (`after`, `upto`] are matched by this row and its neighbours of the same range; `publications` counts
-those asked about. `names` and `undecided` are JSON, the other columns little-endian arrays with the types of
+"""Positions in (`after`, `upto`] are matched by this row and its neighbours of the same range; `work` has the numbers
+of their `MatchStats`. `names` and `undecided` are JSON, the other columns little-endian arrays with the types of
 `OutboxBatch`.
 """
 
@@ -105,9 +106,10 @@ def _publications(batch: OutboxBatch, first: int, last: int, start: int, end: in
     )
 
 
-def to_arrow(batch: OutboxBatch, after: int, upto: int, publications: int) -> pa.RecordBatch:
+def to_arrow(batch: OutboxBatch, after: int, upto: int, work: MatchStats) -> pa.RecordBatch:
     """One row of `MATCHES`."""
     columns: list[NDArray[Any] | bytes] = [
+        np.array(astuple(work), "<i8"),
         batch.positions.astype("<i8"),
         np.array(batch.versions, "<i8"),
         json.dumps([batch.graphs, batch.accepted_at]).encode(),
@@ -118,9 +120,13 @@ def to_arrow(batch: OutboxBatch, after: int, upto: int, publications: int) -> pa
         json.dumps([(pair.publication, pair.registration, pair.reason) for pair in batch.undecided]).encode(),
     ]
     buffers = [column if isinstance(column, bytes) else column.tobytes() for column in columns]
-    values = [[after], [upto], [publications], *([buffer] for buffer in buffers)]
+    values = [[after], [upto], *([buffer] for buffer in buffers)]
     arrays = [pa.array(value, field.type) for value, field in zip(values, MATCHES, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=MATCHES)
+
+
+def work_of(row: Mapping[str, Any]) -> MatchStats:
+    return MatchStats(*np.frombuffer(row["work"], "<i8").tolist())
 
 
 def from_arrow(row: Mapping[str, Any]) -> OutboxBatch:

@@ -27,6 +27,7 @@ from triplecast.ingest.inbox import scan_inbox
 from triplecast.ingest.subscription_files import find_subscription_files
 from triplecast.journal import Journal
 from triplecast.kernels.warm import warm
+from triplecast.model.subscription import BROAD_PER_OWNER
 from triplecast.pipeline.acceptor import Acceptor
 from triplecast.pipeline.horizon import HorizonFile
 from triplecast.pipeline.query import SparkSide
@@ -92,11 +93,13 @@ def run(
     caller: Caller | None = None,
     cores: int = 2,
     spark: SparkSession | None = None,
+    broad_per_owner: int = BROAD_PER_OWNER,
 ) -> Summary:
     """Matches what arrives in the inbox against the subscriptions until the caller's `stop` is set, or, with `once`,
     until what the inbox held at the start is matched.
 
-    `spark` is a session that the caller keeps; without one, one is started on `cores` threads and ended at the end.
+    `spark` is a session that the caller keeps; without one, one is started on `cores` threads and ended at the end. No
+    owner has more than `broad_per_owner` broad subscriptions registered.
     `output` holds journal, index, outbox and Spark's log. Raises InputError, FolderLocked, StorageFault or
     PipelineFailed; what was acknowledged before is kept, and the same call goes on from there.
     """
@@ -125,6 +128,7 @@ def run(
             lambda: outbox.progress,
             notices.put,
             sources.dataset,
+            broad_per_owner,
         )
         acceptor = Acceptor(sources.inbox, journal, parser, accepting, sources.dataset, notices.put)
         side = SparkSide(output, sink, cores, notices.put, nullcontext(spark) if spark is not None else None)

@@ -5,15 +5,16 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 
 from triplecast.delivery import Outbox, OutboxBatch, UndecidedPair
 from triplecast.errors import StorageFault, TriplecastError
 from triplecast.faults import reach
+from triplecast.model.match import MatchStats
 from triplecast.model.subscription import Registration
-from triplecast.pipeline.rows import from_arrow
+from triplecast.pipeline.rows import from_arrow, work_of
 
 TOLD = 20
 """Undecided pairs of one batch that are told one by one; all are in the outbox."""
@@ -31,6 +32,8 @@ class Matched:
     matches: int = 0
     undecided: int = 0
     batches: int = 0
+    work: MatchStats = field(default_factory=MatchStats)
+    """All that the workers did for the batches, what was dropped included."""
     seconds: float = 0.0
     """Of matching: the batches, and pauses between them of less than `IDLE_SECONDS`."""
     last: float = float("-inf")
@@ -88,9 +91,10 @@ class Sink:
                 f"a replay gave other matches than were committed for positions {committed.differing[:5]}",
                 "report it to the authors of Triplecast; the rows committed first stay",
             )
-        publications = sum(row["publications"] for row in rows)
-        self._learn(publications, len(batch.publication), time.monotonic() - began)
-        self.matched.publications += publications
+        work = sum(map(work_of, rows), MatchStats())
+        self.matched.work += work
+        self._learn(work.publications, len(batch.publication), time.monotonic() - began)
+        self.matched.publications += work.publications
         self.matched.matches += len(batch.publication) - committed.dropped
         undecided = self._outbox.undecided(done) if batch.undecided else []
         self.matched.undecided += len(undecided)

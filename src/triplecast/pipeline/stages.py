@@ -15,6 +15,7 @@ from triplecast.faults import reach
 from triplecast.index import INDEX, Snapshot
 from triplecast.journal import BYTES_AT_ONCE
 from triplecast.match import Matcher
+from triplecast.model.match import MatchStats
 from triplecast.pipeline.followed import followed_journal, settle
 from triplecast.pipeline.rows import cut, to_arrow, told_only
 
@@ -55,12 +56,13 @@ def match_slice(folder: Path, manifest: str, after: int, upto: int) -> Iterator[
         if publications:
             taxonomies = journal.taxonomies(start, publications[-1].position)
             start = publications[-1].position
-            batch = OutboxBatch.of(publications, matcher.match(snapshot, publications, taxonomies))
+            matched = matcher.match(snapshot, publications, taxonomies)
+            batch, work = OutboxBatch.of(publications, matched), matched.stats
         else:
-            batch = OutboxBatch.joined(())
+            batch, work = OutboxBatch.joined(()), MatchStats()
         reach("pipeline.batch-matched")
         for index, piece in enumerate(cut(told_only(batch), ROW_BYTES)):
-            yield to_arrow(piece, after, upto, len(publications) if index == 0 else 0)
+            yield to_arrow(piece, after, upto, work if index == 0 else MatchStats())
         told = True
 
 

@@ -11,6 +11,7 @@ import re
 from typing import NamedTuple
 
 from triplecast.text.fault import TextFault
+from triplecast.text.grammar import DEEPEST, check_length
 from triplecast.text.words import words_of
 
 _VIRTUOSO = re.compile(r"\s*(?:\"([^\"]*)\"|'([^']*)'|([()])|([^\s()\"']+))")
@@ -32,6 +33,12 @@ def _term(text: str, place: int) -> str:
     return quote(text)
 
 
+def _check_depth(depth: int, place: int) -> None:
+    """Raises `TextFault` where brackets are nested too deep."""
+    if depth > DEEPEST:
+        raise TextFault(place, f"brackets are nested more than {DEEPEST} deep", ("flatten it",), "nesting")
+
+
 class _Piece(NamedTuple):
     kind: str
     text: str
@@ -40,6 +47,7 @@ class _Piece(NamedTuple):
 
 def virtuoso(text: str) -> str:
     """Words and phrases with ``AND``, ``OR``, ``NOT``, ``NEAR`` and brackets; ``*`` in a word."""
+    check_length(text)
     pieces = []
     for match in _VIRTUOSO.finditer(text):
         phrase = match[1] if match[1] is not None else match[2]
@@ -83,6 +91,7 @@ class _Clause(NamedTuple):
 
 
 def lucene(text: str) -> str:
+    check_length(text)
     pieces = []
     for match in _LUCENE.finditer(text):
         if match[1] is not None:
@@ -98,7 +107,7 @@ def lucene(text: str) -> str:
             word = match[4]
             kind = "operator" if word in ("AND", "OR", "NOT") else "term"
             pieces.append(_Piece(kind, re.sub(r"\\(.)", r"\1", word) if kind == "term" else word, match.start(4)))
-    at, written = _lucene_clauses(pieces, 0)
+    at, written = _lucene_clauses(pieces, 0, 0)
     if at < len(pieces):
         raise TextFault(pieces[at].place, "unexpected ) in the Lucene query", ())
     return written
@@ -118,8 +127,9 @@ def _refuse_lucene(word: str, place: int) -> None:
             raise TextFault(place, _RANKED if sign in "~^" else "ft:contains has no such thing", (mend,), construct)
 
 
-def _lucene_clauses(pieces: list[_Piece], at: int) -> tuple[int, str]:
+def _lucene_clauses(pieces: list[_Piece], at: int, depth: int) -> tuple[int, str]:
     """Clauses up to a closing bracket: (where they end, the selection)."""
+    _check_depth(depth, pieces[at - 1].place if at else 0)
     clauses: list[_Clause] = []
     start = pieces[at].place if at < len(pieces) else 0
     occurs, joined = "should", False
@@ -137,7 +147,7 @@ def _lucene_clauses(pieces: list[_Piece], at: int) -> tuple[int, str]:
                 occurs = "must"
             continue
         if piece.kind == "sign":
-            at, inner = _lucene_clauses(pieces, at)
+            at, inner = _lucene_clauses(pieces, at, depth + 1)
             if at >= len(pieces):
                 raise TextFault(piece.place, "this bracket does not close", (")",))
             at += 1
@@ -163,6 +173,7 @@ def _lucene_text(clauses: list[_Clause], place: int) -> str:
 
 def blazegraph(text: str, every: bool, exact: bool) -> str:
     """Words with ``*`` at their ends: any of them, `every` one, or `exact` as a phrase."""
+    check_length(text)
     if exact:
         return _term(text, 0)
     terms = [_term(word, match.start()) for match in re.finditer(r"\S+", text) for word in [match[0]]]

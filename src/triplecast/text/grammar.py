@@ -30,7 +30,9 @@ LONGEST = 10_000
 DEEPEST = 50
 """Brackets open at once."""
 MOST_WORDS = 200
-"""Words of a selection."""
+"""Words of a selection, and of the terms of a score."""
+MOST_FILTERS = 50
+"""Distances, windows and ``ordered`` of a selection: each holds what stands before it."""
 _TOKEN = re.compile(r"\s*(?:(\"(?:[^\"]|\"\")*\"|'(?:[^']|'')*')|([A-Za-z]+)|([0-9]+)|(\S)|$)")
 _REFUSED = {
     "occurs": ("counting occurrences is not built", "name the words only"),
@@ -82,8 +84,7 @@ class _Inner(NamedTuple):
 @lru_cache(maxsize=65_536)
 def parse_selection(text: str) -> Selection:
     """Raises `TextFault`."""
-    if len(text) > LONGEST:
-        raise TextFault(LONGEST, f"the limit is {LONGEST:,} characters", ("split it",), "a longer full-text selection")
+    check_length(text)
     parser = _Parser(text)
     tree = parser.selection(0)
     token = parser.peek()
@@ -93,6 +94,12 @@ def parse_selection(text: str) -> Selection:
     if count_words(selection) > MOST_WORDS:
         raise TextFault(0, f"the limit is {MOST_WORDS} words", ("split it",), "a selection of more words")
     return selection
+
+
+def check_length(text: str) -> None:
+    """Raises `TextFault`."""
+    if len(text) > LONGEST:
+        raise TextFault(LONGEST, f"the limit is {LONGEST:,} characters", ("split it",), "a longer full-text selection")
 
 
 def count_words(selection: Selection) -> int:
@@ -108,6 +115,7 @@ class _Parser:
         self._text = text
         self._tokens = _tokenise(text)
         self._at = 0
+        self._filters = 0
 
     def peek(self) -> _Token:
         return self._tokens[self._at]
@@ -158,6 +166,7 @@ class _Parser:
             )
         found = self._chain("ftor", lambda: self._chain("ftand", lambda: self._negation(depth)))
         while True:
+            place = self.peek().place
             if self._accept("ordered"):
                 found = _Inner("ordered", (found,))
             elif self._accept("window"):
@@ -170,6 +179,9 @@ class _Parser:
                 found = _Inner("distance", (found,), (bounds,))
             else:
                 return found
+            self._filters += 1
+            if self._filters > MOST_FILTERS:
+                raise TextFault(place, f"the limit is {MOST_FILTERS} filters", ("one of a kind",), "another filter")
 
     def _chain(self, word: str, read: Callable[[], _Inner | _Leaf]) -> _Inner | _Leaf:
         parts = [read()]

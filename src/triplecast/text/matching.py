@@ -11,13 +11,16 @@ from itertools import pairwise, product
 from typing import NamedTuple
 
 from triplecast.text.query import And, Distance, Near, Not, Options, Or, Ordered, Phrase, Selection, Window
-from triplecast.text.wildcards import compile_pattern
+from triplecast.text.wildcards import compile_pattern, count_positions
 from triplecast.text.words import Form, fold, places_of, stemmer_of, words_of
 
 Spend = Callable[[int], None]
 """Told of work in steps before it is done; raises when there have been too many."""
 CHARACTERS_A_STEP = 8
 """Of a text cut into words."""
+PATTERN_CHARACTERS_A_STEP = 64
+"""Of words held against a pattern, where RE2 has to follow no more than `POSITIONS_A_CHARACTER` of its positions."""
+POSITIONS_A_CHARACTER = 16
 
 
 class Span(NamedTuple):
@@ -113,7 +116,7 @@ class _Literal:
             choices.append(list(self.matches(part, number)))
             number += _count(part)
         for chosen in product(*choices):
-            self.spend(1)
+            self.spend(len(chosen))
             yield tuple(span for match in chosen for span in match)
 
     def _near(
@@ -123,7 +126,7 @@ class _Literal:
         chains: list[Match] = [(span,) for span in self.spans(parts[0], number)]
         for at, (least, most) in enumerate(gaps, 1):
             following = self.spans(parts[at], number + at)
-            self.spend(len(chains) * len(following))
+            self.spend(at * len(chains) * len(following))
             chains = [
                 (*chain, span) for chain in chains for span in following if _fits(chain[-1], span, least or 0, most)
             ]
@@ -136,16 +139,18 @@ class _Literal:
         sets = []
         for word in words:
             if phrase.options.wildcards:
-                self.spend(1 + len(places))
+                weight = 1 + count_positions(word) // POSITIONS_A_CHARACTER
+                self.spend(1 + len(places) + weight * len(self.text) // PATTERN_CHARACTERS_A_STEP)
                 pattern = compile_pattern(word, form)
                 found = {place for known in places if pattern.fullmatch(known) for place in places[known]}
             else:
                 found = set(places.get(word, ()))
             if not found:
                 return []
+            self.spend(len(found))
             sets.append(found)
         length = len(words)
-        self.spend(1 + len(sets[0]))
+        self.spend(1 + (length - 1) * len(sets[0]))
         starts = [start for start in sorted(sets[0]) if all(start + at in sets[at] for at in range(1, length))]
         return [Span(start, start + length - 1, number) for start in starts]
 

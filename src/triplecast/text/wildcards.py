@@ -15,6 +15,8 @@ from triplecast.text.words import Form, fold
 
 MOST_CHARACTERS = 100
 """Bounds of ``.{n,m}``."""
+MOST_POSITIONS = 1_000
+"""Characters of one pattern, its ranges written out."""
 _PIECE = re.compile(r"\\(.)|\.\{([0-9]{1,4}),([0-9]{1,4})\}|\.[?*+]?|[^.\\]+|\\", re.DOTALL)
 
 
@@ -23,6 +25,10 @@ def split_patterns(text: str) -> tuple[str, ...]:
     `TextFault`."""
     patterns = []
     for part in text.split():
+        positions = count_positions(part)
+        if positions > MOST_POSITIONS:
+            mend = (f"at most {MOST_POSITIONS:,} characters, ranges written out",)
+            raise TextFault(0, f"it would stand for {positions:,} characters", mend, "a longer pattern of a word")
         for match in _PIECE.finditer(part):
             if match[0] == "\\":
                 raise TextFault(0, f"nothing follows the \\ of the pattern {part}", ("\\\\",))
@@ -31,6 +37,13 @@ def split_patterns(text: str) -> tuple[str, ...]:
         if any(character.isalnum() or character == "." for character in part):
             patterns.append(unicodedata.normalize("NFC", part))
     return tuple(patterns)
+
+
+@lru_cache(maxsize=1024)
+def count_positions(pattern: str) -> int:
+    """The characters of a pattern, its ranges written out: what RE2 may have to follow at once."""
+    pieces = ((match[0], match[3]) for match in _PIECE.finditer(pattern))
+    return sum(int(most) if most else 1 if piece[0] in ".\\" else len(piece) for piece, most in pieces)
 
 
 @lru_cache(maxsize=1024)

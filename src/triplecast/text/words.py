@@ -15,6 +15,8 @@ from triplecast.text.breaks import UNICODE, split_words
 
 ANALYSER = f"1/{UNICODE}"
 """The version of everything that decides which words a text has and which of them are equal."""
+LONGEST_STEMMED = 100
+"""Characters beyond which a word is its own stem: the stemmers take time that grows with the square."""
 REMEMBERED_TEXTS = 16
 """Texts that are kept cut into words."""
 _OVERLAY, _FIRST_ACCENT = 1, 10
@@ -69,8 +71,12 @@ def stemmer_of(language: str | None) -> str | None:
     return None if language is None else _STEMMERS.get(language.partition("-")[0])
 
 
-@lru_cache(maxsize=65_536)
 def _stem(word: str, algorithm: str) -> str:
+    return word if len(word) > LONGEST_STEMMED else _stem_short(word, algorithm)
+
+
+@lru_cache(maxsize=65_536)
+def _stem_short(word: str, algorithm: str) -> str:
     import snowballstemmer  # half of this package's import time, and few subscriptions ask for stems
 
     stemmed: str = snowballstemmer.stemmer(algorithm).stemWord(word)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
 from tests.unit.delivery.outbox_samples import batch, registrations
 from triplecast.cli import main
+from triplecast.model.census import Census
+from triplecast.model.match import MatchStats
 from triplecast.warming import compile_kernels
 
 RECORD = """@prefix dcterms: <http://purl.org/dc/terms/> .
@@ -47,7 +50,10 @@ def test_match_prints_a_json_line_a_match_and_nothing_else_on_stdout(
             "bindings": [{"s": "<https://example.org/1>", "t": '"Air"'}],
         }
     ]
-    assert err == ""
+    counts = json.loads(err)
+    assert counts["standing"] == asdict(Census(predicate=2, index=2))
+    assert counts["work"] == asdict(MatchStats(publications=1, keys=2, touched=2, joins=2, matches=1))
+    assert (counts["publications"], counts["subscriptions"], counts["matches"], counts["reject_count"]) == (1, 2, 1, 0)
 
 
 def test_match_counts_on_stderr_and_stdout_has_matches_alone(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -77,8 +83,9 @@ def test_what_a_subscription_hardly_means_is_told_before_it_is_asked(
 ) -> None:
     (desk / "subscriptions" / "odd.rq").write_text("SELECT ?titel WHERE { ?s dcterms:title ?title }")
     assert match(desk, "--json") == 0
-    (told,) = capsys.readouterr().err.splitlines()
+    told, counts = capsys.readouterr().err.splitlines()
     assert told.startswith(f"{desk}/subscriptions/odd.rq: note: ?titel in SELECT is bound by nothing")
+    assert json.loads(counts)["warnings"] == 1
     assert match(desk) == 0
     assert capsys.readouterr().err.splitlines()[-1].endswith("0 subscriptions refused, 1 note on subscriptions")
 

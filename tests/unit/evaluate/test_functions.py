@@ -6,8 +6,8 @@ import pytest
 
 from tests.unit.evaluate.evaluate_samples import answers, published, solve, value
 from triplecast.errors import QueryRefused
-from triplecast.evaluate import Budget, check_regex, evaluate
-from triplecast.evaluate.regex import translate_regex
+from triplecast.evaluate import Budget, evaluate
+from triplecast.evaluate.regex import check_regex, translate_regex
 from triplecast.languages import fill, parse_query, parse_template
 
 TRUE = '"true"^^<http://www.w3.org/2001/XMLSchema#boolean>'

@@ -17,6 +17,7 @@ from triplecast.errors import InputError
 from triplecast.index import IndexFolder, Snapshot
 from triplecast.ingest.subscription_files import SubscriptionFault, load_subscriptions
 from triplecast.journal import Journal
+from triplecast.model.subscription import BROAD_PER_OWNER
 from triplecast.pipeline.horizon import HorizonFile, read_horizon
 from triplecast.pipeline.registrar import QUIET, Registrar
 from triplecast.pipeline.run import LOOK_SECONDS
@@ -29,7 +30,8 @@ def query(name: str) -> str:
 class Desk:
     """A registrar over a folder ``subscriptions``, its journal, and a clock that tests step."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, broad_per_owner: int = BROAD_PER_OWNER) -> None:
+        self.broad_per_owner = broad_per_owner
         self.output = folder / "output"
         self.files = folder / "subscriptions"
         self.files.mkdir(exist_ok=True)
@@ -49,6 +51,7 @@ class Desk:
             threading.Lock(),
             lambda: 0,
             self.tell,
+            broad_per_owner=self.broad_per_owner,
         )
 
     def tell(self, notice: SubscriptionFault | str) -> None:

@@ -11,7 +11,7 @@ import pytest
 from tests.unit.pipeline.batches import random_batch, rows_of
 from triplecast.delivery import Outbox, OutboxBatch, UndecidedPair
 from triplecast.errors import StorageFault
-from triplecast.model.match import Undecided
+from triplecast.model.match import MatchStats, Undecided
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
 from triplecast.pipeline import sink as sink_module
 from triplecast.pipeline.rows import MATCHES, to_arrow
@@ -26,7 +26,7 @@ def make_sink(outbox: Outbox, tell: Callable[[UndecidedPair | str], None] = lamb
 
 
 def table(*pieces: tuple[OutboxBatch, int, int]) -> pa.Table:
-    batches = [to_arrow(batch, after, upto, len(batch.positions)) for batch, after, upto in pieces]
+    batches = [to_arrow(batch, after, upto, MatchStats(len(batch.positions))) for batch, after, upto in pieces]
     return pa.Table.from_batches(batches, MATCHES)
 
 

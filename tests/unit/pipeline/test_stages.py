@@ -12,10 +12,11 @@ from triplecast.delivery import OutboxBatch
 from triplecast.engine.registry import open_index
 from triplecast.index import INDEX, IndexFolder
 from triplecast.journal import Journal
+from triplecast.model.match import MatchStats
 from triplecast.model.publication import Draft
 from triplecast.model.subscription import Subscription
 from triplecast.pipeline import stages
-from triplecast.pipeline.rows import MATCHES, SLICES, cut, from_arrow, spark_schema, to_arrow, told_only
+from triplecast.pipeline.rows import MATCHES, SLICES, cut, from_arrow, spark_schema, to_arrow, told_only, work_of
 from triplecast.pipeline.stages import match_slices
 
 
@@ -25,7 +26,7 @@ def test_pieces_through_arrow_say_what_the_batch_says(number: int, size: int, se
     batch = random_batch(seed + number)
     pieces = list(cut(told_only(batch), size))
     assert all(len(piece.positions) == 1 or piece.bindings_offsets[-1] <= size for piece in pieces)
-    carried = [from_arrow(to_arrow(piece, 0, 99, 12).to_pylist()[0]) for piece in pieces]
+    carried = [from_arrow(to_arrow(piece, 0, 99, MatchStats(12)).to_pylist()[0]) for piece in pieces]
     assert rows_of(*carried) == rows_of(batch)
     assert undecided_of(*carried) == undecided_of(batch)
     assert rows_of(OutboxBatch.joined(carried[::-1])) == rows_of(batch)
@@ -64,12 +65,12 @@ def test_slices_give_what_one_batch_gives(tmp_path: Path, monkeypatch: pytest.Mo
     assert all(batch.schema == MATCHES for batch in whole)
     told = rows_of(*(from_arrow(batch.to_pylist()[0]) for batch in whole))
     assert len(told) == 10 + 10 + 10
-    assert sum(batch.to_pylist()[0]["publications"] for batch in whole) == 40
+    assert sum(work_of(batch.to_pylist()[0]).publications for batch in whole) == 40
     monkeypatch.setattr(stages, "CHUNK", 7)
     monkeypatch.setattr(stages, "ROW_BYTES", 50)
     parts = matched((0, 3), (3, 30), (30, 43))
     assert rows_of(*(from_arrow(batch.to_pylist()[0]) for batch in parts)) == told
-    assert sum(batch.to_pylist()[0]["publications"] for batch in parts) == 40
+    assert sum(work_of(batch.to_pylist()[0]).publications for batch in parts) == 40
     monkeypatch.undo()
     monkeypatch.setattr(stages, "BYTES_AT_ONCE", 100)
     small = matched((0, 43))
@@ -82,7 +83,7 @@ def test_a_slice_without_publications_still_answers(tmp_path: Path) -> None:
     slices = pa.RecordBatch.from_pylist([{"after": 0, "upto": 2, "manifest": manifest}], SLICES)
     (batch,) = match_slices(tmp_path, iter([slices]))
     row = batch.to_pylist()[0]
-    assert (row["after"], row["upto"], row["publications"]) == (0, 2, 0)
+    assert (row["after"], row["upto"], work_of(row)) == (0, 2, MatchStats())
     assert rows_of(from_arrow(row)) == []
 
 
