@@ -6,7 +6,7 @@ READY := $(VENV)/ready
 # Two test files at a time, each file whole in one process: its fixtures (a JVM, a database) are made once
 SIDE_BY_SIDE := --numprocesses 2 --dist loadfile
 
-.PHONY: lock setup demo test check format differential mutants chaos flips bench clean
+.PHONY: lock setup demo test check format differential mutants chaos flips bench peers clean
 
 # Makes .venv with every pinned dependency; says so when a piece of the system is missing
 setup: $(READY)
@@ -60,6 +60,11 @@ flips: setup
 # Measures and writes benchmarks/results (about an hour); `make bench QUICK=1` takes two minutes and writes nothing
 bench: setup
 	@$(BIN)/python -m benchmarks $(if $(QUICK),--quick)
+
+# Triplecast, Lucene, pyoxigraph and CLIPS in turns on the same input; writes benchmarks/results (about 25 minutes);
+# `make peers QUICK=1` takes two minutes and writes nothing. Peers are fetched outside the repository, or left out
+peers: setup
+	@$(BIN)/python -m benchmarks.peers $(if $(QUICK),--quick)
 
 # Removes what setup and the runs made
 clean:

@@ -66,10 +66,12 @@ def to_json(figures: Sequence[Figure], machine: Machine, day: str, load: str) ->
     return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
 
 
-def write_results(folder: Path, figures: Sequence[Figure], machine: Machine, day: str, load: str) -> tuple[Path, Path]:
-    """Writes ``<day>-<commit>.md`` and ``.json``; a later run of the same day and commit replaces them."""
+def write_results(
+    folder: Path, figures: Sequence[Figure], machine: Machine, day: str, load: str, kind: str = ""
+) -> tuple[Path, Path]:
+    """Writes ``<day>-<commit><kind>.md`` and ``.json``; a later run of the same day and commit replaces them."""
     folder.mkdir(parents=True, exist_ok=True)
-    stem = f"{day}-{machine.commit.replace('+', '-changed')}"
+    stem = f"{day}-{machine.commit.replace('+', '-changed')}{kind}"
     table, content = folder / f"{stem}.md", folder / f"{stem}.json"
     table.write_text(to_markdown(figures, machine, day, load), encoding="utf-8")
     content.write_text(to_json(figures, machine, day, load), encoding="utf-8")

@@ -1,0 +1,1 @@
+"""Triplecast and its peers in one run, on the same publications and subscriptions: ``make peers``."""

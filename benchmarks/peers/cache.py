@@ -1,0 +1,33 @@
+"""Where fetched peers are kept: a folder outside the repository; and the reason when a peer cannot take part."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+CLIPSPY = "clipspy==1.0.6"
+
+
+class LeftOut(Exception):
+    """A peer that this machine cannot run; its text is the reason."""
+
+
+def cache_folder(name: str) -> Path:
+    """Below ``$TRIPLECAST_PEERS``, else ``triplecast-peers`` in the user's cache; made when it is not there."""
+    user = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    folder = Path(os.environ.get("TRIPLECAST_PEERS") or Path(user) / "triplecast-peers") / name
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def fetch_clips() -> Path:
+    """A folder to import clipspy from, no part of the environment; raises LeftOut."""
+    folder = cache_folder(f"{CLIPSPY}-{sys.implementation.cache_tag}")
+    if not (folder / "clips").exists():
+        install = [sys.executable, "-m", "pip", "--quiet", "install", "--only-binary", ":all:", "--target", str(folder)]
+        finished = subprocess.run([*install, CLIPSPY], capture_output=True, text=True)
+        if finished.returncode:
+            raise LeftOut(f"pip could not install {CLIPSPY}: no network, or no wheel for this Python")
+    return folder
