@@ -61,7 +61,7 @@ flips: setup
 kills: setup
 	@$(BIN)/python -m tests.kills $(or $(N),100) $(if $(SEED),--seed $(SEED))
 
-# Measures and writes benchmarks/results (about half an hour); `make bench QUICK=1` takes a minute and writes nothing
+# Measures and writes benchmarks/results (about an hour); `make bench QUICK=1` takes two minutes and writes nothing
 bench: setup
 	@$(BIN)/python -m benchmarks $(if $(QUICK),--quick)
 

@@ -51,13 +51,14 @@ class Figure:
     target: Target | None = None
 
 
-def time_runs(run: Callable[[], object], repeats: int = REPEATS) -> Timing:
-    """Times `run`, several times in a row where it is short, so that a repeat lasts `SHORTEST` at least."""
+def time_runs(run: Callable[[], object], repeats: int | None = None) -> Timing:
+    """Times `run` in `REPEATS` repeats; several times in a row where it is short, so that a repeat lasts `SHORTEST` at
+    least."""
     start = time.perf_counter()
     run()
     rounds = max(1, math.ceil(SHORTEST / (time.perf_counter() - start)))
     seconds, processor = [], []
-    for _ in range(repeats):
+    for _ in range(repeats or REPEATS):
         gc.collect()
         start, core = time.perf_counter(), time.process_time()
         for _ in range(rounds):

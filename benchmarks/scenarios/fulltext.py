@@ -46,14 +46,14 @@ def _measure(folder: Path, subscriptions: int, publications: int, share: float, 
         file_size = path.stat().st_size / 1e6
     yield Figure("index of texts", *size, file_size, "MB", target=at_most(megabytes))
     yield Figure("build", *size, subscriptions / seconds, "subscriptions/s")
-    matches = sum(_match_batches(indexed))
-    timing = time_runs(lambda: _match_batches(indexed))
+    matches = sum(match_batches(indexed))
+    timing = time_runs(lambda: match_batches(indexed))
     work = {"matches": matches / len(indexed.publications)}
     count = len(indexed.publications)
     yield make_rate("N-Triples bytes in, ids out", size, timing, count, work=work, target=at_least(rate))
 
 
-def _match_batches(indexed: Indexed) -> list[int]:
+def match_batches(indexed: Indexed) -> list[int]:
     """Matches of each batch."""
     found = []
     for batch in in_batches(indexed.publications):

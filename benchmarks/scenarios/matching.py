@@ -17,9 +17,9 @@ from triplecast.match.pairs import match_ids, match_rows
 from triplecast.match.views import Views, encode, scan_views
 from triplecast.model.match import MatchStats
 
-_IDS_TARGETS = {("realtail", 100_000): (80_000, 3), ("realtail", 1_000_000): (25_000, 8)}
+_IDS_TARGETS = {("realtail", 100_000): (80_000, 3), ("realtail", 1_000_000): (40_000, 6)}
 """(workload, subscriptions) → publications/s, and multiples of the floor."""
-_BYTES_TARGETS = {("realtail", 100_000): 8_000}
+_BYTES_TARGETS = {("realtail", 100_000): 30_000, ("realtail", 1_000_000): 20_000}
 
 Batches = Sequence[tuple[Views, Encoded]]
 

@@ -2,8 +2,8 @@
 
 Its data: 5,000 abstracts, each a publication of a type and a text, and the DBpedia ontology. A subscription has one to
 four patterns on one subject; half of their properties are the two that occur (a type with a class of the ontology, or
-the abstract), half are any of the ontology's. `share` of the subscriptions have text: each of their patterns with a
-literal asks for one to three words at once.
+the abstract), half are any of the ontology's. `share` (FT_pr) of the subscriptions have text: each of their patterns
+with a literal asks for one to three words at once, and at least one of their patterns has a literal.
 """
 
 from __future__ import annotations
@@ -46,8 +46,10 @@ def _query(
     source: random.Random, with_text: bool, words: Sequence[str], classes: Sequence[str], properties: Sequence[str]
 ) -> str:
     patterns, conditions = [], []
-    for number in range(source.randint(1, _MOST_PATTERNS)):
-        chosen = source.random()
+    kinds = [source.random() for _ in range(source.randint(1, _MOST_PATTERNS))]
+    if with_text and max(kinds) < 0.25:
+        kinds[-1] = 0.25
+    for number, chosen in enumerate(kinds):
         if chosen < 0.25:
             patterns.append(f"?s <{_TYPE}> <{source.choice(classes)}>")
             continue

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from benchmarks.workloads.catalogue import TAIL, open_catalogue, write_interests, write_records
-from benchmarks.workloads.texts import NAMESPACE, Workload
+from benchmarks.workloads.texts import NAMESPACE, Told, Workload
 from triplecast.model.subscription import Subscription
 from triplecast.taxonomy import Taxonomy, read_taxonomy
 
@@ -22,15 +21,6 @@ _OWN_TYPE = f"<{NAMESPACE}type>".encode()
 _SUB_CLASS = "<http://www.w3.org/2000/01/rdf-schema#subClassOf>"
 _INTEREST = re.compile(r"\?x b:type (b:class\d+)")
 _CLASS = re.compile(rb"class(\d+)> \.")
-
-
-@dataclass(frozen=True, slots=True)
-class Told:
-    """One way of telling it."""
-
-    workload: Workload
-    subscriptions: Sequence[Subscription]
-    taxonomy: Taxonomy
 
 
 def make_stated(subscriptions: int, publications: int) -> Told:
@@ -43,18 +33,24 @@ def make_stated(subscriptions: int, publications: int) -> Told:
 def make_known(subscriptions: int, publications: int) -> Told:
     stated = make_stated(subscriptions, publications)
     parents = open_catalogue(7, 1.0).parents.tolist()
+    named = [ask_known(number, given.text) for number, given in enumerate(stated.subscriptions, 1)]
+    records = [keep_lowest(lines, parents) for lines in stated.workload.publications]
+    workload = Workload("classes known", [given.text for given in named], records)
+    return Told(workload, named, know_classes(parents))
+
+
+def know_classes(parents: Sequence[int]) -> Taxonomy:
+    """The class tree of the catalogue."""
     edges = "".join(
         f"<{NAMESPACE}class{number}> {_SUB_CLASS} <{NAMESPACE}class{parent}> .\n"
         for number, parent in enumerate(parents)
         if number
     )
-    named = [_ask(number, given.text) for number, given in enumerate(stated.subscriptions, 1)]
-    records = [_keep_lowest(lines, parents) for lines in stated.workload.publications]
-    workload = Workload("classes known", [given.text for given in named], records)
-    return Told(workload, named, read_taxonomy([edges.encode()]))
+    return read_taxonomy([edges.encode()])
 
 
-def _ask(number: int, text: str) -> Subscription:
+def ask_known(number: int, text: str) -> Subscription:
+    """The subscription whose class, if it names one in ``?x a C``, is entailed; how, says its `number`."""
     found = re.search(r"\?x a (b:class\d+)", text)
     if found is None:
         return Subscription(f"s{number}", text)
@@ -68,7 +64,7 @@ def _ask(number: int, text: str) -> Subscription:
     return Subscription(f"s{number}", path, entailment="taxonomy")
 
 
-def _keep_lowest(lines: bytes, parents: Sequence[int]) -> bytes:
+def keep_lowest(lines: bytes, parents: Sequence[int]) -> bytes:
     """A record without the types that are above another of its types."""
     kept = lines.splitlines(keepends=True)
     typed = {line: int(_CLASS.search(line)[1]) for line in kept if _RDF_TYPE in line}  # type: ignore[index]

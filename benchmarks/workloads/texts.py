@@ -6,6 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from triplecast.model.subscription import Subscription
+from triplecast.taxonomy import Taxonomy
+
 NAMESPACE = "http://bench.example/"
 PREFIX = f"PREFIX b: <{NAMESPACE}>\n"
 XSD_DECIMAL = "http://www.w3.org/2001/XMLSchema#decimal"
@@ -19,6 +22,15 @@ class Workload:
     """SPARQL texts."""
     publications: Sequence[bytes]
     """Canonical N-Triples: sorted unique lines."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One way of telling interests that can be told in several."""
+
+    workload: Workload
+    subscriptions: Sequence[Subscription]
+    taxonomy: Taxonomy
 
 
 def iri(name: str) -> str:

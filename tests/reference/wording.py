@@ -28,7 +28,7 @@ _STEMS = {word.folded: word.stem for word in LEXICON} | {word: word for word in 
 
 _INSIDE = "'.:\u00b7\u2018\u2019"
 """What stands inside a word between two letters (UAX #29, WB6 and WB7)."""
-_INSIDE_NUMBER = "'.,;\u2018\u2019"
+_INSIDE_NUMBER = "'.,;\u2018\u2019\u2044"
 """The same between two digits (WB11 and WB12)."""
 _LETTER = r"[^\W\d_]"
 _CUT = re.compile(rf"\w(?:\w|(?<={_LETTER})[{_INSIDE}](?={_LETTER})|(?<=\d)[{_INSIDE_NUMBER}](?=\d))*")
@@ -40,7 +40,8 @@ def words_of(text: str) -> tuple[Word, ...]:
     normal = unicodedata.normalize("NFC", text)
     for character in normal:
         foreign = character.isalpha() and not unicodedata.name(character, "").startswith("LATIN ")
-        if foreign or unicodedata.category(character)[0] == "M" or (character.isdigit() and not character.isascii()):
+        foreign |= character.isnumeric() and not character.isascii()
+        if foreign or unicodedata.category(character)[0] == "M" or character.lower() != character.casefold():
             raise NotDetermined(f"{character!r} is outside the alphabet of the reference")
     found = [match[0] for match in _CUT.finditer(normal) if any(map(str.isalnum, match[0]))]
     return tuple(

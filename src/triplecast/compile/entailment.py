@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from functools import lru_cache
 
 from triplecast.compile.refusals import calls_in
@@ -19,7 +18,7 @@ def entailment_of(subscription: Subscription, template: Template) -> Entailment:
     """
     stated = subscription.entailment or _stated_entailment(subscription.text)
     if stated is None:
-        return Entailment.TAXONOMY if _uses_functions(_Asked(template.key, template)) else Entailment.NONE
+        return Entailment.TAXONOMY if _uses_functions(template) else Entailment.NONE
     if stated not in ENTAILMENTS:
         known = " and ".join(ENTAILMENTS)
         raise QueryRefused(f"entailment {stated}", f"known are {known}", "ask for one of them, or for none")
@@ -38,14 +37,6 @@ def _stated_entailment(text: str) -> str | None:
     return stated.get("entailment")
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """A key of the cache below."""
-
-    key: str
-    template: Template = field(compare=False)
-
-
 @lru_cache(maxsize=20_000)
-def _uses_functions(asked: _Asked) -> bool:
-    return any(call.function in FUNCTION_MARKS for call in calls_in(asked.template.query.pattern))
+def _uses_functions(template: Template) -> bool:
+    return any(call.function in FUNCTION_MARKS for call in calls_in(template.query.pattern))

@@ -46,19 +46,22 @@ LARGEST = QuerySize(constants=10_000, patterns=1_000, operators=10_000)
 
 def refuse_large(template: Template) -> None:
     """Raises `QueryRefused`, naming the limit, for a query beyond one of `LARGEST`."""
-    size = _size(template)
-    for what, found, most in zip(QuerySize._fields, size, LARGEST, strict=True):
-        if found > most:
-            raise QueryRefused(
-                f"a query of {found:,} {what}",
-                f"{most:,} are allowed in one",
-                "split it into several subscriptions, or ask for what the things listed have in common",
-            )
+    excess = _excess(template)
+    if excess is not None:
+        what, found, most = excess
+        raise QueryRefused(
+            f"a query of {found:,} {what}",
+            f"{most:,} are allowed in one",
+            "split it into several subscriptions, or ask for what the things listed have in common",
+        )
 
 
 @lru_cache(maxsize=TEMPLATES_LIMIT)
-def _size(template: Template) -> QuerySize:
-    return measure(template.query, template.slots)
+def _excess(template: Template) -> tuple[str, int, int] | None:
+    """The first limit that a query is beyond: what is counted, how many it has, how many are allowed."""
+    size = measure(template.query, template.slots)
+    limits = zip(QuerySize._fields, size, LARGEST, strict=True)
+    return next(((what, found, most) for what, found, most in limits if found > most), None)
 
 
 def measure(query: Query, constants: int) -> QuerySize:

@@ -66,7 +66,9 @@ def compile_query(
 def kinds_of(plan: Plan, constants: tuple[str, ...]) -> tuple[object, ...]:
     """The kinds of the constants that the plan compares by value, whether those differ that differed for it, and the
     shapes of what its texts need; equal kinds may share a plan."""
-    kinds = (place_of(constants[reference])[0] for reference in plan.comparisons if reference < plan.slots)
+    kinds = tuple([place_of(constants[reference])[0] for reference in plan.comparisons if reference < plan.slots])
+    if not plan.unlike and not plan.texts:
+        return kinds
     differ = (len({plan.reference(constants, each) for each in group}) == len(group) for group in plan.unlike)
     return (*kinds, *differ, *(shape_of(text.needed(constants)) for text in plan.texts))
 

@@ -36,6 +36,8 @@ class IndexFolder:
         self._sole = sole
         self._segments: dict[str, Segment] = {}
         self._manifest = Manifest(0, 0, (), ())
+        self._named: dict[int, tuple[str, ...]] = {}
+        """The segments of the kept manifests that were written or read here, by the manifest's number."""
 
     @property
     def covers(self) -> int:
@@ -100,6 +102,7 @@ class IndexFolder:
         )
         write_manifest(self._path, manifest, self._sole)
         self._segments, self._manifest = segments, manifest
+        self._named[manifest.number] = manifest.segments
         with self._sole():
             self._sweep()
         return self.snapshot()
@@ -128,12 +131,8 @@ class IndexFolder:
         """Deletes what no kept manifest needs, and what a killed process was writing. A manifest that cannot be read
         keeps nothing alive."""
         numbers = self._numbers("manifest")
-        needed = set(self._manifest.segments)
-        for number in numbers[-MANIFESTS_KEPT:]:
-            try:
-                needed.update(read_manifest(self._path, f"manifest-{number:010}.json").segments)
-            except StorageFault:
-                continue
+        self._named = {number: self._segments_of(number) for number in numbers[-MANIFESTS_KEPT:]}
+        needed = {name for names in self._named.values() for name in names}
         for number in numbers[:-MANIFESTS_KEPT]:
             (self._path / f"manifest-{number:010}.json").unlink(missing_ok=True)
         for number in self._numbers("segment"):
@@ -142,3 +141,13 @@ class IndexFolder:
                 (self._path / name).unlink(missing_ok=True)
         for left in self._path.glob(f"*{TEMPORARY}"):
             left.unlink(missing_ok=True)
+
+    def _segments_of(self, number: int) -> tuple[str, ...]:
+        """The segments that a manifest names, which is read once."""
+        known = self._named.get(number)
+        if known is not None:
+            return known
+        try:
+            return read_manifest(self._path, f"manifest-{number:010}.json").segments
+        except StorageFault:
+            return ()

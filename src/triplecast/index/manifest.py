@@ -59,7 +59,7 @@ def read_manifest(folder: Path, name: str) -> Manifest:
         found = content.get("format") if isinstance(content, dict) else None
         raise StorageFault(name, f"format {found}, this version reads {FORMAT}", REBUILD)
     mark = content.pop("checksum", None)
-    if mark != _manifest_checksum(content):
+    if mark != _checksum(json.dumps(content, sort_keys=True)):
         raise StorageFault(name, "its checksum is wrong", REBUILD)
     removed = tuple((int(registration), int(position)) for registration, position in content["removed"])
     return Manifest(content["number"], content["covers"], tuple(content["segments"]), removed, content["needed_from"])
@@ -71,14 +71,14 @@ def write_manifest(folder: Path, manifest: Manifest, sole: Sole = nullcontext) -
         "number": manifest.number,
         "covers": manifest.covers,
         "segments": list(manifest.segments),
-        "removed": [list(pair) for pair in manifest.removed],
+        "removed": manifest.removed,
         "needed_from": manifest.needed_from,
     }
-    content["checksum"] = _manifest_checksum(content)
+    body = json.dumps(content, sort_keys=True)
     reach("index.manifest-temporary")
-    write_durably(folder / manifest.name, json.dumps(content).encode(), sole)
+    write_durably(folder / manifest.name, f'{body[:-1]}, "checksum": "{_checksum(body)}"}}'.encode(), sole)
     reach("index.manifest-replaced")
 
 
-def _manifest_checksum(content: dict[str, Any]) -> str:
-    return hashlib.blake2b(json.dumps(content, sort_keys=True).encode(), digest_size=16).hexdigest()
+def _checksum(body: str) -> str:
+    return hashlib.blake2b(body.encode(), digest_size=16).hexdigest()

@@ -25,11 +25,10 @@ NO_REMOVALS = Removals(np.zeros(0, np.int64), np.zeros(0, np.int64))
 
 
 def make_removals(pairs: dict[int, int]) -> Removals:
-    ordered = sorted(pairs.items())
-    return Removals(
-        np.array([registration for registration, _ in ordered], np.int64),
-        np.array([position for _, position in ordered], np.int64),
-    )
+    registration = np.fromiter(pairs, np.int64, len(pairs))
+    position = np.fromiter(pairs.values(), np.int64, len(pairs))
+    order = np.argsort(registration)
+    return Removals(registration[order], position[order])
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
@@ -140,6 +140,7 @@ class JournalReader:
                 f"SELECT * FROM record WHERE position > ? AND position <= ? AND kind IN {REGISTRY_KINDS}"
                 " ORDER BY position",
                 (after, upto),
+                _REGISTRY,
             )
             if after == 0 and upto >= self.head():
                 self._check_count([row.position for row in rows], *_REGISTRY)
@@ -239,6 +240,7 @@ class JournalReader:
         rows = self._rows(
             f"SELECT * FROM record WHERE position > ? AND kind = {Kind.REJECT:d} ORDER BY position",
             (row_number(after, "after"),),
+            (Kind.REJECT,),
         )
         return [Rejected(row.position, time_text(row.written_at), read_reject(row)) for row in rows]
 
@@ -269,9 +271,14 @@ class JournalReader:
 
     # ---- inside -----------------------------------------------------------------------------------------------------
 
-    def _rows(self, statement: str, values: Sequence[object] = ()) -> list[Row]:
+    def _rows(self, statement: str, values: Sequence[object] = (), kinds: Container[int] | None = None) -> list[Row]:
+        """The rows of a statement; `kinds` are those that a partial index may lead to, which SQLite does not check."""
         where = self._database.where
-        return [verify_row(fields, where) for fields in self._database.ask(statement, values)]
+        rows = [verify_row(fields, where) for fields in self._database.ask(statement, values)]
+        for row in rows:
+            if kinds is not None and row.kind not in kinds:
+                raise StorageFault(where, f"record {row.position} is not what an index of the file says", RESTORE)
+        return rows
 
     def _take(self, statement: str, values: Sequence[object], limit: int | None, most_bytes: int | None) -> _Taken:
         """The publications among the rows of a statement, up to either bound."""

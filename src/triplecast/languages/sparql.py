@@ -15,7 +15,7 @@ from triplecast.languages.expected import describe
 from triplecast.languages.prefixes import Namespace, read_prologue
 from triplecast.languages.refusals import MAX_DEPTH, refuse_size
 from triplecast.languages.rewriting import measure_depth, replace_constants
-from triplecast.languages.tokens import PROLOGUE, TOKEN, Source, open_source, terminal, tokenise
+from triplecast.languages.tokens import PROLOGUE, Source, find_tokens, open_source, terminal, tokenise
 from triplecast.model.algebra import Query, Slot
 
 
@@ -61,7 +61,7 @@ def _pin_graphs(translation: Translation, query: Query) -> Query:
 
 def _cut(text: str) -> Cut:
     end = PROLOGUE.match(text).end()  # type: ignore[union-attr]
-    return Cut(text[:end], TOKEN.findall(text, end))
+    return Cut(text[:end], find_tokens(text, end))
 
 
 def _namespace(prologue: str) -> Namespace:
@@ -76,4 +76,4 @@ def _piece(token: str, namespace: Namespace) -> str | None:
     return None
 
 
-SPARQL = Dialect(parse, _cut, lambda prologue: len(TOKEN.findall(prologue)), _namespace, terminal, _piece)
+SPARQL = Dialect(parse, _cut, lambda prologue: len(find_tokens(prologue)), _namespace, terminal, _piece)

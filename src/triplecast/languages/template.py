@@ -26,7 +26,7 @@ from triplecast.languages.sparql import SPARQL
 from triplecast.languages.tokens import open_source
 from triplecast.model.algebra import Query, Slot
 from triplecast.model.terms import from_ntriples, to_ntriples
-from triplecast.terms.values import ValueClass, order_key
+from triplecast.terms.values import EXACT_DIGITS, ValueClass, order_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +121,13 @@ def _literal_piece(terminal: str, kind: SlotKind) -> str:
 
 _IRI = _MARK + "i"
 _INTEGER = _literal_piece("INTEGER", SlotKind(XSD + "integer", ValueClass.EXACT, exact=True))
+_DECIMAL = _literal_piece("NUMBER", SlotKind(XSD + "decimal", ValueClass.EXACT, exact=True))
+
+
+def _is_decimal(token: str) -> bool:
+    """Whether it is digits around a point, and nothing else."""
+    whole, point, fraction = token.partition(".")
+    return point == "." and fraction.isdigit() and (whole + fraction).isdigit() and token.isascii()
 
 
 class _Terms(dict[str, str]):
@@ -142,6 +149,8 @@ class _Terms(dict[str, str]):
             self.clear()
         if token.isdigit() and token.isascii():
             written = f'"{token}"^^<{XSD}integer>'
+        elif _is_decimal(token):
+            written = f'"{token}"^^<{XSD}decimal>'
         else:
             written = to_ntriples(self.namespace.term(token))
         self[token] = written
@@ -164,8 +173,10 @@ class _Pieces(dict[str, str]):
             self.clear()
         if token[0] == "<" and token[-1] == ">" and self.terms.namespace.base is None:
             piece = f"{_MARK}{token}" if token[1:-1] in searches.MAGIC else _IRI
-        elif token.isdigit() and token.isascii() and len(token) <= 15:
+        elif token.isdigit() and token.isascii() and len(token) <= EXACT_DIGITS:
             piece = _INTEGER
+        elif len(token) <= EXACT_DIGITS and _is_decimal(token):
+            piece = _DECIMAL
         else:
             piece = self._piece(token)
         self[token] = piece

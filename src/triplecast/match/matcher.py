@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from types import TracebackType
-from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
 
 from triplecast.evaluate import Background, Candidate, Evaluator
 from triplecast.index import Segment, Snapshot
-from triplecast.kernels.layout import I64
 from triplecast.kernels.render import gather
 from triplecast.kernels.rows import SOLUTIONS_LIMIT
 from triplecast.kernels.walk import STEPS_LIMIT
 from triplecast.kernels.wordbank import WordBank
-from triplecast.match.found import Decided, Pairs, make_matches
+from triplecast.match.found import Decided, make_matches
 from triplecast.match.pairs import Scratch, all_pairs, match_segment
 from triplecast.match.readings import Readings
+from triplecast.match.validity import Validity
 from triplecast.match.views import cut_views_texts, encode, scan_views
 from triplecast.model.entailment import Entailment, Reading
 from triplecast.model.match import MatchedBatch, MatchStats, Undecided
@@ -69,7 +67,7 @@ class Matcher:
 
     def _match_run(self, snapshot: Snapshot, publications: Sequence[Publication], taxonomy: Taxonomy) -> MatchedBatch:
         readings = self._readings.of(snapshot.segments, taxonomy, scan_views(publications))
-        validity = _Validity(snapshot, publications)
+        validity = Validity(snapshot, publications)
         answers: list[Decided] = []
         asked: list[Candidate] = []
         of_asked: list[tuple[int, int]] = []
@@ -137,55 +135,6 @@ class Matcher:
             [bindings for _, _, bindings in kept],
         )
         return made, doubts
-
-
-class _Pair(NamedTuple):
-    publication: int
-    subscription: int
-    """Its number in its segment."""
-    registration: int
-
-
-class _Validity:
-    """Which registrations each publication is asked of."""
-
-    def __init__(self, snapshot: Snapshot, publications: Sequence[Publication]) -> None:
-        self._removals = snapshot.removals
-        self._positions = np.array([publication.position for publication in publications], np.int64)
-
-    def _holds(self, publication: NDArray[np.int32], registration: I64) -> NDArray[np.bool_]:
-        position = self._positions[publication]
-        valid = registration < position
-        removals = self._removals
-        if len(removals.registration):
-            at = np.minimum(np.searchsorted(removals.registration, registration), len(removals.registration) - 1)
-            valid &= (removals.registration[at] != registration) | (position < removals.position[at])
-        return np.asarray(valid)
-
-    def keep_decided(self, decided: Decided) -> Decided:
-        valid = self._holds(decided.publication, decided.registration)
-        if valid.all():
-            return decided
-        return Decided(
-            decided.publication[valid],
-            decided.registration[valid],
-            decided.text,
-            decided.start[valid],
-            decided.length[valid],
-        )
-
-    def keep(self, segment: Segment, pairs: Pairs) -> list[_Pair]:
-        registration = segment.tables.registrations[pairs.subscription]
-        valid = self._holds(pairs.publication, registration)
-        return [
-            _Pair(*row)
-            for row in zip(
-                pairs.publication[valid].tolist(),
-                pairs.subscription[valid].tolist(),
-                registration[valid].tolist(),
-                strict=True,
-            )
-        ]
 
 
 def _join(parts: Sequence[MatchedBatch]) -> MatchedBatch:

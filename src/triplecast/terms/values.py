@@ -124,6 +124,13 @@ REMEMBERED_LENGTH = 64
 """Characters of the longest lexical form whose value is remembered."""
 
 
+EXACT_DIGITS = 15
+"""So many digits at most, and a number's nearest double tells it from every other such number."""
+_DECIMAL_SUFFIX = f"^^<{XSD_DECIMAL}>"
+_UNBOUNDED = frozenset((_DECIMAL_SUFFIX, f"^^<{XSD}integer>"))
+"""Datatypes in which every run of digits is a value."""
+
+
 def value_of(term: Term) -> Value:
     """The value of a term."""
     if isinstance(term, NamedNode):
@@ -186,6 +193,10 @@ def order_key(ntriples: str) -> tuple[ValueClass, float, int]:
     if not (suffix.startswith("^^<") and suffix.endswith(">")):
         raise ValueError(f"not a term in N-Triples form: {ntriples!r}")
     lexical = ntriples[1:end]
+    if suffix in _UNBOUNDED and len(lexical) <= EXACT_DIGITS and lexical.isascii():
+        digits = lexical.replace(".", "", 1) if suffix == _DECIMAL_SUFFIX else lexical
+        if digits.isdigit():
+            return ValueClass.EXACT, float(lexical), 0
     # No lexical space but xsd:string's has a character that canonical N-Triples escapes.
     return place(ILL_VALUE if "\\" in lexical else literal_value(lexical, suffix[3:-1]))
 

@@ -12,6 +12,7 @@ from tests.unit.match.match_samples import AFTER_ALL, matcher, matches_of, publi
 from triplecast.errors import FolderLocked, StorageFault
 from triplecast.index import IndexFolder, MemoryIndex, Snapshot
 from triplecast.index.folder import MANIFESTS_KEPT
+from triplecast.index.manifest import Manifest, read_manifest
 from triplecast.model.subscription import Registration
 
 
@@ -54,8 +55,6 @@ def test_old_files_are_swept(tmp_path: Path) -> None:
 
 
 def _segments(folder: Path, manifest: str) -> list[str]:
-    from triplecast.index.manifest import read_manifest
-
     return list(read_manifest(folder, manifest).segments)
 
 
@@ -170,3 +169,20 @@ def test_refusals_are_kept_with_their_reason() -> None:
     assert [each.registration for each in segment.refused] == [1, 3]
     assert "LIMIT 0" in segment.refused[1].reason
     assert _found(snapshot) == [2]
+
+
+def test_a_manifest_is_read_once_to_know_what_it_keeps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = IndexFolder(tmp_path)
+    for query in _asks(4):
+        folder.apply([query], (), int(query.id))
+    again, read = IndexFolder(tmp_path), []
+
+    def note(path: Path, name: str) -> Manifest:
+        read.append(name)
+        return read_manifest(path, name)
+
+    again.open()
+    monkeypatch.setattr("triplecast.index.folder.read_manifest", note)
+    for query in _asks(8)[4:]:
+        again.apply([query], (), int(query.id))
+    assert read == [f"manifest-{number:010}.json" for number in (1, 2, 3, 4)]

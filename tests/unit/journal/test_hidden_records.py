@@ -102,6 +102,20 @@ def test_a_record_that_is_not_what_it_was(folder: Path, statement: str) -> None:
                 read(journal)
 
 
+def test_an_index_that_leads_to_another_record(folder: Path) -> None:
+    """Its entry for record 3 is one for record 11, a publication."""
+    with sqlite3.connect(folder / "journal.sqlite") as raw:
+        (size,) = raw.execute("PRAGMA page_size").fetchone()
+        (page,) = raw.execute("SELECT rootpage FROM sqlite_master WHERE name = 'registry'").fetchone()
+    raw.close()
+    content = bytearray((folder / "journal.sqlite").read_bytes())
+    entry = content.rindex(bytes([3, 1, 1, 3, 3]), (page - 1) * size, page * size)
+    content[entry : entry + 5] = bytes([3, 1, 1, 3, 11])
+    (folder / "journal.sqlite").write_bytes(content)
+    with Journal.open(folder) as journal, pytest.raises(StorageFault, match="record 11 is not what an index"):
+        journal.registrations()
+
+
 def test_a_last_record_under_another_number(folder: Path) -> None:
     change(folder, "UPDATE record SET position = 7343 WHERE position = 11")
     with pytest.raises(StorageFault, match="record 7343 is damaged"):

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 from pyoxigraph import Literal, NamedNode
 
 from triplecast.errors import QuerySyntaxError
-from triplecast.languages import parse_query
+from triplecast.languages import fill, parse_query, parse_template
 from triplecast.languages.prefixes import DECLARED
+from triplecast.languages.template import slot_kind
+from triplecast.languages.tokens import TOKEN, find_tokens
 from triplecast.model.algebra import BasicPattern, Node, TriplePattern
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
@@ -163,3 +167,31 @@ def test_variables_in_both_spellings_are_one() -> None:
 )
 def test_layout_and_letter_case_of_keywords_do_not_matter(text: str) -> None:
     assert parse_query(text) == parse_query("ASK { ?s ?p ?o }")
+
+
+def test_plain_numbers_are_read_as_all_others_are(seed: int) -> None:
+    """What is read without a look at its terminal, and what is not, name the same templates and constants."""
+    source = random.Random(seed)
+    for _ in range(300):
+        digits = "".join(source.choices("0123456789", k=source.randint(1, 17)))
+        at = source.randint(0, len(digits))
+        number = source.choice((digits, f"{digits[:at]}.{digits[at:]}", f"+{digits}", f"{digits}e1"))
+        text = f"ASK {{ ?s <urn:p> ?v FILTER(?v >= {number} ) }}"
+        try:
+            expected = parse_query(text)
+        except QuerySyntaxError:
+            with pytest.raises(QuerySyntaxError):
+                parse_template(text)
+            continue
+        template, constants = parse_template(text)
+        assert fill(template.query, constants) == expected, number
+        assert template.kinds == tuple(map(slot_kind, constants))
+
+
+def test_tokens_are_found_alike_with_and_without_their_space(seed: int) -> None:
+    source = random.Random(seed)
+    for _ in range(500):
+        text = "".join(source.choices(" \t\n\u00a0\x1f\u2028?xb:<>a\"'.#1(){}[]\\|&", k=source.randint(0, 40)))
+        start = source.randint(0, len(text))
+        expected = [token.rstrip() if token[0] == "#" else token for token in TOKEN.findall(text, start)]
+        assert [token.rstrip() for token in find_tokens(text, start)] == expected

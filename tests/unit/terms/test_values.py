@@ -257,3 +257,14 @@ def test_the_index_numbers_lanes_as_classes_of_values() -> None:
     classes = {name: kind.value for name, kind in ValueClass.__members__.items()}
     assert shared == {name: number for name, number in classes.items() if name not in ("IRI", "BLANK", "PENDING")}
     assert not {Lane.IDENTITY, Lane.LANGUAGE, Lane.STRING_ORDER, Lane.NEVER, Lane.UNLIKE} & set(shared.values())
+
+
+def test_plain_numbers_have_the_place_of_their_values(seed: int) -> None:
+    """Short runs of digits are placed without making the value."""
+    source = random.Random(seed)
+    for _ in range(3_000):
+        lexical = "".join(source.choices("0123456789.-+", weights=[*[9] * 10, 4, 1, 1], k=source.randint(1, 18)))
+        for datatype in ("decimal", "integer", "unsignedByte"):
+            found = order_key(f'"{lexical}"^^<{XSD}{datatype}>')
+            expected = place(literal_value(lexical, XSD + datatype))
+            assert found == expected or (math.isnan(found[1]) and math.isnan(expected[1])), (lexical, datatype)

@@ -1,0 +1,101 @@
+"""The same interests in the same records, told in two ways: what the second costs over the first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from benchmarks.figures import Figure, Timing, at_most, make_rate, time_runs
+from benchmarks.scenarios.indexes import in_batches, to_publications
+from benchmarks.workloads.texts import Told
+from triplecast.index import MemoryIndex, Segment, Snapshot
+from triplecast.kernels.layout import Encoded
+from triplecast.kernels.wordbank import WordBank
+from triplecast.match import Matcher
+from triplecast.match.pairs import Scratch, match_ids
+from triplecast.match.readings import Readings
+from triplecast.match.views import Views, cut_views_texts, encode, scan_views
+from triplecast.model.entailment import Reading
+from triplecast.model.publication import Publication
+from triplecast.model.subscription import Registration, RegistrationId
+from triplecast.taxonomy import Taxonomies, TaxonomyVersion
+
+CHECKED = 100
+"""Publications whose matches and bindings are compared before anything is measured."""
+
+
+class IndexOfTold:
+    """One way of telling it, indexed."""
+
+    def __init__(self, told: Told) -> None:
+        self.told = told
+        registrations = [Registration(RegistrationId(i), given) for i, given in enumerate(told.subscriptions, 1)]
+        self.snapshot: Snapshot = MemoryIndex().apply(registrations, [], len(registrations))
+        self.publications = to_publications(told.workload)
+        self.size = (told.workload.name, len(registrations))
+        self.taxonomies = Taxonomies((TaxonomyVersion(0, told.taxonomy.lines, False),))
+        self._readings = Readings()
+        self._scratch: dict[Segment, Scratch] = {segment: Scratch(segment) for segment in self.snapshot.segments}
+
+    def match_bytes(self) -> int:
+        """N-Triples bytes in, ids out; how many pairs."""
+        return sum(
+            len(match_ids(*encoded)[0]) for batch in in_batches(self.publications) for encoded in self._encode(batch)
+        )
+
+    def ids_in(self) -> Callable[[], object]:
+        """What matches publications that are encoded already."""
+        encoded = [each for batch in in_batches(self.publications) for each in self._encode(batch)]
+        return lambda: [match_ids(*each) for each in encoded]
+
+    def count_triples(self) -> float:
+        """Of a publication, as it is published."""
+        return sum(lines.count(b"\n") for lines in self.told.workload.publications) / len(self.publications)
+
+    def _encode(self, batch: Sequence[Publication]) -> Iterator[tuple[Segment, Views, Encoded, Scratch]]:
+        """The batch as each segment reads it; the words of its literals are cut once for each reading."""
+        taxonomy = self.taxonomies.before(self.publications[0].position)
+        segments = self.snapshot.segments
+        readings = self._readings.of(segments, taxonomy, scan_views(batch))
+        banks: dict[Reading, WordBank | None] = {}
+        for segment in segments:
+            views, _ = readings.views(segment.reading)
+            if segment.reading not in banks:
+                alike = [each for each in segments if each.reading is segment.reading]
+                banks[segment.reading] = cut_views_texts(alike, views)
+            yield segment, views, encode(segment, views, banks[segment.reading]), self._scratch[segment]
+
+
+def measure_told(plain: Told, other: Told, cost: str, most: float) -> Iterator[Figure]:
+    """Both ways' rates, and as `cost` the core time of `other` over that of `plain`, at most `most` times. Raises
+    ValueError where they do not give the same matches."""
+    ways = (IndexOfTold(plain), IndexOfTold(other))
+    check_alike(*ways)
+    count = len(ways[0].publications)
+    matches = [way.match_bytes() / count for way in ways]
+    for scenario, runs in (
+        ("ids in", [way.ids_in() for way in ways]),
+        ("N-Triples bytes in, ids out", [way.match_bytes for way in ways]),
+    ):
+        timings: list[Timing] = []
+        for way, found, run in zip(ways, matches, runs, strict=True):
+            timings.append(time_runs(run))
+            work = {"matches": found, "triples": way.count_triples(), "segments": float(len(way.snapshot.segments))}
+            yield make_rate(scenario, way.size, timings[-1], count, work=work)
+        times = timings[1].processor / timings[0].processor
+        yield Figure(f"{scenario}: {cost}, core time", *ways[1].size, times, "times", target=at_most(most))
+
+
+def check_alike(one: IndexOfTold, other: IndexOfTold) -> None:
+    """Both give the same bindings for the same pairs. Raises ValueError."""
+    with Matcher() as matcher:
+        found, again = (
+            matcher.match(way.snapshot, list(way.publications[:CHECKED]), way.taxonomies) for way in (one, other)
+        )
+    same = np.array_equal(found.publication, again.publication) and np.array_equal(
+        found.registration, again.registration
+    )
+    if not same or not np.array_equal(found.bindings, again.bindings):
+        names = one.told.workload.name, other.told.workload.name
+        raise ValueError(f"{names[0]} give {len(found)} matches, {names[1]} {len(again)}, or other bindings")
