@@ -110,9 +110,9 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "removal-forgotten",
-        "match/matcher.py",
-        "(position < removals.position[at])",
-        "(position > 0)",
+        "match/validity.py",
+        "self._positions[publication] < removals.position[at]",
+        "self._positions[publication] > 0",
     ),
     Mutant(
         "parents-for-ancestors",
