@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import TypeAlias
 
-
 Attachments: TypeAlias = tuple[tuple[str, bytes], ...]
 """What came with a publication, by IRI, in the order of the IRIs: pictures, sound, texts, for operators to look at."""
 
