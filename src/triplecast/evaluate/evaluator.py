@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import TracebackType
 
 from triplecast.evaluate.budget import DEFAULT_STEPS
 from triplecast.evaluate.entailed import NO_BACKGROUND, Background
 from triplecast.evaluate.explanation import Explanation, read_explanation
-from triplecast.evaluate.frames import ExplainRequest, Outcome, read_answer, write_explain_request, write_request
+from triplecast.evaluate.frames import (
+    ExplainRequest,
+    Outcome,
+    read_answer,
+    read_wanted,
+    write_explain_request,
+    write_request,
+)
+from triplecast.evaluate.unknown import Answers, Wanted
 from triplecast.languages import parse_query
 from triplecast.model.publication import Publication
 from triplecast.model.subscription import Subscription
@@ -36,16 +44,20 @@ class Candidate:
     text: str
     language: str
     background: Background = NO_BACKGROUND
+    answers: Answers = field(default_factory=dict)
+    """Of operators, as far as they are known."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
     """`matched` with `bindings` (as in `MatchedBatch`, empty if unmatched), unless `undecided` says why neither
-    holds."""
+    holds, or `wanted` what operators have to be asked before."""
 
     matched: bool
     bindings: bytes
     undecided: str | None
+    wanted: tuple[Wanted, ...] = ()
+    """The rows that wait for answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +67,7 @@ class _Question:
 
     publication: Publication
     background: Background
+    answers: Answers
     queries: tuple[tuple[str, str], ...]
     askers: tuple[tuple[int, ...], ...]
 
@@ -62,6 +75,7 @@ class _Question:
         return _Question(
             self.publication,
             self.background,
+            self.answers,
             tuple(self.queries[index] for index in wanted),
             tuple(self.askers[index] for index in wanted),
         )
@@ -103,7 +117,9 @@ class Evaluator:
             asked = [waiting.popleft() for _ in range(min(REQUESTS_AT_ONCE, len(waiting)))]
             answers = self._sandbox.map(
                 [
-                    write_request(question.publication, self._steps, question.queries, question.background)
+                    write_request(
+                        question.publication, self._steps, question.queries, question.background, question.answers
+                    )
                     for question in asked
                 ],
                 once={index for index, question in enumerate(asked) if len(question.queries) > 1},
@@ -177,11 +193,14 @@ def _settle(question: _Question, answered: bytes | Failure, decisions: dict[int,
 
 
 def _decision(outcome: Outcome) -> Decision:
+    if outcome.kind == "open":
+        return Decision(False, b"", None, read_wanted(outcome.bindings))
     return Decision(outcome.kind == "matched", outcome.bindings, outcome.reason or None)
 
 
 def _questions(candidates: Sequence[Candidate]) -> list[_Question]:
-    """Requests by publication and background, in order of first appearance."""
+    """Requests by publication and background, in order of first appearance; candidates of one publication have the same
+    answers."""
     grouped: dict[tuple[int, int], tuple[Candidate, dict[tuple[str, str], list[int]]]] = {}
     for index, candidate in enumerate(candidates):
         key = (id(candidate.publication), id(candidate.background))
@@ -193,5 +212,5 @@ def _questions(candidates: Sequence[Candidate]) -> list[_Question]:
         for start in range(0, len(queries), QUERIES_A_REQUEST):
             chunk = tuple(queries[start : start + QUERIES_A_REQUEST])
             asked = tuple(tuple(askers[query]) for query in chunk)
-            questions.append(_Question(first.publication, first.background, chunk, asked))
+            questions.append(_Question(first.publication, first.background, first.answers, chunk, asked))
     return questions

@@ -22,7 +22,7 @@ class Calculation:
     def __init__(self, steps: int) -> None:
         graphs = open_publication(EMPTY)
         self._run = Run(_NO_QUERY, EMPTY, graphs, Budget(steps), solve)
-        self._place = Place(graphs.default, {})
+        self._place = Place(graphs.default, {}, [])
 
     def holds(self, condition: Expression, row: Row) -> bool:
         """What FILTER keeps. Raises `BudgetExceeded`."""

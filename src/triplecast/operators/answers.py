@@ -131,7 +131,7 @@ def _shown(value: object) -> str:
     return f"{type(value).__name__} {text if len(text) <= 80 else text[:79] + '…'}"
 
 
-def write_answer(answer: Answer) -> bytes:
+def format_answer(answer: Answer) -> bytes:
     if isinstance(answer, Failed):
         return json.dumps({"failed": answer.reason}, separators=(",", ":")).encode()
     rows = [[to_ntriples(term) for term in row] for row in answer.rows]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from triplecast.model.terms import from_ntriples
-from triplecast.operators.answers import WrongResult, read_result, write_answer
+from triplecast.operators.answers import WrongResult, format_answer, read_result
 from triplecast.operators.frames import Request, read_request, write_answers
 from triplecast.operators.registry import find_operator
 
@@ -24,7 +24,7 @@ def answer(request: bytes) -> bytes:
     else:
         for event, arguments in asked.calls:
             results.append(function(event, *map(from_ntriples, arguments)))
-    return write_answers([write_answer(read_result(declared, result)) for result in results])
+    return write_answers([format_answer(read_result(declared, result)) for result in results])
 
 
 def _columns(asked: Request) -> list[list[object]]:
