@@ -1,0 +1,1 @@
+"""Operators: costly predicates from outside, evaluated last and as seldom as possible."""
