@@ -72,13 +72,15 @@ class Experience:
     def holds(self, templates: NDArray[np.int32]) -> NDArray[np.float64]:
         """The probability that each holds, strictly between 0 and 1."""
         _, answered, held, _, _ = self._columns(templates)
-        return (held + PRIOR_WEIGHT * PRIOR_HOLDS) / (answered + PRIOR_WEIGHT)
+        probability: NDArray[np.float64] = (held + PRIOR_WEIGHT * PRIOR_HOLDS) / (answered + PRIOR_WEIGHT)
+        return probability
 
     def costs(self, templates: NDArray[np.int32]) -> NDArray[np.float64]:
         """Expected seconds of an evaluation of each, positive."""
         hint, _, _, timed, seconds = self._columns(templates)
         expected = np.where(hint > 0, hint, DEFAULT_COST)
-        return np.maximum((seconds + PRIOR_WEIGHT * expected) / (timed + PRIOR_WEIGHT), LEAST_COST)
+        mean: NDArray[np.float64] = (seconds + PRIOR_WEIGHT * expected) / (timed + PRIOR_WEIGHT)
+        return np.maximum(mean, LEAST_COST)
 
     def rows(self) -> list[Learnt]:
         """Of every template of which anything is known, by number: what is to be kept."""
