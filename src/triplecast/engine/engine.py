@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -257,18 +257,18 @@ class Engine:
         data: bytes | str,
         media_type: str | None = None,
         graph: str | None = None,
-        attachments: object = None,
+        attachments: Mapping[str, bytes] | None = None,
         dataset: bool = False,
     ) -> Receipt:
         """Accepts a document and matches what it brings. Without `graph` it is named by its content, a feed by
-        what it says that it is (docs/ingest.md).
+        what it says that it is (docs/ingest.md). `attachments` are what operators look at beside its triples, by IRI:
+        a publication has those that came with its document; of a document with several publications, each has those
+        whose IRI stands in its triples.
 
         A document that cannot be read is told in `Receipt.rejects`. Raises `StorageFault`; after `StorageFull` nothing
         was accepted, or it was accepted and the next call matches it.
         """
-        if attachments is not None:
-            raise InputError("attachments are not built yet", "publish without them")
-        return self.publish_many([document_of(data, media_type, graph, dataset)])[0]
+        return self.publish_many([document_of(data, media_type, graph, dataset, attachments)])[0]
 
     def publish_many(self, documents: Iterable[Document]) -> list[Receipt]:
         """A receipt for each document, in order. Documents are committed some hundreds at a time, each group wholly.

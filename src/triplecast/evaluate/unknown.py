@@ -59,8 +59,12 @@ def any_of(met: Sequence[Unknown]) -> Unknown:
 
 
 def answer_of(answers: Answers, operator: str, arguments: Iterable[Term]) -> Found:
-    """What an operator gave. Raises `Unknown`."""
-    call = GroundCall(operator, tuple(map(to_ntriples, arguments)))
+    """What an operator gave for these arguments. Raises `Unknown`."""
+    return read_answer(answers, GroundCall(operator, tuple(map(to_ntriples, arguments))))
+
+
+def read_answer(answers: Answers, call: GroundCall) -> Found:
+    """Raises `Unknown` for a call that was not made, or that failed."""
     answer = answers.get(call)
     if answer is None:
         raise Unknown((call,), ())

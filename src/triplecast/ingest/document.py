@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 from urllib.parse import quote
 
-from triplecast.model.publication import Draft, Reject
+from triplecast.model.publication import Attachments, Draft, Reject
 
 DOCUMENT_PREFIX = "urn:triplecast:document:"
 """The identity of a document without a graph IRI of its own is this and its percent-escaped source."""
@@ -30,6 +30,13 @@ class Document:
     """The graph IRI, when the publisher gave one: the base of relative IRIs and, of a feed, its own IRI."""
     dataset: bool = False
     """True: named graphs stay together as one publication."""
+    attachments: Attachments = field(default=(), repr=False)
+    """What came with it, for operators to look at (`ingest.attachments.read_attachments` makes them)."""
+
+    @property
+    def size(self) -> int:
+        """Bytes, attachments included."""
+        return len(self.data) + sum(len(content) for _, content in self.attachments)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +53,7 @@ def cut_groups(entries: Iterable[_Entry], most: int, size: int) -> Iterator[list
     held = 0
     for entry in entries:
         group.append(entry)
-        held += len(entry.data) if isinstance(entry, Document) else 0
+        held += entry.size if isinstance(entry, Document) else 0
         if len(group) >= most or held >= size:
             yield group
             group, held = [], 0

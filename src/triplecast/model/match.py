@@ -24,6 +24,20 @@ class Undecided:
 
 
 @dataclass(frozen=True, slots=True)
+class OperatorResult:
+    """What an operator's version gave, or why it failed: what is kept of a call, so that a replay tells the same."""
+
+    publication: int
+    """Index into the batch."""
+    operator: str
+    version: str
+    arguments: tuple[str, ...]
+    """In N-Triples form."""
+    answer: bytes
+    """As `operators.answers.format_answer` writes it."""
+
+
+@dataclass(frozen=True, slots=True)
 class MatchStats:
     """Work counted while matching a batch."""
 
@@ -45,6 +59,12 @@ class MatchStats:
     matches: int = 0
     """All: what is neither `combined` nor `verified` was decided by one join of the index."""
     undecided: int = 0
+    operator_calls: int = 0
+    """Ground calls of operators that were made, or passed over in a quarantine."""
+    operator_failures: int = 0
+    """Of those."""
+    operated: int = 0
+    """Pairs that match by what operators gave, the evaluator's among them."""
 
     def __add__(self, other: MatchStats) -> MatchStats:
         return MatchStats(*(getattr(self, name) + getattr(other, name) for name in self.__slots__))
@@ -61,6 +81,8 @@ class MatchedBatch:
     bindings_offsets: NDArray[np.int64]
     bindings: NDArray[np.uint8]
     undecided: tuple[Undecided, ...] = ()
+    results: tuple[OperatorResult, ...] = ()
+    """What operators gave that had not been known before, in the order in which they were asked."""
     stats: MatchStats = field(default_factory=MatchStats)
 
     def __len__(self) -> int:
