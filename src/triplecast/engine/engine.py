@@ -43,7 +43,16 @@ from triplecast.index import INDEX, IndexFolder, MemoryIndex
 from triplecast.index.census import take_census
 from triplecast.ingest import Document, Parser
 from triplecast.ingest.taxonomy_documents import parse_taxonomy
-from triplecast.journal import BYTES_AT_ONCE, Clock, Journal, Rejected, read_clock, system_clock, time_text
+from triplecast.journal import (
+    BYTES_AT_ONCE,
+    Clock,
+    Journal,
+    Rejected,
+    kept_results,
+    read_clock,
+    system_clock,
+    time_text,
+)
 from triplecast.match import Matcher
 from triplecast.model.lease import Lease, read_lease
 from triplecast.model.match import MatchedBatch, MatchStats
@@ -344,7 +353,8 @@ class Engine:
             snapshot = MemoryIndex().apply([registration], [], 0)
             first = publications[0].position - 1 if publications else 0
             taxonomies = self._journal.taxonomies(first, self._journal.head())
-            matched = self._matcher.match(snapshot, publications, taxonomies)
+            known = self._journal.answers(first, self._journal.head())
+            matched = self._matcher.match(snapshot, publications, taxonomies, known)
         asked = {0: subscription}
         times = [datetime.fromisoformat(publication.accepted_at) for publication in publications]
         seconds = (times[-1] - times[0]).total_seconds() if times else 0.0
@@ -451,7 +461,9 @@ class Engine:
             if publications:
                 self._snapshot = update_index(self._index, self._snapshot, self._journal, head, self._matched)
                 taxonomies = self._journal.taxonomies(self._matched, upto)
-                matched = self._matcher.match(self._snapshot, publications, taxonomies)
+                known = self._journal.answers(self._matched, upto)
+                matched = self._matcher.match(self._snapshot, publications, taxonomies, known)
+                self._journal.keep_results(kept_results(publications, matched))
                 self._work += matched.stats
                 batch = OutboxBatch.of(publications, matched)
                 self._outbox.commit(batch, upto, self._journal.registrations_of)

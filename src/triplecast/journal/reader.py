@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
 from triplecast.database import Database, row_number
 from triplecast.errors import StorageFault
+from triplecast.journal.attached import LearntRow, check_attached, read_answers, read_attachments_of, read_learnt
 from triplecast.journal.check import RESTORE, check_journal
 from triplecast.journal.end_mark import check_end, read_end_mark
 from triplecast.journal.record import (
@@ -20,6 +21,7 @@ from triplecast.journal.record import (
     UNINDEXED_KINDS,
     Kind,
     Row,
+    attached_to,
     read_publication,
     read_registration,
     read_reject,
@@ -28,15 +30,17 @@ from triplecast.journal.record import (
     verify,
     verify_row,
 )
-from triplecast.model.publication import Publication, Reject
+from triplecast.model.publication import Attachments, Publication, Reject
 from triplecast.model.source import SourceState
 from triplecast.model.subscription import Registration, RegistrationId
+from triplecast.operators.answers import Answer, GroundCall
 from triplecast.taxonomy import Taxonomies, TaxonomyVersion
 
 DATABASE = "journal.sqlite"
 _REGISTRY = (Kind.SUBSCRIPTION, *ENDS)
 BYTES_AT_ONCE = 16 << 20
-"""Of documents or their quads that are held in memory together, wherever they are taken in groups."""
+"""Of documents or their quads, attachments included, that are held in memory together, wherever they are taken in
+groups."""
 _IDS_AT_ONCE = 500
 _VERSIONS_KEPT = 4
 
@@ -57,8 +61,8 @@ class RegistryChanges(NamedTuple):
 
 
 class _Taken(NamedTuple):
-    found: list[Row]
-    """Publications."""
+    found: list[tuple[Row, Attachments]]
+    """Publications, each with what came with it."""
     read: int
     """Rows, those of other kinds too."""
     last: int | None
@@ -235,6 +239,16 @@ class JournalReader:
                 del self._versions[min(self._versions)]
         return found
 
+    def answers(self, after: int, upto: int) -> Mapping[int, Mapping[GroundCall, Answer]]:
+        """What operators gave for publications at positions in (after, upto], by position, as far as it is kept and of
+        the versions that are declared now."""
+        with self._database.reading():
+            return read_answers(self._database, after, upto)
+
+    def learnt(self) -> list[LearntRow]:
+        """What had been learnt of operators when it was kept last."""
+        return read_learnt(self._database)
+
     def rejects(self, after: int = 0) -> list[Rejected]:
         """What was rejected at positions beyond `after`, by position."""
         rows = self._rows(
@@ -266,7 +280,7 @@ class JournalReader:
         with self._database.reading():
             self._database.check_pages()
             self.sources()
-            check_journal(self._database)
+            check_attached(self._database, check_journal(self._database))
             check_end(path, self.head(), mark)
 
     # ---- inside -----------------------------------------------------------------------------------------------------
@@ -282,7 +296,7 @@ class JournalReader:
 
     def _take(self, statement: str, values: Sequence[object], limit: int | None, most_bytes: int | None) -> _Taken:
         """The publications among the rows of a statement, up to either bound."""
-        found: list[Row] = []
+        found: list[tuple[Row, Attachments]] = []
         read = size = 0
         if limit == 0:
             return _Taken(found, read, 0)
@@ -291,8 +305,10 @@ class JournalReader:
                 row = verify_row(fields, self.where)
                 read += 1
                 if row.kind == Kind.PUBLICATION:
-                    found.append(row)
-                    size += len(row.body)
+                    attached = attached_to(row)
+                    attachments = read_attachments_of(self._database, row.position, attached) if attached else ()
+                    found.append((row, attachments))
+                    size += len(row.body) + sum(len(content) for _, content in attachments)
                     if len(found) == limit or (most_bytes is not None and size >= most_bytes):
                         return _Taken(found, read, row.position)
         return _Taken(found, read, None)
@@ -327,6 +343,6 @@ class JournalReader:
         return positions
 
 
-def _published(rows: Sequence[Row]) -> list[Publication]:
-    texts = {at: time_text(at) for at in {row.written_at for row in rows}}
-    return [read_publication(row, texts[row.written_at]) for row in rows]
+def _published(rows: Sequence[tuple[Row, Attachments]]) -> list[Publication]:
+    texts = {at: time_text(at) for at in {row.written_at for row, _ in rows}}
+    return [read_publication(row, texts[row.written_at], attachments) for row, attachments in rows]
