@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from triplecast.compile.doubts import find_doubts
 from triplecast.compile.entailment import entailment_of
+from triplecast.compile.given import refuse_unbound
 from triplecast.compile.plan import Cost, Plan
 from triplecast.compile.plans import graphs_of, matches_nothing, plan_of
 from triplecast.compile.refusals import refuse_two_graphs
@@ -70,6 +71,7 @@ def admit(subscription: Subscription, datasets: bool = True) -> Admission:
         refuse_unbuilt(subscription)
         template, constants = parse_template(subscription.text, subscription.language)
         refuse_large(template)
+        refuse_unbound(template)
         entailment = entailment_of(subscription, template)
         plan = plan_of(template, constants, entailment is not Entailment.NONE)
         graphs = graphs_of(template, constants)

@@ -53,6 +53,8 @@ from triplecast.operators import find_operator
 
 RESIDUAL_LIMIT = 64
 """Parts of an expression that is evaluated in this process."""
+WITHIN = "an operator within EXISTS"
+NOT_GIVEN = "an operator that is given what its group does not bind"
 _CALLS = frozenset(
     (
         *("STR", "LANG", "DATATYPE", "ISIRI", "ISURI", "ISBLANK", "ISLITERAL", "ISNUMERIC", "SAMETERM", "LANGMATCHES"),
@@ -263,14 +265,14 @@ class Reader:
     def _produced(self, case: Case, operator: str, arguments: tuple[Node, ...], free: tuple[bool, ...]) -> Case:
         _check_settled(case.conjunction)
         if self._within:
-            raise Undecidable("an operator within EXISTS")
+            raise Undecidable(WITHIN)
         known = {*case.conjunction.variables(), *case.conjunction.computed()}
         sides: tuple[list[Node], list[Node]] = ([], [])
         for node, is_free in zip(arguments, free, strict=True):
             sides[is_free].append(node)
         given, gives = sides
         if not known.issuperset(node for node in given if isinstance(node, Variable)):
-            raise Undecidable("an operator that is given a variable which its group does not bind")
+            raise Undecidable(NOT_GIVEN)
         new = tuple(dict.fromkeys(node for node in gives if isinstance(node, Variable) and node not in known))
         seen = tuple(dict.fromkeys(node for node in arguments if isinstance(node, Variable) and node in known))
         added = Residual(None, Call(operator, tuple(given)), seen, tuple(gives), new)

@@ -321,19 +321,24 @@ class Engine:
         media_type: str | None = None,
         graph: str | None = None,
         dataset: bool = False,
+        attachments: Mapping[str, bytes] | None = None,
     ) -> tuple[Explanation, ...]:
-        """Why each publication in `data` matches the live subscription `id`, or where it fails. Nothing is accepted.
+        """Why each publication in `data` matches the live subscription `id`, or where it fails. Nothing is accepted,
+        and what operators tell of it is not kept.
 
         Raises `DocumentRejected` where there is nothing to explain.
         """
         subscription = self._live(id).subscription
-        (parsed,) = self._parser.parse([document_of(data, media_type, graph, dataset)])
+        (parsed,) = self._parser.parse([document_of(data, media_type, graph, dataset, attachments)])
         if not parsed.drafts:
             for reject in parsed.rejects:
                 raise DocumentRejected(reject.stage, reject.reason, reject.mend, reject.line, reject.column)
             raise DocumentRejected("parse", "it holds no publication", "give a document with at least one")
         at = time_text(read_clock(self._clock))
-        publications = [Publication(0, draft.graph, 0, at, draft.quads, draft.dataset) for draft in parsed.drafts]
+        publications = [
+            Publication(0, draft.graph, 0, at, draft.quads, draft.dataset, draft.labels, draft.attachments)
+            for draft in parsed.drafts
+        ]
         admission = admit(subscription)
         head = self._journal.head()
         background = Background.of(admission.entailment, self._journal.taxonomies(head, head).before(head + 1))

@@ -8,7 +8,7 @@ from types import NoneType
 
 from triplecast.errors import InputError
 from triplecast.ingest import Document
-from triplecast.ingest.attachments import read_attachments
+from triplecast.ingest.attachments import check_attachments
 from triplecast.journal import BYTES_AT_ONCE
 from triplecast.model.subscription import Subscription
 
@@ -33,13 +33,16 @@ def document_of(
     except UnicodeEncodeError as error:
         raise InputError(f"{error.object[:80]!r} holds half a character", "give text that can be UTF-8") from error
     source = graph if graph is not None else f"sha256/{hashlib.sha256(content).hexdigest()}"
-    return Document(source, content, media_type, graph, dataset, read_attachments(attachments))
+    given = {} if attachments is None else attachments
+    check_attachments(given)
+    return Document(source, content, media_type, graph, dataset, given)
 
 
 def group_documents(documents: Iterable[Document]) -> Iterator[list[Document]]:
     """`documents` in order, in groups of at most `DOCUMENTS_AT_ONCE` that end once they come to `BYTES_AT_ONCE`.
 
-    Raises TypeError for what is no document, and for a field of another type than it says.
+    Raises TypeError for what is no document, and for a field of another type than it says; `InputError` for attachments
+    that cannot be.
     """
     group: list[Document] = []
     size = 0
@@ -49,6 +52,7 @@ def group_documents(documents: Iterable[Document]) -> Iterator[list[Document]]:
         if not isinstance(document, Document):
             raise _no_document(document)
         _check_types(document)
+        check_attachments(document.attachments)
         group.append(document)
         size += document.size
         if len(group) >= DOCUMENTS_AT_ONCE or size >= BYTES_AT_ONCE:

@@ -14,6 +14,7 @@ from triplecast.evaluate.frames import (
     ExplainRequest,
     Outcome,
     read_answer,
+    read_open,
     read_wanted,
     write_explain_request,
     write_request,
@@ -22,6 +23,9 @@ from triplecast.evaluate.unknown import Answers, Wanted
 from triplecast.languages import parse_query
 from triplecast.model.publication import Publication
 from triplecast.model.subscription import Subscription
+from triplecast.operators.answers import Answer, GroundCall
+from triplecast.operators.frames import Asked
+from triplecast.operators.perform import Performer
 from triplecast.sandbox import Failure, Limits, Sandbox
 
 LIMITS = Limits(seconds=20.0, memory=768 << 20, answer=64 << 20)
@@ -136,24 +140,29 @@ class Evaluator:
         background: Background = NO_BACKGROUND,
     ) -> tuple[Explanation, ...]:
         """`explain.explain` for each publication, in order; one that fails in the child is undecided, as it is in
-        `decide`. The subscription's text is one that parses."""
-        requests = [
-            write_explain_request(ExplainRequest(publication, self._steps, subscription, index_decides, background))
-            for publication in publications
-        ]
-        answers = self._sandbox.map(requests)
-        return tuple(
-            read_explanation(answered)
-            if isinstance(answered, bytes)
-            else Explanation(
-                subscription.name,
-                publication.graph,
-                publication.version,
-                False,
-                f"{answered.kind}: {answered.detail}",
-            )
-            for publication, answered in zip(publications, answers, strict=True)
-        )
+        `decide`. The subscription's text is one that parses. Operators are asked for what each row waits for first, in
+        workers that end with the call."""
+        told: dict[int, Explanation] = {}
+        answers: list[dict[GroundCall, Answer]] = [{} for _ in publications]
+        with Performer() as performer:
+            while len(told) < len(publications):
+                places = [place for place in range(len(publications)) if place not in told]
+                requests = [
+                    ExplainRequest(
+                        publications[place], self._steps, subscription, index_decides, background, answers[place]
+                    )
+                    for place in places
+                ]
+                outcomes = self._sandbox.map(list(map(write_explain_request, requests)))
+                for place, answered in zip(places, outcomes, strict=True):
+                    wanted = read_open(answered) if isinstance(answered, bytes) else None
+                    if wanted is None:
+                        told[place] = _explanation(subscription, publications[place], answered)
+                        continue
+                    calls = list(dict.fromkeys(row[0] for row in wanted))
+                    performed = performer.perform([Asked(publications[place], call) for call in calls])
+                    answers[place].update((call, each.answer) for call, each in zip(calls, performed, strict=True))
+        return tuple(told[place] for place in range(len(publications)))
 
 
 def explain_subscription(
@@ -172,6 +181,13 @@ def explain_subscription(
         return evaluator.explain(subscription, publications, index_decides, background)
     with Evaluator() as own:
         return own.explain(subscription, publications, index_decides, background)
+
+
+def _explanation(subscription: Subscription, publication: Publication, answered: bytes | Failure) -> Explanation:
+    if isinstance(answered, bytes):
+        return read_explanation(answered)
+    reason = f"{answered.kind}: {answered.detail}"
+    return Explanation(subscription.name, publication.graph, publication.version, False, reason)
 
 
 def _settle(question: _Question, answered: bytes | Failure, decisions: dict[int, Decision]) -> Iterable[_Question]:

@@ -106,6 +106,11 @@ def read_wanted(written: bytes) -> tuple[Wanted, ...]:
     return tuple(tuple(GroundCall(iri, tuple(given)) for iri, given in row) for row in json.loads(written))
 
 
+def read_open(answer: bytes) -> tuple[Wanted, ...] | None:
+    """The rows that an explanation waits for; None where `answer` is the explanation, which is a JSON object."""
+    return read_wanted(read_answer(answer)[0].bindings) if answer.startswith(b"[") else None
+
+
 def _read_operators(header: dict[str, Any]) -> Answers:
     """The answers of a request, whose operators, if it has any, are from now on those that this process knows."""
     if "operators" in header:

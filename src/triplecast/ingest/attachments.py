@@ -15,11 +15,8 @@ LARGEST = 64 << 20
 """Bytes of all attachments of one document together."""
 
 
-def read_attachments(given: Mapping[str, bytes] | None) -> Attachments:
-    """In the order of the IRIs. Raises `InputError` for what is no mapping of absolute IRIs to bytes, and for more than
-    `LARGEST`."""
-    if given is None:
-        return ()
+def check_attachments(given: object) -> None:
+    """Raises `InputError` for what is no mapping of absolute IRIs to bytes, and for more than `LARGEST`."""
     if not isinstance(given, Mapping):
         raise InputError(f"attachments are {type(given).__name__}", "give a dict of IRI to bytes")
     for iri, content in given.items():
@@ -31,13 +28,12 @@ def read_attachments(given: Mapping[str, bytes] | None) -> Attachments:
         raise InputError(
             f"the attachments of one document have {size:,} bytes", f"{LARGEST:,} are allowed: publish fewer at once"
         )
-    return tuple((iri, bytes(given[iri])) for iri in sorted(given))
 
 
-def decode_attachments(written: object) -> Attachments:
+def decode_attachments(written: object) -> dict[str, bytes]:
     """From JSON: an object of IRI to base64. Raises `InputError`."""
     if written is None:
-        return ()
+        return {}
     if not isinstance(written, dict):
         raise InputError('"attachments" is no JSON object', 'write {"IRI": "base64", …}')
     decoded: dict[str, bytes] = {}
@@ -46,14 +42,16 @@ def decode_attachments(written: object) -> Attachments:
             decoded[iri] = base64.b64decode(text, validate=True)
         except (TypeError, ValueError, binascii.Error) as error:
             raise InputError(f"the attachment <{iri}> is no base64: {error}", "encode its bytes in base64") from error
-    return read_attachments(decoded)
+    check_attachments(decoded)
+    return decoded
 
 
-def share_attachments(drafts: tuple[Draft, ...], attachments: Attachments) -> tuple[Draft, ...]:
+def share_attachments(drafts: tuple[Draft, ...], given: Mapping[str, bytes]) -> tuple[Draft, ...]:
     """The publications of a document with what came with it: a single one has all, of several each has those whose IRI
     stands in its triples."""
-    if not attachments:
+    if not given:
         return drafts
+    attachments: Attachments = tuple((iri, bytes(given[iri])) for iri in sorted(given))
     if len(drafts) == 1:
         return (drafts[0].with_attachments(attachments),)
     return tuple(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 from urllib.parse import quote
 
-from triplecast.model.publication import Attachments, Draft, Reject
+from triplecast.model.publication import Draft, Reject
 
 DOCUMENT_PREFIX = "urn:triplecast:document:"
 """The identity of a document without a graph IRI of its own is this and its percent-escaped source."""
@@ -30,13 +30,13 @@ class Document:
     """The graph IRI, when the publisher gave one: the base of relative IRIs and, of a feed, its own IRI."""
     dataset: bool = False
     """True: named graphs stay together as one publication."""
-    attachments: Attachments = field(default=(), repr=False)
-    """What came with it, for operators to look at (`ingest.attachments.read_attachments` makes them)."""
+    attachments: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+    """What came with it, by IRI, for operators to look at."""
 
     @property
     def size(self) -> int:
         """Bytes, attachments included."""
-        return len(self.data) + sum(len(content) for _, content in self.attachments)
+        return len(self.data) + sum(map(len, self.attachments.values()))
 
 
 @dataclass(frozen=True, slots=True)

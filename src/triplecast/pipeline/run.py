@@ -117,7 +117,7 @@ def run(
         notices: SimpleQueue[Notice] = SimpleQueue()
         accepting = threading.Lock()
         horizon = HorizonFile(output)
-        sink = Sink(outbox, journal.registrations_of, horizon.learn, notices.put)
+        sink = Sink(outbox, journal.registrations_of, horizon.learn, notices.put, journal.keep_results)
         index = IndexFolder(output / INDEX, journal.sole)
         registrar = Registrar(
             sources.subscriptions,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -13,9 +14,10 @@ from triplecast.delivery import OutboxBatch
 from triplecast.evaluate import Evaluator
 from triplecast.faults import reach
 from triplecast.index import INDEX, Snapshot
-from triplecast.journal import BYTES_AT_ONCE
+from triplecast.journal import BYTES_AT_ONCE, kept_results
 from triplecast.match import Matcher
 from triplecast.model.match import MatchStats
+from triplecast.operators import Operator, known_operators
 from triplecast.pipeline.followed import followed_journal, settle
 from triplecast.pipeline.rows import cut, to_arrow, told_only
 
@@ -30,8 +32,14 @@ class MatchSlices:
     """The stage on one output folder, to give to ``mapInArrow``."""
 
     folder: str
+    operators: tuple[Operator, ...] = ()
+    """Those that the driver knows; a worker imports none of them, its operators' workers do."""
+    search_path: tuple[str, ...] = ()
+    """Where the driver finds modules."""
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        known_operators().adopt(self.operators)
+        sys.path += [each for each in self.search_path if each not in sys.path]
         return match_slices(Path(self.folder), batches)
 
 
@@ -47,23 +55,25 @@ def match_slice(folder: Path, manifest: str, after: int, upto: int) -> Iterator[
     """The matches of the publications at positions in (`after`, `upto`]; at least one row, also when there are none."""
     journal, matcher = followed_journal(folder), _matcher()
     snapshot = Snapshot.open(folder / INDEX, manifest)
-    told = False
+    any_told = False
     start = after
     while True:
         publications = journal.publications(start, upto, CHUNK, BYTES_AT_ONCE)
-        if not publications and told:
+        if not publications and any_told:
             return
         if publications:
             taxonomies = journal.taxonomies(start, publications[-1].position)
-            start = publications[-1].position
-            matched = matcher.match(snapshot, publications, taxonomies)
+            first, start = start, publications[-1].position
+            matched = matcher.match(snapshot, publications, taxonomies, journal.answers(first, start))
             batch, work = OutboxBatch.of(publications, matched), matched.stats
+            results = kept_results(publications, matched)
         else:
-            batch, work = OutboxBatch.joined(()), MatchStats()
+            batch, work, results = OutboxBatch.joined(()), MatchStats(), []
         reach("pipeline.batch-matched")
         for index, piece in enumerate(cut(told_only(batch), ROW_BYTES)):
-            yield to_arrow(piece, after, upto, work if index == 0 else MatchStats())
-        told = True
+            told = (work, results) if index == 0 else (MatchStats(), [])
+            yield to_arrow(piece, after, upto, *told)
+        any_told = True
 
 
 @lru_cache(maxsize=1)

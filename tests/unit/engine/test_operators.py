@@ -14,6 +14,7 @@ import wild_operators
 from wild_operators import WILD
 
 from triplecast.engine import Engine, Receipt
+from triplecast.errors import InputError
 
 P = f"PREFIX : <https://example.org/> PREFIX w: <{WILD}> "
 TTL = f"@prefix : <https://example.org/> . @prefix w: <{WILD}> . "
@@ -97,3 +98,94 @@ def test_every_place_in_a_query(engine: Engine) -> None:
     receipt = engine.publish(DOCUMENT, "text/turtle", attachments={"urn:pic": b"12345"})
     assert receipt.undecided == ()
     assert told(receipt) == WANTED
+
+
+def test_a_predicate_is_asked_once_for_all_subscriptions(engine: Engine, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    for number in range(40):
+        text = (
+            f"SELECT * {{ ?p a :Picture ; :log ?l ; :n ?m BIND(w:counted(?l) AS ?one) FILTER(?m + ?one > {number}) }}"
+        )
+        engine.subscribe(P + text, id=f"s{number}")
+    documents = [f'{TTL} <urn:p{n}> a :Picture ; :log "{log}" ; :n {n} .' for n in range(10)]
+    matches = sum(len(engine.publish(text, "text/turtle").matches) for text in documents)
+    assert matches == sum(n + 1 > number for n in range(10) for number in range(40))
+    assert len(log.read_text().splitlines()) == 10
+    assert engine.statistics().work.operator_calls == 10
+
+
+def test_cheap_conditions_come_first(engine: Engine, tmp_path: Path) -> None:
+    """Also those that were written behind, in EXISTS, or that need another operator's cheap part."""
+    log = tmp_path / "log"
+    for number, rest in enumerate(
+        ("FILTER(?n > 3)", "FILTER EXISTS { ?p :b ?c }", "{ ?p :d ?e }", "OPTIONAL { ?p :f ?g } FILTER(BOUND(?g))")
+    ):
+        engine.subscribe(P + f"SELECT * {{ ?p :log ?l ; :n ?n FILTER(w:counted(?l) = 1) {rest} }}", id=f"s{number}")
+    engine.publish(f'{TTL} <urn:p> :log "{log}" ; :n 2 .', "text/turtle")
+    assert not log.exists()
+
+
+WILDS = ("hangs", "raises", "exits", "million", "wrong", "eats")
+
+
+def test_wild_operators_harm_nobody_else(engine: Engine) -> None:
+    for name in WILDS:
+        engine.subscribe(P + f"SELECT ?n {{ ?p a :Picture BIND(w:{name}(?p) AS ?n) }}", id=name)
+        engine.subscribe(P + f"ASK {{ ?p a :Picture FILTER(w:{name}(?p) > 1 && ?p = <urn:other>) }}", id=f"{name}-not")
+        engine.subscribe(P + f"ASK {{ ?p a :Picture FILTER(w:{name}(?p) > 1 || ?p = <urn:pic>) }}", id=f"{name}-or")
+    engine.subscribe(P + "SELECT ?n { ?p a :Picture ; w:size ?n }", id="size")
+    receipt = engine.publish(TTL + "<urn:pic> a :Picture .", "text/turtle", attachments={"urn:pic": b"123"})
+    assert told(receipt) == {"size": [{"n": "3"}], **{f"{name}-or": [{}] for name in WILDS}}
+    reasons = {pair.subscription: pair.reason for pair in receipt.undecided}
+    assert set(reasons) == set(WILDS)
+    for name, reason in reasons.items():
+        assert reason.startswith(f"operator <{WILD}{name}> version 1 failed on <{receipt.publications[0].graph}>: ")
+    work = engine.statistics().work
+    assert (work.operator_calls, work.operator_failures, work.undecided) == (7, 6, 6)
+
+
+def test_a_replay_tells_the_same(tmp_path: Path) -> None:
+    """Also after the outbox was lost: an operator that answers at random is not asked again, nor one that failed."""
+    with Engine.open(tmp_path) as engine:
+        engine.subscribe(P + "SELECT ?n { ?p a :Picture BIND(w:chance(?p) AS ?n) }", id="chance")
+        engine.subscribe(P + "SELECT (SUM(?m) AS ?n) { ?p a :Picture BIND(w:chance(?p) AS ?m) } GROUP BY ?p", id="sum")
+        engine.subscribe(P + "SELECT ?n { ?p a :Picture BIND(w:raises(?p) AS ?n) }", id="raises")
+        for number in range(3):
+            engine.publish(f"{TTL} <urn:p{number}> a :Picture .", "text/turtle")
+        first = [(each.id, each.bindings) for each in engine.notifications()]
+        undecided = engine.undecided()
+        assert (len(first), len(undecided)) == (6, 3)
+    for name in ("outbox.sqlite", "outbox.sqlite-wal", "outbox.sqlite-shm"):
+        (tmp_path / name).unlink(missing_ok=True)
+    with Engine.open(tmp_path) as engine:
+        assert [(each.id, each.bindings) for each in engine.notifications()] == first
+        assert engine.undecided() == undecided
+        assert engine.statistics().work.operator_calls == 0
+
+
+def test_attachments_are_content(tmp_path: Path) -> None:
+    text = TTL + "<urn:pic> a :Picture ."
+    with Engine.open(tmp_path) as engine:
+        engine.subscribe(P + "SELECT ?n { ?p a :Picture ; w:size ?n }", id="size")
+        outcomes = []
+        for content in (b"1", b"1", b"22"):
+            receipt = engine.publish(text, "text/turtle", graph="urn:g", attachments={"urn:pic": content})
+            (accepted,) = receipt.publications
+            outcomes.append((accepted.version, accepted.outcome, told(receipt).get("size")))
+        assert outcomes == [(1, "accepted", [{"n": "1"}]), (1, "unchanged", None), (2, "accepted", [{"n": "2"}])]
+    with Engine.open(tmp_path) as engine:
+        assert len(engine.preview(P + "ASK { ?p a :Picture ; w:size ?n }").matches) == 2
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ({"no iri": b""}, "no absolute IRI"),
+        ({"urn:a": "text"}, "the attachment <urn:a> is str"),
+        ([b""], "attachments are list"),
+        ({"urn:a": bytes((64 << 20) + 1)}, "67,108,865 bytes"),
+    ],
+)
+def test_attachments_that_cannot_be(engine: Engine, given: object, reason: str) -> None:
+    with pytest.raises(InputError, match=reason):
+        engine.publish("", "text/turtle", attachments=given)  # type: ignore[arg-type]

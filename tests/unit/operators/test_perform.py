@@ -87,7 +87,9 @@ def test_an_operator_that_is_not_declared(performer: Performer) -> None:
 
 
 def test_a_batch_that_fails_is_asked_again_one_by_one(performer: Performer) -> None:
-    answers = [each.answer for each in performer.perform([asked("lengths", f'"{text}"') for text in ("ab", "fail", "c")])]
+    answers = [
+        each.answer for each in performer.perform([asked("lengths", f'"{text}"') for text in ("ab", "fail", "c")])
+    ]
     assert answers[0] == rows(2)
     assert isinstance(answers[1], Failed)
     assert answers[2] == rows(1)
