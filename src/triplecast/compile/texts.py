@@ -15,6 +15,7 @@ from pyoxigraph import Literal, NamedNode
 from triplecast.compile.constants import Constant, constant_text, place_of
 from triplecast.languages import text_of
 from triplecast.model.algebra import Call, Expression, Operation, Pattern, Slot, Variable
+from triplecast.model.conditions import MIRRORED
 from triplecast.terms.values import ValueClass
 from triplecast.text import CONTAINS, SCORE
 from triplecast.text.needed import Needed, needed_phrases, needed_terms
@@ -22,7 +23,6 @@ from triplecast.text.needed import Needed, needed_phrases, needed_terms
 WORD = " "
 """The predicate of word triples; with the folded word or phrase behind it, their object."""
 _ANYTHING = Needed(((),), False)
-_FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 class NamedText(NamedTuple):
@@ -63,11 +63,11 @@ def read_text(expression: Expression) -> NamedText | None:
             case (fn, (Variable() as variable, Literal() | Slot() as constant)) if fn == CONTAINS:
                 return NamedText(variable, constant)
         return None
-    if not isinstance(expression, Operation) or expression.operator not in _FLIPPED:
+    if not isinstance(expression, Operation) or expression.operator not in MIRRORED:
         return None
     operator, (left, right) = expression.operator, expression.arguments
     if isinstance(right, Call):
-        operator, left, right = _FLIPPED[operator], right, left
+        operator, left, right = MIRRORED[operator], right, left
     if operator not in (">", ">=") or not isinstance(left, Call) or not isinstance(right, Literal | Slot):
         return None
     match left.function, left.arguments:

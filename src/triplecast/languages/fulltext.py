@@ -93,7 +93,7 @@ def _join(sign: str) -> Callable[[Translation, list[Any]], str]:
 def _written(translation: Translation, child: Any) -> str:
     if not isinstance(child, Token):
         return str(child)
-    translation.pinned.add(child.end_pos or 0)
+    translation.keep(child)
     if child.type != "STRING":
         return str(child)
     try:

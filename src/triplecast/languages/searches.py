@@ -198,7 +198,7 @@ def _constant_text(translation: Translation, token: Token, node: object) -> tupl
     constant = translation.tokens.get(node.index) if isinstance(node, Slot) else None
     if constant is None or constant.type not in ("STRING", "LITERAL"):
         _refuse(translation, token, "with a text that is no constant", "it is read when you subscribe", "write it out")
-    translation.pinned.add(constant.end_pos or 0)
+    translation.keep(constant)
     return translation.resolve(constant).value, constant
 
 

@@ -11,7 +11,7 @@ from lark.lexer import Token
 from triplecast.languages import patterns
 from triplecast.languages.context import Translation
 from triplecast.languages.expressions import conjoin, forbid_aggregates
-from triplecast.languages.refusals import MAX_DEPTH, refuse_size
+from triplecast.languages.refusals import MAX_DEPTH, refuse_depth
 from triplecast.languages.rewriting import measure_depth
 from triplecast.model.algebra import (
     Aggregate,
@@ -114,7 +114,7 @@ def _order_key(translation: Translation, children: list[Any]) -> tuple[Expressio
 def _count(name: str) -> Callable[[Translation, list[Any]], tuple[str, int]]:
     def read(translation: Translation, children: list[Any]) -> tuple[str, int]:
         token = children[0]
-        translation.pinned.add(token.end_pos)
+        translation.keep(token)
         if len(token) > 18:
             raise translation.refusal(token, name.upper(), "the number has more than 18 digits", "use a smaller one")
         return name, int(token)
@@ -182,9 +182,7 @@ def _solve(
     names = frozenset(item.variable for item in items if item.expression is not None)
     for expression in (*having, *order):
         if measure_depth(expression) > MAX_DEPTH:
-            raise refuse_size(
-                "an expression nested this deep", f"its algebra may have {MAX_DEPTH} levels", translation.source.name
-            )
+            raise refuse_depth("an expression", translation.source.name)
     _refuse_late(translation, having, items, where.visible)
     conditions = [sampled(condition, frozenset()) for condition in having]
     for expression in order:
