@@ -76,9 +76,9 @@ def find_failure(pattern: Pattern, found: Evidence) -> Failure:
                 return _of_triple(triple, found)
     if isinstance(pattern, Filter):
         lines: list[str] = []
-        for part in conjuncts(pattern.condition):
-            untrue = [verdict for verdict in trace.of(part) if verdict.text != TRUE]
-            lines += describe_verdicts(part, untrue, words)
+        for condition in conjuncts(pattern.condition):
+            untrue = [verdict for verdict in trace.of(condition) if verdict.text != TRUE]
+            lines += describe_verdicts(condition, untrue, words)
         return Failure(words.filter(pattern.condition), tuple(lines))
     if isinstance(pattern, Minus):
         return Failure(f"MINUS {{ {words.pattern(pattern.right)} }}: it removes every solution")

@@ -20,7 +20,7 @@ _LEAVES = (Variable, NamedNode, Literal, Slot, str, int, bool, type(None))
 def nodes_within(node: object) -> Iterator[Any]:
     """A node, or those of a tuple, and all inside but variables and constants: each before what it holds, from left to
     right. Does not recurse, so any query is safe."""
-    waiting = [node]
+    waiting: list[Any] = [node]
     while waiting:
         part = waiting.pop()
         if isinstance(part, tuple):
