@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from triplecast.compile.admission import admit
-from triplecast.errors import QueryRefused, QuerySyntaxError
+from triplecast.errors import QueryRefused
 from triplecast.evaluate import Budget, BudgetExceeded
 from triplecast.evaluate.regex import PROGRAMS_OF_A_QUERY
 from triplecast.model.subscription import Subscription
