@@ -8,8 +8,9 @@ with and without what is optional, the second under the test that there is no su
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Mapping, Set
 from itertools import islice
+from types import MappingProxyType
 from typing import NamedTuple
 
 from pyoxigraph import NamedNode
@@ -25,21 +26,28 @@ from triplecast.model.algebra import (
     Alternative,
     BasicPattern,
     Call,
+    Distinct,
     Exists,
     Expression,
     Extend,
     Filter,
+    Graph,
+    Group,
     Inverse,
     Join,
     LeftJoin,
     Minus,
     Node,
     Operation,
+    OrderBy,
     PathExpression,
     PathPattern,
     Pattern,
     Produce,
+    Project,
+    Reduced,
     Sequence,
+    Slice,
     Slot,
     TriplePattern,
     Union,
@@ -130,7 +138,7 @@ class Reader:
                 return tuple(self._with_value(case, variable, expression) for case in self.cases(inner))
             case Produce(inner, operator, arguments, free):
                 return tuple(self._produced(case, operator, arguments, free) for case in self.cases(inner))
-        raise Undecidable(name_of(pattern))
+        raise Undecidable(_NAMES[type(pattern)])
 
     # ---- patterns
 
@@ -357,16 +365,15 @@ def _bounded(cases: Cases) -> Cases:
     return cases
 
 
-_NAMES = {
-    "Graph": "GRAPH",
-    "Group": "GROUP BY or an aggregate",
-    "OrderBy": "ORDER BY",
-    "Slice": "LIMIT or OFFSET",
-    "Project": "a sub-select",
-    "Distinct": "a sub-select",
-    "Reduced": "a sub-select",
-}
-
-
-def name_of(pattern: Pattern) -> str:
-    return _NAMES[type(pattern).__name__]
+_NAMES: Mapping[type, str] = MappingProxyType(
+    {
+        Graph: "GRAPH",
+        Group: "GROUP BY or an aggregate",
+        OrderBy: "ORDER BY",
+        Slice: "LIMIT or OFFSET",
+        Project: "a sub-select",
+        Distinct: "a sub-select",
+        Reduced: "a sub-select",
+    }
+)
+"""What has no cases, in the words of the language."""
