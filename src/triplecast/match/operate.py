@@ -175,7 +175,9 @@ class _Stage:
                 if not numbers:
                     del running[publication]
                 for number in numbers:
-                    wanted.setdefault((publication, self._first_call(publication, each, number)), number)
+                    call = self._judge(publication, each, number, None)
+                    if call is not None:
+                        wanted.setdefault((publication, call), number)
             self._ask(wanted, running)
 
     def _ask(self, wanted: Mapping[tuple[int, GroundCall], int], running: Mapping[int, _Running]) -> None:
@@ -195,23 +197,19 @@ class _Stage:
         version = declared.version if declared is not None else ""
         self.results.append(OperatorResult(publication, call.operator, version, call.arguments, format_answer(answer)))
 
-    def _judge(self, publication: int, running: _Running, number: int, seconds: float | None) -> None:
-        """Tells the run what a condition turned out to be, or notes for which call it waits now."""
+    def _judge(self, publication: int, running: _Running, number: int, seconds: float | None) -> GroundCall | None:
+        """Tells the run what a condition turned out to be, or notes for which call it waits now, and gives that."""
+        if number in running.learnt:
+            return None
         try:
             holds = self._truth(publication, running.conditions[number])
         except Unknown as met:
             running.by_call.setdefault(met.calls[0], set()).add(number)
-            return
+            return met.calls[0]
         running.run.learnt(number, holds)
         running.learnt.add(number)
         self._operators.experience.learn(running.templates[number], holds, seconds)
-
-    def _first_call(self, publication: int, running: _Running, number: int) -> GroundCall:
-        try:
-            self._truth(publication, running.conditions[number])
-        except Unknown as met:
-            return met.calls[0]
-        raise AssertionError("a condition that is known is wanted")
+        return None
 
     def _truth(self, publication: int, condition: Condition) -> bool | None:
         try:
