@@ -3,12 +3,13 @@ would never be asked."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
+from triplecast.compile.refusals import calls_in
 from triplecast.errors import QueryRefused
-from triplecast.evaluate.scope import children, visible_names
-from triplecast.languages import Template
+from triplecast.evaluate.scope import children, parts_of, visible_names
+from triplecast.languages import Template, parse_template
 from triplecast.model.algebra import (
     Call,
     Exists,
@@ -23,7 +24,8 @@ from triplecast.model.algebra import (
     Variable,
     subexpressions,
 )
-from triplecast.operators import find_operator
+from triplecast.model.subscription import Subscription
+from triplecast.operators import Operator, find_operator, known_operators
 from triplecast.terms.nearness import nearest_names
 
 TEMPLATES_LIMIT = 20_000
@@ -37,6 +39,24 @@ def refuse_unbound(template: Template) -> None:
         near = nearest_names(variable, sorted(visible), 1)
         mend = f"was ?{near[0]} meant?" if near else "bind it before, in a triple pattern of the same group"
         raise QueryRefused(f"operator <{operator}>", f"it is given ?{variable}, which nothing binds there", mend)
+
+
+def operators_of(subscriptions: Sequence[Subscription]) -> list[Operator]:
+    """The operators that subscriptions which are admitted ask, by IRI."""
+    if not known_operators().all():
+        return []
+    asked: set[str] = set()
+    for subscription in subscriptions:
+        asked.update(_asked(parse_template(subscription.text, subscription.language)[0]))
+    return [declared for declared in map(find_operator, sorted(asked)) if declared is not None]
+
+
+@lru_cache(maxsize=TEMPLATES_LIMIT)
+def _asked(template: Template) -> frozenset[str]:
+    pattern = template.query.pattern
+    produced = (part.operator for part in parts_of(pattern) if isinstance(part, Produce))
+    called = (call.function for call in calls_in(pattern) if ":" in call.function)
+    return frozenset((*produced, *called))
 
 
 def _unbound(pattern: Pattern, outer: frozenset[str]) -> Iterator[tuple[str, str, frozenset[str]]]:

@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from triplecast.compile.admission import Admission, admit
+from triplecast.compile.given import operators_of
 from triplecast.delivery import Notification, Outbox, OutboxBatch, UndecidedPair
 from triplecast.engine.given import check_subscriptions, document_of, group_documents
 from triplecast.engine.quota import Holdings, Places, check_quota
@@ -29,7 +30,7 @@ from triplecast.engine.receipt import (
     subscribed,
     undecided_of,
 )
-from triplecast.engine.registry import check_progress, open_index, update_index
+from triplecast.engine.registry import check_progress, open_index, settle_operators, update_index
 from triplecast.engine.tickets import hash_ticket, make_ticket, opens
 from triplecast.errors import (
     DocumentRejected,
@@ -148,7 +149,7 @@ class Engine:
         self._work = MatchStats()
         self._holdings = Holdings(journal)
         if isinstance(index, IndexFolder):
-            self._snapshot = open_index(index, journal, self._matched)
+            self._snapshot = open_index(index, journal, self._matched, settle_operators(journal))
         else:
             self._snapshot = index.apply([], [], 0)
         self._match_accepted()
@@ -156,6 +157,7 @@ class Engine:
     def close(self) -> None:
         with self._lock:
             self._parser.close()
+            self._matcher.close()
             self._evaluator.close()
             self._outbox.close()
             self._journal.close()
@@ -436,6 +438,7 @@ class Engine:
         if not subscriptions:
             return []
         self._match_accepted()
+        self._journal.declare_operators(operators_of(subscriptions))
         tickets = [make_ticket(self._randomness) for _ in subscriptions]
         registrations = self._journal.subscribe(subscriptions, lease, list(map(hash_ticket, tickets)))
         ends = self._journal.lease_ends([found.id for found in registrations])

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import astuple
 from hashlib import sha256
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from triplecast.database import Database
 from triplecast.errors import StorageFault
@@ -14,7 +15,7 @@ from triplecast.journal.check import RESTORE
 from triplecast.journal.record import checksum, verify
 from triplecast.model.match import MatchedBatch
 from triplecast.model.publication import Attachments, Publication
-from triplecast.operators import find_operator
+from triplecast.operators import Operator, find_operator
 from triplecast.operators.answers import Answer, GroundCall, parse_answer
 
 
@@ -100,6 +101,15 @@ def read_answers(database: Database, after: int, upto: int) -> Mapping[int, Mapp
             call = GroundCall(kept.operator, kept.arguments)
             answers.setdefault(kept.position, {})[call] = parse_answer(kept.answer)
     return answers
+
+
+def write_operator(declared: Operator) -> bytes:
+    return json.dumps(astuple(declared)).encode()
+
+
+def read_operator(body: bytes) -> Operator:
+    fields: list[Any] = [tuple(field) if isinstance(field, list) else field for field in json.loads(body)]
+    return Operator(*fields)
 
 
 def write_learnt(database: Database, rows: Iterable[LearntRow]) -> None:

@@ -14,7 +14,14 @@ from typing import NamedTuple
 from triplecast.database import Database, make_folder, storage_faults
 from triplecast.errors import FolderLocked, InputError, StorageFault
 from triplecast.faults import reach
-from triplecast.journal.attached import KeptResult, LearntRow, write_attachments, write_learnt, write_results
+from triplecast.journal.attached import (
+    KeptResult,
+    LearntRow,
+    write_attachments,
+    write_learnt,
+    write_operator,
+    write_results,
+)
 from triplecast.journal.check import RESTORE
 from triplecast.journal.end_mark import EndMark, check_end, read_end_mark
 from triplecast.journal.reader import DATABASE, JournalReader
@@ -36,6 +43,7 @@ from triplecast.model.lease import NO_END, Lease
 from triplecast.model.publication import Attachments, Draft, Reject
 from triplecast.model.source import SourceState
 from triplecast.model.subscription import Registration, RegistrationId, Subscription, check_fields
+from triplecast.operators import Operator
 from triplecast.taxonomy import Taxonomy, TaxonomyVersion
 
 Clock = Callable[[], int]
@@ -321,6 +329,17 @@ class Journal(JournalReader):
         return position
 
     # ---- operators --------------------------------------------------------------------------------------------------
+
+    def declare_operators(self, declared: Sequence[Operator]) -> None:
+        """Writes how operators are declared from now on, where that differs from what is written last."""
+        known = {each.iri: each for each in self.operators()} if declared else {}
+        changed = [each for each in declared if known.get(each.iri) != each]
+        if not changed:
+            return
+        with self._append() as writing:
+            for each in changed:
+                row = row_of(Kind.OPERATOR, writing.next, each.iri, writing.at, body=write_operator(each))
+                writing.add(row)
 
     def keep_results(self, results: Sequence[KeptResult]) -> bool:
         """Keeps what operators gave, before anything that depends on it is told; the first kept of a call stays. False

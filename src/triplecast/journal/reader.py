@@ -10,7 +10,14 @@ from typing import NamedTuple
 
 from triplecast.database import Database, row_number
 from triplecast.errors import StorageFault
-from triplecast.journal.attached import LearntRow, check_attached, read_answers, read_attachments_of, read_learnt
+from triplecast.journal.attached import (
+    LearntRow,
+    check_attached,
+    read_answers,
+    read_attachments_of,
+    read_learnt,
+    read_operator,
+)
 from triplecast.journal.check import RESTORE, check_journal
 from triplecast.journal.end_mark import check_end, read_end_mark
 from triplecast.journal.record import (
@@ -33,6 +40,7 @@ from triplecast.journal.record import (
 from triplecast.model.publication import Attachments, Publication, Reject
 from triplecast.model.source import SourceState
 from triplecast.model.subscription import Registration, RegistrationId
+from triplecast.operators import Operator
 from triplecast.operators.answers import Answer, GroundCall
 from triplecast.taxonomy import Taxonomies, TaxonomyVersion
 
@@ -244,6 +252,14 @@ class JournalReader:
         the versions that are declared now."""
         with self._database.reading():
             return read_answers(self._database, after, upto)
+
+    def operators(self) -> list[Operator]:
+        """Those that subscriptions ask or have asked, as they were declared last, by IRI."""
+        rows = self._rows(
+            f"SELECT * FROM record WHERE kind = {Kind.OPERATOR:d} ORDER BY position", kinds=(Kind.OPERATOR,)
+        )
+        latest = {row.name: read_operator(row.body) for row in rows}
+        return [latest[iri] for iri in sorted(latest)]
 
     def learnt(self) -> list[LearntRow]:
         """What had been learnt of operators when it was kept last."""

@@ -35,6 +35,8 @@ class Kind(IntEnum):
     """number: the registration's id, name: its name, body: JSON of the lease's new end, null for none."""
     LEASE_END = 8
     """number: the registration's id, name: its name. Written before anything else that happens after the end."""
+    OPERATOR = 9
+    """name: its IRI, body: JSON of how it is declared from now on. Written before a subscription that asks it."""
 
 
 _REGISTRY_INDEX = "CREATE INDEX registry ON record(position) WHERE kind IN (3, 4, 8)"
@@ -61,6 +63,7 @@ _ATTACHED_TABLES = (
     " PRIMARY KEY (position, operator, version, arguments)) WITHOUT ROWID",
     "CREATE TABLE learnt(template TEXT PRIMARY KEY, hint REAL NOT NULL, answered REAL NOT NULL, held REAL NOT NULL,"
     " timed REAL NOT NULL, seconds REAL NOT NULL) WITHOUT ROWID",
+    "CREATE INDEX operator ON record(position) WHERE kind = 9",
 )
 _ATTACHED_SCHEMA = ";\n".join(_ATTACHED_TABLES)
 
@@ -132,8 +135,8 @@ ENDS = (Kind.CANCELLATION, Kind.LEASE_END)
 COUNTED = (Kind.SUBSCRIPTION, Kind.CANCELLATION, Kind.LEASE_END, Kind.TAXONOMY)
 """Kinds that are looked up through a partial index alone, of which damage may hide an entry without a trace."""
 
-UNINDEXED_KINDS = f"({Kind.PUBLICATION:d}, {Kind.REMOVAL:d}, {Kind.RENEWAL:d})"
-"""Those that no partial index has."""
+UNINDEXED_KINDS = f"({Kind.PUBLICATION:d}, {Kind.REMOVAL:d}, {Kind.RENEWAL:d}, {Kind.OPERATOR:d})"
+"""Those that no partial index has, and operators, which are looked up through one and counted here."""
 
 COUNT_INDEXED = (
     "SELECT (SELECT count(*) FROM record INDEXED BY registry"

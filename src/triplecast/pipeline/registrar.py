@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 from triplecast.compile.admission import Admission
 from triplecast.compile.admitted import describe_doubts, describe_refusal, examine, first_of
+from triplecast.compile.given import operators_of
 from triplecast.engine.quota import Places, check_quota
-from triplecast.engine.registry import open_index
+from triplecast.engine.registry import open_index, settle_operators
 from triplecast.errors import InputError, QuotaReached
 from triplecast.index import IndexFolder, Snapshot
 from triplecast.index.census import broad_registrations, take_census
@@ -116,7 +117,7 @@ class Registrar:
         none.
         """
         self._seen, self._since = self._find(), now
-        snapshot = open_index(self._index, self._journal, self._progress())
+        snapshot = open_index(self._index, self._journal, self._progress(), settle_operators(self._journal))
         if snapshot.covers == 0:  # an empty one has no file yet that a worker could open
             snapshot = self._index.apply([], [], self._journal.head())
         self._cover(snapshot)
@@ -298,6 +299,7 @@ class Registrar:
         if not leaving and not coming:
             return
         with self._accepting:
+            self._journal.declare_operators(operators_of(coming))
             positions = self._journal.cancel([found.id for found in leaving]) if leaving else []
             added = self._journal.subscribe(coming) if coming else []
             covers = self._journal.head()

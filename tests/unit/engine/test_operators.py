@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -189,3 +192,75 @@ def test_attachments_are_content(tmp_path: Path) -> None:
 def test_attachments_that_cannot_be(engine: Engine, given: object, reason: str) -> None:
     with pytest.raises(InputError, match=reason):
         engine.publish("", "text/turtle", attachments=given)  # type: ignore[arg-type]
+
+
+FORGOTTEN = """
+from triplecast.operators import operator
+
+@operator("https://example.org/forgotten#twice", version="{version}", arguments=("bound", "free"))
+def twice(event, number):
+    return {factor} * int(number.value)
+"""
+OPENED = """
+import os
+import shutil
+import subprocess
+import sys
+from triplecast.engine import Engine
+if sys.argv[2:]:
+    __import__(sys.argv[2])
+with Engine.open(sys.argv[1]) as engine:
+    if not list(engine.subscriptions()):
+        text = "SELECT ?m {{ ?p <urn:n> ?n . ?n <https://example.org/forgotten#twice> ?m FILTER(?m > {most}) }}"
+        engine.subscribe(text, id="twice")
+    receipt = engine.publish(f"<urn:p> <urn:n> {number} .", "text/turtle", graph="urn:g")
+    print([row["m"].value for match in receipt.matches for row in match.bindings], len(receipt.undecided))
+    engine._journal.check()
+"""
+
+
+def test_operators_are_part_of_the_journal(tmp_path: Path) -> None:
+    """A process that does not declare them still knows what subscriptions ask; a new version answers from then on, and
+    an index that is lost is made again with or without them."""
+    module = tmp_path / "forgotten_operators.py"
+
+    def opened(number: int, *modules: str) -> str:
+        program = OPENED.format(most=0, number=number)
+        command = [sys.executable, "-c", program, str(tmp_path / "folder"), *modules]
+        path = os.pathsep.join((str(tmp_path), *(each for each in sys.path if each)))
+        environment = {**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
+        answer = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+        assert answer.returncode == 0, answer.stderr
+        return answer.stdout.strip()
+
+    module.write_text(FORGOTTEN.format(version="1", factor=2))
+    assert opened(3, "forgotten_operators") == "['6'] 0"
+    shutil.rmtree(tmp_path / "folder" / "index")
+    assert opened(4) == "['8'] 0"
+    module.write_text(FORGOTTEN.format(version="2", factor=3))
+    assert opened(5, "forgotten_operators") == "['15'] 0"
+    module.rename(tmp_path / "elsewhere.py")
+    shutil.rmtree(tmp_path / "folder" / "index")
+    assert opened(6) == "[] 1"
+    (tmp_path / "elsewhere.py").rename(module)
+    assert opened(7) == "['21'] 0"
+
+
+def test_operators_in_a_script(tmp_path: Path) -> None:
+    """A script that declares operators and stands under ``__main__`` is imported by the worker, and not run again."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        FORGOTTEN.format(version="1", factor=2)
+        + "\nfrom triplecast.engine import Engine\n"
+        + "def main():\n    with Engine() as engine:\n"
+        + '        engine.subscribe("SELECT ?m { ?p <urn:n> ?n . ?n <https://example.org/forgotten#twice> ?m }")\n'
+        + '        receipt = engine.publish("<urn:p> <urn:n> 4 .", "text/turtle")\n'
+        + "        print(receipt.matches[0].json if receipt.matches else receipt.undecided)\n"
+        + 'if __name__ == "__main__":\n    main()\n'
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(each for each in sys.path if each)}
+    answer = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False, env=environment)
+    assert answer.stdout == '[{"m":"\\"8\\"^^<http://www.w3.org/2001/XMLSchema#integer>"}]\n', answer.stderr
+    script.write_text(script.read_text().replace('if __name__ == "__main__":\n    main()', "main()"))
+    answer = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False, env=environment)
+    assert "only imports what declares operators" in answer.stdout
