@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -34,9 +34,11 @@ from triplecast.engine.registry import check_progress, open_index, settle_operat
 from triplecast.engine.tickets import hash_ticket, make_ticket, opens
 from triplecast.errors import (
     DocumentRejected,
+    FolderLocked,
     InputError,
     QueryRefused,
     QuerySyntaxError,
+    StorageFault,
     TriplecastError,
 )
 from triplecast.evaluate import Background, Evaluator, Explanation, explain_subscription
@@ -55,6 +57,7 @@ from triplecast.journal import (
     time_text,
 )
 from triplecast.match import Matcher
+from triplecast.match.operate import Operators
 from triplecast.model.lease import Lease, read_lease
 from triplecast.model.match import MatchedBatch, MatchStats
 from triplecast.model.publication import Publication
@@ -72,6 +75,10 @@ MET = 100_000
 
 MATCHED_AT_ONCE = 1_000
 """Publications that are matched and committed to the outbox together, unless fewer come to `BYTES_AT_ONCE`."""
+
+
+LEARNT_AT_ONCE = 1_000
+"""Calls of operators after which what was learnt of them is kept, as it is at `Engine.close`."""
 
 
 class Engine:
@@ -141,12 +148,13 @@ class Engine:
         self._index = index
         self._parser = Parser()
         self._evaluator = Evaluator()
-        self._matcher = Matcher(self._evaluator)
+        self._matcher = Matcher(self._evaluator, Operators(learnt=journal.learnt()))
         self._met: dict[int, Subscription] = {}
         """Registrations that matches were told of lately; at most `MET`, or those of one call."""
         self._matched = outbox.progress
         """No publication after this position has been matched."""
         self._work = MatchStats()
+        self._learnt_at = 0
         self._holdings = Holdings(journal)
         if isinstance(index, IndexFolder):
             self._snapshot = open_index(index, journal, self._matched, settle_operators(journal))
@@ -157,6 +165,7 @@ class Engine:
     def close(self) -> None:
         with self._lock:
             self._parser.close()
+            self._keep_learnt(1)
             self._matcher.close()
             self._evaluator.close()
             self._outbox.close()
@@ -473,11 +482,19 @@ class Engine:
                 matched = self._matcher.match(self._snapshot, publications, taxonomies, known)
                 self._journal.keep_results(kept_results(publications, matched))
                 self._work += matched.stats
+                self._keep_learnt(LEARNT_AT_ONCE)
                 batch = OutboxBatch.of(publications, matched)
                 self._outbox.commit(batch, upto, self._journal.registrations_of)
                 if outcome is not None:
                     outcome.add(publications, matched, self._asked(matched))
             self._matched = upto
+
+    def _keep_learnt(self, calls: int) -> None:
+        """Keeps what was learnt of operators once there were so many new calls; another writer's is worth more."""
+        if self._work.operator_calls - self._learnt_at >= calls:
+            self._learnt_at = self._work.operator_calls
+            with suppress(FolderLocked, StorageFault):
+                self._journal.keep_learnt(self._matcher.operators.learnt())
 
     def _asked(self, matched: MatchedBatch) -> dict[int, Subscription]:
         """The queries that matched or are undecided, by registration, maybe among others."""

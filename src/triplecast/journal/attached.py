@@ -13,7 +13,7 @@ from triplecast.database import Database
 from triplecast.errors import StorageFault
 from triplecast.journal.check import RESTORE
 from triplecast.journal.record import checksum, verify
-from triplecast.model.match import MatchedBatch
+from triplecast.model.match import Learnt, MatchedBatch
 from triplecast.model.publication import Attachments, Publication
 from triplecast.operators import Operator, find_operator
 from triplecast.operators.answers import Answer, GroundCall, parse_answer
@@ -27,17 +27,6 @@ class KeptResult(NamedTuple):
     version: str
     arguments: tuple[str, ...]
     answer: bytes
-
-
-class LearntRow(NamedTuple):
-    """What has been learnt of one template of conditions (`operators.schedules.Learnt`), by its text."""
-
-    template: str
-    hint: float
-    answered: float
-    held: float
-    timed: float
-    seconds: float
 
 
 def write_attachments(database: Database, attached: Iterable[tuple[int, Attachments]]) -> None:
@@ -112,14 +101,14 @@ def read_operator(body: bytes) -> Operator:
     return Operator(*fields)
 
 
-def write_learnt(database: Database, rows: Iterable[LearntRow]) -> None:
+def write_learnt(database: Database, rows: Iterable[Learnt]) -> None:
     database.run("DELETE FROM learnt")
     database.run("INSERT INTO learnt VALUES (?, ?, ?, ?, ?, ?)", rows)
 
 
-def read_learnt(database: Database) -> list[LearntRow]:
+def read_learnt(database: Database) -> list[Learnt]:
     """By template. Nothing depends on it but the order in which operators are asked, so it has no checksum."""
-    return [LearntRow(*row) for row in database.ask("SELECT * FROM learnt ORDER BY template")]
+    return [Learnt(*row) for row in database.ask("SELECT * FROM learnt ORDER BY template")]
 
 
 def check_attached(database: Database, counts: Mapping[int, int]) -> None:

@@ -16,7 +16,6 @@ from triplecast.errors import FolderLocked, InputError, StorageFault
 from triplecast.faults import reach
 from triplecast.journal.attached import (
     KeptResult,
-    LearntRow,
     write_attachments,
     write_learnt,
     write_operator,
@@ -40,6 +39,7 @@ from triplecast.journal.record import (
 )
 from triplecast.journal.writer_lock import WriterLock
 from triplecast.model.lease import NO_END, Lease
+from triplecast.model.match import Learnt
 from triplecast.model.publication import Attachments, Draft, Reject
 from triplecast.model.source import SourceState
 from triplecast.model.subscription import Registration, RegistrationId, Subscription, check_fields
@@ -351,7 +351,7 @@ class Journal(JournalReader):
         reach("journal.results-kept")
         return same
 
-    def keep_learnt(self, rows: Sequence[LearntRow]) -> None:
+    def keep_learnt(self, rows: Sequence[Learnt]) -> None:
         """In the place of what was kept before."""
         with self.sole():
             write_learnt(self._database, rows)

@@ -11,7 +11,6 @@ from typing import NamedTuple
 from triplecast.database import Database, row_number
 from triplecast.errors import StorageFault
 from triplecast.journal.attached import (
-    LearntRow,
     check_attached,
     read_answers,
     read_attachments_of,
@@ -37,6 +36,7 @@ from triplecast.journal.record import (
     verify,
     verify_row,
 )
+from triplecast.model.match import Learnt
 from triplecast.model.publication import Attachments, Publication, Reject
 from triplecast.model.source import SourceState
 from triplecast.model.subscription import Registration, RegistrationId
@@ -261,7 +261,7 @@ class JournalReader:
         latest = {row.name: read_operator(row.body) for row in rows}
         return [latest[iri] for iri in sorted(latest)]
 
-    def learnt(self) -> list[LearntRow]:
+    def learnt(self) -> list[Learnt]:
         """What had been learnt of operators when it was kept last."""
         return read_learnt(self._database)
 

@@ -19,13 +19,13 @@ from triplecast.kernels.wordbank import WordBank
 from triplecast.match.answer import Verdict
 from triplecast.match.asking import Asking
 from triplecast.match.found import Decided, make_matches
-from triplecast.match.operate import Operators
+from triplecast.match.operate import Operated, Operators
 from triplecast.match.pairs import Scratch, all_pairs, match_segment
 from triplecast.match.readings import Readings
 from triplecast.match.validity import Validity
 from triplecast.match.views import cut_views_texts, encode, scan_views
 from triplecast.model.entailment import Entailment, Reading
-from triplecast.model.match import MatchedBatch, MatchStats, OperatorResult, Undecided
+from triplecast.model.match import MatchedBatch, MatchStats, Undecided
 from triplecast.model.publication import Publication
 from triplecast.taxonomy import NO_TAXONOMIES, EntailmentTooLarge, Taxonomies, Taxonomy
 
@@ -43,7 +43,7 @@ class Matcher:
     """
 
     def __init__(self, evaluator: Evaluator | None = None, operators: Operators | None = None) -> None:
-        self._operators = operators or Operators()
+        self.operators = operators or Operators()
         self._evaluator = evaluator or Evaluator()
         self._owned = evaluator is None
         self._scratch: WeakKeyDictionary[Segment, Scratch] = WeakKeyDictionary()
@@ -58,7 +58,7 @@ class Matcher:
         self.close()
 
     def close(self) -> None:
-        self._operators.close()
+        self.operators.close()
         if self._owned:
             self._evaluator.close()
 
@@ -117,7 +117,7 @@ class Matcher:
             for publication, _, registration in validity.keep(segment, found.exhausted):
                 undecided.append(Undecided(publication, registration, EXHAUSTED))
             stats += MatchStats(keys=found.counts[0], touched=found.counts[1], joins=found.counts[2])
-        operated = self._operators.decide(publications, asking, asked, self._evaluator, known)
+        operated = self.operators.decide(publications, asking, asked, self._evaluator, known)
         verified, doubts = _verified(asked, operated.decisions)
         answered, more_doubts = _answered(asking, operated.verdicts)
         answers += [verified, answered]
@@ -132,7 +132,7 @@ class Matcher:
             operator_failures=operated.failed,
             operated=len(answered.publication),
         )
-        return _order(answers, tuple(undecided), tuple(operated.results), stats)
+        return _order(answers, tuple(undecided), operated, stats)
 
     def _scratch_of(self, segment: Segment) -> Scratch:
         scratch = self._scratch.get(segment)
@@ -199,6 +199,7 @@ def _join(parts: Sequence[MatchedBatch]) -> MatchedBatch:
             for part, first in zip(parts, firsts, strict=True)
             for result in part.results
         ),
+        tuple(row for part in parts for row in part.learnt),
         sum((part.stats for part in parts), MatchStats()),
     )
 
@@ -206,7 +207,7 @@ def _join(parts: Sequence[MatchedBatch]) -> MatchedBatch:
 def _order(
     parts: Sequence[Decided],
     undecided: tuple[Undecided, ...],
-    results: tuple[OperatorResult, ...],
+    operated: Operated,
     stats: MatchStats,
 ) -> MatchedBatch:
     """All rows by (publication, registration)."""
@@ -217,4 +218,13 @@ def _order(
     length = np.concatenate([part.length for part in parts])
     order = np.lexsort((registration, publication))
     bindings, offsets = gather(np.concatenate([part.text for part in parts]), start[order], length[order])
-    return MatchedBatch(publication[order], registration[order], offsets, bindings, undecided, results, stats)
+    return MatchedBatch(
+        publication[order],
+        registration[order],
+        offsets,
+        bindings,
+        undecided,
+        tuple(operated.results),
+        operated.learnt,
+        stats,
+    )

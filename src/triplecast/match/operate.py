@@ -18,15 +18,16 @@ from triplecast.evaluate.rowwise import Calculation
 from triplecast.evaluate.unknown import Answers, Unknown
 from triplecast.match.answer import Verdict, answer_asking
 from triplecast.match.asking import Asking, Condition, bare_condition, judge
-from triplecast.model.match import OperatorResult
+from triplecast.model.match import Learnt, OperatorResult
 from triplecast.model.publication import Publication
 from triplecast.operators import find_operator
 from triplecast.operators.answers import Answer, Failed, GroundCall, format_answer
 from triplecast.operators.frames import Asked
 from triplecast.operators.perform import Performer
-from triplecast.operators.schedules import Experience, Run, make_conjunctions, make_schedule
+from triplecast.operators.schedules import SCHEDULES, Experience, Run, make_conjunctions, make_schedule
+from triplecast.operators.schedules import Learnt as LearntTemplate
 
-SCHEDULE = "stopping"
+SCHEDULE = next(name for name in ("adaptive", "stopping") if name in SCHEDULES)
 """Unless another is named (`operators.schedules`)."""
 AT_ONCE = 32
 """Ground conditions of one publication that are looked at in one round."""
@@ -52,15 +53,20 @@ class Operated:
     """Calls made, in order."""
     failed: int = 0
     """Of the calls made."""
+    learnt: tuple[Learnt, ...] = ()
 
 
 class Operators:
     """The workers and what is learnt of them, from batch to batch. For one thread at a time."""
 
-    def __init__(self, performer: Performer | None = None, schedule: str = SCHEDULE) -> None:
+    def __init__(
+        self, performer: Performer | None = None, schedule: str = SCHEDULE, learnt: Iterable[Learnt] = ()
+    ) -> None:
+        """`learnt`: what `learnt` gave in another process."""
         self.performer = performer or Performer()
-        self.experience = Experience()
         self._templates: dict[str, int] = {}
+        kept = [LearntTemplate(self._number(row.template), *row[1:]) for row in learnt]
+        self.experience = Experience(kept)
         self._schedule = make_schedule(schedule, self.experience)
 
     def close(self) -> None:
@@ -109,15 +115,33 @@ class Operators:
             asked = evaluator.decide([open_candidates[place][2] for place in again]) if again else []
             for place, decision in zip(again, asked, strict=True):
                 decisions[place] = decision
-        return Operated(verdicts, decisions, stage.results, stage.failed)
+        return Operated(verdicts, decisions, stage.results, stage.failed, stage.learnt())
+
+    def learnt(self) -> list[Learnt]:
+        """All that is known of templates, to be kept."""
+        texts = list(self._templates)
+        return [Learnt(texts[row.template], *row[1:]) for row in self.experience.rows()]
+
+    def absorb(self, learnt: Iterable[Learnt]) -> None:
+        """What other processes learnt of their batches (`MatchedBatch.learnt`)."""
+        for row in learnt:
+            known = row.template in self._templates
+            number = self._number(row.template)
+            if not known:
+                self.experience.declare(number, row.hint)
+            self.experience.learn_many(number, int(row.answered), int(row.held), int(row.timed), row.seconds)
 
     def template(self, condition: Condition) -> int:
-        """The number of its template, in order of first appearance."""
-        number = self._templates.get(condition.template)
-        if number is None:
-            number = self._templates[condition.template] = len(self._templates)
+        """The number of its template."""
+        known = condition.template in self._templates
+        number = self._number(condition.template)
+        if not known:
             self.experience.declare(number, condition.cost)
         return number
+
+    def _number(self, template: str) -> int:
+        """In order of first appearance."""
+        return self._templates.setdefault(template, len(self._templates))
 
     def start(self, rows: Sequence[Waiting]) -> _Running:
         """A run over the rows of one publication."""
@@ -157,6 +181,11 @@ class _Stage:
         self.answers: list[dict[GroundCall, Answer]] = [dict(known.get(each.position, {})) for each in publications]
         self.results: list[OperatorResult] = []
         self.failed = 0
+        self._counts: dict[str, list[float]] = {}
+
+    def learnt(self) -> tuple[Learnt, ...]:
+        """By template: hint, true or false answers, true ones, measured ones, seconds."""
+        return tuple(Learnt(template, *counts) for template, counts in sorted(self._counts.items()))
 
     def learn(self, rows: Iterable[Waiting]) -> None:
         """Asks until the schedules of all publications have their rows decided."""
@@ -209,6 +238,10 @@ class _Stage:
         running.run.learnt(number, holds)
         running.learnt.add(number)
         self._operators.experience.learn(running.templates[number], holds, seconds)
+        condition = running.conditions[number]
+        counts = self._counts.setdefault(condition.template, [condition.cost, 0.0, 0.0, 0.0, 0.0])
+        for place, more in enumerate((holds is not None, bool(holds), seconds is not None, seconds or 0.0), 1):
+            counts[place] += more
         return None
 
     def _truth(self, publication: int, condition: Condition) -> bool | None:

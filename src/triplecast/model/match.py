@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +36,22 @@ class OperatorResult:
     """In N-Triples form."""
     answer: bytes
     """As `operators.answers.format_answer` writes it."""
+
+
+class Learnt(NamedTuple):
+    """What was learnt of one template of conditions that ask operators: of one batch, or all in all."""
+
+    template: str
+    """Its text (`match.asking.Template`)."""
+    hint: float
+    """Seconds that its operators' declarations expect."""
+    answered: float
+    """How often it was true or false."""
+    held: float
+    timed: float
+    """How often it was measured."""
+    seconds: float
+    """What these took together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +100,8 @@ class MatchedBatch:
     undecided: tuple[Undecided, ...] = ()
     results: tuple[OperatorResult, ...] = ()
     """What operators gave that had not been known before, in the order in which they were asked."""
+    learnt: tuple[Learnt, ...] = ()
+    """Of the conditions that were looked at."""
     stats: MatchStats = field(default_factory=MatchStats)
 
     def __len__(self) -> int:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from triplecast.delivery import OutboxBatch
 from triplecast.journal import KeptResult
-from triplecast.model.match import MatchStats, Undecided
+from triplecast.model.match import Learnt, MatchStats, Undecided
 
 SLICES = pa.schema([("after", pa.int64()), ("upto", pa.int64()), ("manifest", pa.string())])
 MATCHES = pa.schema(
@@ -35,11 +35,12 @@ MATCHES = pa.schema(
         ("bindings", pa.binary()),
         ("undecided", pa.binary()),
         ("results", pa.binary()),
+        ("learnt", pa.binary()),
     ]
 )
 """Positions in (`after`, `upto`] are matched by this row and its neighbours of the same range; `work` has the numbers
-of their `MatchStats`. `names`, `undecided` and `results` (what operators gave) are JSON, the other columns
-little-endian arrays with the types of `OutboxBatch`.
+of their `MatchStats`. `names`, `undecided`, `results` (what operators gave) and `learnt` are JSON, the other
+columns little-endian arrays with the types of `OutboxBatch`.
 """
 
 _SPARK_TYPES = {pa.int64(): "bigint", pa.string(): "string", pa.binary(): "binary"}
@@ -109,7 +110,12 @@ def _publications(batch: OutboxBatch, first: int, last: int, start: int, end: in
 
 
 def to_arrow(
-    batch: OutboxBatch, after: int, upto: int, work: MatchStats, results: Sequence[KeptResult] = ()
+    batch: OutboxBatch,
+    after: int,
+    upto: int,
+    work: MatchStats,
+    results: Sequence[KeptResult] = (),
+    learnt: Sequence[Learnt] = (),
 ) -> pa.RecordBatch:
     """One row of `MATCHES`."""
     columns: list[NDArray[Any] | bytes] = [
@@ -123,6 +129,7 @@ def to_arrow(
         batch.bindings[: batch.bindings_offsets[-1]],
         json.dumps([(pair.publication, pair.registration, pair.reason) for pair in batch.undecided]).encode(),
         json.dumps([(*result[:-1], result.answer.decode()) for result in results]).encode(),
+        json.dumps(learnt).encode(),
     ]
     buffers = [column if isinstance(column, bytes) else column.tobytes() for column in columns]
     values = [[after], [upto], *([buffer] for buffer in buffers)]
@@ -139,6 +146,10 @@ def results_of(row: Mapping[str, Any]) -> list[KeptResult]:
         KeptResult(position, operator, version, tuple(arguments), answer.encode())
         for position, operator, version, arguments, answer in json.loads(row["results"])
     ]
+
+
+def learnt_of(row: Mapping[str, Any]) -> list[Learnt]:
+    return [Learnt(*fields) for fields in json.loads(row["learnt"])]
 
 
 def from_arrow(row: Mapping[str, Any]) -> OutboxBatch:

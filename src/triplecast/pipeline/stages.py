@@ -16,6 +16,7 @@ from triplecast.faults import reach
 from triplecast.index import INDEX, Snapshot
 from triplecast.journal import BYTES_AT_ONCE, kept_results
 from triplecast.match import Matcher
+from triplecast.match.operate import Operators
 from triplecast.model.match import MatchStats
 from triplecast.operators import Operator, known_operators
 from triplecast.pipeline.followed import followed_journal, settle
@@ -53,7 +54,7 @@ def match_slices(folder: Path, batches: Iterator[pa.RecordBatch]) -> Iterator[pa
 
 def match_slice(folder: Path, manifest: str, after: int, upto: int) -> Iterator[pa.RecordBatch]:
     """The matches of the publications at positions in (`after`, `upto`]; at least one row, also when there are none."""
-    journal, matcher = followed_journal(folder), _matcher()
+    journal, matcher = followed_journal(folder), _matcher(folder)
     snapshot = Snapshot.open(folder / INDEX, manifest)
     any_told = False
     start = after
@@ -66,16 +67,19 @@ def match_slice(folder: Path, manifest: str, after: int, upto: int) -> Iterator[
             first, start = start, publications[-1].position
             matched = matcher.match(snapshot, publications, taxonomies, journal.answers(first, start))
             batch, work = OutboxBatch.of(publications, matched), matched.stats
-            results = kept_results(publications, matched)
+            results, learnt = kept_results(publications, matched), matched.learnt
         else:
-            batch, work, results = OutboxBatch.joined(()), MatchStats(), []
+            batch, work, results, learnt = OutboxBatch.joined(()), MatchStats(), [], ()
         reach("pipeline.batch-matched")
         for index, piece in enumerate(cut(told_only(batch), ROW_BYTES)):
-            told = (work, results) if index == 0 else (MatchStats(), [])
-            yield to_arrow(piece, after, upto, *told)
+            if index == 0:
+                yield to_arrow(piece, after, upto, work, results, learnt)
+            else:
+                yield to_arrow(piece, after, upto, MatchStats())
         any_told = True
 
 
 @lru_cache(maxsize=1)
-def _matcher() -> Matcher:
-    return Matcher(Evaluator())
+def _matcher(folder: Path) -> Matcher:
+    """With what had been learnt of operators when this process began."""
+    return Matcher(Evaluator(), Operators(learnt=followed_journal(folder).learnt()))
