@@ -21,7 +21,8 @@ CLASSES_KEPT = 500_000
 
 
 class Classes(Generic[K]):
-    """Of one graph that has its taxonomy triples already (`entail` without rdfs)."""
+    """The types of one graph's nodes and what its classes are under. The graph has the triples of the taxonomy that it
+    reaches already (`entail` without rdfs); of its own, the order is what it states."""
 
     def __init__(self, graph: Iterable[tuple[K, K, K]], schema: Schema[K]) -> None:
         self._schema = schema
@@ -79,6 +80,7 @@ class Classes(Generic[K]):
         return tuple(reversed(way))
 
     def _above_directly(self, here: K) -> Iterator[K]:
+        """By the graph; by the taxonomy too, for a class that the graph does not hold."""
         yield from self._up.get(here, ())
         yield from (end for _, way, end in self._schema.upward.get(here, ()) if way in self._schema.orders)
 

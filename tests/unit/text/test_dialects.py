@@ -38,7 +38,7 @@ def test_virtuoso(written: str, selection: str) -> None:
         (r"a\:b", '"a:b"'),
         ('"what is rail?"', '"what is rail?"'),
         (r"wor\* te?t", '"wor*" ftor "te.t" using wildcards'),
-        (r"a\*b*", '"a*b.*" using wildcards'),
+        (r"a\*b?\*", r'"a\*b." using wildcards'),
         ("R.*", r'"R\..*" using wildcards'),
         ("rock & roll", '"rock" ftor "roll"'),
     ],
