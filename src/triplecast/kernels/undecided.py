@@ -199,14 +199,18 @@ def next_open(rows: Rows, order: I32, found: I32) -> int:
 
 @inlined
 def claim(rows: Rows, predicate: int) -> bool:
-    """Marks the open rows of a predicate, unless one of them is marked in this epoch already."""
+    """Marks the open rows of a predicate; whether none of them was marked in this epoch.
+
+    One that may not be taken marks its rows all the same, so that nothing that comes after it is taken before it.
+    """
     epoch = rows.cursor[EPOCH]
+    free = True
     for at in range(rows.first[predicate], rows.first[predicate + 1]):
-        if rows.row_mark[rows.rows[at]] == epoch and rows.outcome[rows.rows[at]] == UNKNOWN:
-            return False
-    for at in range(rows.first[predicate], rows.first[predicate + 1]):
-        rows.row_mark[rows.rows[at]] = epoch
-    return True
+        row = rows.rows[at]
+        if rows.row_mark[row] == epoch:
+            free = free and rows.outcome[row] != UNKNOWN
+        rows.row_mark[row] = epoch
+    return free
 
 
 def warm_up() -> None:

@@ -64,14 +64,15 @@ class Line:
     def _put(self, number: int, before: int | None, after: int | None) -> None:
         self._join(before, number)
         self._join(number, after)
-        low = None if before is None else self._key[before]
-        high = None if after is None else self._key[after]
-        if low is None or high is None:
-            self._key[number] = 0.0 if low is None and high is None else low + 1.0 if low is not None else high - 1.0
-            return
-        self._key[number] = (low + high) / 2
-        if high - low < 2 * _LEAST_GAP:
-            self._respace(number)
+        if before is None:
+            self._key[number] = 0.0 if after is None else self._key[after] - 1.0
+        elif after is None:
+            self._key[number] = self._key[before] + 1.0
+        else:
+            low, high = self._key[before], self._key[after]
+            self._key[number] = (low + high) / 2
+            if high - low < 2 * _LEAST_GAP:
+                self._respace(number)
 
     def _join(self, before: int | None, after: int | None) -> None:
         if before is None:
