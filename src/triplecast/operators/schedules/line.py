@@ -20,7 +20,6 @@ class Line:
         self._key: dict[int, float] = {}
         self._before: dict[int, int | None] = {}
         self._after: dict[int, int | None] = {}
-        self._first: int | None = None
         self._last: int | None = None
 
     def __contains__(self, number: int) -> bool:
@@ -29,9 +28,9 @@ class Line:
     def fill(self, order: Sequence[int]) -> None:
         """The line is `order` from now on."""
         self._key = {number: float(place) for place, number in enumerate(order)}
-        self._after = dict(zip(order, [*order[1:], None], strict=True))
-        self._before = dict(zip(order, [None, *order[:-1]], strict=True)) if order else {}
-        self._first, self._last = (order[0], order[-1]) if order else (None, None)
+        self._before = dict(zip(order, [None, *order], strict=False))
+        self._after = dict(zip(order, [*order[1:], None], strict=False))
+        self._last = order[-1] if order else None
 
     def put_after(self, number: int, neighbour: int) -> None:
         """`number` is not in the line, `neighbour` is."""
@@ -75,9 +74,7 @@ class Line:
                 self._respace(number)
 
     def _join(self, before: int | None, after: int | None) -> None:
-        if before is None:
-            self._first = after
-        else:
+        if before is not None:
             self._after[before] = after
         if after is None:
             self._last = before
