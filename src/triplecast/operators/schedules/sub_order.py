@@ -90,7 +90,7 @@ class SubOrder:
     def start(self, undecided: Conjunctions) -> Run:
         """The rows in their subscriptions' order, their predicates as in a chain; rows of one subscription as given."""
         order = np.argsort(self._line.keys(undecided.subscriptions), kind="stable").astype(np.int32)
-        arranged = _arrange(undecided.starts, undecided.members, undecided.holds)
+        arranged = arrange(undecided.starts, undecided.members, undecided.holds)
         return OrderedRun(undecided._replace(members=arranged), order)
 
     def _remember(self, subscription: int, predicates: Iterable[int]) -> None:
@@ -122,7 +122,7 @@ class SubOrder:
         flat = np.array([member for chain in chains for member in chain], np.int32)
         templates, members = np.unique(flat, return_inverse=True)
         holds, costs = self._experience.holds(templates), self._experience.costs(templates)
-        arranged = _arrange(starts, members.astype(np.int32), holds)
+        arranged = arrange(starts, members.astype(np.int32), holds)
         by_template = np.argsort(arranged, kind="stable")
         first = np.zeros(len(templates) + 1, np.int64)
         np.cumsum(np.bincount(arranged, minlength=len(templates)), out=first[1:])
@@ -130,7 +130,7 @@ class SubOrder:
         return Chains(starts, arranged, first, owner[by_template], holds, costs)
 
 
-def _arrange(starts: NDArray[np.int64], members: NDArray[np.int32], holds: NDArray[np.float64]) -> NDArray[np.int32]:
+def arrange(starts: NDArray[np.int64], members: NDArray[np.int32], holds: NDArray[np.float64]) -> NDArray[np.int32]:
     """Each row's predicates, the least probable first, equally probable ones by number."""
     rank = np.empty(len(holds), np.int64)
     rank[np.argsort(holds, kind="stable")] = np.arange(len(holds))
