@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 from triplecast.evaluate.basic import resolve
 from triplecast.evaluate.budget import Budget
 from triplecast.evaluate.evaluation import EMPTY
 from triplecast.evaluate.expressions import holds, value
-from triplecast.evaluate.graphs import open_publication
+from triplecast.evaluate.graphs import PublishedGraphs, open_publication
 from triplecast.evaluate.patterns import solve
 from triplecast.evaluate.rows import Row
 from triplecast.evaluate.run import Place, Run
@@ -20,12 +21,17 @@ from triplecast.terms.compare import ValueFault
 _NO_QUERY = Query("ask", BasicPattern(()), ())
 
 
+@cache
+def _nothing() -> PublishedGraphs:
+    return open_publication(EMPTY)
+
+
 class Calculation:
     """One evaluation's expressions, within its budget. No expression may have EXISTS, BNODE, NOW or functions of the
     taxonomy; operators have the given answers."""
 
     def __init__(self, steps: int, answers: Answers = NO_ANSWERS) -> None:
-        graphs = open_publication(EMPTY)
+        graphs = _nothing()
         self._run = Run(_NO_QUERY, EMPTY, graphs, Budget(steps), solve, answers=answers)
         self._place = Place(graphs.default, {}, [])
 

@@ -59,6 +59,8 @@ class Condition:
     values: tuple[str, ...]
     """In N-Triples form; empty for a variable without a value."""
     cost: float = field(compare=False)
+    waits_for: GroundCall = field(compare=False)
+    """The call that it needs first, as of when it was made."""
     residual: Residual | GroundCall = field(compare=False)
     """What to ask: of the evaluator's rows the bare call."""
     row: Row = field(compare=False)
@@ -98,18 +100,18 @@ def judge(condition: Condition, calculation: Calculation) -> bool | None:
         return None
 
 
-def condition_of(residual: Residual, row: Row) -> Condition:
+def condition_of(residual: Residual, row: Row, waits_for: GroundCall) -> Condition:
     template = template_of(residual)
     values = tuple(str(row[name]) if name in row else "" for name in template.names)
     seen = {name: row[name] for name in template.names if name in row}
-    return Condition(template.text, values, template.cost, residual, seen)
+    return Condition(template.text, values, template.cost, waits_for, residual, seen)
 
 
 def bare_condition(call: GroundCall) -> Condition:
     """That a call gives anything: all that is known of what the evaluator wants it for."""
     declared = find_operator(call.operator)
     cost = declared.cost if declared is not None else 1.0
-    return Condition(f"<{call.operator}>", call.arguments, cost, call, {})
+    return Condition(f"<{call.operator}>", call.arguments, cost, call, call, {})
 
 
 @lru_cache(maxsize=KEPT)
@@ -164,7 +166,7 @@ def _advance(
                 row[each.variable.name] = term
         except Unknown as met:
             if met.calls:
-                waiting = (*waiting, condition_of(each, seen))
+                waiting = (*waiting, condition_of(each, seen, met.calls[0]))
             else:
                 failures = (*failures, *met.failures)
             unknown = unknown.union(variable.name for variable in each.gives())

@@ -157,7 +157,10 @@ class Operators:
             self.experience.costs(columns).tolist(),
             self.experience.holds(columns).tolist(),
         )
-        return _Running(self._schedule.start(conjunctions), list(numbers), templates)
+        running = _Running(self._schedule.start(conjunctions), list(numbers), templates)
+        for condition, number in numbers.items():
+            running.by_call.setdefault(condition.waits_for, set()).add(number)
+        return running
 
 
 @dataclass(slots=True)
@@ -193,9 +196,6 @@ class _Stage:
         for row in rows:
             by_publication.setdefault(row.publication, []).append(row)
         running = {publication: self._operators.start(found) for publication, found in by_publication.items()}
-        for publication, each in running.items():
-            for number in range(len(each.conditions)):
-                self._judge(publication, each, number, None)
         while running:
             wanted: dict[tuple[int, GroundCall], int] = {}
             """Each call with the condition of its publication that wants it."""
