@@ -17,8 +17,10 @@ from triplecast.operators.frames import Asked, read_answers, write_request
 from triplecast.operators.registry import Registry, known_operators
 from triplecast.sandbox import Failure, Limits, Sandbox
 
-QUARANTINE = 5
-"""Failures in a row after which an operator's version is passed over."""
+QUARANTINE = 100
+"""Failures in a row after which an operator's version is passed over; one that cost a worker counts as `COSTLY`."""
+COSTLY = 20
+"""What a call counts that overran its time or memory, or ended its worker."""
 PROBATION = 64
 """Of the calls that a quarantined operator is passed over in, each with this number is made all the same: an answer
 ends the quarantine."""
@@ -46,6 +48,7 @@ class Standing:
     """Made, failed ones too."""
     failed: int = 0
     in_a_row: int = 0
+    """Failures since the last answer, costly ones counted as so many."""
     passed_over: int = 0
     last_failure: str = ""
 
@@ -60,11 +63,11 @@ class Standing:
         self.passed_over += 1
         return self.passed_over % PROBATION == 0
 
-    def note(self, answer: Answer) -> None:
+    def note(self, answer: Answer, weight: int = 1) -> None:
         self.calls += 1
         if isinstance(answer, Failed):
             self.failed += 1
-            self.in_a_row += 1
+            self.in_a_row += weight
             self.last_failure = answer.reason
         else:
             self.in_a_row = 0
@@ -165,18 +168,19 @@ class Performer:
         if not tried:
             return outcomes
         began = self._clock()
-        answers = self._answers(sandbox, declared, [asked[index] for index in tried])
+        answers, weight = self._answers(sandbox, declared, [asked[index] for index in tried])
         seconds = (self._clock() - began) / len(tried)
         if len(tried) > 1 and any(isinstance(answer, Failed) for answer in answers):
             for index in tried:
                 outcomes.update(self._ask(sandbox, declared, [index], asked))
             return outcomes
         for index, answer in zip(tried, answers, strict=True):
-            standing.note(answer)
+            standing.note(answer, weight)
             outcomes[index] = Performed(answer, seconds)
         return outcomes
 
-    def _answers(self, sandbox: Sandbox, declared: Operator, asked: Sequence[Asked]) -> list[Answer]:
+    def _answers(self, sandbox: Sandbox, declared: Operator, asked: Sequence[Asked]) -> tuple[list[Answer], int]:
+        """Of one request; and what each failure among them counts."""
         try:
             (outcome,) = sandbox.map([write_request(asked)], once=(0,))
         except SandboxFailed as failed:
@@ -188,9 +192,10 @@ class Performer:
                 outcome = Failure("crash", f"its worker answered nonsense: {error}")
             else:
                 if len(answers) == len(asked):
-                    return answers
+                    return answers, 1
                 outcome = Failure("crash", f"its worker gave {len(answers)} answers for {len(asked)} calls")
-        return [Failed(_reason(declared, each, outcome)) for each in asked]
+        weight = 1 if outcome.kind in ("error", "size") else COSTLY
+        return [Failed(_reason(declared, each, outcome)) for each in asked], weight
 
 
 def _groups(declared: Operator, indexes: Iterable[int], asked: Sequence[Asked]) -> Iterable[list[int]]:
@@ -213,7 +218,7 @@ def _reason(declared: Operator, asked: Asked, failure: Failure) -> str:
 
 
 def _passed_over(declared: Operator, standing: Standing) -> Failed:
-    told = f"it is quarantined after {standing.in_a_row} failures in a row"
+    told = f"it is quarantined after {standing.failed} failures"
     return Failed(f"{_named(declared)}: {told}, the last: {standing.last_failure}")
 
 

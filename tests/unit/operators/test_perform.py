@@ -12,7 +12,7 @@ from wild_operators import WILD
 from triplecast.model.publication import Publication
 from triplecast.operators.answers import Failed, Found, GroundCall
 from triplecast.operators.frames import Asked
-from triplecast.operators.perform import PROBATION, QUARANTINE, Performer
+from triplecast.operators.perform import COSTLY, PROBATION, QUARANTINE, Performer
 
 PUBLICATION = Publication(
     1, "urn:g:1", 1, "2026-01-01T00:00:00.000000Z", b"<x:s> <x:p> <x:o> .\n", attachments=(("urn:pic", b"12345"),)
@@ -95,16 +95,26 @@ def test_a_batch_that_fails_is_asked_again_one_by_one(performer: Performer) -> N
     assert answers[2] == rows(1)
 
 
+def test_exceptions_harm_no_worker_and_count_little(performer: Performer) -> None:
+    calls = [asked("raises", f'"{number}"') for number in range(QUARANTINE + 3)]
+    reasons = [each.answer.reason for each in performer.perform(calls) if isinstance(each.answer, Failed)]
+    assert (
+        sum("ValueError: not this time" in reason and "quarantined" not in reason for reason in reasons) == QUARANTINE
+    )
+    assert performer.children == 1
+
+
 def test_quarantine_and_probation(performer: Performer) -> None:
-    calls = [asked("exits", f'"{number}"') for number in range(QUARANTINE + 3)]
+    deaths = QUARANTINE // COSTLY
+    calls = [asked("exits", f'"{number}"') for number in range(deaths + 3)]
     answers = [each.answer for each in performer.perform(calls)]
     assert all(isinstance(answer, Failed) for answer in answers)
-    assert performer.children == QUARANTINE
+    assert performer.children == deaths
     last = answers[-1]
     assert isinstance(last, Failed)
-    assert f"is quarantined after {QUARANTINE} failures in a row, the last: " in last.reason
+    assert f"is quarantined after {deaths} failures, the last: " in last.reason
     standing = performer.standings[WILD + "exits", "1"]
-    assert (standing.calls, standing.failed, standing.passed_over, standing.quarantined) == (5, 5, 3, True)
+    assert (standing.calls, standing.failed, standing.passed_over, standing.quarantined) == (deaths, deaths, 3, True)
     tried = [standing.may_try() for _ in range(2 * PROBATION)]
     assert sum(tried) == 2
     standing.note(Found(()))
