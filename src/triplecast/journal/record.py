@@ -165,15 +165,10 @@ def publication_row(position: int, draft: Draft, version: int, at: int) -> Row:
 
 def subscription_row(position: int, subscription: Subscription, at: int, end: int | None, ticket: bytes) -> Row:
     """`end` of its lease, `ticket`: the hash of its ticket, empty for none."""
+    asked = subscription
     fields = [
-        f'"{name}": {"null" if value is None else encode_basestring_ascii(value)}'
-        for name, value in (
-            ("text", subscription.text),
-            ("language", subscription.language),
-            ("scope", subscription.scope),
-            ("entailment", subscription.entailment),
-            ("owner", subscription.owner),
-        )
+        f'"text": {_json(asked.text)}, "language": {_json(asked.language)}, "scope": {_json(asked.scope)}, '
+        f'"entailment": {_json(asked.entailment)}, "owner": {_json(asked.owner)}'
     ]
     if end is not None:
         fields.append(f'"{_END}": {end}')
@@ -181,6 +176,10 @@ def subscription_row(position: int, subscription: Subscription, at: int, end: in
         fields.append(f'"{_TICKET}": "{ticket.hex()}"')
     body = f"{{{', '.join(fields)}}}".encode()
     return row_of(Kind.SUBSCRIPTION, position, subscription.name, at, body=body)
+
+
+def _json(value: object) -> str:
+    return encode_basestring_ascii(value) if isinstance(value, str) else json.dumps(value)
 
 
 def reject_row(position: int, reject: Reject, at: int) -> Row:

@@ -53,10 +53,10 @@ _CALLED: Mapping[str, str] = MappingProxyType(
 def check_fields(subscription: Subscription) -> None:
     """Raises `InputError`, naming the field, where one is no text, is empty, or cannot be written as UTF-8: a record
     that holds such could be neither indexed nor told of."""
+    if _is_ordinary(subscription):
+        return
     for name, field in _CALLED.items():
         value = getattr(subscription, name)
-        if value.__class__ is str and value and value.isascii():
-            continue
         if value is None and name in _OPTIONAL:
             continue
         if not isinstance(value, str):
@@ -72,3 +72,12 @@ def check_fields(subscription: Subscription) -> None:
                 f"the {field} of a subscription holds half a character ({value[error.start]!r} at {error.start})",
                 "give text that can be written as UTF-8",
             ) from error
+
+
+def _is_ordinary(subscription: Subscription) -> bool:
+    """Whether all fields are such as those of nearly all subscriptions, at a glance."""
+    written = subscription.name, subscription.text, subscription.language, subscription.scope
+    for value in written:
+        if value.__class__ is not str or not value or not value.isascii():
+            return False
+    return subscription.entailment is None and subscription.owner is None
