@@ -241,11 +241,9 @@ def test_names_that_make_no_iri_are_told_whatever_was_read_before() -> None:
     for name, iri in (
         ("p:1", "http://e:801"),
         ("q:x-1", "http://e/x-1"),
-        ("q:-é", "http://e/-é"),
+        ("q:é", "http://e/é"),
         ("p:2", "http://e:802"),
     ):
-        if name[2] == "-":
-            name = f"q:\\{name[2:]}"
         assert cache.read(text.format(name))[1] == (f"<{iri}>",)
     with pytest.raises(QuerySyntaxError):
         cache.read(text.format("p:x"))
