@@ -2,8 +2,8 @@
 
 A hundredth of the subscriptions is replaced per minute. Once in `EVERY` seconds those that are due are cancelled in the
 journal and as many new ones registered, both synced, and the index folder is brought up to date as `Engine` does it:
-a new segment, merges, a manifest, and, beside it, worn segments made again. Publications then meet the new snapshot, and pairs of cancelled registrations are
-left out. All of that is time that the matching loses.
+a new segment, merges, a manifest; worn segments are made again in a thread. Publications then meet the new snapshot,
+and pairs of cancelled registrations are left out. All of that is time that the matching loses.
 """
 
 from __future__ import annotations

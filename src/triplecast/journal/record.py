@@ -219,8 +219,8 @@ def read_ticket(row: Row) -> bytes:
 
 def _readable(value: object) -> Any:
     """Text that is Unicode, or None."""
-    if value is None:
-        return None
+    if value is None or (isinstance(value, str) and value.isascii()):
+        return value
     text = value if isinstance(value, str) else json.dumps(value)
     return text.encode("utf-8", "backslashreplace").decode()
 
