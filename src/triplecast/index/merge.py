@@ -115,7 +115,7 @@ def _unfold_segment(
     segment: Segment, gone: set[int], ids: dict[bytes, int], projections: dict[Projection, int]
 ) -> _Unfolded:
     """What lives of a segment, in the dictionary and projections of the merged one."""
-    registrations = segment.tables.registrations
+    registrations = segment.tables.registrations.all()
     lives = ~np.isin(registrations, np.fromiter(gone, np.int64, len(gone)))
     number = np.cumsum(lives) - 1
     items = _keep_items(unfold(segment.tables.index), lives)

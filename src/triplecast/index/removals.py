@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from triplecast.index.numbers import Registrations
 from triplecast.kernels.layout import I64
 
 
@@ -32,11 +32,11 @@ class Removals(NamedTuple):
         registration, first = np.unique(np.concatenate([self.registration, more[:, 0]]), return_index=True)
         return Removals(registration, np.concatenate([self.position, more[:, 1]])[first])
 
-    def within(self, parts: Iterable[I64]) -> Removals:
-        """Those of registrations that some of `parts` has, each ascending."""
+    def within(self, parts: Iterable[Registrations]) -> Removals:
+        """Those of registrations that some of `parts` has."""
         kept = np.zeros(len(self.registration), np.bool_)
         for part in parts:
-            kept |= _among(self.registration, part)
+            kept |= part.among(self.registration)
         return self if kept.all() else Removals(self.registration[kept], self.position[kept])
 
 
@@ -46,17 +46,3 @@ NO_REMOVALS = Removals(np.zeros(0, np.int64), np.zeros(0, np.int64))
 def make_removals(pairs: Mapping[int, int]) -> Removals:
     """Registration to position."""
     return NO_REMOVALS.joined([*pairs.items()])
-
-
-def count_among(some: I64, registrations: I64) -> int:
-    """How many of `some` are in `registrations`; both ascend."""
-    first, end = np.searchsorted(some, [registrations[0], registrations[-1] + 1]) if len(registrations) else (0, 0)
-    return int(np.count_nonzero(_among(some[first:end], registrations)))
-
-
-def _among(some: I64, registrations: I64) -> NDArray[np.bool_]:
-    """Of each whether it is in `registrations`; these ascend."""
-    at = np.searchsorted(registrations, some)
-    found = at < len(registrations)
-    found[found] = registrations[at[found]] == some[found]
-    return found

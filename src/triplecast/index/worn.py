@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from triplecast.index.merge import merge_segments
-from triplecast.index.removals import Removals, count_among
+from triplecast.index.removals import Removals
 from triplecast.index.segment import Segment
 from triplecast.kernels.layout import I64
 
@@ -42,13 +44,18 @@ def find_worn(segments: tuple[Segment, ...], removals: Removals, needed_from: in
     if len(dead) <= WORN_LEAST // WORN_SHARE:
         return None
     large = [segment for segment in segments if len(segment) >= WORN_LEAST]
-    counted = [(count_among(dead, segment.tables.registrations), segment) for segment in large]
+    counted = [(_count(dead, segment), segment) for segment in large]
     worn = [(count, segment) for count, segment in counted if count * WORN_SHARE > len(segment)]
     return Worn(max(worn, key=lambda each: each[0])[1], dead) if worn else None
 
 
 def remake(worn: Worn) -> Segment | None:
     """A segment of those that live of a worn one; a function of what is immutable, for any thread."""
-    if count_among(worn.dead, worn.segment.tables.registrations) == len(worn.segment):
+    if _count(worn.dead, worn.segment) == len(worn.segment):
         return None
     return merge_segments([worn.segment], {*worn.dead.tolist()})
+
+
+def _count(dead: I64, segment: Segment) -> int:
+    """Subscriptions of a segment that are among the dead."""
+    return int(np.count_nonzero(segment.tables.registrations.among(dead)))

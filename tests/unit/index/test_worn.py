@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.unit.match.match_samples import AFTER_ALL, matcher, matches_of, publication, registrations
 from triplecast.errors import StorageFault
 from triplecast.index import IndexFolder, MemoryIndex, Snapshot, worn
-from triplecast.index.removals import NO_REMOVALS, count_among, make_removals
+from triplecast.index.numbers import Registrations
+from triplecast.index.removals import NO_REMOVALS, make_removals
 from triplecast.model.subscription import Registration
 
 OF_THREE = "ASK { ?x e:p 3 }"
@@ -149,8 +151,22 @@ def test_removals_are_joined_and_left_out() -> None:
     joined = removals.joined([(5, 30), (3, 10)])
     assert [column.tolist() for column in joined] == [[3, 5, 7], [10, 30, 20]]
     assert joined.up_to(20).tolist() == [3, 7]
-    parts = [make_removals({1: 0, 3: 0}).registration, make_removals({7: 0, 9: 0}).registration]
+    parts = [Registrations.of(np.array(numbers, np.int64)) for numbers in ([1, 3], [7, 9])]
     assert [column.tolist() for column in joined.within(parts)] == [[3, 7], [10, 20]]
     assert joined.within([]).registration.tolist() == []
     assert NO_REMOVALS.joined([]) is NO_REMOVALS
-    assert [count_among(joined.registration, part) for part in (*parts, NO_REMOVALS.registration)] == [1, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "width"),
+    [([], 4), ([5], 4), ([7, 7, 9], 4), ([2**62, 2**62 + 2**32 - 1], 4), ([3, 3 + 2**32], 8), ([0, 2**62], 8)],
+)
+def test_registrations_are_kept_in_few_bytes(numbers: list[int], width: int) -> None:
+    kept = Registrations.of(np.array(numbers, np.int64))
+    assert kept.distances.itemsize == width
+    assert (len(kept), kept.all().tolist(), np.asarray(kept).tolist()) == (len(numbers), numbers, numbers)
+    members = np.arange(len(numbers))[::-1]
+    assert kept[members].tolist() == numbers[::-1]
+    assert kept[members].dtype == np.int64
+    asked = sorted({0, 1, 2**62 + 1, *numbers, *(number + 1 for number in numbers)})
+    assert kept.among(np.array(asked, np.int64)).tolist() == [each in numbers for each in asked]
