@@ -271,7 +271,8 @@ class Engine:
 
         ``rdfs:subClassOf``, ``rdfs:subPropertyOf`` and ``rdf:type`` between IRIs are taken, with `broader` also
         ``skos:broader``; an empty document takes the taxonomy away. Raises `DocumentRejected`, `TaxonomyCycle`, which
-        shows the cycle, and `StorageFault`: then nothing has changed.
+        shows the cycle, `InputError` for one whose closures would be too large, and `StorageFault`: then nothing has
+        changed.
         """
         taxonomy = parse_taxonomy(self._parser, [document_of(data, media_type, None, False)], broader)
         with self._lock:
