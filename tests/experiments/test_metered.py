@@ -8,7 +8,7 @@ import pytest
 from benchmarks.scenarios.indexes import index_workload
 from experiments.metered import CHECKS, KEYS, LOOKUPS, MATCHES, STRUCTURES, TRIES, count_work, meter
 from triplecast.index import Snapshot
-from triplecast.index.snapshot import NO_REMOVALS
+from triplecast.index.removals import NO_REMOVALS
 from triplecast.match import Matcher
 from triplecast.match.pairs import match_rows
 from triplecast.match.views import encode, scan_views

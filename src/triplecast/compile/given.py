@@ -3,13 +3,13 @@ would never be asked."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from triplecast.compile.refusals import calls_in
 from triplecast.errors import QueryRefused
 from triplecast.evaluate.scope import children, parts_of, visible_names
-from triplecast.languages import Template, parse_template
+from triplecast.languages import Template
 from triplecast.model.algebra import (
     Call,
     Exists,
@@ -24,7 +24,6 @@ from triplecast.model.algebra import (
     Variable,
     subexpressions,
 )
-from triplecast.model.subscription import Subscription
 from triplecast.operators import Operator, find_operator, known_operators
 from triplecast.terms.nearness import nearest_names
 
@@ -41,13 +40,12 @@ def refuse_unbound(template: Template) -> None:
         raise QueryRefused(f"operator <{operator}>", f"it is given ?{variable}, which nothing binds there", mend)
 
 
-def operators_of(subscriptions: Sequence[Subscription]) -> list[Operator]:
-    """The operators that subscriptions which are admitted ask, by IRI."""
+def operators_of(templates: Iterable[Template]) -> list[Operator]:
+    """The operators that queries of these templates ask, by IRI."""
     if not known_operators().all():
         return []
-    asked: set[str] = set()
-    for subscription in subscriptions:
-        asked.update(_asked(parse_template(subscription.text, subscription.language)[0]))
+    distinct = {template.key: template for template in templates}
+    asked = {iri for template in distinct.values() for iri in _asked(template)}
     return [declared for declared in map(find_operator, sorted(asked)) if declared is not None]
 
 

@@ -15,6 +15,7 @@ from wild_operators import WILD
 from triplecast.compile.admission import admit
 from triplecast.compile.given import operators_of
 from triplecast.errors import QueryRefused
+from triplecast.languages import parse_template
 from triplecast.model.subscription import Subscription
 
 P = f"PREFIX w: <{WILD}> PREFIX : <urn:> "
@@ -62,5 +63,5 @@ def test_what_may_be_bound_is_taken(query: str) -> None:
 def test_the_operators_of_subscriptions() -> None:
     texts = ["ASK { ?p a :P FILTER(w:size(?p) > 1) }", "ASK { ?p w:letters ?n ; :b ?c }", "ASK { ?p a :P }"]
     texts.append("ASK { ?p a :P FILTER NOT EXISTS { ?p :b ?c FILTER(w:long(?c)) } }")
-    found = operators_of([Subscription(str(i), P + text) for i, text in enumerate(texts)])
+    found = operators_of([parse_template(P + text)[0] for text in texts])
     assert [declared.iri.removeprefix(WILD) for declared in found] == ["letters", "long", "size"]
