@@ -13,7 +13,7 @@ from experiments.rtf.forms import CORRECTED, Form, Work
 from experiments.rtf.fulltext import Conjunct, ConjunctTuple, fulfils, split_disjunctions
 from experiments.rtf.joining import agree, needs_join
 from experiments.rtf.publications import Publication, Statement
-from experiments.rtf.queries import ContinuousQuery, QueryTuple
+from experiments.rtf.queries import ContinuousQuery, Places
 from experiments.rtf.trie import FULL_TEXT, Node, grow_structure, grow_words, reach_structure, reach_words
 
 
@@ -29,7 +29,8 @@ class Row(NamedTuple):
 
     subscription: int
     tids: tuple[int, ...]
-    tuples: tuple[QueryTuple, ...]
+    tuples: tuple[Places, ...]
+    """Kept for C2."""
     joins: bool
     """Whether its tuples have to agree on variables."""
 
@@ -60,15 +61,15 @@ class TrieForest:
         for tuples in split_disjunctions(query):
             first = len(self._row_of)
             tids = tuple(range(first, first + len(tuples)))
-            asked = tuple(each for each, _ in tuples)
+            places = tuple(each.places for each in tuples)
             self._row_of += [len(self._table)] * len(tids)
-            self._table.append(Row(query.subscription, tids, asked, needs_join(asked)))
+            self._table.append(Row(query.subscription, tids, places, needs_join(places)))
             for tid, each in zip(tids, tuples, strict=True):
                 self._index(tid, each)
 
     def _index(self, tid: int, asked: ConjunctTuple) -> None:
-        node = grow_structure(self._structures, asked[0].places)
-        text = asked[1]
+        node = grow_structure(self._structures, asked.places)
+        text = asked.text
         if text is not None:
             node = node.child(FULL_TEXT)
             if text.positions is not None:

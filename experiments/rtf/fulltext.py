@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import product
-from typing import TypeAlias
+from typing import NamedTuple
 
 from experiments.rtf.publications import Text
-from experiments.rtf.queries import And, Chain, ContinuousQuery, Expression, Not, Or, QueryTuple
+from experiments.rtf.queries import And, Chain, ContinuousQuery, Expression, Not, Or, Places
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +34,11 @@ class Conjunct:
         return Conjunct(chains, self.never) if chains or self.never else None
 
 
-ConjunctTuple: TypeAlias = tuple[QueryTuple, Conjunct | None]
-"""A tuple and its text without disjunction."""
+class ConjunctTuple(NamedTuple):
+    """A tuple whose text has no disjunction."""
+
+    places: Places
+    text: Conjunct | None
 
 
 def to_conjuncts(expression: Expression) -> tuple[Conjunct, ...]:
@@ -66,7 +69,10 @@ def split_disjunctions(query: ContinuousQuery) -> list[tuple[ConjunctTuple, ...]
     """The queries without disjunction that are indexed for one subscription: line 100, "separate queries (that have the
     same user as the notification recipient)". Disjunctions of several tuples multiply."""
     choices = [
-        [(each, None)] if each.text is None else [(each, conjunct) for conjunct in to_conjuncts(each.text)]
+        [
+            ConjunctTuple(each.places, conjunct)
+            for conjunct in ((None,) if each.text is None else to_conjuncts(each.text))
+        ]
         for each in query.tuples
     ]
     return list(product(*choices))

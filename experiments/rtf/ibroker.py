@@ -6,6 +6,7 @@ the next one's attribute (lines 157 to 159).
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -13,7 +14,7 @@ from experiments.rtf.forms import CORRECTED, Form, Work
 from experiments.rtf.fulltext import Conjunct, fulfils, split_disjunctions
 from experiments.rtf.joining import Bound, bind
 from experiments.rtf.publications import Publication, Statement
-from experiments.rtf.queries import ANY, ContinuousQuery, QueryTuple, Variable
+from experiments.rtf.queries import ANY, ContinuousQuery, Element, Places, Variable
 
 
 class Entry(NamedTuple):
@@ -27,7 +28,7 @@ class Entry(NamedTuple):
     """The object's constant; None: any."""
     words: Conjunct | None
     """The words that took the value's place (line 161)."""
-    asked: QueryTuple
+    places: Places
     """The subject and the variables."""
 
 
@@ -40,24 +41,23 @@ class Following(NamedTuple):
 class Bucket:
     """The list of one attribute."""
 
-    __slots__ = ("attribute", "entries", "numbers", "places")
+    __slots__ = ("attribute", "entries", "numbers")
 
     def __init__(self, attribute: str) -> None:
         self.attribute = attribute
         self.entries: list[Entry] = []
         self.numbers: list[int] = []
-        """[place in the list] the entry's number."""
-        self.places: dict[int, int] = {}
-        """K1: the inverse of `numbers`."""
+        """[place in the list] the entry's number, ascending."""
 
     def add(self, number: int, entry: Entry) -> None:
-        self.places[number] = len(self.entries)
+        """`number` is above all numbers of the list."""
         self.entries.append(entry)
         self.numbers.append(number)
 
     def find(self, number: int, hashed: bool, work: Work) -> Entry:
-        """NextToMatch leads to a bucket, so the query's entry is looked for from the front of its list."""
-        place = self.places[number] if hashed else self.numbers.index(number)
+        """NextToMatch leads to a bucket, so the query's entry is looked for from the front of its list; under K1 it
+        counts as one step."""
+        place = bisect_left(self.numbers, number) if hashed else self.numbers.index(number)
         work.postings += 1 if hashed else place + 1
         return self.entries[place]
 
@@ -73,19 +73,19 @@ class InvertedIndex:
 
     def insert(self, query: ContinuousQuery) -> None:
         for tuples in split_disjunctions(query):
-            number = self._entries
+            first = self._entries
             self._entries += len(tuples)
-            following: Following | None = None
-            for place in range(len(tuples) - 1, -1, -1):
-                asked, words = tuples[place]
-                bucket = self._bucket_of(asked)
-                value = None if isinstance(asked.object, Variable) or asked.object == ANY else asked.object
-                bucket.add(number + place, Entry(query.subscription, following, not place, value, words, asked))
-                following = Following(bucket, number + place)
+            buckets = [self._bucket_of(each.places[1]) for each in tuples]
+            links = [Following(bucket, first + place) for place, bucket in enumerate(buckets)]
+            for place, (places, words) in enumerate(tuples):
+                value = None if isinstance(places[2], Variable) or places[2] == ANY else places[2]
+                following = links[place + 1] if place + 1 < len(links) else None
+                entry = Entry(query.subscription, following, not place, value, words, places)
+                buckets[place].add(first + place, entry)
 
-    def _bucket_of(self, asked: QueryTuple) -> Bucket:
-        """By the attribute, which is the predicate; those without one have a bucket of their own."""
-        attribute = ANY if isinstance(asked.predicate, Variable) else asked.predicate
+    def _bucket_of(self, predicate: Element) -> Bucket:
+        """By the attribute, which is the predicate; tuples without one have a bucket of their own."""
+        attribute = ANY if isinstance(predicate, Variable) else predicate
         bucket = self._buckets.get(attribute)
         if bucket is None:
             bucket = self._buckets[attribute] = Bucket(attribute)
@@ -128,14 +128,14 @@ class InvertedIndex:
 
     def _fit(self, entry: Entry, statement: Statement, bound: Bound) -> Bound | None:
         """What is bound after the entry took the triple; None where it does not fit. The attribute is the bucket's."""
-        asked = entry.asked
+        subject = entry.places[0]
         if entry.value is not None and entry.value != statement.object:
             return None
-        if not isinstance(asked.subject, Variable) and asked.subject not in (statement.subject, ANY):
+        if not isinstance(subject, Variable) and subject not in (statement.subject, ANY):
             return None
         if entry.words is not None and not self._has_text(entry.words, statement):
             return None
-        return bind(asked, statement, bound) if self.form.joined else bound
+        return bind(entry.places, statement, bound) if self.form.joined else bound
 
     def _has_text(self, words: Conjunct, statement: Statement) -> bool:
         text = statement.text

@@ -25,6 +25,8 @@ class Variable:
 
 
 Element: TypeAlias = str | Variable
+Places: TypeAlias = tuple[Element, Element, Element]
+"""Subject, predicate and object of a tuple."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,7 @@ class QueryTuple:
             raise ValueError(f"the text of a tuple is asked of its object's variable, and {self.object} is none")
 
     @property
-    def places(self) -> tuple[Element, Element, Element]:
+    def places(self) -> Places:
         return self.subject, self.predicate, self.object
 
 

@@ -1,0 +1,204 @@
+"""An index that grows step by step and is asked after each: milliseconds, bytes and counted work.
+
+The tries and lists are kept away from Python's collector while they are timed: it would walk millions of nodes and none
+of them is garbage.
+"""
+
+from __future__ import annotations
+
+import gc
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.scenarios.indexes import to_registrations
+from experiments.figures import ENGINE, ENGINE_BATCH, Point
+from experiments.measuring import deep_size
+from experiments.metered import count_work
+from experiments.rtf.forest import TrieForest
+from experiments.rtf.forms import CORRECTED, KIND, Form, Work
+from experiments.rtf.ibroker import InvertedIndex
+from experiments.rtf.publications import Publication, read_publication
+from experiments.rtf.queries import ContinuousQuery
+from triplecast.index import MemoryIndex, Snapshot
+from triplecast.match import Matcher
+from triplecast.match.pairs import Scratch, match_ids
+from triplecast.match.views import cut_views_texts, encode, scan_views
+from triplecast.model import publication as product
+
+ENGINE_IDS = "Triplecast, ids in batches"
+"""Subscriptions without their bindings, which is what the paper's algorithms give; many publications a call."""
+METERED = 5
+"""Whose work is counted of the engine: the uncompiled kernels are slow, and counts vary little."""
+REPEATS = 3
+"""Runs over a whole batch."""
+
+Index = TrieForest | InvertedIndex
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """The publications, for the engine and for the paper's algorithms."""
+
+    contents: Sequence[bytes]
+    publications: Sequence[Publication]
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """One line's filtering at one size."""
+
+    milliseconds: tuple[float, ...]
+    """By publication, in the order of the stream."""
+    work: Mapping[str, float]
+    """Per publication."""
+
+    def point(self, x: float) -> Point:
+        each = self.milliseconds
+        return Point(x, sum(each) / len(each), min(each), max(each), self.work)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """An index at one size."""
+
+    subscriptions: int
+    insertion: float
+    """Milliseconds that the last step's subscriptions took."""
+    megabytes: float
+    filtering: Mapping[str, Timed]
+    """By the name of the line."""
+
+
+Answers = Sequence[Sequence[int]]
+"""By publication: the subscriptions that match, ascending."""
+
+
+def read_stream(contents: Sequence[bytes]) -> Stream:
+    return Stream(contents, [read_publication(content) for content in contents])
+
+
+def grow_algorithm(
+    name: str,
+    index: Index,
+    steps: Sequence[Sequence[ContinuousQuery]],
+    stream: Stream,
+    answers: Sequence[Answers],
+    seconds: float,
+) -> Iterator[Reading]:
+    """Lines `name` and, in the kind form, ``name, hashed``. `answers` are the engine's after each step.
+
+    No publication is begun after `seconds`. Raises ValueError where an answer is not the engine's.
+    """
+    size = 0
+    for queries, expected in zip(steps, answers, strict=True):
+        size += len(queries)
+        with _without_collector():
+            start = time.perf_counter()
+            for query in queries:
+                index.insert(query)
+            insertion = (time.perf_counter() - start) * 1e3
+            megabytes = deep_size(index) / 1e6
+            filtering = {
+                line: _filter(line, index, form, stream.publications, expected, seconds)
+                for line, form in ((name, CORRECTED), (f"{name}, hashed", KIND))
+            }
+        yield Reading(size, insertion, megabytes, filtering)
+
+
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+def _filter(
+    line: str, index: Index, form: Form, publications: Sequence[Publication], expected: Answers, seconds: float
+) -> Timed:
+    index.form, index.work = form, Work()
+    taken: list[float] = []
+    for publication, answer in zip(publications, expected, strict=True):
+        if sum(taken) > seconds * 1e3:
+            break
+        start = time.perf_counter()
+        found = index.filter(publication)
+        taken.append((time.perf_counter() - start) * 1e3)
+        if found != answer:
+            wrong = sorted(set(found) ^ set(answer))[:5]
+            raise ValueError(f"{line} and the engine differ on publication {len(taken) - 1} in subscriptions {wrong}")
+    return Timed(tuple(taken), index.work.kinds(len(taken)))
+
+
+@dataclass(frozen=True, slots=True)
+class EngineReading:
+    reading: Reading
+    answers: Answers
+
+
+def grow_engine(steps: Sequence[Sequence[str]], stream: Stream) -> Iterator[EngineReading]:
+    """The engine over the same subscriptions as SPARQL: N-Triples bytes in; its index's bytes are those of its file."""
+    index, size = MemoryIndex(), 0
+    last = sum(map(len, steps)) + 1
+    publications = [
+        product.Publication(last + n, f"urn:experiment:{n}", 1, "2026-11-21T08:00:00.000000Z", content)
+        for n, content in enumerate(stream.contents)
+    ]
+    registrations = to_registrations([text for step in steps for text in step])
+    for step in steps:
+        added = registrations[size : size + len(step)]
+        size += len(step)
+        start = time.perf_counter()
+        snapshot = index.apply(added, (), size)
+        insertion = (time.perf_counter() - start) * 1e3
+        yield _ask_engine(snapshot, size, insertion, publications)
+
+
+def _ask_engine(
+    snapshot: Snapshot, size: int, insertion: float, publications: Sequence[product.Publication]
+) -> EngineReading:
+    work = count_work(snapshot.segments, publications[:METERED])
+    with Matcher() as matcher:
+        matcher.match(snapshot, publications)
+        alone = [_milliseconds(lambda one=one: matcher.match(snapshot, [one])) for one in publications]  # type: ignore[misc]
+        together = [_milliseconds(lambda: matcher.match(snapshot, publications)) for _ in range(REPEATS)]
+        matched = matcher.match(snapshot, publications)
+    if matched.undecided:
+        raise ValueError(f"the engine left a pair undecided: {matched.undecided[0]}")
+    answers: list[list[int]] = [[] for _ in publications]
+    for publication, registration in zip(matched.publication.tolist(), matched.registration.tolist(), strict=True):
+        answers[publication].append(registration - 1)
+    scratches = [Scratch(segment) for segment in snapshot.segments]
+    ids = [_milliseconds(lambda: _match_ids(snapshot, publications, scratches)) for _ in range(1 + REPEATS)][1:]
+    filtering = {
+        ENGINE: Timed(tuple(alone), work),
+        ENGINE_BATCH: Timed(tuple(each / len(publications) for each in together), work),
+        ENGINE_IDS: Timed(tuple(each / len(publications) for each in ids), {}),
+    }
+    return EngineReading(Reading(size, insertion, _file_size(snapshot) / 1e6, filtering), answers)
+
+
+def _milliseconds(run: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    run()
+    return (time.perf_counter() - start) * 1e3
+
+
+def _match_ids(snapshot: Snapshot, publications: Sequence[product.Publication], scratches: Sequence[Scratch]) -> None:
+    views = scan_views(publications)
+    bank = cut_views_texts(snapshot.segments, views)
+    for segment, scratch in zip(snapshot.segments, scratches, strict=True):
+        match_ids(segment, views, encode(segment, views, bank), scratch)
+
+
+def _file_size(snapshot: Snapshot) -> int:
+    with tempfile.TemporaryDirectory(prefix="triplecast-experiment-") as folder:
+        for number, segment in enumerate(snapshot.segments):
+            segment.write(Path(folder) / f"{number}")
+        return sum(path.stat().st_size for path in Path(folder).iterdir())
