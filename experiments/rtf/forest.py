@@ -90,7 +90,9 @@ class TrieForest:
                 structures = set()
             self._mark(statement, structures)
         matched = [row.subscription for row in self._rows_to_look_at() if self._is_matched(row)]
-        return sorted(set(matched)) if self.form.notified_once else sorted(matched)
+        told = sorted(set(matched)) if self.form.notified_once else sorted(matched)
+        self.work.matches += len(told)
+        return told
 
     def _mark(self, statement: Statement, structures: set[Node]) -> None:
         """Marks every tuple that a triple fulfils by itself (lines 143 to 151). `structures`: RTFs' FT nodes that are

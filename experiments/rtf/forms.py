@@ -69,6 +69,9 @@ class Work:
     checks: int = 0
     """Lists of words and proximity constraints compared with a text."""
 
+    matches: int = 0
+    """Subscriptions told."""
+
     def kinds(self, publications: int = 1) -> dict[str, float]:
         """Per publication."""
         return {kind: count / publications for kind, count in asdict(self).items()}

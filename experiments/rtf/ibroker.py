@@ -100,7 +100,9 @@ class InvertedIndex:
                 if bucket is not None:
                     self.work.postings += len(bucket.entries)
                     found += self._begin(bucket.entries, statement, publication)
-        return sorted(set(found)) if self.form.notified_once else sorted(found)
+        told = sorted(set(found)) if self.form.notified_once else sorted(found)
+        self.work.matches += len(told)
+        return told
 
     def _begin(self, entries: Sequence[Entry], statement: Statement, publication: Publication) -> list[int]:
         """Examines a whole list for beginnings of queries and follows those that fit (line 159)."""

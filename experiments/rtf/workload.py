@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 
 from benchmarks.workloads.abstracts import ABSTRACT, FOLDER, TYPE, Corpus, Interest, Part, read_corpus
@@ -38,12 +39,12 @@ def make_corpus(publications: int = _PUBLICATIONS, seed: int = 1) -> Corpus:
     """Words by Zipf's law with exponent 1, lengths lognormal, the class of each alike often."""
     source = random.Random(seed)
     words = [_spell(number) for number in range(_VOCABULARY)]
-    weights = [1 / rank for rank in range(1, len(words) + 1)]
+    weights = list(accumulate(1 / rank for rank in range(1, len(words) + 1)))
     classes = [f"http://dbpedia.org/ontology/Class{number:03}" for number in range(_CLASSES)]
     made, tokens = [], []
     for number in range(publications):
         length = max(5, min(_LONGEST, round(source.lognormvariate(0, _SPREAD) * _MEDIAN)))
-        text = source.choices(words, weights, k=length)
+        text = source.choices(words, cum_weights=weights, k=length)
         tokens += text
         subject = f"<urn:x-made-abstract:{number:05}>"
         kind = f"{subject} <{TYPE}> <{source.choice(classes)}> .\n"
