@@ -8,33 +8,30 @@ of them is garbage.
 from __future__ import annotations
 
 import gc
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
-from benchmarks.scenarios.indexes import to_registrations
+from experiments.engine import METERED, Engine
 from experiments.figures import ENGINE, ENGINE_BATCH, Point
 from experiments.measuring import deep_size
 from experiments.metered import count_work
+from experiments.rtf.corrections import CORRECTED, KIND, Form, Work
 from experiments.rtf.forest import TrieForest
-from experiments.rtf.forms import CORRECTED, KIND, Form, Work
 from experiments.rtf.ibroker import InvertedIndex
 from experiments.rtf.publications import Publication, read_publication
 from experiments.rtf.queries import ContinuousQuery
-from triplecast.index import MemoryIndex, Snapshot
+from triplecast.index import Snapshot
 from triplecast.match import Matcher
 from triplecast.match.pairs import Scratch, match_ids
 from triplecast.match.views import cut_views_texts, encode, scan_views
 from triplecast.model import publication as product
+from triplecast.model.subscription import Subscription
 
 ENGINE_IDS = "Triplecast, ids in batches"
 """Subscriptions without their bindings, which is what the paper's algorithms give; many publications a call."""
-METERED = 5
-"""Whose work is counted of the engine: the uncompiled kernels are slow, and counts vary little."""
 REPEATS = 3
 """Runs over a whole batch."""
 
@@ -146,31 +143,23 @@ class EngineReading:
 
 def grow_engine(steps: Sequence[Sequence[str]], stream: Stream) -> Iterator[EngineReading]:
     """The engine over the same subscriptions as SPARQL: N-Triples bytes in; its index's bytes are those of its file."""
-    index, size = MemoryIndex(), 0
-    last = sum(map(len, steps)) + 1
-    publications = [
-        product.Publication(last + n, f"urn:experiment:{n}", 1, "2026-11-21T08:00:00.000000Z", content)
-        for n, content in enumerate(stream.contents)
-    ]
-    registrations = to_registrations([text for step in steps for text in step])
+    engine: Engine | None = None
     for step in steps:
-        added = registrations[size : size + len(step)]
-        size += len(step)
+        added = [Subscription(f"s{number}", text) for number, text in enumerate(step, engine.size if engine else 0)]
         start = time.process_time()
-        snapshot = index.apply(added, (), size)
+        engine = Engine(added, before=engine)
         insertion = (time.process_time() - start) * 1e3
-        yield _ask_engine(snapshot, size, insertion, publications)
+        yield _ask_engine(engine, insertion, engine.take(stream.contents))
+        engine.close()
 
 
-def _ask_engine(
-    snapshot: Snapshot, size: int, insertion: float, publications: Sequence[product.Publication]
-) -> EngineReading:
+def _ask_engine(engine: Engine, insertion: float, publications: Sequence[product.Publication]) -> EngineReading:
+    snapshot = engine.snapshot
     work = count_work(snapshot.segments, publications[:METERED])
     with Matcher() as matcher:
-        matcher.match(snapshot, publications)
+        matched = matcher.match(snapshot, publications)
         alone = [_milliseconds(partial(matcher.match, snapshot, [one])) for one in publications]
         together = [_milliseconds(partial(matcher.match, snapshot, publications)) for _ in range(REPEATS)]
-        matched = matcher.match(snapshot, publications)
     if matched.undecided:
         raise ValueError(f"the engine left a pair undecided: {matched.undecided[0]}")
     answers: list[list[int]] = [[] for _ in publications]
@@ -183,7 +172,7 @@ def _ask_engine(
         ENGINE_BATCH: Timed(tuple(each / len(publications) for each in together), work),
         ENGINE_IDS: Timed(tuple(each / len(publications) for each in ids), {}),
     }
-    return EngineReading(Reading(size, insertion, _file_size(snapshot) / 1e6, filtering), answers)
+    return EngineReading(Reading(engine.size, insertion, engine.file_size() / 1e6, filtering), answers)
 
 
 def _milliseconds(run: Callable[[], object]) -> float:
@@ -197,10 +186,3 @@ def _match_ids(snapshot: Snapshot, publications: Sequence[product.Publication], 
     bank = cut_views_texts(snapshot.segments, views)
     for segment, scratch in zip(snapshot.segments, scratches, strict=True):
         match_ids(segment, views, encode(segment, views, bank), scratch)
-
-
-def _file_size(snapshot: Snapshot) -> int:
-    with tempfile.TemporaryDirectory(prefix="triplecast-experiment-") as folder:
-        for number, segment in enumerate(snapshot.segments):
-            segment.write(Path(folder) / f"{number}")
-        return sum(path.stat().st_size for path in Path(folder).iterdir())

@@ -9,7 +9,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import NamedTuple
 
-from experiments.rtf.forms import CORRECTED, Form, Work
+from experiments.rtf.corrections import CORRECTED, Form, Work
 from experiments.rtf.fulltext import Conjunct, ConjunctTuple, fulfils, split_disjunctions
 from experiments.rtf.joining import agree, needs_join
 from experiments.rtf.publications import Publication, Statement
@@ -82,15 +82,15 @@ class TrieForest:
 
     def filter(self, publication: Publication) -> list[int]:
         """The subscriptions to notify, ascending; without C4 as often as their queries matched."""
-        if self.form.cleared:
+        if self.form.c3_cleared:
             self._marks = {}
         structures: set[Node] = set()
         for statement in publication.statements:
-            if self.form.one_statement:
+            if self.form.c6_one_statement:
                 structures = set()
             self._mark(statement, structures)
         matched = [row.subscription for row in self._rows_to_look_at() if self._is_matched(row)]
-        told = sorted(set(matched)) if self.form.notified_once else sorted(matched)
+        told = sorted(set(matched)) if self.form.c4_notified_once else sorted(matched)
         self.work.matches += len(told)
         return told
 
@@ -99,14 +99,14 @@ class TrieForest:
         reached."""
         form, work = self.form, self.work
         doubtful: list[int] = []
-        for node in reach_structure(self._structures, statement.places, form.variable_roots, form.hashed, work):
+        for node in reach_structure(self._structures, statement.places, form.c1_variable_roots, form.k1_hashed, work):
             work.postings += len(node.tids)
             self._note(node.tids, statement)
             words = node.children.get(FULL_TEXT)
             if words is None or statement.text is None:
                 continue
             structures.add(words)
-            for reached in reach_words(words, statement.text, form.hashed, form.hashed, work):
+            for reached in reach_words(words, statement.text, form.k1_hashed, form.k1_hashed, work):
                 doubtful += reached.tids
         work.postings += len(doubtful)
         if self.variant is Variant.SINGLE and structures and statement.text is not None:
@@ -117,7 +117,7 @@ class TrieForest:
         """The tuples whose words the text has and whose structure is reached; the roots are hashed (line 115)."""
         assert statement.text is not None
         structure_of, found = self._structure_of, []
-        for node in reach_words(self._words, statement.text, True, self.form.hashed, self.work):
+        for node in reach_words(self._words, statement.text, True, self.form.k1_hashed, self.work):
             found += [tid for tid in node.tids if structure_of[tid] in structures]
             self.work.postings += len(node.tids)
         return found
@@ -129,7 +129,7 @@ class TrieForest:
             return True
         self.work.checks += 1
         assert statement.text is not None
-        return fulfils(positions, statement.text, self.form.negated)
+        return fulfils(positions, statement.text, self.form.c5_negated)
 
     def _note(self, tids: list[int], statement: Statement) -> None:
         marks = self._marks
@@ -140,7 +140,7 @@ class TrieForest:
                 marks[tid] = [statement]
 
     def _rows_to_look_at(self) -> list[Row]:
-        if not self.form.touched_only:
+        if not self.form.k2_touched_only:
             return self._table
         row_of, table = self._row_of, self._table
         return [table[number] for number in sorted({row_of[tid] for tid in self._marks})]
@@ -152,4 +152,4 @@ class TrieForest:
         for tid in row.tids:
             if tid not in marks:
                 return False
-        return not (row.joins and self.form.joined) or agree(row.tuples, [marks[tid] for tid in row.tids], self.work)
+        return not (row.joins and self.form.c2_joined) or agree(row.tuples, [marks[tid] for tid in row.tids], self.work)

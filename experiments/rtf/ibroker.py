@@ -10,7 +10,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from experiments.rtf.forms import CORRECTED, Form, Work
+from experiments.rtf.corrections import CORRECTED, Form, Work
 from experiments.rtf.fulltext import Conjunct, fulfils, split_disjunctions
 from experiments.rtf.joining import Bound, bind
 from experiments.rtf.publications import Publication, Statement
@@ -100,7 +100,7 @@ class InvertedIndex:
                 if bucket is not None:
                     self.work.postings += len(bucket.entries)
                     found += self._begin(bucket.entries, statement, publication)
-        told = sorted(set(found)) if self.form.notified_once else sorted(found)
+        told = sorted(set(found)) if self.form.c4_notified_once else sorted(found)
         self.work.matches += len(told)
         return told
 
@@ -119,7 +119,7 @@ class InvertedIndex:
         if entry.following is None:
             return True
         bucket = entry.following.bucket
-        following = bucket.find(entry.following.entry, self.form.hashed, self.work)
+        following = bucket.find(entry.following.entry, self.form.k1_hashed, self.work)
         every = bucket.attribute == ANY
         for statement in publication.statements if every else publication.by_predicate.get(bucket.attribute, ()):
             self.work.joins += 1
@@ -137,13 +137,13 @@ class InvertedIndex:
             return None
         if entry.words is not None and not self._has_text(entry.words, statement):
             return None
-        return bind(entry.places, statement, bound) if self.form.joined else bound
+        return bind(entry.places, statement, bound) if self.form.c2_joined else bound
 
     def _has_text(self, words: Conjunct, statement: Statement) -> bool:
         text = statement.text
         if text is None:
             return False
         self.work.checks += 1
-        if self.form.positions_kept:
-            return fulfils(words, text, self.form.negated)
+        if self.form.c7_positions_kept:
+            return fulfils(words, text, self.form.c5_negated)
         return all(word in text for word in words.words)

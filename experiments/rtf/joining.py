@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from experiments.rtf.forms import Work
+from experiments.rtf.corrections import Work
 from experiments.rtf.publications import Statement
 from experiments.rtf.queries import Places, Variable
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from experiments.rtf.forms import Work
+from experiments.rtf.corrections import Work
 from experiments.rtf.publications import Text
 from experiments.rtf.queries import ANY, Variable
 

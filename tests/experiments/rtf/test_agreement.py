@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from experiments.engine import Engine
+from experiments.rtf.corrections import CORRECTED, KIND, Form
 from experiments.rtf.forest import TrieForest, Variant
-from experiments.rtf.forms import CORRECTED, KIND, Form
 from experiments.rtf.ibroker import InvertedIndex
 from experiments.rtf.publications import read_publication
 from experiments.rtf.queries import write_sparql

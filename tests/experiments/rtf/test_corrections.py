@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import pytest
 
+from experiments.rtf.corrections import CORRECTED, LITERAL
 from experiments.rtf.forest import TrieForest, Variant
-from experiments.rtf.forms import CORRECTED, LITERAL
 from experiments.rtf.ibroker import InvertedIndex
 from experiments.rtf.publications import read_publication
 from experiments.rtf.queries import (
@@ -70,34 +70,34 @@ CASES = (
         case
         for variant in ("RTFm", "RTFs")
         for case in (
-            Case(variant, "variable_roots", FIGURE_1, (*OLYMPIC,), 1, 0),
-            Case(variant, "joined", ABOUT_ARTICLES, TWO_SUBJECTS, 0, 1),
-            Case(variant, "cleared", TITLE_ONLY, ('<urn:a> <urn:title> "olympic"', "|", TWO_SUBJECTS[0]), 0, 1),
-            Case(variant, "notified_once", EITHER, ('<urn:a> <urn:title> "olympic games"',), 1, 2),
-            Case(variant, "negated", NOT_RIO, ('<urn:a> <urn:title> "olympic rio"',), 0, 1),
+            Case(variant, "c1_variable_roots", FIGURE_1, (*OLYMPIC,), 1, 0),
+            Case(variant, "c2_joined", ABOUT_ARTICLES, TWO_SUBJECTS, 0, 1),
+            Case(variant, "c3_cleared", TITLE_ONLY, ('<urn:a> <urn:title> "olympic"', "|", TWO_SUBJECTS[0]), 0, 1),
+            Case(variant, "c4_notified_once", EITHER, ('<urn:a> <urn:title> "olympic games"',), 1, 2),
+            Case(variant, "c5_negated", NOT_RIO, ('<urn:a> <urn:title> "olympic rio"',), 0, 1),
         )
     ),
     Case(
         "RTFs",
-        "one_statement",
+        "c6_one_statement",
         TITLE_ONLY,
         ('<urn:a> <urn:title> "games"', '<urn:a> <urn:body> "olympic"'),
         0,
         1,
     ),
-    Case("iBroker", "joined", ABOUT_ARTICLES, TWO_SUBJECTS, 0, 1),
+    Case("iBroker", "c2_joined", ABOUT_ARTICLES, TWO_SUBJECTS, 0, 1),
     Case(
         "iBroker",
-        "notified_once",
+        "c4_notified_once",
         (asked(ANY, TITLE, ANY),),
         ('<urn:a> <urn:title> "olympic"', '<urn:a> <urn:title> "games"'),
         1,
         2,
     ),
-    Case("iBroker", "negated", NOT_RIO, ('<urn:a> <urn:title> "olympic rio"',), 0, 1),
+    Case("iBroker", "c5_negated", NOT_RIO, ('<urn:a> <urn:title> "olympic rio"',), 0, 1),
     Case(
         "iBroker",
-        "positions_kept",
+        "c7_positions_kept",
         (asked(S, TITLE, T, phrase("olympic", "games")),),
         ('<urn:a> <urn:title> "games olympic"',),
         0,
@@ -125,7 +125,7 @@ def answer(index: TrieForest | InvertedIndex, lines: tuple[str, ...]) -> list[in
 @pytest.mark.parametrize("variant", Variant)
 def test_a_variable_that_stands_twice_in_a_tuple_is_one_term(variant: Variant) -> None:
     for joined, expected in ((True, []), (False, [5])):
-        index = TrieForest(variant, replace(CORRECTED, joined=joined))
+        index = TrieForest(variant, replace(CORRECTED, c2_joined=joined))
         index.insert(ContinuousQuery(5, (asked(S, TITLE, S),)))
         assert index.filter(read_publication(b"<urn:a> <urn:title> <urn:b> .\n")) == expected
         assert index.filter(read_publication(b"<urn:a> <urn:title> <urn:a> .\n")) == [5]

@@ -11,10 +11,11 @@ from benchmarks.workloads.abstracts import ABSTRACT, draw_interests, write_inter
 from experiments.claims import judge, read_claims
 from experiments.figures import ENGINE
 from experiments.rtf import filtering
-from experiments.rtf import run as experiment
+from experiments.rtf import measure as experiment
 from experiments.rtf.filtering import grow_algorithm, read_stream
 from experiments.rtf.forest import TrieForest, Variant
 from experiments.rtf.queries import And, Chain, Variable
+from experiments.rtf.run import PAPER
 from experiments.rtf.workload import NamedCorpus, find_corpus, make_corpus, to_query
 
 
@@ -48,9 +49,9 @@ def test_a_tuple_asks_what_the_interest_asks() -> None:
 
 @pytest.fixture
 def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(experiment, "QUICK", experiment.Sizes(24, 6, 5.0))
+    monkeypatch.setattr(experiment, "QUICK", experiment.Sizes(12, 4, 5.0))
     monkeypatch.setattr(experiment, "find_corpus", lambda _: NamedCorpus(make_corpus(40), "made-up"))
-    monkeypatch.setattr(filtering, "METERED", 2)
+    monkeypatch.setattr(filtering, "METERED", 1)
 
 
 @pytest.mark.usefixtures("tiny")
@@ -61,10 +62,10 @@ def test_every_figure_has_the_engine_beside_the_algorithms() -> None:
     for figure in figures.values():
         assert any(line.name.startswith(ENGINE) for line in figure.lines)
     for line in figures["5a"].lines:
-        assert [point.x for point in line.points] == [24, 48, 72, 96, 120]
+        assert [point.x for point in line.points] == [12, 24, 36, 48, 60]
     counted = {line.name for line in figures["5a"].lines if line.points[-1].steps}
     assert counted >= {"RTFm", "RTFs", "iBroker", "RTFs, hashed", ENGINE}
-    claims = read_claims(experiment.PAPER.folder / "expected.json")
+    claims = read_claims(PAPER.folder / "expected.json")
     claims = [claim for claim in claims if claim.check.get("at") != 100_000]
     verdicts = judge(claims, list(figures.values()), quick=False)
     assert len(verdicts) == len(claims)

@@ -6,8 +6,8 @@ import random
 
 import pytest
 
+from experiments.rtf.corrections import CORRECTED, KIND, Form, Work
 from experiments.rtf.forest import TrieForest, Variant
-from experiments.rtf.forms import CORRECTED, KIND, Form, Work
 from experiments.rtf.fulltext import has_chain, split_disjunctions, to_conjuncts
 from experiments.rtf.ibroker import InvertedIndex
 from experiments.rtf.publications import read_publication

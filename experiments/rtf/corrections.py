@@ -12,45 +12,38 @@ from dataclasses import asdict, dataclass
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    variable_roots: bool = True
-    """C1. Tries whose root is a variable or the wildcard are visited for every triple; line 143 names only the root
+    c1_variable_roots: bool = True
+    """Tries whose root is a variable or the wildcard are visited for every triple; line 143 names only the root
     whose content is the triple's subject, under which the query of figure 1 never matches."""
-    joined: bool = True
-    """C2. A query matches when its marked tuples agree on their variables, between tuples and within one; the scan of
+    c2_joined: bool = True
+    """A query matches when its marked tuples agree on their variables, between tuples and within one; the scan of
     line 151 asks only that each tuple is marked. iBroker keeps its variables (line 157, iv) but no step compares them.
     """
-    cleared: bool = True
-    """C3. Marks are those of one publication; no step of lines 143 to 151 takes them back."""
-    notified_once: bool = True
-    """C4. A subscription that was cut at its disjunctions, or begins in several triples (iBroker), is told once."""
-    negated: bool = True
-    """C5. What must not stand in a text is looked at after the traversal; ftNOT is promised (lines 13 and 31) and no
+    c3_cleared: bool = True
+    """Marks are those of one publication; no step of lines 143 to 151 takes them back."""
+    c4_notified_once: bool = True
+    """A subscription that was cut at its disjunctions, or begins in several triples (iBroker), is told once."""
+    c5_negated: bool = True
+    """What must not stand in a text is looked at after the traversal; ftNOT is promised (lines 13 and 31) and no
     step speaks of it."""
-    one_statement: bool = True
-    """C6. RTFs: the structural half and the words of a tuple are reached by one and the same triple (figure 3 is "not
+    c6_one_statement: bool = True
+    """RTFs: the structural half and the words of a tuple are reached by one and the same triple (figure 3 is "not
     described in detail")."""
-    positions_kept: bool = True
-    """C7. iBroker: distances are kept beside the list of words that replaces its value (line 161 keeps the words
+    c7_positions_kept: bool = True
+    """iBroker: distances are kept beside the list of words that replaces its value (line 161 keeps the words
     alone)."""
-    hashed: bool = False
-    """K1. Children are looked up by content; lines 88 and 143 have a list, of which each is examined. iBroker: the
+    k1_hashed: bool = False
+    """Children are looked up by content; lines 88 and 143 have a list, of which each is examined. iBroker: the
     entry of a query in the next bucket is looked up; lines 157 to 159 refer to the bucket only."""
-    touched_only: bool = False
-    """K2. Only queries with a marked tuple are looked at; line 151 scans the query table."""
+    k2_touched_only: bool = False
+    """Only queries with a marked tuple are looked at; line 151 scans the query table."""
 
 
 CORRECTED = Form()
 """Right, and otherwise step by step as the text has it."""
-LITERAL = Form(
-    variable_roots=False,
-    joined=False,
-    cleared=False,
-    notified_once=False,
-    negated=False,
-    one_statement=False,
-    positions_kept=False,
-)
-KIND = Form(hashed=True, touched_only=True)
+LITERAL = Form(*(False,) * 9)
+"""As the text has it."""
+KIND = Form(k1_hashed=True, k2_touched_only=True)
 """Right, and spared what a hash table spares."""
 
 
