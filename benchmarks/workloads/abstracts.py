@@ -119,10 +119,6 @@ def _ontology(path: Path) -> tuple[list[str], list[str]]:
     kinds: dict[str, set[str]] = {"Class": set(), "DatatypeProperty": set(), "ObjectProperty": set()}
     for triple in parse(path.read_bytes(), format=RdfFormat.TURTLE):
         named = isinstance(triple.subject, NamedNode) and isinstance(triple.object, NamedNode)
-        if (
-            named
-            and triple.predicate.value == TYPE
-            and triple.subject.value.startswith("http://dbpedia.org/ontology/")
-        ):
+        if named and triple.predicate.value == TYPE and triple.subject.value.startswith("http://dbpedia.org/ontology/"):
             kinds.get(triple.object.value.removeprefix(_OWL), set()).add(triple.subject.value)
     return sorted(kinds["Class"]), sorted((kinds["DatatypeProperty"] | kinds["ObjectProperty"]) - {ABSTRACT})

@@ -13,6 +13,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
+
+import numpy as np
 
 from experiments.engine import METERED, Engine
 from experiments.figures import ENGINE, ENGINE_BATCH, Point
@@ -40,10 +43,12 @@ Index = TrieForest | InvertedIndex
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """The publications, for the engine and for the paper's algorithms."""
+    """The publications."""
 
     contents: Sequence[bytes]
+    """For the engine's batches; the first of them are filtered one by one."""
     publications: Sequence[Publication]
+    """Those, for the paper's algorithms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +81,9 @@ Answers = Sequence[Sequence[int]]
 """By publication: the subscriptions that match, ascending."""
 
 
-def read_stream(contents: Sequence[bytes]) -> Stream:
-    return Stream(contents, [read_publication(content) for content in contents])
+def read_stream(contents: Sequence[bytes], batch: Sequence[bytes] | None = None) -> Stream:
+    """`batch` begins with `contents`."""
+    return Stream(batch or contents, [read_publication(content) for content in contents])
 
 
 def grow_algorithm(
@@ -149,22 +155,24 @@ def grow_engine(steps: Sequence[Sequence[str]], stream: Stream) -> Iterator[Engi
         start = time.process_time()
         engine = Engine(added, before=engine)
         insertion = (time.process_time() - start) * 1e3
-        yield _ask_engine(engine, insertion, engine.take(stream.contents))
+        yield _ask_engine(engine, insertion, engine.take(stream.contents), len(stream.publications))
         engine.close()
 
 
-def _ask_engine(engine: Engine, insertion: float, publications: Sequence[product.Publication]) -> EngineReading:
+def _ask_engine(
+    engine: Engine, insertion: float, publications: Sequence[product.Publication], single: int
+) -> EngineReading:
+    """Asks of all publications in batches, and of the first `single` one by one."""
     snapshot = engine.snapshot
-    work = count_work(snapshot.segments, publications[:METERED])
+    work = count_work(snapshot.segments, publications[: min(METERED, single)])
     with Matcher() as matcher:
         matched = matcher.match(snapshot, publications)
-        alone = [_milliseconds(partial(matcher.match, snapshot, [one])) for one in publications]
+        alone = [_milliseconds(partial(matcher.match, snapshot, [one])) for one in publications[:single]]
         together = [_milliseconds(partial(matcher.match, snapshot, publications)) for _ in range(REPEATS)]
     if matched.undecided:
         raise ValueError(f"the engine left a pair undecided: {matched.undecided[0]}")
-    answers: list[list[int]] = [[] for _ in publications]
-    for publication, registration in zip(matched.publication.tolist(), matched.registration.tolist(), strict=True):
-        answers[publication].append(registration - 1)
+    ends = np.searchsorted(matched.publication, range(single + 1))
+    answers = [(matched.registration[start:end] - 1).tolist() for start, end in pairwise(ends)]
     scratches = [Scratch(segment) for segment in snapshot.segments]
     ids = [_milliseconds(partial(_match_ids, snapshot, publications, scratches)) for _ in range(1 + REPEATS)][1:]
     filtering = {

@@ -25,16 +25,19 @@ _CHUNKS = 5
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
+    steps: int
     step: int
     """Queries inserted before each point (I_p)."""
     publications: int
+    """Filtered one by one."""
+    batch: int
+    """Given to the engine at once; begins with those."""
     seconds: float
     """Of filtering a line and point, beyond which no publication is begun."""
 
 
-FULL = Sizes(20_000, 100, 12.0)
-QUICK = Sizes(1_000, 20, 1.0)
-_STEPS = 5
+FULL = Sizes(5, 20_000, 100, 500, 12.0)
+QUICK = Sizes(5, 1_000, 20, 100, 1.0)
 
 Readings = Mapping[str, Sequence[Reading]]
 """By algorithm, by size."""
@@ -43,12 +46,14 @@ Readings = Mapping[str, Sequence[Reading]]
 def measure(quick: bool) -> Iterator[Figure]:
     sizes = QUICK if quick else FULL
     found = find_corpus(ROOT)
-    stream = read_stream(found.corpus.publications[: sizes.publications])
+    publications = found.corpus.publications
+    stream = read_stream(publications[: sizes.publications], publications[: sizes.batch])
     by_share = {0.5: _grow(found, stream, sizes, 0.5, with_ibroker=True)}
     half = by_share[0.5]
-    note = f"FT_pr 50 %; {sizes.publications} of {found.name}, iBroker as many as fit into {sizes.seconds:g} s"
+    note = f"FT_pr 50 %; {sizes.publications} of {found.name} (batches: {sizes.batch}), iBroker as many as fit into "
+    note += f"{sizes.seconds:g} s"
     yield _filtering_figure(half, note)
-    yield _throughput_figure(half, stream, f"{note}; {_STEPS * sizes.step:,} subscriptions")
+    yield _throughput_figure(half, stream, f"{note}; {sizes.steps * sizes.step:,} subscriptions")
     yield _memory_figure(half, note)
     yield _insertion_figure(half, note)
     for share in (0.0, 1.0):
@@ -56,12 +61,12 @@ def measure(quick: bool) -> Iterator[Figure]:
     note = f"{sizes.publications} of {found.name}"
     yield _share_filtering_figure(by_share, note)
     yield _share_insertion_figure(by_share, note)
-    yield _share_memory_figure(by_share, f"{_STEPS * sizes.step:,} subscriptions")
+    yield _share_memory_figure(by_share, f"{sizes.steps * sizes.step:,} subscriptions")
 
 
 def _grow(found: NamedCorpus, stream: Stream, sizes: Sizes, share: float, with_ibroker: bool) -> Readings:
     """All algorithms over the same queries. Words are drawn from the multi-set of all words (line 165)."""
-    interests = draw_interests(found.corpus, _STEPS * sizes.step, share, from_tokens=True)
+    interests = draw_interests(found.corpus, sizes.steps * sizes.step, share, from_tokens=True)
     cuts = [slice(at, at + sizes.step) for at in range(0, len(interests), sizes.step)]
     engine = list(grow_engine([list(map(write_interest, interests[cut])) for cut in cuts], stream))
     answers = [each.answers for each in engine]
@@ -87,7 +92,7 @@ def _filtering_figure(half: Readings, note: str) -> Figure:
 
 def _throughput_figure(half: Readings, stream: Stream, note: str) -> Figure:
     """KB/s over the stream, in chunks; a line ends where its publications do."""
-    kilobytes = [len(content) / 1e3 for content in stream.contents]
+    kilobytes = [publication.size / 1e3 for publication in stream.publications]
     lines = []
     for readings in half.values():
         for name, timed in readings[-1].filtering.items():

@@ -49,7 +49,7 @@ def test_a_tuple_asks_what_the_interest_asks() -> None:
 
 @pytest.fixture
 def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(experiment, "QUICK", experiment.Sizes(12, 4, 5.0))
+    monkeypatch.setattr(experiment, "QUICK", experiment.Sizes(2, 25, 4, 6, 5.0))
     monkeypatch.setattr(experiment, "find_corpus", lambda _: NamedCorpus(make_corpus(40), "made-up"))
     monkeypatch.setattr(filtering, "METERED", 1)
 
@@ -62,7 +62,7 @@ def test_every_figure_has_the_engine_beside_the_algorithms() -> None:
     for figure in figures.values():
         assert any(line.name.startswith(ENGINE) for line in figure.lines)
     for line in figures["5a"].lines:
-        assert [point.x for point in line.points] == [12, 24, 36, 48, 60]
+        assert [point.x for point in line.points] == [25, 50]
     counted = {line.name for line in figures["5a"].lines if line.points[-1].steps}
     assert counted >= {"RTFm", "RTFs", "iBroker", "RTFs, hashed", ENGINE}
     claims = read_claims(PAPER.folder / "expected.json")
