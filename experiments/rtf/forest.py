@@ -30,7 +30,7 @@ class Row(NamedTuple):
     subscription: int
     tids: tuple[int, ...]
     tuples: tuple[Places, ...]
-    """Kept for C2."""
+    """Kept for c2."""
     joins: bool
     """Whether its tuples have to agree on variables."""
 
@@ -81,7 +81,7 @@ class TrieForest:
         node.tids.append(tid)
 
     def filter(self, publication: Publication) -> list[int]:
-        """The subscriptions to notify, ascending; without C4 as often as their queries matched."""
+        """The subscriptions to notify, ascending; without c4 as often as their queries matched."""
         if self.form.c3_cleared:
             self._marks = {}
         structures: set[Node] = set()
@@ -123,7 +123,7 @@ class TrieForest:
         return found
 
     def _has_positions(self, tid: int, statement: Statement) -> bool:
-        """ "Word distance constraints … are checked for satisfaction after the trie traversal" (line 151), and C5."""
+        """ "Word distance constraints … are checked for satisfaction after the trie traversal" (line 151), and c5."""
         positions = self._proximity.get(tid)
         if positions is None:
             return True
@@ -146,7 +146,7 @@ class TrieForest:
         return [table[number] for number in sorted({row_of[tid] for tid in self._marks})]
 
     def _is_matched(self, row: Row) -> bool:
-        """Whether all tuples of a query are marked (line 151) and, C2, agree."""
+        """Whether all tuples of a query are marked (line 151) and, c2, agree."""
         marks = self._marks
         self.work.rows += 1
         for tid in row.tids:

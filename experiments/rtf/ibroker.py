@@ -55,7 +55,7 @@ class Bucket:
         self.numbers.append(number)
 
     def find(self, number: int, hashed: bool, work: Work) -> Entry:
-        """NextToMatch leads to a bucket, so the query's entry is looked for from the front of its list; under K1 it
+        """NextToMatch leads to a bucket, so the query's entry is looked for from the front of its list; under k1 it
         counts as one step."""
         place = bisect_left(self.numbers, number) if hashed else self.numbers.index(number)
         work.postings += 1 if hashed else place + 1
@@ -92,7 +92,7 @@ class InvertedIndex:
         return bucket
 
     def filter(self, publication: Publication) -> list[int]:
-        """The subscriptions to notify, ascending; without C4 as often as one was found."""
+        """The subscriptions to notify, ascending; without c4 as often as one was found."""
         found: list[int] = []
         for statement in publication.statements:
             for attribute in (statement.predicate, ANY):

@@ -1,4 +1,4 @@
-"""Correction C2: whether tuples can be given triples that agree on their variables."""
+"""Correction c2: whether tuples can be given triples that agree on their variables."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ FULL_TEXT = "FT"
 class Node:
     """Content, children and tuple identifiers (lines 86 to 90); the content is the key under which its parent has it.
 
-    Children are a dict for K1 and for growing; the text's list is its values in order.
+    Children are a dict for k1 and for growing; the text's list is its values in order.
     """
 
     __slots__ = ("children", "tids")
