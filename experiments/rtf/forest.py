@@ -123,7 +123,7 @@ class TrieForest:
         return found
 
     def _has_positions(self, tid: int, statement: Statement) -> bool:
-        """ "Word distance constraints … are checked for satisfaction after the trie traversal" (line 151), and c5."""
+        """What is "checked for satisfaction after the trie traversal" (line 151): distances, and c5."""
         positions = self._proximity.get(tid)
         if positions is None:
             return True
