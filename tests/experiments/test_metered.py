@@ -9,7 +9,7 @@ from benchmarks.scenarios.indexes import index_workload
 from experiments.engine import Engine
 from experiments.metered import CHECKS, KEYS, LOOKUPS, MATCHES, STRUCTURES, TRIES, WORDS, count_work, meter
 from triplecast.index import Snapshot
-from triplecast.index.snapshot import NO_REMOVALS
+from triplecast.index.removals import NO_REMOVALS
 from triplecast.match import Matcher
 from triplecast.match.pairs import match_rows
 from triplecast.match.views import encode, scan_views

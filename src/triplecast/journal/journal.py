@@ -194,10 +194,12 @@ class Journal(JournalReader):
             end = lease.end(writing.at)
             added: dict[str, int] = {}
             hashes = [b""] * len(subscriptions) if tickets is None else tickets
-            for subscription, ticket in zip(subscriptions, hashes, strict=True):
+            for subscription in subscriptions:
                 check_fields(subscription)
+            live = self.live_ids([subscription.name for subscription in subscriptions])
+            for subscription, ticket in zip(subscriptions, hashes, strict=True):
                 name = subscription.name
-                if name in added or self._live_id(name) is not None:
+                if name in added or name in live:
                     raise InputError(
                         f"a subscription named {name!r} is registered already", "cancel it or take another name"
                     )
