@@ -150,4 +150,4 @@ def _share_memory_figure(by_share: Mapping[float, Readings], note: str) -> Figur
         Line(name, tuple(Point(100 * share, by_share[share][name][-1].megabytes) for share in SHARES))
         for name in (RTFM, RTFS, ENGINE)
     ]
-    return Figure("4.2", "memory by FT_pr", "FT_pr in %", "MB", tuple(lines), sizes=note)
+    return Figure("memory", "memory by FT_pr", "FT_pr in %", "MB", tuple(lines), sizes=note)

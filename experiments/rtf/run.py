@@ -8,7 +8,7 @@ from experiments.rtf.measure import measure
 from experiments.run import Paper, run
 
 TITLE = "RTF: full-text filtering of RDF publications"
-PAPER = Paper("rtf", TITLE, measure, (("5a", "5b"), ("6a", "6b"), ("7a", "7b"), ("4.2",)))
+PAPER = Paper("rtf", TITLE, measure, (("5a", "5b"), ("6a", "6b"), ("7a", "7b"), ("memory",)))
 
 if __name__ == "__main__":
     sys.exit(run(PAPER))
