@@ -64,8 +64,8 @@ MET = 100_000
 """Registrations whose queries an engine keeps at hand, so that not every match is looked up in the journal."""
 
 UNINDEXED = 62_500
-"""Registrations that may wait for the next publication to be indexed, so that neither it nor memory has to take more.
-Four times as many are what the index merges at once."""
+"""Registrations that may wait for the next publication to be indexed, so that neither it nor memory has to take more;
+those of one call may be more. Four times as many are what the index merges at once."""
 
 MATCHED_AT_ONCE = 1_000
 """Publications that are matched and committed to the outbox together, unless fewer come to `BYTES_AT_ONCE`."""
@@ -141,8 +141,8 @@ class Engine:
         self._evaluator = Evaluator()
         self._matcher = Matcher(self._evaluator)
         self._meanings: dict[int, Meaning] = {}
-        """Of what was registered since the index was brought up to date, by number: read already. Of about `UNINDEXED`
-        at most, and one call."""
+        """Of what was registered since the index was brought up to date, by number: read already. Of `UNINDEXED`
+        at most, or of one call."""
         self._met: dict[int, Subscription] = {}
         """Registrations that matches were told of lately; at most `MET`, or those of one call."""
         self._matched = outbox.progress
@@ -449,7 +449,7 @@ class Engine:
         if not subscriptions:
             return []
         self._match_accepted()
-        if len(self._meanings) >= UNINDEXED:
+        if self._meanings and len(self._meanings) + len(subscriptions) > UNINDEXED:
             self._index_registered()
         tickets = [make_ticket(self._randomness) for _ in subscriptions]
         registrations = self._journal.subscribe(subscriptions, lease, list(map(hash_ticket, tickets)))

@@ -24,13 +24,13 @@ class Remaking:
         """Puts what is ready in its place and begins with the next; whether the index has changed. To be called by the
         writer once it has changed the index. Raises `StorageFault` where the new snapshot cannot be written.
 
-        A segment that could not be written is let be: its dead cost time, nothing else.
+        Segments that could not be made again are let be: their dead cost time, nothing else.
         """
         if self._made is not None and not self._made.done():
             return False
         changed = self._adopt()
         worn = self._index.find_worn()
-        if worn is not None and worn.segment not in self._let_be:
+        if worn is not None and self._let_be.isdisjoint(worn.segments):
             self._worn, self._made = worn, self._thread.submit(self._index.remake, worn)
         return changed
 
@@ -50,6 +50,6 @@ class Remaking:
         try:
             remade = made.result()
         except (StorageFault, FolderLocked):
-            self._let_be.add(worn.segment)
+            self._let_be.update(worn.segments)
             return False
         return self._index.adopt(worn, remade)

@@ -23,7 +23,7 @@ from triplecast.index.merge import apply_changes
 from triplecast.index.removals import NO_REMOVALS, Removals
 from triplecast.index.segment import Segment
 from triplecast.index.snapshot import Snapshot
-from triplecast.index.worn import Remade, Worn, find_worn, remake
+from triplecast.index.worn import Remade, Worn, find_worn, remake, replace_worn
 from triplecast.model.subscription import Registration
 
 INDEX = "index"
@@ -116,7 +116,7 @@ class IndexFolder:
         return find_worn(tuple(self._segments.values()), manifest.removals, manifest.needed_from)
 
     def remake(self, worn: Worn) -> Remade:
-        """Writes what lives of a worn segment under a name that no manifest has yet. In any thread, beside all else;
+        """Writes what lives of worn segments under a name that no manifest has yet. In any thread, beside all else;
         `adopt` has to follow. Raises `StorageFault`."""
         segment = remake(worn)
         if segment is None:
@@ -127,19 +127,16 @@ class IndexFolder:
         return Remade(self._open_written(name), name)
 
     def adopt(self, worn: Worn, remade: Remade) -> bool:
-        """Writes the snapshot in which a remade segment stands in the place of the worn one, if that still stands;
-        whether it did. Raises `StorageFault`, and then nothing has changed."""
-        if worn.segment not in self._segments.values():
+        """Writes the snapshot in which the remade segment stands in the place of the worn ones, if those still stand;
+        whether they did. Raises `StorageFault`, and then nothing has changed."""
+        segments = replace_worn(tuple(self._segments.values()), worn, remade.segment)
+        if segments is None:
             return False
-        segments: dict[str, Segment] = {}
-        for name, segment in self._segments.items():
-            if segment is not worn.segment:
-                segments[name] = segment
-            elif remade.segment is not None:
-                segments[remade.name] = remade.segment
+        names = {segment: name for name, segment in self._segments.items()}
+        named = {names.get(segment, remade.name): segment for segment in segments}
         manifest = self._manifest
-        removals = manifest.removals.within(segment.tables.registrations for segment in segments.values())
-        self._write(segments, removals, manifest.covers, manifest.needed_from)
+        removals = manifest.removals.within(segment.tables.registrations for segment in segments)
+        self._write(named, removals, manifest.covers, manifest.needed_from)
         return True
 
     def snapshot(self) -> Snapshot:

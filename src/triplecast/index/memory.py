@@ -10,7 +10,7 @@ from triplecast.index.merge import apply_changes
 from triplecast.index.removals import NO_REMOVALS
 from triplecast.index.segment import Segment
 from triplecast.index.snapshot import Snapshot
-from triplecast.index.worn import Remade, Worn, find_worn, remake
+from triplecast.index.worn import Remade, Worn, find_worn, remake, replace_worn
 from triplecast.model.subscription import Registration
 
 
@@ -55,12 +55,12 @@ class MemoryIndex:
         return Remade(remake(worn))
 
     def adopt(self, worn: Worn, remade: Remade) -> bool:
-        """Puts what was made of a segment in its place, if it still stands; whether it did."""
-        if worn.segment not in self._segments:
+        """Puts what was made in the place of the worn segments, if they still stand; whether they did."""
+        segments = replace_worn(self._segments, worn, remade.segment)
+        if segments is None:
             return False
-        made = [each if each is not worn.segment else remade.segment for each in self._segments]
-        self._segments = tuple(segment for segment in made if segment is not None)
-        self._removals = self._removals.within(segment.tables.registrations for segment in self._segments)
+        self._segments = tuple(segments)
+        self._removals = self._removals.within(segment.tables.registrations for segment in segments)
         return True
 
     def snapshot(self) -> Snapshot:

@@ -109,7 +109,7 @@ def _lower(term: NamedNode | Literal) -> NamedNode | Literal:
 
 _ENTRIES = 20_000
 """Bound of each table; a full one is emptied, which costs one parse a template."""
-_WORDS = 50_000
+_WORDS = 100_000
 _PROLOGUES = 1_000
 _FIXED = frozenset({context.TYPE, context.NIL, patterns.FIRST, patterns.REST})
 _MARK = "\x01"

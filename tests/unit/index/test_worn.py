@@ -62,7 +62,7 @@ def test_the_most_worn_of_several_is_found() -> None:
     _cancel(index, range(41, 71), 200)
     found = index.find_worn()
     assert found is not None
-    assert found.segment.tables.registrations[0] == 41
+    assert found.segments[0].tables.registrations[0] == 41
 
 
 def test_what_is_made_again_answers_the_same_without_its_dead(index: MemoryIndex | IndexFolder) -> None:
@@ -170,3 +170,40 @@ def test_registrations_are_kept_in_few_bytes(numbers: list[int], width: int) -> 
     assert kept[members].dtype == np.int64
     asked = sorted({0, 1, 2**62 + 1, *numbers, *(number + 1 for number in numbers)})
     assert kept.among(np.array(asked, np.int64)).tolist() == [each in numbers for each in asked]
+
+
+def test_neighbours_that_are_left_apart_become_one(
+    index: MemoryIndex | IndexFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those that one change of the registry would take too long to merge."""
+    monkeypatch.setattr("triplecast.index.merge.MERGE_LIMIT", 24)
+    queries = _queries(140)
+    for start in (0, 20, 40, 60, 80, 100):
+        index.apply(queries[start : start + 20], (), start + 20)
+        if start < 60:
+            assert index.find_worn() is None, "fewer than four"
+    index.apply((), [(3, 150), (30, 150)], 150, 150)
+    monkeypatch.setattr(worn, "REMADE_LIMIT", 100)
+    found = index.find_worn()
+    assert found is not None
+    assert [each.tables.registrations[0] for each in found.segments] == [1, 21, 41, 61, 81], "100 at most"
+    index.apply(queries[120:], (), 140)
+    assert index.adopt(found, index.remake(found))
+    assert [len(segment) for segment in index.snapshot().segments] == [98, 20, 20]
+    assert _found(index.snapshot()) == [each for each in range(1, 141) if each not in (3, 30)]
+    assert index.find_worn() is None
+
+
+def test_readings_stay_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("triplecast.index.merge.MERGE_LIMIT", 9)
+    index, entailed = MemoryIndex(), [*registrations(*["ASK { ?x a e:C FILTER(tc:instance(?x, e:C)) }"] * 40)]
+    for start in range(0, 40, 10):
+        index.apply(entailed[start : start + 5] + _queries(40)[start + 5 : start + 10], (), start + 10)
+    readings = [segment.reading for segment in index.snapshot().segments]
+    assert len({*readings}) == 2
+    monkeypatch.setattr(worn, "WORN_LEAST", 5)
+    found = index.find_worn()
+    assert found is not None
+    assert len({segment.reading for segment in found.segments}) == 1
+    assert index.adopt(found, index.remake(found))
+    assert sorted(map(len, index.snapshot().segments)) == [5, 5, 5, 5, 20]
