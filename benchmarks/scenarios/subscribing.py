@@ -13,6 +13,7 @@ from benchmarks.figures import Figure, at_most
 from benchmarks.workloads import WORKLOADS
 from triplecast import Engine
 from triplecast.index import INDEX
+from triplecast.index.manifest import read_manifest
 from triplecast.model.subscription import Subscription
 
 SINGLE = 300
@@ -78,7 +79,9 @@ def _measure_folder(folder: Path, engine: Engine, size: tuple[str, int]) -> Figu
         engine.unsubscribe(engine.subscribe("ASK { <urn:bench:x> <urn:bench:y> <urn:bench:z> }").id)
         _publish(engine, number)
         number += 1
-    stored = sum((folder / INDEX / name).stat().st_size for name in engine._index.names)
+    index = folder / INDEX
+    names = read_manifest(index, max(path.name for path in index.glob("manifest-*"))).segments
+    stored = sum((index / name).stat().st_size for name in names)
     return Figure(
         "index files of an engine", *size, stored / size[1], "bytes/subscription", work={"segments": float(segments)}
     )

@@ -55,11 +55,6 @@ class IndexFolder:
         return self._manifest.covers
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """The segment files of the same snapshot."""
-        return self._manifest.segments
-
-    @property
     def needed_from(self) -> int:
         """Of the same snapshot: it answers for publications after this position only."""
         return self._manifest.needed_from
