@@ -20,7 +20,7 @@ def find_paper(name: str) -> Paper:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m experiments", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small sizes, about a minute a paper")
-    parser.add_argument("--only", action="append", choices=PAPERS = ("gtopss", "rss_cluster")
+    parser.add_argument("--only", action="append", choices=PAPERS, help="a paper; may be repeated")
     given = parser.parse_args()
     for name in given.only or PAPERS:
         paper = find_paper(name)

@@ -92,7 +92,12 @@ def _draw(axes: Any, figure: Figure, of_work: bool) -> None:
 
 def _style_of(line: Line, place: int) -> dict[str, Any]:
     if line.name in (ENGINE, ENGINE_BATCH):
-        return {"color": "black", "linestyle": "-" if line.name == ENGINE else ":", "marker": ".", "linewidth": 1.6}
+        return {
+            "color": "black",
+            "linestyle": "-" if line.name == ENGINE else ":",
+            "marker": ".",
+            "linewidth": 1.6,
+        }
     return {"color": _COLOURS[place % len(_COLOURS)], "marker": _MARKERS[place % len(_MARKERS)], "markersize": 4}
 
 

@@ -16,11 +16,9 @@ from experiments.gtopss.workload import Workload, make_workload
 from experiments.measuring import time_each
 from experiments.rss_cluster.match import Matcher
 from experiments.rss_cluster.tables import Matrix
-from experiments.rss_cluster.workload import MATCHES, SECTION_5, make_same_structure
+from experiments.rss_cluster.workload import MATCHES, SECTION_5, VARIATIONS, Variation, make_same_structure
 
 TABLES = "constraint tables"
-WINDOWS = ", windows"
-"""Of a line: the same with two-sided ranges."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +38,8 @@ FULL = Scale((10_000, 25_000, 50_000, 75_000, 100_000), (10_000, 25_000, 50_000,
 def measure(quick: bool) -> Iterator[Figure]:
     scale = QUICK if quick else FULL
     yield _measure_lookups(scale)
-    yield _measure_same(scale)
+    for variation in VARIATIONS:
+        yield _measure_same(scale, variation)
 
 
 def _ask(subscriptions: Sequence[Subscription], before: Engine | None = None) -> Engine:
@@ -65,20 +64,18 @@ def _measure_lookups(scale: Scale) -> Figure:
     return Figure("9a", "index look-up", SUBSCRIPTIONS, MILLISECONDS, rivals.lines(), True, sizes)
 
 
-def _measure_same(scale: Scale) -> Figure:
-    """9(b), with comparisons by ``=`` and, as further lines, with two-sided ranges."""
-    lines: list[Line] = []
-    for windows in (False, True):
-        rivals = _Rivals(make_same_structure(scale.same[-1], scale.publications, windows))
-        for size in scale.same:
-            rivals.measure(size)
-        lines += [replace(line, name=f"{line.name}{WINDOWS if windows else ''}") for line in rivals.lines()]
+def _measure_same(scale: Scale, variation: Variation) -> Figure:
+    """9(b), in one of the variations of the workload that the text allows."""
+    rivals = _Rivals(make_same_structure(scale.same[-1], scale.publications, variation))
+    for size in scale.same:
+        rivals.measure(size)
     sizes = (
         f"Fixed: SizeP {SECTION_5.publication_size}, SizeS {SECTION_5.subscription_size}, N_stars {SECTION_5.stars}, "
-        f"{MATCHES} matches, {scale.publications} publications. Each subscription compares one star: equal to a "
-        "value of its own, or within a window of four values."
+        f"{MATCHES} matches, {scale.publications} publications. Both stars are limited, each to "
+        f"{'four values' if variation.windows else 'a value'} of the subscription's own; "
+        f"{'some edges touch none' if variation.free_edges else 'every edge touches one'} of them."
     )
-    return Figure("9b", "constraint tables and G-ToPSS", SUBSCRIPTIONS, MILLISECONDS, tuple(lines), True, sizes)
+    return Figure(variation.name, variation.title, SUBSCRIPTIONS, MILLISECONDS, rivals.lines(), True, sizes)
 
 
 class _Rivals:

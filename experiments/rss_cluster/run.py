@@ -11,7 +11,7 @@ PAPER = Paper(
     "rss_cluster",
     "Efficient Filtering of RSS Documents on Computer Cluster (2007), figures 9(a) and 9(b)",
     measure,
-    (("9a", "9b"),),
+    (("9a", "9b"), ("9b-windows", "9b-free")),
 )
 
 if __name__ == "__main__":
