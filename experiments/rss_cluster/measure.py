@@ -9,11 +9,11 @@ from experiments.engine import Engine, engine_lines
 from experiments.figures import Figure, Line, Point
 from experiments.gtopss import match as gtopss
 from experiments.gtopss import matrix as gtopss_matrix
-from experiments.gtopss.measure import GTOPSS, MILLISECONDS, SUBSCRIPTIONS, check_alike
+from experiments.gtopss.measure import GTOPSS, SUBSCRIPTIONS, check_alike
 from experiments.gtopss.model import Subscription
 from experiments.gtopss.rdf import contents, to_asked
 from experiments.gtopss.workload import Workload, make_workload
-from experiments.measuring import time_each
+from experiments.measuring import MILLISECONDS, time_each
 from experiments.rss_cluster.match import Matcher
 from experiments.rss_cluster.tables import Matrix
 from experiments.rss_cluster.workload import MATCHES, SECTION_5, VARIATIONS, Variation, make_same_structure
