@@ -28,7 +28,7 @@ INDEX = f"index file of {ENGINE}"
 SUBSCRIPTIONS = "subscriptions"
 EDGES = "edges of a subscription"
 MEGABYTES = "MB"
-SLOWEST = 20.0
+SLOWEST = 10.0
 """Seconds after which no further publication is given to a slow algorithm."""
 
 
@@ -50,8 +50,8 @@ class Scale:
 
 QUICK = Scale((500, 1_000, 2_000), 500, (4, 8, 35), (0.0, 0.5, 1.0), (0.004, 0.02, 0.1), 2, 0.004)
 FULL = Scale(
-    (5_000, 10_000, 20_000, 30_000, 100_000),
-    3_000,
+    (10_000, 20_000, 30_000, 100_000),
+    2_000,
     (4, 8, 16, 35),
     (0.0, 0.25, 0.5, 0.75, 1.0),
     (0.001, 0.01, 0.05, 0.1),
