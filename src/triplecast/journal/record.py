@@ -204,6 +204,8 @@ def subscription_row(position: int, subscription: Subscription, at: int, end: in
 
 
 def _json(value: object) -> str:
+    if value is None:
+        return "null"
     return encode_basestring_ascii(value) if isinstance(value, str) else json.dumps(value)
 
 

@@ -84,6 +84,12 @@ def test_many_keys_are_asked_in_parts(asked: Counter[str]) -> None:
         live = engine._journal.live_ids([*names, "nobody"])
         assert sorted(live.values()) == [*range(1, 1_201)]
         assert len(engine._journal.lease_ends([*live.values()])) == 1_200
+        counts = []
+        for ids in (range(1, 3), range(3, 403)):
+            asked.clear()
+            engine._journal.cancel([*ids])
+            counts.append(asked.total())
+        assert counts[0] == counts[1] < 15, asked
 
 
 def test_no_more_wait_for_the_index_than_stated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
