@@ -22,7 +22,7 @@ LONGEST_PATTERN = 10_000
 """Characters."""
 PATTERN_MEMORY = 2 << 20
 """Bytes that RE2 may use for one pattern's program and states."""
-PIECES_A_STEP = 8
+PIECES_A_STEP = 2
 """Groups and texts of a replacement that are put in for one step."""
 REMEMBERED = 64
 """Regular expressions that are kept compiled."""
