@@ -54,14 +54,16 @@ def _make_object(source: random.Random) -> str:
 
 def make_query(source: random.Random, subscription: int) -> ContinuousQuery:
     """One to three tuples; variables are few, so that they are shared."""
-    tuples = tuple(_make_tuple(source) for _ in range(source.choice((1, 1, 2, 2, 3))))
+    tuples = tuple(_make_tuple(source) for _ in range(source.choice((1, 1, 1, 2, 2, 3))))
     return ContinuousQuery(subscription, tuples)
 
 
 def _make_tuple(source: random.Random) -> QueryTuple:
-    subject: Element = source.choice((*_VARIABLES, *_VARIABLES, ANY, source.choice(_SUBJECTS)))
-    predicate: Element = source.choice((*_PREDICATES, *_PREDICATES, ANY, Variable("p")))
-    last: Element = source.choice((*_VARIABLES, *map(Variable, "xyz"), ANY, *_CLASSES[:2], source.choice(_SUBJECTS)))
+    subject: Element = source.choice((*_VARIABLES, *_VARIABLES, ANY, ANY, source.choice(_SUBJECTS)))
+    predicate: Element = source.choice((*_PREDICATES, ANY, Variable("p")))
+    last: Element = source.choice(
+        (*_VARIABLES, *map(Variable, "uvwxyz"), ANY, source.choice(_CLASSES), source.choice(_SUBJECTS))
+    )
     with_text = isinstance(last, Variable) and source.random() < 0.7
     return QueryTuple(subject, predicate, last, make_expression(source) if with_text else None)
 
@@ -70,7 +72,7 @@ def make_expression(source: random.Random, depth: int = 2) -> Expression:
     kind = source.random()
     if depth and kind < 0.45:
         parts = tuple(make_expression(source, depth - 1) for _ in range(2))
-        return And(parts) if kind < 0.2 else Or(parts)
+        return And(parts) if kind < 0.15 else Or(parts)
     if depth and kind < 0.55:
         return Not(make_expression(source, depth - 1))
     return _make_chain(source)
