@@ -70,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
         publications = [publication for publication in publications if publication.graph == arguments.graph]
     if not publications:
         raise InputError(
-            f"no publication {arguments.graph or ''} in {arguments.publication}",
+            f"no publication {f'{arguments.graph} ' if arguments.graph else ''}in {arguments.publication}",
             "see its graphs with `triplecast match`" if drafts else "mend the document",
         )
     admission = admit(subscription)

@@ -131,10 +131,11 @@ class Engine:
         """
         engine = cls.__new__(cls)
         engine._broad_per_owner = check_quota(broad_per_owner)
+        folder = Path(folder).absolute()
         with ExitStack() as opened:
             journal = opened.enter_context(Journal.open(folder, clock, take_over))
             outbox = opened.enter_context(Outbox.open(folder, journal.check_writer, journal.former))
-            engine._assemble(journal, outbox, IndexFolder(Path(folder) / INDEX, journal.sole), clock, randomness)
+            engine._assemble(journal, outbox, IndexFolder(folder / INDEX, journal.sole), clock, randomness)
             opened.pop_all()
         return engine
 
