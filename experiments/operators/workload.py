@@ -96,7 +96,8 @@ def make_events(workload: Workload, count: int, seed: int) -> NDArray[np.bool_]:
 
 
 def _draw(cumulated: NDArray[np.float64], count: int, random: np.random.Generator) -> NDArray[np.int64]:
-    return np.searchsorted(cumulated, random.random(count) * cumulated[-1], side="right")
+    drawn: NDArray[np.int64] = np.searchsorted(cumulated, random.random(count) * cumulated[-1], side="right")
+    return drawn
 
 
 def _repeated(row: NDArray[np.int64], drawn: NDArray[np.int64]) -> NDArray[np.int64]:
