@@ -9,6 +9,7 @@ A claim that does not hold is reported; nothing is raised for it. Each has a che
 | ``factor`` | the point at ``to`` over that at ``from`` lies within ``between`` |
 | ``ratio`` | line ``over`` over line ``under`` is at least ``at_least``, at the last point or at ``all`` |
 | ``value`` | the point at ``at`` lies within ``between`` |
+| ``either`` | one of ``checks`` holds |
 
 ``of`` says of what: ``value`` (the figure's unit), ``work`` (all counted steps) or one kind of work.
 """
@@ -134,6 +135,12 @@ def _check_value(figure: Figure, check: Mapping[str, Any]) -> tuple[bool, str]:
     return _within(value, check["between"]), f"{value:,.3g}"
 
 
+def _check_either(figure: Figure, check: Mapping[str, Any]) -> tuple[bool, str]:
+    found = [_CHECKS[each["kind"]](figure, each) for each in check["checks"]]
+    seen = (f"{told} ({each['of']})" for (_, told), each in zip(found, check["checks"], strict=True))
+    return any(held for held, _ in found), ", ".join(seen)
+
+
 def show_times(ratio: float) -> str:
     return f"{ratio:,.0f} times" if ratio >= 20 else f"{ratio:.2g} times"
 
@@ -144,4 +151,5 @@ _CHECKS: Mapping[str, Callable[[Figure, Mapping[str, Any]], tuple[bool, str]]] =
     "factor": _check_factor,
     "ratio": _check_ratio,
     "value": _check_value,
+    "either": _check_either,
 }

@@ -56,7 +56,7 @@ def to_markdown(record: Record) -> str:
         "",
         f"{record.stamp}; {machine.processor}, {machine.cores} cores, {machine.memory_gib} GiB; {machine.system}; "
         f"{versions}. {record.seconds:.0f} s.",
-        "Values are means over the publications, fastest and slowest in brackets; counted work is per publication.",
+        "Times are processor time, means over the publications (fastest to slowest); work is per publication.",
         "",
     ]
     return "\n".join([*head, *_verdict_table(record.verdicts), *(_figure_page(each) for each in record.figures)])

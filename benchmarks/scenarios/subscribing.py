@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import statistics
 import tempfile
 import time
@@ -11,6 +12,8 @@ from pathlib import Path
 from benchmarks.figures import Figure, at_most
 from benchmarks.workloads import WORKLOADS
 from triplecast import Engine
+from triplecast.index import INDEX
+from triplecast.index.manifest import read_manifest
 from triplecast.model.subscription import Subscription
 
 SINGLE = 300
@@ -29,7 +32,7 @@ def measure_subscribing(name: str, subscriptions: int, single: int = SINGLE) -> 
     with Engine() as known:
         known.subscribe_many(_name("known", texts[:AT_ONCE]))
     with tempfile.TemporaryDirectory(prefix="triplecast-bench-") as folder, Engine.open(Path(folder)) as engine:
-        rates = []
+        rates, core = [], time.process_time()
         for first in range(0, subscriptions, AT_ONCE):
             given = _name(f"{first}", texts[first : min(first + AT_ONCE, subscriptions)])
             start = time.perf_counter()
@@ -42,6 +45,7 @@ def measure_subscribing(name: str, subscriptions: int, single: int = SINGLE) -> 
             "subscriptions/s",
             min(rates),
             max(rates),
+            work={"per core second": subscriptions / (time.process_time() - core)},
         )
         yield Figure("first publication after all of them", *size, _publish(engine, 0), "s")
         milliseconds = sorted(_time_single(engine, text) for text in texts[subscriptions:])
@@ -57,6 +61,30 @@ def measure_subscribing(name: str, subscriptions: int, single: int = SINGLE) -> 
             target=at_most(SINGLE_TARGET),
         )
         yield Figure("first publication after those", *size, _publish(engine, 1) * 1e3, "ms")
+        yield _measure_folder(Path(folder), engine, size)
+        engine.close()
+        shutil.rmtree(Path(folder) / INDEX)
+        start, core = time.perf_counter(), time.process_time()
+        with Engine.open(folder):
+            work = {"core seconds": time.process_time() - core}
+            yield Figure("an index made again from the journal", *size, time.perf_counter() - start, "s", work=work)
+
+
+def _measure_folder(folder: Path, engine: Engine, size: tuple[str, int]) -> Figure:
+    """Once nothing is left to be made again: a publication after each change takes what is ready."""
+    segments, number = -1, 2
+    while segments != len(engine._snapshot.segments):
+        segments = len(engine._snapshot.segments)
+        engine._remaking.wait()
+        engine.unsubscribe(engine.subscribe("ASK { <urn:bench:x> <urn:bench:y> <urn:bench:z> }").id)
+        _publish(engine, number)
+        number += 1
+    index = folder / INDEX
+    names = read_manifest(index, max(path.name for path in index.glob("manifest-*"))).segments
+    stored = sum((index / name).stat().st_size for name in names)
+    return Figure(
+        "index files of an engine", *size, stored / size[1], "bytes/subscription", work={"segments": float(segments)}
+    )
 
 
 def _name(prefix: str, texts: Sequence[str]) -> list[Subscription]:

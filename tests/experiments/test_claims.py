@@ -55,6 +55,17 @@ def seen(**check: Any) -> tuple[bool, str]:
         ),
         ({"kind": "ratio", "over": "slow", "under": "flat", "of": "work", "at_least": 34}, True, "34 times at 40"),
         ({"kind": "value", "line": "flat", "of": "checks", "at": 10, "between": [1, 1]}, True, "1"),
+        (
+            {
+                "kind": "either",
+                "checks": [
+                    {"kind": "ratio", "over": "slow", "under": "flat", "of": "work", "at_least": 40},
+                    {"kind": "ratio", "over": "slow", "under": "flat", "of": "value", "at_least": 40},
+                ],
+            },
+            True,
+            "34 times at 40 (work), 40 times at 40 (value)",
+        ),
     ],
 )
 def test_checks(check: dict[str, Any], held: bool, told: str) -> None:

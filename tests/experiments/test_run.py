@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -72,13 +73,15 @@ def test_quick_runs_write_outside_the_repository_and_full_ones_beside_the_paper(
 
 
 def test_slow_items_are_measured_on_fewer() -> None:
-    seen: list[int] = []
-    point = time_each(seen.append, [1, 2, 3], 5.0, seconds=0.0)
-    assert seen == [1, 1]
-    assert point.x == 5.0
-    seen.clear()
-    time_each(seen.append, [1, 2, 3], 5.0)
-    assert seen == [1, 1, 2, 3]
+    counter: Counter[str] = Counter()
+
+    def match(item: int) -> None:
+        counter.update({f"item {item}": 6, "steps": 1})
+
+    one = time_each(match, [1, 2, 3], 5.0, counter, seconds=-1.0)
+    assert one.x == 5.0
+    assert one.work == {"item 1": 6, "steps": 1}
+    assert time_each(match, [1, 2, 3], 5.0, counter).work == {"item 1": 2, "item 2": 2, "item 3": 2, "steps": 1}
 
 
 def test_memory_counts_what_is_held_once() -> None:
