@@ -36,7 +36,7 @@ class Effort:
     """Subscriptions and predicates are this many times fewer."""
 
 
-FULL, QUICK = Effort(200, 20, 1), Effort(20, 4, 20)
+FULL, QUICK = Effort(100, 10, 1), Effort(20, 4, 20)
 
 
 @dataclass(frozen=True, slots=True)

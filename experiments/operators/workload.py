@@ -6,7 +6,8 @@ What the paper leaves open, and how it was read (`README.md` has the reasons):
   ``scale · u_t``, u_t uniform in [0, 1] (or 1 for all: `Sizes.equal`); the scale is what makes the expected share
   of matching subscriptions, over the drawn subscriptions, `Sizes.matching`. Predicates are independent (section 3).
 - *Popularity.* "Uniform" are weights uniform in [0, 1], as it says, not equal ones; Zipf's are 1 / rank^exponent.
-- *Arbitrary* orders are by number, and numbers have nothing to do with popularity or selectivity.
+- *Arbitrary* orders: subscriptions as they were generated, the predicates of each in an order drawn for it alone. (As
+  they were drawn, the first would be the more popular; by number, they would stand in one order everywhere.)
 - A predicate that a subscription has already is drawn again; lengths are uniform, both ends included.
 """
 
@@ -44,7 +45,7 @@ class Sizes:
 class Workload:
     starts: NDArray[np.int64]
     members: NDArray[np.int32]
-    """Ascending within a subscription."""
+    """In a random order within a subscription."""
     holds: NDArray[np.float64]
     """[predicates]"""
     costs: NDArray[np.float64]
@@ -83,7 +84,7 @@ def make_workload(sizes: Sizes, seed: int) -> Workload:
     while len(again := _repeated(row, drawn)):
         drawn[again] = _draw(cumulated, len(again), random)
     starts = np.concatenate([[0], np.cumsum(lengths)])
-    members = drawn[np.lexsort((drawn, row))].astype(np.int32)
+    members = drawn[np.lexsort((random.random(len(row)), row))].astype(np.int32)
     spread = np.ones(sizes.predicates) if sizes.equal else random.random(sizes.predicates)
     holds = spread * _scale(spread, starts, members, sizes.matching)
     costs = sizes.cost_ratio ** random.random(sizes.predicates)
