@@ -41,6 +41,7 @@ _HELD = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 _IN_THE_MIDDLE = "it is in the middle of a write, which nobody else can end: end that process (kill -9)"
 _MAKE_SPACE = "free disk space and try again"
 _RESTORE = "restore the folder from a copy"
+_NAME_FOLDER = "name a folder, new or of this engine"
 _CHECK_DISK = "check the disk and the rights on the folder"
 
 
@@ -240,11 +241,13 @@ def sync_folder(folder: Path) -> None:
 
 def make_folder(folder: Path) -> None:
     """Makes `folder` and those above it where they are missing, each with its name synced. Raises `StorageFault`."""
-    if folder.exists() and not folder.is_dir():
-        raise StorageFault(str(folder), "it is a file, and a folder is needed", "name a folder, new or of this engine")
     with storage_faults(folder):
         missing = [each for each in (folder.absolute(), *folder.absolute().parents) if not each.is_dir()]
         for each in reversed(missing):
+            if os.path.lexists(each) and not each.is_dir():
+                what = "a link that leads nowhere" if each.is_symlink() else "a file"
+                found = f"it is {what}, and a folder is needed"
+                raise StorageFault(str(folder if each == missing[0] else each), found, _NAME_FOLDER)
             each.mkdir(exist_ok=True)
             sync_folder(each.parent)
 
@@ -264,7 +267,8 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
 def _open_writer(path: Path | None, form: Format) -> sqlite3.Connection:
     where = str(path or "memory")
     with storage_faults(where):
-        connection = sqlite3.connect(path or ":memory:", isolation_level=None, check_same_thread=False)
+        name = path.absolute() if path else ":memory:"  # a relative one that begins with file: would be a URI
+        connection = sqlite3.connect(name, isolation_level=None, check_same_thread=False)
         try:
             _demand(connection, where, "busy_timeout", PATIENCE)
             fresh = connection.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,)
@@ -307,10 +311,10 @@ def _upgrade(connection: sqlite3.Connection, form: Format) -> None:
 
 def _open_follower(path: Path, form: Format) -> sqlite3.Connection | None:
     """None while the writer has not yet made the file or its tables."""
-    if not path.exists():
+    if not os.path.exists(path):
         return None
     with storage_faults(path):
-        address = f"file:{quote(str(path.absolute()))}?mode=ro"
+        address = f"file:{quote(os.fsencode(path.absolute()))}?mode=ro"
         connection = sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False)
         try:
             _demand(connection, str(path), "busy_timeout", PATIENCE)

@@ -76,7 +76,8 @@ class DocumentRejected(TriplecastError):
     column: int | None = None
 
     def __str__(self) -> str:
-        place = f"line {self.line}:{self.column}: " if self.line is not None else ""
+        column = f":{self.column}" if self.column is not None else ""
+        place = f"line {self.line}{column}: " if self.line is not None else ""
         return f"{self.stage}: {place}{self.reason}; {self.mend}"
 
 

@@ -19,6 +19,7 @@ POINTS = (
     "journal.before-append",
     "journal.appended",
     "journal.committed",
+    "journal.results-kept",
     "index.segment-written",
     "index.manifest-temporary",
     "index.manifest-replaced",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from triplecast.compile.admitted import Admitted
@@ -70,8 +70,7 @@ def match_documents(
     snapshot = MemoryIndex().apply(registrations, (), len(registrations))
     versions = Versions(len(registrations), clock)
     taxonomies = Taxonomies((TaxonomyVersion(0, taxonomy.lines, taxonomy.broader),))
-    with Evaluator() as evaluator, Parser() as parser:
-        matcher = Matcher(evaluator)
+    with Evaluator() as evaluator, Parser() as parser, Matcher(evaluator) as matcher:
         for batch in cut_batches(documents):
             drafts, rejects = parse_batch(parser, batch)
             publications = versions.accept(drafts)
@@ -116,5 +115,6 @@ class Versions:
                 continue
             self._position += 1
             self._latest[draft.graph] = (version + 1, draft.digest)
-            publications.append(Publication(self._position, draft.graph, version + 1, now, draft.quads, draft.dataset))
+            made = Publication(self._position, draft.graph, version + 1, now, draft.quads, draft.dataset)
+            publications.append(replace(made, attachments=draft.attachments))
         return publications

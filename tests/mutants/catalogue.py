@@ -117,26 +117,28 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "parents-for-ancestors",
         "match/closures.py",
-        "    yield {term: walk(class_edges, term)[1:] for term in class_edges}\n",
-        "    yield class_edges\n",
+        "        yield {term: reached[1:] for term, reached in walk_all(_edges(triples, word)).items()}\n",
+        "        one_step = word == schema.words.sub_class\n"
+        "        yield {t: r[1:2] if one_step else r[1:] for t, r in walk_all(_edges(triples, word)).items()}\n",
     ),
     Mutant(
         "superproperties-one-step",
         "match/closures.py",
-        "    yield {term: walk(property_edges, term)[1:] for term in property_edges}\n",
-        "    yield property_edges\n",
+        "        yield {term: reached[1:] for term, reached in walk_all(_edges(triples, word)).items()}\n",
+        "        one_step = word == schema.words.sub_property\n"
+        "        yield {t: r[1:2] if one_step else r[1:] for t, r in walk_all(_edges(triples, word)).items()}\n",
     ),
     Mutant(
         "direct-instance-for-any",
         "match/closures.py",
-        "    yield _wanted_above(order, wanted[Mark.DESCENDANT], count)\n",
-        "    yield {term: [term] for term in wanted[Mark.DESCENDANT]}\n",
+        "            elif mark in ground.down:\n",
+        "            elif mark in ground.down and mark is not Mark.DESCENDANT:\n",
     ),
     Mutant(
         "broader-not-in-the-order",
         "match/closures.py",
         "    order = _edges(triples, *schema.orders)\n",
-        "    order = class_edges\n",
+        "    order = _edges(triples, schema.words.sub_class)\n",
     ),
     Mutant(
         "class-not-its-own-type",

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from io import TextIOWrapper
 
-from triplecast.cli import demo, doctor, explain, match, notifications, preview, run
+from triplecast.cli import demo, doctor, explain, match, notifications, operators, preview, run
 from triplecast.cli.exits import Exit
 from triplecast.cli.terminal import say
 from triplecast.errors import TriplecastError
 
-COMMANDS = (demo, match, run, notifications, explain, preview, doctor)
+COMMANDS = (demo, match, run, notifications, explain, preview, operators, doctor)
 STDOUT = 1
 
 
@@ -54,6 +54,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(arguments: argparse.Namespace) -> int:
     try:
+        operators.load_operators(getattr(arguments, "operators", ()))
         code: int = arguments.run(arguments)
     except TriplecastError as error:
         say(f"triplecast {arguments.command}: {error}")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from triplecast.cli.exits import Exit
 from triplecast.cli.inputs import add_taxonomy, choose_subscription
+from triplecast.cli.operators import add_operators
 from triplecast.cli.terminal import describe_reject, print_json, say, tell
 from triplecast.errors import InputError
 
@@ -40,6 +41,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     parser.add_argument("--dataset", action="store_true", help="a dataset is one publication that keeps its graphs")
     add_taxonomy(parser)
+    add_operators(parser)
     parser.add_argument("--json", action="store_true", help="one JSON object an explanation")
     parser.set_defaults(run=run)
 
@@ -68,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
         publications = [publication for publication in publications if publication.graph == arguments.graph]
     if not publications:
         raise InputError(
-            f"no publication {arguments.graph or ''} in {arguments.publication}",
+            f"no publication {f'{arguments.graph} ' if arguments.graph else ''}in {arguments.publication}",
             "see its graphs with `triplecast match`" if drafts else "mend the document",
         )
     admission = admit(subscription)

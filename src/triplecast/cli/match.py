@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from triplecast.cli.exits import Exit
 from triplecast.cli.inputs import add_taxonomy, check_publications, load_admitted
+from triplecast.cli.operators import add_operators
 from triplecast.cli.terminal import (
     Progress,
     clip,
@@ -41,6 +42,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("--publications", metavar="PATH", nargs="+", type=Path, required=True, help="files or folders")
     parser.add_argument("--dataset", action="store_true", help="a dataset is one publication that keeps its graphs")
     add_taxonomy(parser)
+    add_operators(parser)
     parser.add_argument(
         "--json", action="store_true", help="one JSON object a match, in canonical order; the counts too, on stderr"
     )

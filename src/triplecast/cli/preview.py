@@ -8,6 +8,7 @@ from pathlib import Path
 
 from triplecast.cli.exits import Exit
 from triplecast.cli.inputs import add_taxonomy, check_publications, choose_subscription
+from triplecast.cli.operators import add_operators
 from triplecast.cli.terminal import clip, describe_reject, describe_solution, print_json, say, tell
 from triplecast.model.printable import printable_name
 
@@ -26,6 +27,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("--id", help="which subscription of a .jsonl file")
     parser.add_argument("--dataset", action="store_true", help="a dataset is one publication that keeps its graphs")
     add_taxonomy(parser)
+    add_operators(parser)
     parser.add_argument("--json", action="store_true", help="one JSON object")
     parser.set_defaults(run=run)
 

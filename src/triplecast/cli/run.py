@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from triplecast.cli.exits import Exit
 from triplecast.cli.inputs import add_taxonomy
+from triplecast.cli.operators import add_operators
 from triplecast.cli.terminal import (
     Progress,
     count_of,
@@ -53,6 +54,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("--once", action="store_true", help="end when everything in the inbox is matched")
     parser.add_argument("--dataset", action="store_true", help="a dataset is one publication that keeps its graphs")
     add_taxonomy(parser)
+    add_operators(parser)
     parser.add_argument(
         "--broad-per-owner",
         metavar="N",

@@ -43,6 +43,7 @@ from triplecast.model.algebra import (
     PathExpression,
     PathPattern,
     Pattern,
+    Produce,
     Project,
     Reduced,
     Sequence,
@@ -56,9 +57,12 @@ from triplecast.model.algebra import (
     variables_in,
 )
 from triplecast.model.conditions import Lane, Operator
+from triplecast.operators import find_operator
 
 RESIDUAL_LIMIT = 64
 """Parts of an expression that is evaluated in this process."""
+WITHIN = "an operator within EXISTS"
+NOT_GIVEN = "an operator that is given what its group does not bind"
 _CALLS = frozenset(
     (
         *("STR", "LANG", "DATATYPE", "ISIRI", "ISURI", "ISBLANK", "ISLITERAL", "ISNUMERIC", "SAMETERM", "LANGMATCHES"),
@@ -132,6 +136,8 @@ class Reader:
                 return self._values(variables, rows)
             case Extend(inner, variable, expression):
                 return tuple(self._with_value(case, variable, expression) for case in self.cases(inner))
+            case Produce(inner, operator, arguments, free):
+                return tuple(self._produced(case, operator, arguments, free) for case in self.cases(inner))
         raise Undecidable(_NAMES[type(pattern)])
 
     # ---- patterns
@@ -264,6 +270,22 @@ class Reader:
             raise Undecidable("BIND or an expression in SELECT of more than comparisons and calculations")
         return self._calculated(case, variable, expression)
 
+    def _produced(self, case: Case, operator: str, arguments: tuple[Node, ...], free: tuple[bool, ...]) -> Case:
+        _check_settled(case.conjunction)
+        if self._within:
+            raise Undecidable(WITHIN)
+        known = {*case.conjunction.variables(), *case.conjunction.computed()}
+        sides: tuple[list[Node], list[Node]] = ([], [])
+        for node, is_free in zip(arguments, free, strict=True):
+            sides[is_free].append(node)
+        given, gives = sides
+        if not known.issuperset(node for node in given if isinstance(node, Variable)):
+            raise Undecidable(NOT_GIVEN)
+        new = tuple(dict.fromkeys(node for node in gives if isinstance(node, Variable) and node not in known))
+        seen = tuple(dict.fromkeys(node for node in arguments if isinstance(node, Variable) and node in known))
+        added = Residual(None, Call(operator, tuple(given)), seen, tuple(gives), new)
+        return case._replace(conjunction=case.conjunction.joined(Conjunction(residual=(added,))))
+
     def _calculated(self, case: Case, variable: Variable | None, expression: Expression) -> Case:
         conjunction = case.conjunction
         known = {*conjunction.variables(), *conjunction.computed()}
@@ -274,11 +296,15 @@ class Reader:
 
 def is_residual(expression: Expression) -> bool:
     """Whether an expression may be evaluated in this process: it is small, what it takes is bounded by its terms, and
-    it asks for nothing but the row."""
+    it asks for nothing but the row, and operators."""
     parts = list(islice(subexpressions(expression), RESIDUAL_LIMIT + 1))
     if len(parts) > RESIDUAL_LIMIT or any(isinstance(part, Exists) for part in parts):
         return False
-    return all(part.function in _CALLS for part in parts if isinstance(part, Call))
+    return all(_is_bounded(part.function) for part in parts if isinstance(part, Call))
+
+
+def _is_bounded(function: str) -> bool:
+    return function in _CALLS or (":" in function and find_operator(function) is not None)
 
 
 def _joined(left: Conjunction, right: Conjunction) -> Conjunction:

@@ -34,6 +34,7 @@ from triplecast.model.algebra import (
     Operation,
     OrderBy,
     Pattern,
+    Produce,
     Query,
     Slot,
     TriplePattern,
@@ -172,6 +173,9 @@ def _binds(part: Pattern) -> Iterator[Variable]:
             yield from (node for node in (triple.subject, *middle, triple.object) if isinstance(node, Variable))
     elif isinstance(part, Extend):
         yield part.variable
+    elif isinstance(part, Produce):
+        free = (node for node, is_free in zip(part.arguments, part.free, strict=True) if is_free)
+        yield from (node for node in free if isinstance(node, Variable))
     elif isinstance(part, Values):
         yield from part.variables
     elif isinstance(part, Group):
@@ -209,7 +213,7 @@ def _resources(pattern: Pattern) -> frozenset[Variable]:
             waiting += [part.left, part.right]
         elif isinstance(part, LeftJoin | Minus):
             waiting.append(part.left)
-        elif isinstance(part, Filter | Extend | Graph):
+        elif isinstance(part, Filter | Extend | Produce | Graph):
             waiting.append(part.pattern)
     return frozenset(found)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from triplecast.compile.entailment import entailment_of
+from triplecast.compile.given import refuse_unbound
 from triplecast.compile.plan import Plan
 from triplecast.compile.plans import plan_of
 from triplecast.compile.size import refuse_large
@@ -30,6 +31,7 @@ def read_meaning(subscription: Subscription) -> Meaning:
     refuse_unbuilt(subscription)
     template, constants = parse_template(subscription.text, subscription.language)
     refuse_large(template)
+    refuse_unbound(template)
     entailment = entailment_of(subscription, template)
     return Meaning(template, constants, entailment, plan_of(template, constants, entailment is not Entailment.NONE))
 

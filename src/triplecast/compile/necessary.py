@@ -38,6 +38,7 @@ from triplecast.model.algebra import (
     PathExpression,
     PathPattern,
     Pattern,
+    Produce,
     Project,
     Reduced,
     Repeat,
@@ -81,7 +82,7 @@ class Conjunction(NamedTuple):
 
     def computed(self) -> tuple[Variable, ...]:
         """Variables that are calculated."""
-        return tuple(each.variable for each in self.residual if each.variable is not None)
+        return tuple(dict.fromkeys(variable for each in self.residual for variable in each.gives()))
 
     def renamed(self, keep: Iterable[Variable], names: FreshNames) -> Conjunction:
         """The same with every variable outside `keep` under a new name; of what is necessary only, which calculates
@@ -141,6 +142,8 @@ def _find(pattern: Pattern, constants: tuple[str, ...], names: FreshNames) -> tu
         case Filter(condition, inner):
             return _narrow(_find(inner, constants, names), read_conditions(condition, constants), constants, names)
         case LeftJoin(inner, _, _) | Minus(inner, _) | Graph(_, inner) | Extend(inner, _, _) | OrderBy(inner, _):
+            return _find(inner, constants, names)
+        case Produce(inner, _, _, _):
             return _find(inner, constants, names)
         case Distinct(inner) | Reduced(inner) | Slice(inner, _, _):
             return _find(inner, constants, names)

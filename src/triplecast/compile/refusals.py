@@ -21,6 +21,7 @@ from triplecast.model.algebra import (
     Minus,
     OrderBy,
     Pattern,
+    Produce,
     Project,
     Query,
     Reduced,
@@ -72,6 +73,7 @@ def needed_graphs(pattern: Pattern) -> Iterator[Constant]:
             | OrderBy(inner, _)
             | Slice(inner, _, _)
             | Extend(inner, _, _)
+            | Produce(inner, _, _, _)
             | LeftJoin(inner, _, _)
             | Minus(inner, _)
         ):

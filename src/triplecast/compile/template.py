@@ -23,6 +23,7 @@ from triplecast.model.algebra import (
     Group,
     OrderBy,
     Pattern,
+    Produce,
     Project,
     Query,
     Reduced,
@@ -90,6 +91,8 @@ def aggregate_within(pattern: Pattern) -> Pattern | None:
             case Filter(condition, inner) | Extend(inner, _, condition):
                 if _asks_exists(condition):
                     return None
+                pattern = inner
+            case Produce(inner, _, _, _):
                 pattern = inner
             case Group(inner, (), _):
                 return inner

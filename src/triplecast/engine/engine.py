@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
 from triplecast.compile.admission import Understood, admit, understand
+from triplecast.compile.given import operators_of
 from triplecast.compile.meaning import Meaning
 from triplecast.delivery import Notification, Outbox, OutboxBatch, UndecidedPair
 from triplecast.engine.given import check_subscriptions, document_of, group_documents
@@ -31,14 +32,16 @@ from triplecast.engine.receipt import (
     subscribed,
     undecided_of,
 )
-from triplecast.engine.registry import check_progress, open_index, update_index
+from triplecast.engine.registry import check_progress, open_index, settle_operators, update_index
 from triplecast.engine.remaking import Remaking
 from triplecast.engine.tickets import hash_ticket, make_ticket, opens
 from triplecast.errors import (
     DocumentRejected,
+    FolderLocked,
     InputError,
     QueryRefused,
     QuerySyntaxError,
+    StorageFault,
     TriplecastError,
 )
 from triplecast.evaluate import Background, Evaluator, Explanation, explain_subscription
@@ -46,8 +49,18 @@ from triplecast.index import INDEX, IndexFolder, MemoryIndex
 from triplecast.index.census import take_census
 from triplecast.ingest import Document, Parser
 from triplecast.ingest.taxonomy_documents import parse_taxonomy
-from triplecast.journal import BYTES_AT_ONCE, Clock, Journal, Rejected, read_clock, system_clock, time_text
+from triplecast.journal import (
+    BYTES_AT_ONCE,
+    Clock,
+    Journal,
+    Rejected,
+    kept_results,
+    read_clock,
+    system_clock,
+    time_text,
+)
 from triplecast.match import Matcher
+from triplecast.match.operate import Operators
 from triplecast.model.lease import Lease, read_lease
 from triplecast.model.match import MatchedBatch, MatchStats
 from triplecast.model.publication import Publication
@@ -69,6 +82,10 @@ those of one call may be more. Four times as many are what the index merges at o
 
 MATCHED_AT_ONCE = 1_000
 """Publications that are matched and committed to the outbox together, unless fewer come to `BYTES_AT_ONCE`."""
+
+
+LEARNT_AT_ONCE = 1_000
+"""Calls of operators after which what was learnt of them is kept, as it is at `Engine.close`."""
 
 
 class Engine:
@@ -114,10 +131,11 @@ class Engine:
         """
         engine = cls.__new__(cls)
         engine._broad_per_owner = check_quota(broad_per_owner)
+        folder = Path(folder).absolute()
         with ExitStack() as opened:
             journal = opened.enter_context(Journal.open(folder, clock, take_over))
             outbox = opened.enter_context(Outbox.open(folder, journal.check_writer, journal.former))
-            engine._assemble(journal, outbox, IndexFolder(Path(folder) / INDEX, journal.sole), clock, randomness)
+            engine._assemble(journal, outbox, IndexFolder(folder / INDEX, journal.sole), clock, randomness)
             opened.pop_all()
         return engine
 
@@ -139,7 +157,7 @@ class Engine:
         self._remaking = Remaking(index)
         self._parser = Parser()
         self._evaluator = Evaluator()
-        self._matcher = Matcher(self._evaluator)
+        self._matcher = Matcher(self._evaluator, Operators(learnt=journal.learnt()))
         self._meanings: dict[int, Meaning] = {}
         """Of what was registered since the index was brought up to date, by number: read already. Of `UNINDEXED`
         at most, or of one call."""
@@ -148,9 +166,10 @@ class Engine:
         self._matched = outbox.progress
         """No publication after this position has been matched."""
         self._work = MatchStats()
+        self._learnt_at = 0
         self._holdings = Holdings(journal)
         if isinstance(index, IndexFolder):
-            self._snapshot = open_index(index, journal, self._matched)
+            self._snapshot = open_index(index, journal, self._matched, settle_operators(journal))
         else:
             self._snapshot = index.apply([], [], 0)
         self._match_accepted()
@@ -158,6 +177,8 @@ class Engine:
     def close(self) -> None:
         with self._lock:
             self._parser.close()
+            self._keep_learnt(1)
+            self._matcher.close()
             self._evaluator.close()
             self._remaking.close()
             self._outbox.close()
@@ -286,18 +307,18 @@ class Engine:
         data: bytes | str,
         media_type: str | None = None,
         graph: str | None = None,
-        attachments: object = None,
+        attachments: Mapping[str, bytes] | None = None,
         dataset: bool = False,
     ) -> Receipt:
         """Accepts a document and matches what it brings. Without `graph` it is named by its content, a feed by
-        what it says that it is (docs/ingest.md).
+        what it says that it is (docs/ingest.md). `attachments` are what operators look at beside its triples, by IRI:
+        a publication has those that came with its document; of a document with several publications, each has those
+        whose IRI stands in its triples.
 
         A document that cannot be read is told in `Receipt.rejects`. Raises `StorageFault`; after `StorageFull` nothing
         was accepted, or it was accepted and the next call matches it.
         """
-        if attachments is not None:
-            raise InputError("attachments are not built yet", "publish without them")
-        return self.publish_many([document_of(data, media_type, graph, dataset)])[0]
+        return self.publish_many([document_of(data, media_type, graph, dataset, attachments)])[0]
 
     def publish_many(self, documents: Iterable[Document]) -> list[Receipt]:
         """A receipt for each document, in order. Documents are committed some hundreds at a time, each group wholly.
@@ -341,19 +362,24 @@ class Engine:
         media_type: str | None = None,
         graph: str | None = None,
         dataset: bool = False,
+        attachments: Mapping[str, bytes] | None = None,
     ) -> tuple[Explanation, ...]:
-        """Why each publication in `data` matches the live subscription `id`, or where it fails. Nothing is accepted.
+        """Why each publication in `data` matches the live subscription `id`, or where it fails. Nothing is accepted,
+        and what operators tell of it is not kept.
 
         Raises `DocumentRejected` where there is nothing to explain.
         """
         subscription = self._live(id).subscription
-        (parsed,) = self._parser.parse([document_of(data, media_type, graph, dataset)])
+        (parsed,) = self._parser.parse([document_of(data, media_type, graph, dataset, attachments)])
         if not parsed.drafts:
             for reject in parsed.rejects:
                 raise DocumentRejected(reject.stage, reject.reason, reject.mend, reject.line, reject.column)
             raise DocumentRejected("parse", "it holds no publication", "give a document with at least one")
         at = time_text(read_clock(self._clock))
-        publications = [Publication(0, draft.graph, 0, at, draft.quads, draft.dataset) for draft in parsed.drafts]
+        publications = [
+            Publication(0, draft.graph, 0, at, draft.quads, draft.dataset, draft.labels, draft.attachments)
+            for draft in parsed.drafts
+        ]
         admission = admit(subscription)
         head = self._journal.head()
         background = Background.of(admission.entailment, self._journal.taxonomies(head, head).before(head + 1))
@@ -373,7 +399,8 @@ class Engine:
             snapshot = MemoryIndex().apply([registration], [], 0)
             first = publications[0].position - 1 if publications else 0
             taxonomies = self._journal.taxonomies(first, self._journal.head())
-            matched = self._matcher.match(snapshot, publications, taxonomies)
+            known = self._journal.answers(first, self._journal.head())
+            matched = self._matcher.match(snapshot, publications, taxonomies, known)
         asked = {0: subscription}
         times = [datetime.fromisoformat(publication.accepted_at) for publication in publications]
         seconds = (times[-1] - times[0]).total_seconds() if times else 0.0
@@ -451,6 +478,7 @@ class Engine:
         self._match_accepted()
         if self._meanings and len(self._meanings) + len(subscriptions) > UNINDEXED:
             self._index_registered()
+        self._journal.declare_operators(operators_of(each.meaning.template for each in understood))
         tickets = [make_ticket(self._randomness) for _ in subscriptions]
         registrations = self._journal.subscribe(subscriptions, lease, list(map(hash_ticket, tickets)))
         first = int(registrations[0].id)
@@ -484,13 +512,23 @@ class Engine:
             if publications:
                 self._index_registered()
                 taxonomies = self._journal.taxonomies(self._matched, upto)
-                matched = self._matcher.match(self._snapshot, publications, taxonomies)
+                known = self._journal.answers(self._matched, upto)
+                matched = self._matcher.match(self._snapshot, publications, taxonomies, known)
+                self._journal.keep_results(kept_results(publications, matched))
                 self._work += matched.stats
+                self._keep_learnt(LEARNT_AT_ONCE)
                 batch = OutboxBatch.of(publications, matched)
                 self._outbox.commit(batch, upto, self._journal.registrations_of)
                 if outcome is not None:
                     outcome.add(publications, matched, self._asked(matched))
             self._matched = upto
+
+    def _keep_learnt(self, calls: int) -> None:
+        """Keeps what was learnt of operators once there were so many new calls; another writer's is worth more."""
+        if self._work.operator_calls - self._learnt_at >= calls:
+            self._learnt_at = self._work.operator_calls
+            with suppress(FolderLocked, StorageFault):
+                self._journal.keep_learnt(self._matcher.operators.learnt())
 
     def _asked(self, matched: MatchedBatch) -> dict[int, Subscription]:
         """The queries that matched or are undecided, by registration, maybe among others."""

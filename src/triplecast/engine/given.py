@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import NoneType
 
 from triplecast.errors import InputError
 from triplecast.ingest import Document
+from triplecast.ingest.attachments import check_attachments
 from triplecast.journal import BYTES_AT_ONCE
 from triplecast.model.subscription import Subscription
 
@@ -15,7 +16,13 @@ DOCUMENTS_AT_ONCE = 500
 """Documents of `Engine.publish_many` that are committed together, unless fewer come to `BYTES_AT_ONCE`."""
 
 
-def document_of(data: bytes | str, media_type: str | None, graph: str | None, dataset: bool) -> Document:
+def document_of(
+    data: bytes | str,
+    media_type: str | None,
+    graph: str | None,
+    dataset: bool,
+    attachments: Mapping[str, bytes] | None = None,
+) -> Document:
     """The document of a `publish` call: named by `graph`, or by its content, so that equal content is one document."""
     if not isinstance(data, bytes | bytearray | memoryview | str):
         raise InputError(f"a document cannot be made of {type(data).__name__}", "give its bytes, or its text as str")
@@ -26,13 +33,16 @@ def document_of(data: bytes | str, media_type: str | None, graph: str | None, da
     except UnicodeEncodeError as error:
         raise InputError(f"{error.object[:80]!r} holds half a character", "give text that can be UTF-8") from error
     source = graph if graph is not None else f"sha256/{hashlib.sha256(content).hexdigest()}"
-    return Document(source, content, media_type, graph, dataset)
+    given = {} if attachments is None else attachments
+    check_attachments(given)
+    return Document(source, content, media_type, graph, dataset, given)
 
 
 def group_documents(documents: Iterable[Document]) -> Iterator[list[Document]]:
     """`documents` in order, in groups of at most `DOCUMENTS_AT_ONCE` that end once they come to `BYTES_AT_ONCE`.
 
-    Raises TypeError for what is no document, and for a field of another type than it says.
+    Raises TypeError for what is no document, and for a field of another type than it says; `InputError` for attachments
+    that cannot be.
     """
     group: list[Document] = []
     size = 0
@@ -42,8 +52,9 @@ def group_documents(documents: Iterable[Document]) -> Iterator[list[Document]]:
         if not isinstance(document, Document):
             raise _no_document(document)
         _check_types(document)
+        check_attachments(document.attachments)
         group.append(document)
-        size += len(document.data)
+        size += document.size
         if len(group) >= DOCUMENTS_AT_ONCE or size >= BYTES_AT_ONCE:
             yield group
             group, size = [], 0

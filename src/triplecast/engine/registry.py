@@ -11,15 +11,37 @@ from triplecast.errors import StorageFault
 from triplecast.index import IndexFolder, MemoryIndex, Snapshot
 from triplecast.index.flat import NO_MEANINGS
 from triplecast.index.merge import MERGE_LIMIT
-from triplecast.journal import JournalReader
+from triplecast.journal import Journal, JournalReader
+from triplecast.operators import Operator, known_operators
 
 AT_ONCE = MERGE_LIMIT
 """Records of the registry that are in memory together while an index is brought up to date; the subscriptions of one
 segment then."""
 
 
-def open_index(index: IndexFolder, journal: JournalReader, matched: int) -> Snapshot:
-    """The index brought up to the journal's head.
+def settle_operators(journal: Journal) -> bool:
+    """Holds what the journal says of operators against what is declared here; to be called before the index is opened.
+
+    One that is not declared here is known as it was declared last: who asks it stands, and its calls fail unless a
+    worker can import its module. One that is declared otherwise is written so. True where arguments have changed: then
+    the index has to be made again.
+    """
+    known = known_operators()
+    stale = False
+    changed: list[Operator] = []
+    for recorded in journal.operators():
+        declared = known.find(recorded.iri)
+        if declared is None:
+            known.add(recorded)
+        elif declared != recorded:
+            changed.append(declared)
+            stale = stale or declared.arguments != recorded.arguments
+    journal.declare_operators(changed)
+    return stale
+
+
+def open_index(index: IndexFolder, journal: JournalReader, matched: int, fresh: bool = False) -> Snapshot:
+    """The index brought up to the journal's head; made again if it has to be `fresh`.
 
     One that is missing, damaged, of another format, ahead of the journal, or of which something was dropped that a
     publication after position `matched` may be asked of (the outbox was restored from an older copy), is made again
@@ -29,6 +51,8 @@ def open_index(index: IndexFolder, journal: JournalReader, matched: int) -> Snap
     try:
         snapshot = index.open()
     except StorageFault:
+        fresh = True
+    if fresh:
         return _rebuild(index, journal, matched, head)
     if snapshot.covers > head or index.needed_from > matched:
         return _rebuild(index, journal, matched, head)

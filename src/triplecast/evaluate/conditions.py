@@ -2,7 +2,8 @@
 
 A row stays iff every conjunct of its condition is true; false and error both drop it (semantics 3.8). So conjuncts are
 applied one by one, and one whose variables have their final values in a part of the pattern is applied to that part's
-rows. What may make a difference stays where it was written: EXISTS sees the whole row, BNODE names it.
+rows. What may make a difference stays where it was written: EXISTS sees the whole row, BNODE names it. So does what
+asks operators: they are asked when all else has been.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import NamedTuple, TypeAlias
 from pyoxigraph import Literal, NamedNode
 
 from triplecast.evaluate.scope import condition_names
+from triplecast.evaluate.unknown import asks_operators
 from triplecast.model.algebra import Call, Exists, Expression, Operation, Variable, subexpressions
 
 
@@ -27,7 +29,7 @@ Conditions: TypeAlias = tuple[Condition, ...]
 
 
 class Split(NamedTuple):
-    """A filter's conjuncts, both parts in the order written."""
+    """A filter's conjuncts, both parts in the order written, but that those that ask operators come last."""
 
     movable: Conditions
     staying: tuple[Expression, ...]
@@ -41,6 +43,7 @@ def split(condition: Expression) -> Split:
             movable.append(Condition(part, frozenset(condition_names(part))))
         else:
             staying.append(part)
+    staying.sort(key=asks_operators)
     return Split(tuple(movable), tuple(staying))
 
 
@@ -91,7 +94,7 @@ def _compares_constants(arguments: Iterable[Expression]) -> bool:
 
 
 def _is_movable(expression: Expression) -> bool:
-    return not any(
+    return not asks_operators(expression) and not any(
         isinstance(part, Exists) or (isinstance(part, Call) and part.function == "BNODE")
         for part in subexpressions(expression)
     )

@@ -12,6 +12,7 @@ from triplecast.evaluate.patterns import arrange, solve
 from triplecast.evaluate.rows import Row, aligned
 from triplecast.evaluate.run import Place, Recorder, Run
 from triplecast.evaluate.solutions import AnswerTriple, Solutions
+from triplecast.evaluate.unknown import NO_ANSWERS, Answers, Unanswered, Unknown
 from triplecast.model.algebra import Pattern, Query
 from triplecast.model.publication import Publication
 
@@ -35,14 +36,23 @@ def evaluate_opened(
     graphs: PublishedGraphs,
     budget: Budget,
     recorder: Recorder | None = None,
+    answers: Answers = NO_ANSWERS,
 ) -> Solutions:
-    """`evaluate` on a publication that was opened before, told to `recorder`."""
-    run = Run(query, publication, graphs, budget, solve, recorder)
-    place = Place(graphs.default, {})
+    """`evaluate` on a publication that was opened before, told to `recorder`. Raises `Unanswered` where more than the
+    `answers` of operators would have to be known."""
+    run = Run(query, publication, graphs, budget, solve, recorder, answers)
+    place = Place(graphs.default, {}, [])
     if query.form == "ask":
         matched = next(solve(run, query.pattern, place, {}), None) is not None
+        if place.unknown and not matched:
+            raise Unanswered(place.unknown)
         return Solutions((), ((),) if matched else (), (), matched)
-    rows = arrange(run, query.pattern, place)
+    try:
+        rows = arrange(run, query.pattern, place)
+    except Unknown as met:
+        raise Unanswered([met, *place.unknown]) from None
+    if place.unknown:
+        raise Unanswered(place.unknown)
     names = tuple(variable.name for variable in query.variables)
     graph = construct(run, rows) if query.form == "construct" else ()
     aligned_rows = tuple(aligned(row, names) for row in rows)
@@ -54,22 +64,26 @@ def solutions_of(
 ) -> Iterator[Row]:
     """The rows of a part of the query that stands under no GRAPH and no EXISTS; raises `BudgetExceeded`."""
     run = Run(query, publication, graphs, budget, solve)
-    return solve(run, pattern, Place(run.graphs.default, {}), {})
+    return solve(run, pattern, Place(run.graphs.default, {}, []), {})
 
 
 def result_on_empty(query: Query, steps: int = DEFAULT_STEPS) -> bool:
     """Whether the query has a result on the empty graph, which makes its subscription broad (semantics 1.2).
 
-    Stops at the first result. True, the careful answer, when `steps` do not suffice to tell.
+    Stops at the first result. True, the careful answer, when `steps` do not suffice to tell, or operators would have to
+    be asked.
     """
     run = Run(query, EMPTY, open_publication(EMPTY), Budget(steps), solve)
-    rows = solve(run, query.pattern, Place(run.graphs.default, {}), {})
+    place = Place(run.graphs.default, {}, [])
+    rows = solve(run, query.pattern, place, {})
     try:
         if query.form == "construct":
-            return any(True for row in rows for _ in _instances(run, row))
-        return next(rows, None) is not None
-    except BudgetExceeded:
+            found = any(True for row in rows for _ in _instances(run, row))
+        else:
+            found = next(rows, None) is not None
+    except (BudgetExceeded, Unknown):
         return True
+    return found or bool(place.unknown)
 
 
 def construct(run: Run, rows: list[Row]) -> tuple[AnswerTriple, ...]:

@@ -4,16 +4,28 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import TracebackType
 
 from triplecast.evaluate.budget import DEFAULT_STEPS
 from triplecast.evaluate.entailed import NO_BACKGROUND, Background
 from triplecast.evaluate.explanation import Explanation, read_explanation
-from triplecast.evaluate.frames import ExplainRequest, Outcome, read_answer, write_explain_request, write_request
+from triplecast.evaluate.frames import (
+    ExplainRequest,
+    Outcome,
+    read_answer,
+    read_open,
+    read_wanted,
+    write_explain_request,
+    write_request,
+)
+from triplecast.evaluate.unknown import Answers, Wanted
 from triplecast.languages import parse_query
 from triplecast.model.publication import Publication
 from triplecast.model.subscription import Subscription
+from triplecast.operators.answers import Answer, GroundCall
+from triplecast.operators.frames import Asked
+from triplecast.operators.perform import Performer
 from triplecast.sandbox import Failure, Limits, Sandbox
 
 LIMITS = Limits(seconds=20.0, memory=768 << 20, answer=64 << 20)
@@ -36,16 +48,20 @@ class Candidate:
     text: str
     language: str
     background: Background = NO_BACKGROUND
+    answers: Answers = field(default_factory=dict)
+    """Of operators, as far as they are known."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
     """`matched` with `bindings` (as in `MatchedBatch`, empty if unmatched), unless `undecided` says why neither
-    holds."""
+    holds, or `wanted` what operators have to be asked before."""
 
     matched: bool
     bindings: bytes
     undecided: str | None
+    wanted: tuple[Wanted, ...] = ()
+    """The rows that wait for answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +71,7 @@ class _Question:
 
     publication: Publication
     background: Background
+    answers: Answers
     queries: tuple[tuple[str, str], ...]
     askers: tuple[tuple[int, ...], ...]
 
@@ -62,6 +79,7 @@ class _Question:
         return _Question(
             self.publication,
             self.background,
+            self.answers,
             tuple(self.queries[index] for index in wanted),
             tuple(self.askers[index] for index in wanted),
         )
@@ -103,7 +121,9 @@ class Evaluator:
             asked = [waiting.popleft() for _ in range(min(REQUESTS_AT_ONCE, len(waiting)))]
             answers = self._sandbox.map(
                 [
-                    write_request(question.publication, self._steps, question.queries, question.background)
+                    write_request(
+                        question.publication, self._steps, question.queries, question.background, question.answers
+                    )
                     for question in asked
                 ],
                 once={index for index, question in enumerate(asked) if len(question.queries) > 1},
@@ -120,24 +140,29 @@ class Evaluator:
         background: Background = NO_BACKGROUND,
     ) -> tuple[Explanation, ...]:
         """`explain.explain` for each publication, in order; one that fails in the child is undecided, as it is in
-        `decide`. The subscription's text is one that parses."""
-        requests = [
-            write_explain_request(ExplainRequest(publication, self._steps, subscription, index_decides, background))
-            for publication in publications
-        ]
-        answers = self._sandbox.map(requests)
-        return tuple(
-            read_explanation(answered)
-            if isinstance(answered, bytes)
-            else Explanation(
-                subscription.name,
-                publication.graph,
-                publication.version,
-                False,
-                f"{answered.kind}: {answered.detail}",
-            )
-            for publication, answered in zip(publications, answers, strict=True)
-        )
+        `decide`. The subscription's text is one that parses. Operators are asked for what each row waits for first, in
+        workers that end with the call."""
+        told: dict[int, Explanation] = {}
+        answers: list[dict[GroundCall, Answer]] = [{} for _ in publications]
+        with Performer() as performer:
+            while len(told) < len(publications):
+                places = [place for place in range(len(publications)) if place not in told]
+                requests = [
+                    ExplainRequest(
+                        publications[place], self._steps, subscription, index_decides, background, answers[place]
+                    )
+                    for place in places
+                ]
+                outcomes = self._sandbox.map(list(map(write_explain_request, requests)))
+                for place, answered in zip(places, outcomes, strict=True):
+                    wanted = read_open(answered) if isinstance(answered, bytes) else None
+                    if wanted is None:
+                        told[place] = _explanation(subscription, publications[place], answered)
+                        continue
+                    calls = list(dict.fromkeys(row[0] for row in wanted))
+                    performed = performer.perform([Asked(publications[place], call) for call in calls])
+                    answers[place].update((call, each.answer) for call, each in zip(calls, performed, strict=True))
+        return tuple(told[place] for place in range(len(publications)))
 
 
 def explain_subscription(
@@ -156,6 +181,13 @@ def explain_subscription(
         return evaluator.explain(subscription, publications, index_decides, background)
     with Evaluator() as own:
         return own.explain(subscription, publications, index_decides, background)
+
+
+def _explanation(subscription: Subscription, publication: Publication, answered: bytes | Failure) -> Explanation:
+    if isinstance(answered, bytes):
+        return read_explanation(answered)
+    reason = f"{answered.kind}: {answered.detail}"
+    return Explanation(subscription.name, publication.graph, publication.version, False, reason)
 
 
 def _settle(question: _Question, answered: bytes | Failure, decisions: dict[int, Decision]) -> Iterable[_Question]:
@@ -177,11 +209,14 @@ def _settle(question: _Question, answered: bytes | Failure, decisions: dict[int,
 
 
 def _decision(outcome: Outcome) -> Decision:
+    if outcome.kind == "open":
+        return Decision(False, b"", None, read_wanted(outcome.bindings))
     return Decision(outcome.kind == "matched", outcome.bindings, outcome.reason or None)
 
 
 def _questions(candidates: Sequence[Candidate]) -> list[_Question]:
-    """Requests by publication and background, in order of first appearance."""
+    """Requests by publication and background, in order of first appearance; candidates of one publication have the same
+    answers."""
     grouped: dict[tuple[int, int], tuple[Candidate, dict[tuple[str, str], list[int]]]] = {}
     for index, candidate in enumerate(candidates):
         key = (id(candidate.publication), id(candidate.background))
@@ -193,5 +228,5 @@ def _questions(candidates: Sequence[Candidate]) -> list[_Question]:
         for start in range(0, len(queries), QUERIES_A_REQUEST):
             chunk = tuple(queries[start : start + QUERIES_A_REQUEST])
             asked = tuple(tuple(askers[query]) for query in chunk)
-            questions.append(_Question(first.publication, first.background, chunk, asked))
+            questions.append(_Question(first.publication, first.background, first.answers, chunk, asked))
     return questions

@@ -20,6 +20,7 @@ from triplecast.evaluate.rows import Row
 from triplecast.evaluate.scope import children
 from triplecast.evaluate.solutions import TOO_LONG, Solutions, bounded_bindings
 from triplecast.evaluate.trace import SHOWN, Trace
+from triplecast.evaluate.unknown import NO_ANSWERS, Answers, Unanswered
 from triplecast.evaluate.wording import Wording
 from triplecast.languages import parse_query, prefixes_of
 from triplecast.model.algebra import (
@@ -59,12 +60,13 @@ def explain(
     steps: int = DEFAULT_STEPS,
     index_decides: bool = False,
     background: Background = NO_BACKGROUND,
+    answers: Answers = NO_ANSWERS,
 ) -> Explanation:
     """Why the pair matches or where it fails, by evaluating it within `steps`, in this process.
 
     Undecided where the evaluator is (steps, length of the answer) and, if `index_decides` the query
-    (`Admission.bounded`), beyond the index's bound on solutions; its bound on join steps is not looked at. Raises
-    `QuerySyntaxError` and `QueryRefused`.
+    (`Admission.bounded`), beyond the index's bound on solutions; its bound on join steps is not looked at; where
+    operators failed. Raises `QuerySyntaxError` and `QueryRefused`, and `Unanswered` where operators have to be asked.
     """
     query = parse_query(subscription.text, subscription.language, subscription.name)
     words = Wording(prefixes_of(subscription.text, subscription.language), query)
@@ -73,7 +75,11 @@ def explain(
     told = Explanation(subscription.name, publication.graph, publication.version, matched=False, undecided=None)
     try:
         graphs = entail_graphs(published, background)
-        solutions = evaluate_opened(query, publication, graphs, Budget(steps), trace)
+        solutions = evaluate_opened(query, publication, graphs, Budget(steps), trace, answers)
+    except Unanswered as unanswered:
+        if unanswered.rows:
+            raise
+        return replace(told, undecided=unanswered.failures[0])
     except (BudgetExceeded, EntailmentTooLarge) as error:
         return replace(told, undecided=f"budget: {error}")
     beyond = _beyond_bounds(query, publication, graphs, solutions, steps, index_decides)

@@ -1,4 +1,4 @@
-"""Expressions (SPARQL 17): three-valued, errors as `ValueFault`."""
+"""Expressions (SPARQL 17): three-valued, errors as `ValueFault`; what operators would have to answer as `Unknown`."""
 
 from __future__ import annotations
 
@@ -12,8 +12,11 @@ from triplecast.evaluate.functions import call_function, plain_text_of
 from triplecast.evaluate.paths import unfilled
 from triplecast.evaluate.rows import Row
 from triplecast.evaluate.run import Place, Run
+from triplecast.evaluate.unknown import Unknown, all_of, answer_of, any_of
 from triplecast.model.algebra import Call, Exists, Expression, Operation, Slot, Term, Variable
 from triplecast.model.entailment import FUNCTION_MARKS
+from triplecast.operators import Operator, find_operator
+from triplecast.operators.answers import Found
 from triplecast.terms.arithmetic import calculate, negate, number_of
 from triplecast.terms.casts import boolean_term
 from triplecast.terms.compare import COMPARISONS, ValueFault, compare, effective_boolean
@@ -26,7 +29,8 @@ _NO_IRI = re.compile(r'[\x00-\x20<>"{}|^`\\]')
 
 
 def value(run: Run, expression: Expression, row: Row, place: Place) -> Term:
-    """The term that an expression gives for a row; raises `ValueFault` for an error, an unbound variable among them."""
+    """The term that an expression gives for a row; raises `ValueFault` for an error, an unbound variable among them,
+    and `Unknown`."""
     if isinstance(expression, Variable):
         term = row.get(expression.name)
         if term is None:
@@ -46,7 +50,7 @@ def value(run: Run, expression: Expression, row: Row, place: Place) -> Term:
 
 
 def truth(run: Run, expression: Expression, row: Row, place: Place) -> bool:
-    """The effective boolean value of an expression; raises `ValueFault`."""
+    """The effective boolean value of an expression; raises `ValueFault` and `Unknown`."""
     if isinstance(expression, Operation) and expression.operator in _LOGICAL:
         return _logical(run, expression, row, place)
     if isinstance(expression, Exists):
@@ -57,7 +61,7 @@ def truth(run: Run, expression: Expression, row: Row, place: Place) -> bool:
 
 
 def holds(run: Run, condition: Expression, row: Row, place: Place) -> bool:
-    """What FILTER keeps: an error drops the row."""
+    """What FILTER keeps: an error drops the row. Raises `Unknown`."""
     try:
         verdict = truth(run, condition, row, place)
     except ValueFault as fault:
@@ -92,7 +96,7 @@ def _logical(run: Run, operation: Operation, row: Row, place: Place) -> bool:
     run.budget.spend()
     operator, arguments = operation.operator, operation.arguments
     if operator in COMPARISONS:
-        left, right = value(run, arguments[0], row, place), value(run, arguments[1], row, place)
+        left, right = _values(run, arguments, row, place)
         run.budget.spend_terms((left, right))
         return compare(operator, left, right)
     if operator == "!":
@@ -103,14 +107,20 @@ def _logical(run: Run, operation: Operation, row: Row, place: Place) -> bool:
 
 
 def _connect(run: Run, decisive: bool, arguments: Sequence[Expression], row: Row, place: Place) -> bool:
-    """``||`` (True decides) and ``&&`` (False decides): an argument that decides outweighs errors (17.2)."""
+    """``||`` (True decides) and ``&&`` (False decides): an argument that decides outweighs errors (17.2) and what is
+    unknown."""
     fault: ValueFault | None = None
+    unknown: list[Unknown] = []
     for argument in arguments:
         try:
             if truth(run, argument, row, place) is decisive:
                 return decisive
         except ValueFault as found:
             fault = fault or found
+        except Unknown as met:
+            unknown.append(met)
+    if unknown:
+        raise any_of(unknown) if decisive else all_of(unknown)
     if fault is not None:
         raise fault
     return not decisive
@@ -120,6 +130,7 @@ def _among(run: Run, arguments: Sequence[Expression], row: Row, place: Place) ->
     """IN: any equality that is true outweighs errors (17.4.1.9)."""
     wanted = value(run, arguments[0], row, place)
     fault: ValueFault | None = None
+    unknown: list[Unknown] = []
     for argument in arguments[1:]:
         run.budget.spend()
         try:
@@ -129,6 +140,10 @@ def _among(run: Run, arguments: Sequence[Expression], row: Row, place: Place) ->
                 return True
         except ValueFault as found:
             fault = fault or found
+        except Unknown as met:
+            unknown.append(met)
+    if unknown:
+        raise any_of(unknown)
     if fault is not None:
         raise fault
     return False
@@ -136,7 +151,7 @@ def _among(run: Run, arguments: Sequence[Expression], row: Row, place: Place) ->
 
 def _arithmetic(run: Run, operation: Operation, row: Row, place: Place) -> Term:
     run.budget.spend()
-    terms = [value(run, argument, row, place) for argument in operation.arguments]
+    terms = _values(run, operation.arguments, row, place)
     run.budget.spend_terms(terms)
     if operation.operator in _ARITHMETIC:
         answer = terms[0]
@@ -152,7 +167,10 @@ def _arithmetic(run: Run, operation: Operation, row: Row, place: Place) -> Term:
 
 
 def _exists(run: Run, expression: Exists, row: Row, place: Place) -> bool:
-    found = next(run.solve(run, expression.pattern, Place(place.graph, row), dict(row)), None)
+    inside = Place(place.graph, row, [])
+    found = next(run.solve(run, expression.pattern, inside, dict(row)), None)
+    if found is None and inside.unknown:
+        raise any_of(inside.unknown)
     return (found is None) is expression.negated
 
 
@@ -169,7 +187,7 @@ def _call(run: Run, call: Call, row: Row, place: Place) -> Term:
         return _coalesce(run, arguments, row, place)
     if name == "NOW":
         return Literal(run.publication.accepted_at, datatype=_DATETIME)
-    terms = [value(run, argument, row, place) for argument in arguments]
+    terms = _values(run, arguments, row, place)
     run.budget.spend_terms(terms)
     if name == "BNODE":
         return run.fresh_node(call, row, plain_text_of(terms[0]) if terms else None)
@@ -180,7 +198,34 @@ def _call(run: Run, call: Call, row: Row, place: Place) -> Term:
         node, other = terms
         kin = classes is not None and classes.holds(FUNCTION_MARKS[name], node, other, run.budget.spend)
         return boolean_term(kin)
+    declared = find_operator(name) if ":" in name else None
+    if declared is not None:
+        return _only_value(answer_of(run.answers, name, terms), declared)
     return call_function(name, terms, run.budget)
+
+
+def _values(run: Run, arguments: Sequence[Expression], row: Row, place: Place) -> list[Term]:
+    """Of all arguments. An error of one outweighs what is unknown of another."""
+    terms: list[Term] = []
+    unknown: list[Unknown] = []
+    for argument in arguments:
+        try:
+            terms.append(value(run, argument, row, place))
+        except Unknown as met:
+            unknown.append(met)
+    if unknown:
+        raise all_of(unknown)
+    return terms
+
+
+def _only_value(found: Found, declared: Operator) -> Term:
+    """The value of an operator in an expression: its one result, or whether it is true."""
+    if declared.free == 0:
+        return boolean_term(bool(found.rows))
+    if len(found.rows) != 1:
+        told = "no result" if not found.rows else f"{len(found.rows)} results"
+        raise ValueFault(f"<{declared.iri}> has {told} here, and a value in an expression is one")
+    return found.rows[0][0]
 
 
 def _coalesce(run: Run, arguments: Sequence[Expression], row: Row, place: Place) -> Term:

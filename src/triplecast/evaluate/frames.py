@@ -1,9 +1,10 @@
 """What passes between the evaluator and its child: one request is one publication version with queries.
 
 Request: a JSON line ``{"publication": [position, graph, version, accepted_at, dataset], "steps": n, "queries": [[text,
-language], ...], "background": [entailment, broader, length]}``, then so many bytes of taxonomy, then the version's
-quads. Answer: a JSON line with ``[outcome, length]`` or ``["undecided",
-reason]`` per query, then the bindings of all, joined.
+language], ...], "background": [entailment, broader, length], "operators": [...], "answers": [[iri, [argument, ...],
+answer], ...]}``, then so many bytes of taxonomy, then the version's quads. Answer: a JSON line with ``[outcome,
+length]`` or ``["undecided", reason]`` per query, then the bindings of all, joined; those of ``open`` are the calls of
+operators that rows wait for.
 
 A request for an explanation has ``"explain": [name, text, language, index_decides]`` in the place of queries; its
 answer is the explanation's JSON.
@@ -13,12 +14,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import astuple
 from typing import Any, NamedTuple
 
 from triplecast.evaluate.entailed import NO_BACKGROUND, Background
+from triplecast.evaluate.unknown import NO_ANSWERS, Answers, Wanted
 from triplecast.model.entailment import Entailment
 from triplecast.model.publication import Publication
 from triplecast.model.subscription import Subscription
+from triplecast.operators import Operator, known_operators
+from triplecast.operators.answers import GroundCall, format_answer, parse_answer
 
 
 class Request(NamedTuple):
@@ -26,12 +31,14 @@ class Request(NamedTuple):
     steps: int
     queries: list[tuple[str, str]]
     background: Background
+    answers: Answers
 
 
 class Outcome(NamedTuple):
     kind: str
-    """``matched``, ``unmatched``, ``undecided`` or ``later``."""
+    """``matched``, ``unmatched``, ``undecided``, ``open`` or ``later``."""
     bindings: bytes
+    """Of ``open``: the JSON of `write_wanted`."""
     reason: str
     """Of ``undecided``, else empty."""
 
@@ -45,30 +52,36 @@ class ExplainRequest(NamedTuple):
     subscription: Subscription
     index_decides: bool
     background: Background = NO_BACKGROUND
+    answers: Answers = NO_ANSWERS
 
 
 _EXPLAIN = b'{"explain":'
 
 
 def write_request(
-    publication: Publication, steps: int, queries: Sequence[tuple[str, str]], background: Background = NO_BACKGROUND
+    publication: Publication,
+    steps: int,
+    queries: Sequence[tuple[str, str]],
+    background: Background = NO_BACKGROUND,
+    answers: Answers = NO_ANSWERS,
 ) -> bytes:
     header: dict[str, object] = {"queries": [list(query) for query in queries]}
-    return _write(header, publication, steps, background)
+    return _write(header, publication, steps, background, answers)
 
 
 def read_request(request: bytes) -> Request:
     line, _, rest = request.partition(b"\n")
     header = json.loads(line)
+    answers = _read_operators(header)
     queries = [(text, language) for text, language in header["queries"]]
     background, quads = _background(header["background"], rest)
-    return Request(_publication(header["publication"], quads), header["steps"], queries, background)
+    return Request(_publication(header["publication"], quads), header["steps"], queries, background, answers)
 
 
 def write_explain_request(asked: ExplainRequest) -> bytes:
     subscription = asked.subscription
     query = [subscription.name, subscription.text, subscription.language, asked.index_decides]
-    return _write({"explain": query}, asked.publication, asked.steps, asked.background)
+    return _write({"explain": query}, asked.publication, asked.steps, asked.background, asked.answers)
 
 
 def read_explain_request(request: bytes) -> ExplainRequest | None:
@@ -77,14 +90,50 @@ def read_explain_request(request: bytes) -> ExplainRequest | None:
         return None
     line, _, rest = request.partition(b"\n")
     header = json.loads(line)
+    answers = _read_operators(header)
     name, text, language, index_decides = header["explain"]
     background, quads = _background(header["background"], rest)
     publication = _publication(header["publication"], quads)
     subscription = Subscription(name, text, language)
-    return ExplainRequest(publication, header["steps"], subscription, index_decides, background)
+    return ExplainRequest(publication, header["steps"], subscription, index_decides, background, answers)
 
 
-def _write(header: dict[str, object], publication: Publication, steps: int, background: Background) -> bytes:
+def write_wanted(rows: Sequence[Wanted]) -> bytes:
+    return json.dumps(rows).encode()
+
+
+def read_wanted(written: bytes) -> tuple[Wanted, ...]:
+    return tuple(tuple(GroundCall(iri, tuple(given)) for iri, given in row) for row in json.loads(written))
+
+
+def read_open(answer: bytes) -> tuple[Wanted, ...] | None:
+    """The rows that an explanation waits for; None where `answer` is the explanation, which is a JSON object."""
+    return read_wanted(read_answer(answer)[0].bindings) if answer.startswith(b"[") else None
+
+
+def _read_operators(header: dict[str, Any]) -> Answers:
+    """The answers of a request, whose operators, if it has any, are from now on those that this process knows."""
+    if "operators" in header:
+        known_operators().adopt(Operator(*fields) for fields in map(_fields_of, header["operators"]))
+    answers = {
+        GroundCall(iri, tuple(arguments)): parse_answer(answer.encode())
+        for iri, arguments, answer in header.get("answers", ())
+    }
+    return answers or NO_ANSWERS
+
+
+def _fields_of(written: list[Any]) -> list[Any]:
+    return [tuple(field) if isinstance(field, list) else field for field in written]
+
+
+def _write(
+    header: dict[str, object], publication: Publication, steps: int, background: Background, answers: Answers
+) -> bytes:
+    operators = known_operators().all()
+    if operators:
+        header["operators"] = [astuple(declared) for declared in operators]
+    if answers:
+        header["answers"] = [[*call, format_answer(answer).decode()] for call, answer in answers.items()]
     stamp = [publication.position, publication.graph, publication.version, publication.accepted_at, publication.dataset]
     known = [background.entailment, background.broader, len(background.taxonomy)]
     whole = {**header, "publication": stamp, "steps": steps, "background": known}

@@ -2,8 +2,8 @@
 
 `solve(run, pattern, place, row)` yields the solutions of `pattern` in the active graph that agree with `row`, joined
 with it. `row` is what EXISTS replaced, or more where the pattern is *open*: made of joins of basic patterns, VALUES,
-UNION and GRAPH only, so that solving it from a row is joining it with that row. Everything else is solved on its own
-and joined afterwards (bottom-up semantics).
+UNION, GRAPH and property functions only, so that solving it from a row is joining it with that row. Everything else is
+solved on its own and joined afterwards (bottom-up semantics). Rows that wait for operators are left out and noted.
 
 `solve_under` gives the same as `solve` with conditions applied to its rows, but applies each to the rows of the
 smallest part that is certain to bind its variables: a row that fails there makes no row that passes here.
@@ -18,7 +18,7 @@ from typing import Any
 from pyoxigraph import BlankNode, NamedNode
 
 from triplecast.evaluate.aggregates import ORDERED, aggregate
-from triplecast.evaluate.basic import solve_basic
+from triplecast.evaluate.basic import resolve, solve_basic
 from triplecast.evaluate.budget import ENTRIES_A_STEP
 from triplecast.evaluate.conditions import Conditions, part_of
 from triplecast.evaluate.expressions import passes, sift, value
@@ -34,7 +34,8 @@ from triplecast.evaluate.rows import (
     names_of,
 )
 from triplecast.evaluate.run import Place, Recorder, Run
-from triplecast.evaluate.scope import visible_names
+from triplecast.evaluate.scope import parts_of, visible_names
+from triplecast.evaluate.unknown import Unknown, all_of, answer_of, any_of, extensions
 from triplecast.model.algebra import (
     Aggregate,
     BasicPattern,
@@ -49,6 +50,7 @@ from triplecast.model.algebra import (
     Minus,
     OrderBy,
     Pattern,
+    Produce,
     Project,
     Reduced,
     Slice,
@@ -90,7 +92,11 @@ def _recorded(recorder: Recorder, pattern: Pattern, rows: Iterator[Row], row: Ro
 def arrange(run: Run, pattern: Pattern, place: Place) -> list[Row]:
     """The solutions in order: that of ORDER BY, then canonical (semantics 1.4)."""
     if isinstance(pattern, Slice):
-        rows = arrange(run, pattern.pattern, place)
+        inside = place.aside()
+        rows = arrange(run, pattern.pattern, inside)
+        if inside.unknown:
+            place.unknown.extend(inside.unknown)
+            return []
         return rows[pattern.offset : None if pattern.limit is None else pattern.offset + pattern.limit]
     if isinstance(pattern, Distinct):
         return list(_distinct(run, arrange(run, pattern.pattern, place)))
@@ -112,14 +118,19 @@ def is_open(pattern: Pattern) -> bool:
     """Whether a pattern may be solved from any row that it is to be joined with."""
     if isinstance(pattern, Join | Union):
         return is_open(pattern.left) and is_open(pattern.right)
-    if isinstance(pattern, Graph):
+    if isinstance(pattern, Graph | Produce):
         return is_open(pattern.pattern)
     return isinstance(pattern, BasicPattern | Values)
 
 
+def _produces(pattern: Pattern) -> bool:
+    """Whether it is open and operators give some of its rows: what it is joined with is solved first."""
+    return is_open(pattern) and any(isinstance(part, Produce) for part in parts_of(pattern))
+
+
 def _join(run: Run, pattern: Join, place: Place, row: Row, conditions: Conditions = ()) -> Iterator[Row]:
     left, right = pattern.left, pattern.right
-    if is_open(left) and not is_open(right):
+    if (is_open(left) and not is_open(right)) or (_produces(left) and is_open(right) and not _produces(right)):
         left, right = right, left
     first, rest = part_of(conditions, run.certain(left) | row.keys())
     seen = run.certain(left) if is_open(right) else frozenset[str]()
@@ -135,15 +146,26 @@ def _left_join(run: Run, pattern: LeftJoin, place: Place, row: Row, conditions: 
 
 
 def _extend_left(run: Run, pattern: LeftJoin, place: Place, rows: Iterator[Row]) -> Iterator[Row]:
-    combine = _combiner(run, pattern.right, place)
+    inside = place.aside()
+    combine = _combiner(run, pattern.right, inside)
     condition = pattern.condition
     for first in rows:
+        if is_open(pattern.right):
+            inside.unknown.clear()
         matched = False
+        unsure: list[Unknown] = []
         for both in combine(first):
-            if condition is None or passes(run, condition, both, place):
+            try:
+                fulfilled = condition is None or passes(run, condition, both, place)
+            except Unknown as met:
+                unsure.append(met)
+                continue
+            if fulfilled:
                 matched = True
                 yield both
-        if not matched:
+        unsure += inside.unknown
+        place.unknown.extend(unsure)
+        if not matched and not unsure:
             yield first
 
 
@@ -166,7 +188,21 @@ def _filter(run: Run, pattern: Filter, place: Place, row: Row, conditions: Condi
     rows = solve_under(run, pattern.pattern, movable + conditions, place, row)
     if not staying:
         return rows
-    return (found for found in rows if all(passes(run, condition, found, place) for condition in staying))
+    return (found for found in rows if _fulfils(run, staying, found, place))
+
+
+def _fulfils(run: Run, conditions: Sequence[Expression], row: Row, place: Place) -> bool:
+    """Whether a row surely fulfils all conditions; noted where that is unknown."""
+    unknown: list[Unknown] = []
+    for condition in conditions:
+        try:
+            if not passes(run, condition, row, place):
+                return False
+        except Unknown as met:
+            unknown.append(met)
+    if unknown:
+        place.unknown.append(all_of(unknown))
+    return not unknown
 
 
 def _union(run: Run, pattern: Union, place: Place, row: Row, conditions: Conditions = ()) -> Iterator[Row]:
@@ -188,7 +224,7 @@ def _in_graphs(run: Run, pattern: Graph, place: Place, row: Row, seed: Row, cond
     wanted = row.get(name.name) if isinstance(name, Variable) else name
     for graph_name in _graph_names(run, wanted):
         run.budget.spend()
-        there = Place(run.graphs.named[graph_name], place.replaced)
+        there = place._replace(graph=run.graphs.named[graph_name])
         for found in solve_under(run, pattern.pattern, conditions, there, dict(seed)):
             if isinstance(name, Variable):
                 named = merge(found, {name.name: graph_name})
@@ -218,9 +254,39 @@ def _bind(run: Run, pattern: Extend, place: Place, rows: Iterator[Row]) -> Itera
         except ValueFault:
             yield found
             continue
+        except Unknown as met:
+            place.unknown.append(met)
+            continue
         run.budget.note(term)
         if found.get(name, term) == term:
             yield {**found, name: term}
+
+
+def _produce(run: Run, pattern: Produce, place: Place, row: Row, conditions: Conditions = ()) -> Iterator[Row]:
+    inside, rest = part_of(conditions, run.certain(pattern.pattern) | row.keys())
+    rows = solve_under(run, pattern.pattern, inside, place, row)
+    return sift(run, rest, _add_produced(run, pattern, place, rows), place)
+
+
+def _add_produced(run: Run, pattern: Produce, place: Place, rows: Iterator[Row]) -> Iterator[Row]:
+    pairs = tuple(zip(pattern.arguments, pattern.free, strict=True))
+    free = tuple(node for node, is_free in pairs if is_free)
+    given = tuple(node for node, is_free in pairs if not is_free)
+    for found in rows:
+        run.budget.spend_row(found)
+        terms = [resolve(node, found)[0] for node in given]
+        if None in terms:
+            continue
+        try:
+            answer = answer_of(run.answers, pattern.operator, [term for term in terms if term is not None])
+        except Unknown as met:
+            place.unknown.append(met)
+            continue
+        for added in extensions(answer, free, found):
+            run.budget.spend_row(found)
+            for term in added.values():
+                run.budget.note(term)
+            yield {**found, **added}
 
 
 def _minus(run: Run, pattern: Minus, place: Place, row: Row, conditions: Conditions = ()) -> Iterator[Row]:
@@ -230,14 +296,19 @@ def _minus(run: Run, pattern: Minus, place: Place, row: Row, conditions: Conditi
 
 def _remove(run: Run, pattern: Minus, place: Place, rows: Iterator[Row]) -> Iterator[Row]:
     removing: Table | None = None
+    inside = place.aside()
     domain = visible_names(pattern.left) & visible_names(pattern.right)
     for found in rows:
         if removing is None:
-            removing = Table(solve(run, pattern.right, place, dict(place.replaced)), run.numbering)
+            removing = Table(solve(run, pattern.right, inside, dict(place.replaced)), run.numbering)
         bound = [name for name in domain if name in found]
         run.budget.spend_row(domain)
-        if not any(name in other for other, _ in removing.compatible(found) for name in bound):
-            yield found
+        if any(name in other for other, _ in removing.compatible(found) for name in bound):
+            continue
+        if inside.unknown and bound:
+            place.unknown.extend(inside.unknown)
+            continue
+        yield found
 
 
 def _values(run: Run, pattern: Values, _: Place, row: Row) -> Iterator[Row]:
@@ -259,7 +330,11 @@ def _values(run: Run, pattern: Values, _: Place, row: Row) -> Iterator[Row]:
 
 
 def _group(run: Run, pattern: Group, place: Place, row: Row) -> Iterator[Row]:
-    rows: Iterable[Row] = solve(run, pattern.pattern, place, row)
+    inside = place.aside()
+    rows: Iterable[Row] = list(solve(run, pattern.pattern, inside, row))
+    if inside.unknown:
+        place.unknown.extend(inside.unknown)
+        return
     if any(what.function in ORDERED for _, what in pattern.aggregates):
         rows = in_canonical_order(rows, run.numbering)
     keys = [key.name for key in pattern.keys]
@@ -274,10 +349,14 @@ def _group(run: Run, pattern: Group, place: Place, row: Row) -> Iterator[Row]:
                 answer[variable.name] = term = _aggregate(run, what, members, place)
             except ValueFault:
                 continue
+            except Unknown as met:
+                place.unknown.append(met)
+                break
             run.budget.note(term)
-        union = merge(place.replaced, answer)
-        if union is not None:
-            yield union
+        else:
+            union = merge(place.replaced, answer)
+            if union is not None:
+                yield union
 
 
 def _aggregate(run: Run, what: Aggregate, members: list[Row], place: Place) -> Term:
@@ -288,11 +367,16 @@ def _aggregate(run: Run, what: Aggregate, members: list[Row], place: Place) -> T
         run.budget.spend(len(members) * (1 + len(names) // ENTRIES_A_STEP))
         return integer_term(len({run.numbering.key(row, names) for row in members}))
     values: list[Term | None] = []
+    unknown: list[Unknown] = []
     for row in members:
         try:
             values.append(value(run, what.argument, row, place))
         except ValueFault:
             values.append(None)
+        except Unknown as met:
+            unknown.append(met)
+    if unknown:
+        raise any_of(unknown)
     return aggregate(what, values, run.numbering)
 
 
@@ -300,7 +384,7 @@ def _enter(place: Place, names: Iterable[str]) -> Place:
     """Inside a sub-select EXISTS replaces only the variables that it projects."""
     if not place.replaced:
         return place
-    return Place(place.graph, {name: place.replaced[name] for name in names if name in place.replaced})
+    return place._replace(replaced={name: place.replaced[name] for name in names if name in place.replaced})
 
 
 def _restrict(run: Run, place: Place, names: Sequence[str], rows: Iterable[Row]) -> list[Row]:
@@ -377,6 +461,7 @@ _OPERATORS: Mapping[type, Callable[[Run, Any, Place, Row], Iterator[Row]]] = Map
         Union: _union,
         Graph: _graph,
         Extend: _extend,
+        Produce: _produce,
         Minus: _minus,
         Values: _values,
         Group: _group,
@@ -396,6 +481,7 @@ _UNDER: Mapping[type, Callable[[Run, Any, Place, Row, Conditions], Iterator[Row]
         Union: _union,
         Graph: _graph,
         Extend: _extend,
+        Produce: _produce,
         Minus: _minus,
         Project: _project,
         Distinct: _solve_distinct,

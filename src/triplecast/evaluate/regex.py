@@ -22,6 +22,8 @@ LONGEST_PATTERN = 10_000
 """Characters."""
 PATTERN_MEMORY = 2 << 20
 """Bytes that RE2 may use for one pattern's program and states."""
+PIECES_A_STEP = 2
+"""Groups and texts of a replacement that are put in for one step."""
 REMEMBERED = 64
 """Regular expressions that are kept compiled."""
 PROGRAMS_OF_A_QUERY = 200_000
@@ -121,7 +123,8 @@ def compile_regex(pattern: str, flags: str, shape: bool = False) -> Any:
     try:
         return re2.compile(text, options)
     except re2.error as error:
-        raise ValueFault(f"RE2 cannot run the regular expression {pattern!r}: {error}") from error
+        told = error.args[0].decode(errors="replace") if error.args and isinstance(error.args[0], bytes) else error
+        raise ValueFault(f"RE2 cannot run the regular expression {pattern!r}: {told}") from error
 
 
 def matches(text: str, pattern: str, flags: str, budget: Budget) -> bool:
@@ -142,6 +145,7 @@ def replace(text: str, pattern: str, replacement: str, flags: str, budget: Budge
     written: list[str] = []
     position = 0
     for match in compiled.finditer(text):
+        budget.spend(len(pieces) // PIECES_A_STEP)
         found = "".join(piece if isinstance(piece, str) else match.group(piece) or "" for piece in pieces)
         budget.spend_text(len(found))
         written += text[position : match.start()], found

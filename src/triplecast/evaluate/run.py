@@ -17,6 +17,7 @@ from triplecast.evaluate.graphs import PublishedGraphs, TripleSet
 from triplecast.evaluate.numbering import Numbering
 from triplecast.evaluate.rows import IDENTITY, Row, hidden
 from triplecast.evaluate.scope import certain_names
+from triplecast.evaluate.unknown import Answers, Unknown
 from triplecast.model.algebra import Expression, Filter, PathPattern, Pattern, Query, TriplePattern
 from triplecast.model.publication import Publication
 
@@ -28,6 +29,12 @@ class Place(NamedTuple):
     """The active graph."""
     replaced: Row
     """What EXISTS substitutes: bindings that stand for constants in the pattern. Empty outside EXISTS."""
+    unknown: list[Unknown]
+    """Where is noted what the rows that are left out wait for (`evaluate.unknown`)."""
+
+    def aside(self) -> Place:
+        """The same with notes of its own, for what does not give a row for each of its rows."""
+        return self._replace(unknown=[])
 
 
 class Level(NamedTuple):
@@ -65,6 +72,8 @@ class Run:
     solve: Solver
     """`patterns.solve`: expressions need it for EXISTS, patterns need expressions."""
     recorder: Recorder | None = None
+    answers: Answers = field(default_factory=dict)
+    """Of operators, of this publication."""
     orders: dict[tuple[int, frozenset[str], tuple[int, ...]], tuple[Level, ...]] = field(default_factory=dict)
     """Join orders by (identity of the basic pattern, names bound before it, identities of the conditions on it)."""
     numbering: Numbering = field(init=False)

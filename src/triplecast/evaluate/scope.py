@@ -19,6 +19,7 @@ from triplecast.model.algebra import (
     OrderBy,
     PathPattern,
     Pattern,
+    Produce,
     Project,
     Reduced,
     Slice,
@@ -40,7 +41,7 @@ def children(pattern: Pattern) -> tuple[Pattern, ...]:
     """The patterns directly inside, in the order in which they are solved."""
     if isinstance(pattern, Join | LeftJoin | Union | Minus):
         return pattern.left, pattern.right
-    if isinstance(pattern, Filter | Graph | Extend | Group | OrderBy | Project | Distinct | Reduced | Slice):
+    if isinstance(pattern, Filter | Graph | Extend | Produce | Group | OrderBy | Project | Distinct | Reduced | Slice):
         return (pattern.pattern,)
     return ()
 
@@ -85,6 +86,8 @@ def certain_names(pattern: Pattern) -> frozenset[str]:
     inner = certain_names(pattern.pattern)
     if isinstance(pattern, Graph) and isinstance(pattern.name, Variable):
         return inner | {pattern.name.name}
+    if isinstance(pattern, Produce):
+        return inner | {node.name for node in pattern.arguments if isinstance(node, Variable)}
     if isinstance(pattern, Project):
         return inner & {variable.name for variable in pattern.variables}
     return inner & {key.name for key in pattern.keys} if isinstance(pattern, Group) else inner
@@ -112,6 +115,8 @@ def _names(pattern: Pattern) -> Iterator[str]:
         else:
             if isinstance(part, Extend):
                 yield part.variable.name
+            if isinstance(part, Produce):
+                yield from (node.name for node in part.arguments if isinstance(node, Variable))
             if isinstance(part, Graph) and isinstance(part.name, Variable):
                 yield part.name.name
             waiting.extend(children(part))

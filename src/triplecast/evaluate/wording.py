@@ -31,6 +31,7 @@ from triplecast.model.algebra import (
     PathExpression,
     PathPattern,
     Pattern,
+    Produce,
     Query,
     Repeat,
     Sequence,
@@ -185,6 +186,9 @@ class Wording:
         if isinstance(pattern, Extend):
             bound = f"BIND({self.expression(pattern.expression)} AS {self.node(pattern.variable)})"
             return f"{self.pattern(pattern.pattern)} {bound}"
+        if isinstance(pattern, Produce):
+            words = " ".join(map(self.node, pattern.arguments))
+            return f"{self.pattern(pattern.pattern)} . {self.node(NamedNode(pattern.operator))}({words})"
         if isinstance(pattern, Values):
             names = " ".join(self.node(variable) for variable in pattern.variables)
             return f"VALUES ({names}) {{ {len(pattern.rows)} rows }}"

@@ -13,13 +13,23 @@ from triplecast.evaluate.budget import Budget, BudgetExceeded
 from triplecast.evaluate.entailed import entail_graphs
 from triplecast.evaluate.evaluation import evaluate_opened
 from triplecast.evaluate.explain import explain
-from triplecast.evaluate.explanation import write_explanation
-from triplecast.evaluate.frames import LATER, Outcome, read_explain_request, read_request, write_answer
+from triplecast.evaluate.explanation import Explanation, write_explanation
+from triplecast.evaluate.frames import (
+    LATER,
+    ExplainRequest,
+    Outcome,
+    read_explain_request,
+    read_request,
+    write_answer,
+    write_wanted,
+)
 from triplecast.evaluate.graphs import PublishedGraphs, open_publication
 from triplecast.evaluate.solutions import TOO_LONG, bounded_bindings
+from triplecast.evaluate.unknown import NO_ANSWERS, Answers, Unanswered
 from triplecast.languages import fill, parse_template
 from triplecast.model.algebra import Query
 from triplecast.model.publication import Publication
+from triplecast.operators import known_operators
 from triplecast.taxonomy import EntailmentTooLarge
 from triplecast.text.words import Form, fold, stemmer_of
 
@@ -35,16 +45,11 @@ def answer(request: bytes) -> bytes:
     """Raises ValueError or SyntaxError for a request that is none."""
     explained = read_explain_request(request)
     if explained is not None:
-        return write_explanation(
-            explain(
-                explained.subscription,
-                explained.publication,
-                explained.steps,
-                explained.index_decides,
-                explained.background,
-            )
-        )
-    publication, steps, queries, background = read_request(request)
+        try:
+            return write_explanation(explain_request(explained))
+        except Unanswered as unanswered:
+            return write_answer([open_outcome(unanswered)])
+    publication, steps, queries, background, answers = read_request(request)
     try:
         graphs = entail_graphs(open_publication(publication), background)
     except EntailmentTooLarge as error:
@@ -56,17 +61,41 @@ def answer(request: bytes) -> bytes:
             outcomes.append(LATER)
             continue
         budget = Budget(steps)
-        outcome = decide(text, language, publication, graphs, budget)
+        outcome = decide(text, language, publication, graphs, budget, answers)
         outcomes.append(outcome)
         spent += steps - max(budget.left, 0)
         written += len(outcome.bindings)
     return write_answer(outcomes)
 
 
-def decide(text: str, language: str, publication: Publication, graphs: PublishedGraphs, budget: Budget) -> Outcome:
-    """One pair. A spent budget, a query that does not parse and bindings that are too long are outcomes."""
+def explain_request(asked: ExplainRequest) -> Explanation:
+    """Raises `Unanswered`."""
+    return explain(
+        asked.subscription, asked.publication, asked.steps, asked.index_decides, asked.background, asked.answers
+    )
+
+
+def open_outcome(unanswered: Unanswered) -> Outcome:
+    """``open`` as long as an answer may decide the pair."""
+    if unanswered.rows:
+        return Outcome("open", write_wanted(unanswered.rows), "")
+    return Outcome("undecided", b"", unanswered.failures[0])
+
+
+def decide(
+    text: str,
+    language: str,
+    publication: Publication,
+    graphs: PublishedGraphs,
+    budget: Budget,
+    answers: Answers = NO_ANSWERS,
+) -> Outcome:
+    """One pair. A spent budget, a query that does not parse, bindings that are too long and operators that have to be
+    asked are outcomes."""
     try:
-        solutions = evaluate_opened(parse(text, language), publication, graphs, budget)
+        solutions = evaluate_opened(parse(text, language), publication, graphs, budget, answers=answers)
+    except Unanswered as unanswered:
+        return open_outcome(unanswered)
     except BudgetExceeded as error:
         return Outcome("undecided", b"", f"budget: {error}")
     except (QuerySyntaxError, QueryRefused) as error:
@@ -81,17 +110,21 @@ def decide(text: str, language: str, publication: Publication, graphs: Published
 
 def parse(text: str, language: str) -> Query:
     """The query; short ones are remembered."""
-    return _remembered(text, language) if len(text) <= REMEMBERED_LENGTH else _parse(text, language)
+    if len(text) > REMEMBERED_LENGTH:
+        return _parse(text, language, 0)
+    return _remembered(text, language, known_operators().generation)
 
 
-def _parse(text: str, language: str) -> Query:
+def _parse(text: str, language: str, generation: int) -> Query:
     template, constants = parse_template(text, language)
     return fill(template.query, constants)
 
 
 _remembered = lru_cache(maxsize=4_096)(_parse)
 
-# These load the grammars and the stemmers now: once it serves, the child may open no file.
+# These load the grammars and the stemmers now: once it serves, the child may open no file. Operators it knows as the
+# requests declare them.
+known_operators().ignore_entry_points()
 fold("words", Form(stem=stemmer_of("en")))
 parse("ASK { }", "sparql")
 parse("SELECT * WHERE (?s ?p ?o) USING p FOR <x:p>", "rdql")

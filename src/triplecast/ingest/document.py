@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import TypeVar
 from urllib.parse import quote
 
@@ -30,6 +30,13 @@ class Document:
     """The graph IRI, when the publisher gave one: the base of relative IRIs and, of a feed, its own IRI."""
     dataset: bool = False
     """True: named graphs stay together as one publication."""
+    attachments: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+    """What came with it, by IRI, for operators to look at."""
+
+    @property
+    def size(self) -> int:
+        """Bytes, attachments included."""
+        return len(self.data) + sum(map(len, self.attachments.values()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +53,7 @@ def cut_groups(entries: Iterable[_Entry], most: int, size: int) -> Iterator[list
     held = 0
     for entry in entries:
         group.append(entry)
-        held += len(entry.data) if isinstance(entry, Document) else 0
+        held += entry.size if isinstance(entry, Document) else 0
         if len(group) >= most or held >= size:
             yield group
             group, held = [], 0

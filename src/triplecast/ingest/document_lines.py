@@ -1,9 +1,12 @@
-"""One line of a ``.jsonl`` file of publications: ``{"id", "media_type", "data"}``, all text."""
+"""One line of a ``.jsonl`` file of publications: ``{"id", "media_type", "data"}``, all text, and maybe
+``"attachments"``, an object of IRI to base64."""
 
 from __future__ import annotations
 
 import json
 
+from triplecast.errors import InputError
+from triplecast.ingest.attachments import decode_attachments
 from triplecast.ingest.document import Document
 from triplecast.model.publication import Reject
 
@@ -34,4 +37,8 @@ def document_of_line(line: bytes, source: str, number: int, dataset: bool = Fals
     except UnicodeEncodeError:
         mend = "write both halves, or the character itself"
         return Reject(source, "gate", "holds half a surrogate pair", mend, number)
-    return Document(f"{source}:{number}", data, row["media_type"], row["id"], dataset)
+    try:
+        attachments = decode_attachments(row.get("attachments"))
+    except InputError as error:
+        return Reject(source, "gate", error.what, error.mend, number)
+    return Document(f"{source}:{number}", data, row["media_type"], row["id"], dataset, attachments)

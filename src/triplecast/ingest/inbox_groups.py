@@ -42,7 +42,7 @@ class DocumentGroup:
     def add(self, document: Document | Reject) -> None:
         if isinstance(document, Document):
             self.documents.append(document)
-            self.size += len(document.data)
+            self.size += document.size
         else:
             self.rejects.append(document)
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from types import TracebackType
 
 from triplecast.errors import InputError
+from triplecast.ingest.attachments import share_attachments
 from triplecast.ingest.document import Document, ParsedDocument
 from triplecast.ingest.frames import pack_document, unpack_parsed
 from triplecast.ingest.limits import CHILD, MEGABYTE
@@ -135,7 +136,8 @@ def _closed_parser() -> InputError:
 def _parsed(document: Document, outcome: bytes | Failure) -> ParsedDocument:
     if isinstance(outcome, bytes):
         parsed = unpack_parsed(outcome)
-        return ParsedDocument(parsed.drafts, tuple(_storable(reject) for reject in parsed.rejects))
+        drafts = share_attachments(parsed.drafts, document.attachments)
+        return ParsedDocument(drafts, tuple(_storable(reject) for reject in parsed.rejects))
     reason = f"its parser did not survive it ({outcome.kind}): {outcome.detail}"
     return ParsedDocument((), (_storable(Reject(document.source, "sandbox", reason, _MEND[outcome.kind])),))
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from triplecast.database import Database
 from triplecast.errors import StorageFault
-from triplecast.journal.record import COUNTED, ENDS, Kind, read_end, verify, verify_row
+from triplecast.journal.record import COUNTED, ENDS, Kind, attached_to, read_end, verify, verify_row
 
 _Entry = tuple[int | bytes, ...]
 
@@ -26,6 +26,7 @@ class Said:
         self.cancelled: dict[int, _Entry] = {}
         self.leases: dict[int, _Entry] = {}
         self.counted: Counter[int] = Counter()
+        self.attached: dict[int, int] = {}
 
     def set_lease(self, id: int, end: int | None) -> None:
         if end is None:
@@ -34,8 +35,9 @@ class Said:
             self.leases[id] = (end,)
 
 
-def check_journal(database: Database) -> None:
-    """Reads every record and every entry of the tables that repeat records.
+def check_journal(database: Database) -> Mapping[int, int]:
+    """Reads every record and every entry of the tables that repeat records; gives how many attachments each publication
+    has, of those that have some.
 
     Raises `StorageFault` for the first that is damaged, missing or contradicts the others. A journal that lost its last
     records is told by an entry that names one of them, or by the time of the last one.
@@ -70,6 +72,7 @@ def check_journal(database: Database) -> None:
     written = [at for (at,) in database.ask("SELECT written_at FROM writer")]
     if said.written_at is not None and written != [said.written_at]:
         raise StorageFault(where, "its last record is not the one written last", RESTORE)
+    return said.attached
 
 
 def _read_records(database: Database) -> Said:
@@ -82,6 +85,8 @@ def _read_records(database: Database) -> Said:
         if row.kind in COUNTED:
             said.counted[row.kind] += 1
         if row.kind in (Kind.PUBLICATION, Kind.REMOVAL):
+            if row.kind == Kind.PUBLICATION and attached_to(row):
+                said.attached[row.position] = attached_to(row)
             said.documents[row.name] = (row.number, row.position, row.written_at, row.digest)
         elif row.kind == Kind.SUBSCRIPTION:
             said.live[row.name] = (row.position,)

@@ -14,6 +14,13 @@ from typing import NamedTuple
 from triplecast.database import Database, make_folder, storage_faults
 from triplecast.errors import FolderLocked, InputError, StorageFault
 from triplecast.faults import reach
+from triplecast.journal.attached import (
+    KeptResult,
+    write_attachments,
+    write_learnt,
+    write_operator,
+    write_results,
+)
 from triplecast.journal.check import RESTORE
 from triplecast.journal.end_mark import EndMark, check_end, read_end_mark
 from triplecast.journal.reader import DATABASE, JournalReader
@@ -32,9 +39,11 @@ from triplecast.journal.record import (
 )
 from triplecast.journal.writer_lock import WriterLock
 from triplecast.model.lease import NO_END, Lease
-from triplecast.model.publication import Draft, Reject
+from triplecast.model.match import Learnt
+from triplecast.model.publication import Attachments, Draft, Reject
 from triplecast.model.source import SourceState
 from triplecast.model.subscription import Registration, RegistrationId, Subscription, check_fields
+from triplecast.operators import Operator
 from triplecast.taxonomy import Taxonomy, TaxonomyVersion
 
 Clock = Callable[[], int]
@@ -287,6 +296,7 @@ class Journal(JournalReader):
             latest: dict[str, _Latest] = {}
             changed: dict[str, _Latest] = {}
             accepted = []
+            attached: list[tuple[int, Attachments]] = []
             for index, draft in enumerate(drafts):
                 graph = draft.graph
                 known = latest.get(graph) or self._latest(graph)
@@ -295,11 +305,14 @@ class Journal(JournalReader):
                     outcome = "accepted"
                     version = 1 if known is None else known.version + 1
                     position = writing.add(publication_row(writing.next, draft, version, writing.at))
+                    if draft.attachments:
+                        attached.append((position, draft.attachments))
                     known = changed[graph] = _Latest(version, position, writing.at, draft.digest)
                 latest[graph] = known
                 at = writing.time if known.written_at == writing.at else time_text(known.written_at)
                 accepted.append(Accepted(index, known.position, graph, known.version, at, outcome, draft.labels))
             rejected = [writing.add(reject_row(writing.next, reject, writing.at)) for reject in rejects]
+            write_attachments(self._database, attached)
             self._write_latest(changed)
             self._write_sources(sources or {}, gone)
         return Acceptance(accepted, rejected)
@@ -314,6 +327,34 @@ class Journal(JournalReader):
             position = writing.add(row)
             self._write_latest({graph: _Latest(known.version, position, writing.at, b"")})
         return position
+
+    # ---- operators --------------------------------------------------------------------------------------------------
+
+    def declare_operators(self, declared: Sequence[Operator]) -> None:
+        """Writes how operators are declared from now on, where that differs from what is written last."""
+        known = {each.iri: each for each in self.operators()} if declared else {}
+        changed = [each for each in declared if known.get(each.iri) != each]
+        if not changed:
+            return
+        with self._append() as writing:
+            for each in changed:
+                row = row_of(Kind.OPERATOR, writing.next, each.iri, writing.at, body=write_operator(each))
+                writing.add(row)
+
+    def keep_results(self, results: Sequence[KeptResult]) -> bool:
+        """Keeps what operators gave, before anything that depends on it is told; the first kept of a call stays. False
+        where another answer than one of these was kept: what depends on that one is to be made again."""
+        if not results:
+            return True
+        with self.sole():
+            same = write_results(self._database, results)
+        reach("journal.results-kept")
+        return same
+
+    def keep_learnt(self, rows: Sequence[Learnt]) -> None:
+        """In the place of what was kept before."""
+        with self.sole():
+            write_learnt(self._database, rows)
 
     # ---- inside -----------------------------------------------------------------------------------------------------
 

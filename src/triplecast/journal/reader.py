@@ -11,6 +11,13 @@ from typing import Any, NamedTuple
 
 from triplecast.database import Database, row_number
 from triplecast.errors import StorageFault
+from triplecast.journal.attached import (
+    check_attached,
+    read_answers,
+    read_attachments_of,
+    read_learnt,
+    read_operator,
+)
 from triplecast.journal.check import RESTORE, check_journal
 from triplecast.journal.end_mark import check_end, read_end_mark
 from triplecast.journal.record import (
@@ -21,6 +28,7 @@ from triplecast.journal.record import (
     UNINDEXED_KINDS,
     Kind,
     Row,
+    attached_to,
     read_publication,
     read_registration,
     read_reject,
@@ -29,15 +37,19 @@ from triplecast.journal.record import (
     verify,
     verify_row,
 )
-from triplecast.model.publication import Publication, Reject
+from triplecast.model.match import Learnt
+from triplecast.model.publication import Attachments, Publication, Reject
 from triplecast.model.source import SourceState
 from triplecast.model.subscription import Registration, RegistrationId
+from triplecast.operators import Operator
+from triplecast.operators.answers import Answer, GroundCall
 from triplecast.taxonomy import Taxonomies, TaxonomyVersion
 
 DATABASE = "journal.sqlite"
 _REGISTRY = (Kind.SUBSCRIPTION, *ENDS)
 BYTES_AT_ONCE = 16 << 20
-"""Of documents or their quads that are held in memory together, wherever they are taken in groups."""
+"""Of documents or their quads, attachments included, that are held in memory together, wherever they are taken in
+groups."""
 KEYS_AT_ONCE = 500
 """Keys that one statement looks up."""
 _VERSIONS_KEPT = 4
@@ -67,8 +79,8 @@ class RegistrySlice(NamedTuple):
 
 
 class _Taken(NamedTuple):
-    found: list[Row]
-    """Publications."""
+    found: list[tuple[Row, Attachments]]
+    """Publications, each with what came with it."""
     read: int
     """Rows, those of other kinds too."""
     last: int | None
@@ -273,6 +285,24 @@ class JournalReader:
                 del self._versions[min(self._versions)]
         return found
 
+    def answers(self, after: int, upto: int) -> Mapping[int, Mapping[GroundCall, Answer]]:
+        """What operators gave for publications at positions in (after, upto], by position, as far as it is kept and of
+        the versions that are declared now."""
+        with self._database.reading():
+            return read_answers(self._database, after, upto)
+
+    def operators(self) -> list[Operator]:
+        """Those that subscriptions ask or have asked, as they were declared last, by IRI."""
+        rows = self._rows(
+            f"SELECT * FROM record WHERE kind = {Kind.OPERATOR:d} ORDER BY position", kinds=(Kind.OPERATOR,)
+        )
+        latest = {row.name: read_operator(row.body) for row in rows}
+        return [latest[iri] for iri in sorted(latest)]
+
+    def learnt(self) -> list[Learnt]:
+        """What had been learnt of operators when it was kept last."""
+        return read_learnt(self._database)
+
     def rejects(self, after: int = 0) -> list[Rejected]:
         """What was rejected at positions beyond `after`, by position."""
         rows = self._rows(
@@ -304,7 +334,7 @@ class JournalReader:
         with self._database.reading():
             self._database.check_pages()
             self.sources()
-            check_journal(self._database)
+            check_attached(self._database, check_journal(self._database))
             check_end(path, self.head(), mark)
 
     # ---- inside -----------------------------------------------------------------------------------------------------
@@ -320,7 +350,7 @@ class JournalReader:
 
     def _take(self, statement: str, values: Sequence[object], limit: int | None, most_bytes: int | None) -> _Taken:
         """The publications among the rows of a statement, up to either bound."""
-        found: list[Row] = []
+        found: list[tuple[Row, Attachments]] = []
         read = size = 0
         if limit == 0:
             return _Taken(found, read, 0)
@@ -329,8 +359,10 @@ class JournalReader:
                 row = verify_row(fields, self.where)
                 read += 1
                 if row.kind == Kind.PUBLICATION:
-                    found.append(row)
-                    size += len(row.body)
+                    attached = attached_to(row)
+                    attachments = read_attachments_of(self._database, row.position, attached) if attached else ()
+                    found.append((row, attachments))
+                    size += len(row.body) + sum(len(content) for _, content in attachments)
                     if len(found) == limit or (most_bytes is not None and size >= most_bytes):
                         return _Taken(found, read, row.position)
         return _Taken(found, read, None)
@@ -387,6 +419,6 @@ def _changes(rows: Sequence[Row], ends: Mapping[int, int]) -> RegistryChanges:
     return RegistryChanges(added, [(RegistrationId(id), position) for id, position in removed.items()])
 
 
-def _published(rows: Sequence[Row]) -> list[Publication]:
-    texts = {at: time_text(at) for at in {row.written_at for row in rows}}
-    return [read_publication(row, texts[row.written_at]) for row in rows]
+def _published(rows: Sequence[tuple[Row, Attachments]]) -> list[Publication]:
+    texts = {at: time_text(at) for at in {row.written_at for row, _ in rows}}
+    return [read_publication(row, texts[row.written_at], attachments) for row, attachments in rows]

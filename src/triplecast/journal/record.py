@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from triplecast.database import Format
 from triplecast.errors import StorageFault
-from triplecast.model.publication import Draft, Publication, Reject
+from triplecast.model.publication import Attachments, Draft, Publication, Reject
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
 
 
@@ -36,6 +36,8 @@ class Kind(IntEnum):
     """number: the registration's id, name: its name, body: JSON of the lease's new end, null for none."""
     LEASE_END = 8
     """number: the registration's id, name: its name. Written before anything else that happens after the end."""
+    OPERATOR = 9
+    """name: its IRI, body: JSON of how it is declared from now on. Written before a subscription that asks it."""
 
 
 _REGISTRY_INDEX = "CREATE INDEX registry ON record(position) WHERE kind IN (3, 4, 8)"
@@ -51,6 +53,26 @@ _WRITER_TABLE = (
 
 
 _COUNT_TABLE = "CREATE TABLE counted(kind INTEGER PRIMARY KEY, records INTEGER NOT NULL, crc INTEGER NOT NULL)"
+
+
+_ATTACHED_TABLES = (
+    "CREATE TABLE content(digest BLOB PRIMARY KEY, body BLOB NOT NULL)",
+    "CREATE TABLE attachment(position INTEGER NOT NULL, iri TEXT NOT NULL, digest BLOB NOT NULL, size INTEGER NOT NULL,"
+    " crc INTEGER NOT NULL, PRIMARY KEY (position, iri)) WITHOUT ROWID",
+    "CREATE TABLE result(position INTEGER NOT NULL, operator TEXT NOT NULL, version TEXT NOT NULL,"
+    " arguments TEXT NOT NULL, answer BLOB NOT NULL, crc INTEGER NOT NULL,"
+    " PRIMARY KEY (position, operator, version, arguments)) WITHOUT ROWID",
+    "CREATE TABLE learnt(template TEXT PRIMARY KEY, hint REAL NOT NULL, answered REAL NOT NULL, held REAL NOT NULL,"
+    " timed REAL NOT NULL, seconds REAL NOT NULL) WITHOUT ROWID",
+    "CREATE INDEX operator ON record(position) WHERE kind = 9",
+)
+_ATTACHED_SCHEMA = ";\n".join(_ATTACHED_TABLES)
+
+
+def _add_attached(connection: sqlite3.Connection) -> None:
+    """Version 3 had no operators."""
+    for statement in _ATTACHED_TABLES:
+        connection.execute(statement)
 
 
 def _add_counts(connection: sqlite3.Connection) -> None:
@@ -79,7 +101,7 @@ def _add_leases(connection: sqlite3.Connection) -> None:
 
 JOURNAL = Format(
     application=0x54434A31,
-    version=3,
+    version=4,
     schema=f"""
 CREATE TABLE record(
     position INTEGER PRIMARY KEY, kind INTEGER NOT NULL, name TEXT NOT NULL, number INTEGER NOT NULL,
@@ -98,14 +120,15 @@ CREATE TABLE source(
     outcome TEXT NOT NULL, crc INTEGER NOT NULL) WITHOUT ROWID;
 {_LEASE_SCHEMA};
 {_COUNT_TABLE};
+{_ATTACHED_SCHEMA};
 {_WRITER_TABLE};
 INSERT INTO writer VALUES (1, 0, 0)""",
-    upgrades=MappingProxyType({1: _add_leases, 2: _add_counts}),
+    upgrades=MappingProxyType({1: _add_leases, 2: _add_counts, 3: _add_attached}),
 )
 """``document`` (latest version of each graph; no digest once removed), ``live``, ``cancelled`` (also by the end of its
 lease) and ``lease`` (of those live that have an end) repeat what the records say, in the same transaction, so that
 the writer need not read back, and ``counted`` says how many of them an index must find; ``source`` is the inbox
-watcher's own."""
+watcher's own, and the others are those of `journal.attached`."""
 
 ENDS = (Kind.CANCELLATION, Kind.LEASE_END)
 """What makes a registration be asked no more."""
@@ -113,8 +136,8 @@ ENDS = (Kind.CANCELLATION, Kind.LEASE_END)
 COUNTED = (Kind.SUBSCRIPTION, Kind.CANCELLATION, Kind.LEASE_END, Kind.TAXONOMY)
 """Kinds that are looked up through a partial index alone, of which damage may hide an entry without a trace."""
 
-UNINDEXED_KINDS = f"({Kind.PUBLICATION:d}, {Kind.REMOVAL:d}, {Kind.RENEWAL:d})"
-"""Those that no partial index has."""
+UNINDEXED_KINDS = f"({Kind.PUBLICATION:d}, {Kind.REMOVAL:d}, {Kind.RENEWAL:d}, {Kind.OPERATOR:d})"
+"""Those that no partial index has, and operators, which are looked up through one and counted here."""
 
 COUNT_INDEXED = (
     "SELECT (SELECT count(*) FROM record INDEXED BY registry"
@@ -132,6 +155,8 @@ REGISTRY_KINDS = f"({Kind.SUBSCRIPTION:d}, {Kind.CANCELLATION:d}, {Kind.LEASE_EN
 
 _LABELS = ("none", "canonical", "input")
 _DATASET = 4
+_ATTACHED = 8
+"""Times how many attachments a publication has."""
 _END, _TICKET = "end", "ticket"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -157,7 +182,7 @@ def row_of(kind: Kind, position: int, name: str, at: int, number: int = 0, body:
 
 
 def publication_row(position: int, draft: Draft, version: int, at: int) -> Row:
-    flags = _LABELS.index(draft.labels) + _DATASET * draft.dataset
+    flags = _LABELS.index(draft.labels) + _DATASET * draft.dataset + _ATTACHED * len(draft.attachments)
     kind = int(Kind.PUBLICATION)
     crc = checksum(draft.graph, (position, kind, version, at, flags), draft.digest, draft.quads)
     return Row(position, kind, draft.graph, version, at, flags, draft.digest, crc, draft.quads)
@@ -195,9 +220,14 @@ def reject_row(position: int, reject: Reject, at: int) -> Row:
     return row_of(Kind.REJECT, position, reject.source, at, body=json.dumps(fields).encode())
 
 
-def read_publication(row: Row, at: str) -> Publication:
+def read_publication(row: Row, at: str, attachments: Attachments = ()) -> Publication:
     dataset, labels = bool(row.flags & _DATASET), _LABELS[row.flags % _DATASET]
-    return Publication(row.position, row.name, row.number, at, row.body, dataset, labels)
+    return Publication(row.position, row.name, row.number, at, row.body, dataset, labels, attachments)
+
+
+def attached_to(row: Row) -> int:
+    """How many attachments a publication has."""
+    return row.flags // _ATTACHED
 
 
 def read_registration(row: Row, removed: int | None = None) -> Registration:

@@ -46,6 +46,8 @@ class Translation:
     """Constants that are texts of full-text functions, by the function's IRI."""
     searches: list[Any] = field(default_factory=list)
     """Triples met since the last block of triples whose predicates are searches (`fulltext.Search`)."""
+    productions: list[Any] = field(default_factory=list)
+    """Triples met since the last block of triples whose predicates are operators (`operators.Production`)."""
     notes: list[str] = field(default_factory=list)
     """How foreign forms were read."""
     made: int = 0

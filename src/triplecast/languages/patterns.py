@@ -12,6 +12,15 @@ from pyoxigraph import NamedNode
 
 from triplecast.languages.context import NIL, Translation
 from triplecast.languages.expressions import conjoin, forbid_aggregates
+from triplecast.languages.operators import (
+    Production,
+    find_property_function,
+    order_productions,
+    produce,
+    read_productions,
+    refuse_operator_in_path,
+    split_collection,
+)
 from triplecast.languages.prefixes import RDF
 from triplecast.languages.searches import Search, collect_members, magic_predicate, read_searches, refuse_in_path
 from triplecast.model.algebra import (
@@ -51,7 +60,8 @@ class Triples(NamedTuple):
     edges: list[Edge]
     labels: dict[str, Token]
     conditions: list[Expression]
-    """What full-text predicates among them ask."""
+    """What full-text predicates, and operators that filter, ask among them."""
+    productions: list[Production]
 
 
 class _Node(NamedTuple):
@@ -160,20 +170,33 @@ def _properties(translation: Translation, children: list[Any]) -> list[tuple[Any
 
 
 def _state(translation: Translation, subject: _Node, properties: list[tuple[Any, list[_Node]]]) -> list[Edge]:
-    edges = list(subject.edges)
+    """The triples of one subject. A collection that only operators have as subject is their arguments, and no list."""
+    edges: list[Edge] = []
+    given, own = split_collection(subject.node, subject.edges)
+    listed = not properties
     for verb, objects in properties:
+        declared = find_property_function(translation, verb)
+        if declared is not None:
+            for target in objects:
+                members, others = split_collection(target.node, target.edges)
+                production = Production(declared, (*given, *members), translation.tokens[verb.index])
+                translation.productions.append(production)
+                edges.extend(others)
+            continue
+        listed = True
         search = magic_predicate(translation, verb)
         if not isinstance(verb, Variable | NamedNode | Slot):
             refuse_in_path(translation, verb)
+            refuse_operator_in_path(translation, verb)
         for target in objects:
             if search is not None:
-                members = collect_members(target.node, target.edges)
+                members_of_search = collect_members(target.node, target.edges)
                 token = translation.tokens[verb.index]
-                translation.searches.append(Search(subject.node, search, target.node, members, token))
+                translation.searches.append(Search(subject.node, search, target.node, members_of_search, token))
                 continue
             edges.append(_edge(subject.node, verb, target.node))
             edges.extend(target.edges)
-    return edges
+    return [*(subject.edges if listed else own), *edges]
 
 
 def _property_list(translation: Translation, children: list[Any]) -> _Node:
@@ -200,7 +223,9 @@ def _same_subject(translation: Translation, children: list[Any]) -> list[Edge]:
 def _triples(translation: Translation, children: list[Any]) -> Triples:
     labels, translation.labels = translation.labels, {}
     edges, conditions = read_searches(translation)
-    return Triples([*(edge for found in children for edge in found), *edges], labels, conditions)
+    filters, productions = read_productions(translation)
+    found = [*(edge for found in children for edge in found), *edges]
+    return Triples(found, labels, [*conditions, *filters], productions)
 
 
 # ---- groups ------------------------------------------------------------------------------------------------
@@ -225,6 +250,9 @@ class _Assembly:
     labels: dict[str, Token] = field(default_factory=dict)
     visible: dict[Variable, None] = field(default_factory=dict)
     conditions: list[Expression] = field(default_factory=list)
+    productions: list[Production] = field(default_factory=list)
+    """What operators give for the solutions of the basic graph pattern that is still growing, and of what stands before
+    it."""
 
     def close_triples(self) -> None:
         for label, token in self.labels.items():
@@ -235,6 +263,12 @@ class _Assembly:
         if self.edges:
             self.joined.append(BasicPattern(tuple(self.edges)))
         self.edges, self.labels = [], {}
+        productions, self.productions = self.productions, []
+        if productions:
+            joined = balance(Join, self.joined) if self.joined else BasicPattern(())
+            for production in order_productions(productions):
+                joined = produce(production, joined)
+            self.joined = [joined]
 
     def pattern(self) -> Pattern:
         self.close_triples()
@@ -242,9 +276,12 @@ class _Assembly:
 
     def add(self, element: Any) -> None:
         match element:
-            case Triples(edges, labels, conditions):
+            case Triples(edges, labels, conditions, productions):
                 self.edges.extend(edges)
                 self.conditions.extend(conditions)
+                self.productions.extend(productions)
+                for production in productions:
+                    self.visible.update(dict.fromkeys(production.variables()))
                 self.labels.update(labels)
                 for edge in edges:
                     self.visible.update(dict.fromkeys(_variables(edge)))

@@ -21,6 +21,13 @@ from pyoxigraph import Literal
 from triplecast.languages import expressions
 from triplecast.languages.context import Translation
 from triplecast.languages.dialect import Cut, Dialect, Parsed, Rules, number_tokens, read_tree, translate
+from triplecast.languages.operators import (
+    Production,
+    find_property_function,
+    order_productions,
+    produce,
+    read_productions,
+)
 from triplecast.languages.prefixes import DECLARED, XSD, Namespace, Notation
 from triplecast.languages.rdql_tokens import MATCH_PARTS, TOKEN, name_terminals, terminal, tokenise
 from triplecast.languages.refusals import MAX_DEPTH, refuse_depth
@@ -58,7 +65,7 @@ class _Constraint(NamedTuple):
 
 
 class _Group(NamedTuple):
-    parts: tuple[TriplePattern | _Constraint, ...]
+    parts: tuple[TriplePattern | Production | _Constraint, ...]
 
 
 def parse(text: str, name: str | None = None) -> Parsed:
@@ -115,19 +122,23 @@ def _select(translation: Translation, children: list[Any]) -> _Selection:
     return _Selection(tuple(dict.fromkeys(translation.node(child) for child in children)))
 
 
-def _pattern(translation: Translation, children: list[Any]) -> TriplePattern:
-    return TriplePattern(*[translation.node(child) for child in children])
+def _pattern(translation: Translation, children: list[Any]) -> TriplePattern | Production:
+    subject, verb, end = [translation.node(child) for child in children]
+    declared = find_property_function(translation, verb)
+    if declared is not None:
+        return Production(declared, (subject, end), translation.tokens[verb.index])
+    return TriplePattern(subject, verb, end)
 
 
 def _group(translation: Translation, children: list[Any]) -> _Group:
     return _Group(tuple(_parts(children)))
 
 
-def _parts(children: list[Any]) -> Iterator[TriplePattern | _Constraint]:
+def _parts(children: list[Any]) -> Iterator[TriplePattern | Production | _Constraint]:
     for child in children:
         if isinstance(child, _Group):
             yield from child.parts
-        elif isinstance(child, TriplePattern | _Constraint):
+        elif isinstance(child, TriplePattern | Production | _Constraint):
             yield child
 
 
@@ -145,11 +156,16 @@ def _query(translation: Translation, children: list[Any]) -> Query:
     nodes = [node for triple in triples for node in (triple.subject, triple.predicate, triple.object)]
     resources = [node for triple in triples for node in (triple.subject, triple.predicate)]
     readings = _Readings(translation, frozenset(node for node in resources if isinstance(node, Variable)))
-    conditions = [readings.value(part.expression) for part in parts if isinstance(part, _Constraint)]
+    translation.productions = [part for part in parts if isinstance(part, Production)]
+    filters, productions = read_productions(translation)
+    conditions = [readings.value(part.expression) for part in parts if isinstance(part, _Constraint)] + filters
+    nodes += [node for production in productions for node in production.arguments]
     variables = selection.variables
     if variables is None:
         variables = tuple(dict.fromkeys(node for node in nodes if isinstance(node, Variable)))
     pattern: Pattern = BasicPattern(triples)
+    for production in order_productions(productions):
+        pattern = produce(production, pattern)
     if conditions:
         pattern = Filter(expressions.conjoin(conditions), pattern)
     return Query("select", Project(pattern, variables), variables)

@@ -6,6 +6,7 @@ from types import MappingProxyType
 
 from triplecast.errors import QueryRefused
 from triplecast.model.entailment import FUNCTION_MARKS, FUNCTIONS
+from triplecast.operators import known_operators
 from triplecast.terms.casts import CASTS
 from triplecast.terms.values import XSD
 
@@ -62,8 +63,8 @@ _STAGES = (
     ("urn:triplecast:ft:", "full text has ft:contains and ft:score only", "use one of these"),
     (
         "http://www.opengis.net/def/function/geosparql/",
-        "geography comes with operators, which are not built yet in this version",
-        "compare latitude and longitude as numbers until it is there",
+        "no operator of this name is known",
+        "geography comes with the extra `operators`: pip install 'triplecast[operators]'",
     ),
     (
         XSD,
@@ -76,7 +77,11 @@ _STAGES = (
         "the taxonomy has no such function",
         "use tc:instance, tc:descendant or tc:ancestor, with a node and a class",
     ),
-    ("urn:triplecast:op:", "operators are not built yet in this version", "leave it out until they are"),
+    (
+        "urn:triplecast:op:",
+        "no operator of this name is known",
+        "`triplecast operators` lists those that are; import the module that declares it, or install its package",
+    ),
 )
 
 
@@ -93,13 +98,16 @@ def refuse_function(iri: str) -> tuple[str, str, str] | None:
     """Construct, reason and mend for a function named by an IRI; None for SPARQL's casts and the taxonomy's."""
     if iri in CASTS or iri in FUNCTION_MARKS:
         return None
+    near = known_operators().nearest(iri)
+    if near:
+        return f"function <{iri}>", "no such function or operator is known", f"was <{near[0]}> meant?"
     for namespace, reason, mend in _STAGES:
         if iri.startswith(namespace):
             return f"function <{iri}>", reason, mend
     return (
         f"function <{iri}>",
         "no such function is known",
-        f"use a built-in function of SPARQL 1.1 or a cast ({KNOWN_CASTS})",
+        f"use a built-in function of SPARQL 1.1, a cast ({KNOWN_CASTS}) or an operator that is declared here",
     )
 
 

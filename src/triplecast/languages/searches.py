@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple, NoReturn
 
 from lark.lexer import Token
@@ -71,15 +71,13 @@ def magic_predicate(translation: Translation, verb: object) -> str | None:
     return iri
 
 
-def refuse_in_path(translation: Translation, path: PathExpression) -> None:
-    """Raises `QueryRefused` where such a predicate stands in a path."""
+def path_slots(path: PathExpression) -> Iterator[Slot]:
+    """The constants of a path."""
     todo: list[object] = [path]
     while todo:
         part = todo.pop()
         if isinstance(part, Slot):
-            if magic_predicate(translation, part) is not None:
-                token = translation.tokens[part.index]
-                _refuse(translation, token, "in a path", "a search is no step of a path", "make it a triple of its own")
+            yield part
         elif isinstance(part, tuple):
             todo.extend(part)
         elif isinstance(part, Inverse | Repeat):
@@ -88,6 +86,14 @@ def refuse_in_path(translation: Translation, path: PathExpression) -> None:
             todo.extend(part.steps if isinstance(part, Sequence) else part.choices)
         elif isinstance(part, NegatedSet):
             todo.extend((*part.forward, *part.inverse))
+
+
+def refuse_in_path(translation: Translation, path: PathExpression) -> None:
+    """Raises `QueryRefused` where such a predicate stands in a path."""
+    for slot in path_slots(path):
+        if magic_predicate(translation, slot) is not None:
+            token = translation.tokens[slot.index]
+            _refuse(translation, token, "in a path", "a search is no step of a path", "make it a triple of its own")
 
 
 def collect_members(target: Node, edges: list[TriplePattern | PathPattern]) -> tuple[Node, ...] | None:

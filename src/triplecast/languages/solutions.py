@@ -324,12 +324,19 @@ def _ask(translation: Translation, children: list[Any]) -> Query:
 
 
 def _template(translation: Translation, children: list[Any]) -> patterns.Triples:
-    found: patterns.Triples = children[0] if children else patterns.Triples([], {}, [])
+    found: patterns.Triples = children[0] if children else patterns.Triples([], {}, [], [])
     return found
 
 
 def _construct(translation: Translation, children: list[Any]) -> Query:
     template, where, modifiers, values = children
+    for production in template.productions:
+        raise translation.refusal(
+            production.token,
+            f"{production.token} in the template of a CONSTRUCT",
+            "it is an operator, which is asked and not told",
+            "tell its result with a predicate of your own",
+        )
     return _built(translation, template, where, modifiers, values)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import lru_cache
 from hashlib import blake2b
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -17,8 +17,9 @@ from typing import Any, NamedTuple
 from pyoxigraph import Literal, NamedNode
 
 from triplecast.errors import QuerySyntaxError
-from triplecast.languages import context, fulltext, patterns, searches
+from triplecast.languages import context, fulltext, patterns
 from triplecast.languages.dialect import Dialect, Parsed
+from triplecast.languages.operators import is_magic
 from triplecast.languages.prefixes import XSD, Namespace
 from triplecast.languages.refusals import MAX_CHARACTERS
 from triplecast.languages.rewriting import replace_constants
@@ -26,6 +27,7 @@ from triplecast.languages.sparql import SPARQL
 from triplecast.languages.tokens import open_source
 from triplecast.model.algebra import Query, Slot
 from triplecast.model.terms import from_ntriples, to_ntriples
+from triplecast.operators import known_operators
 from triplecast.terms.values import EXACT_DIGITS, ValueClass, order_key
 
 
@@ -190,9 +192,9 @@ class _Pieces(dict[str, str]):
         iri = self.terms.plain(token)
         if iri:
             self.terms.keep(token, f"<{iri}>")
-            piece = f"{_MARK}<{iri}>" if iri in searches.MAGIC else _IRI
+            piece = f"{_MARK}<{iri}>" if is_magic(iri) else _IRI
         elif token[0] == "<" and token[-1] == ">" and self.terms.namespace.base is None:
-            piece = f"{_MARK}{token}" if token[1:-1] in searches.MAGIC else _IRI
+            piece = f"{_MARK}{token}" if is_magic(token[1:-1]) else _IRI
         elif token.isdigit() and token.isascii() and len(token) <= EXACT_DIGITS:
             piece = _INTEGER
         elif len(token) <= EXACT_DIGITS and _is_decimal(token):
@@ -209,7 +211,7 @@ class _Pieces(dict[str, str]):
         match self.dialect.terminal(token):
             case "IRI":
                 iri = self.terms.named(token)
-                return f"{_MARK}<{iri}>" if iri in searches.MAGIC else _IRI
+                return f"{_MARK}<{iri}>" if is_magic(iri) else _IRI
             case "STRING":
                 return _MARK + "s"
             case "LITERAL" | "INTEGER" | "NUMBER" | "SIGNED" as kind:
@@ -357,7 +359,12 @@ def _pick(found: _Arrangement, tokens: list[str], terms: _Terms) -> tuple[str, .
     return constants
 
 
-@cache
 def shared_cache(dialect: Dialect) -> TemplateCache:
-    """The process's cache; threads may share it, since every step on a table is one dictionary operation."""
+    """The process's cache, which is another one once other operators are known; threads may share it, since every step
+    on a table is one dictionary operation."""
+    return _cache_of(dialect, known_operators().generation)
+
+
+@lru_cache(maxsize=4)
+def _cache_of(dialect: Dialect, generation: int) -> TemplateCache:
     return TemplateCache(dialect)

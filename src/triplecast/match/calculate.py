@@ -1,6 +1,7 @@
 """Conditions and values of rows after the join, by the evaluator's own expressions, in this process.
 
-Only what `compile.cases.is_residual` lets through comes here: small expressions that ask for nothing but the row.
+Only what `compile.cases.is_residual` lets through comes here: small expressions that ask for nothing but the row. Those
+that ask operators too go to `match.asking`.
 """
 
 from __future__ import annotations
@@ -11,10 +12,12 @@ from functools import lru_cache
 from triplecast.compile.plans import plan_of
 from triplecast.compile.residual import Residual
 from triplecast.evaluate.rowwise import Calculation
+from triplecast.evaluate.unknown import asks_operators
 from triplecast.languages import parse_template
 from triplecast.languages.rewriting import replace_constants
 from triplecast.model.algebra import Slot, Term
 from triplecast.model.terms import from_ntriples
+from triplecast.operators import known_operators
 
 KEPT = 20_000
 """Subscriptions whose expressions a process remembers."""
@@ -22,9 +25,14 @@ KEPT = 20_000
 Residuals = tuple[tuple[Residual, ...], ...]
 
 
-@lru_cache(maxsize=KEPT)
 def residuals_of(text: str, language: str, entailed: bool) -> Residuals:
-    """What a subscription calculates of the rows of each branch, with its constants."""
+    """What a subscription calculates of the rows of each branch, with its constants. Raises `QuerySyntaxError` and
+    `QueryRefused` where an operator that was known when it was indexed is not known now."""
+    return _residuals_of(text, language, entailed, known_operators().generation)
+
+
+@lru_cache(maxsize=KEPT)
+def _residuals_of(text: str, language: str, entailed: bool, generation: int) -> Residuals:
     template, constants = parse_template(text, language)
 
     def filled(constant: object) -> object:
@@ -32,9 +40,20 @@ def residuals_of(text: str, language: str, entailed: bool) -> Residuals:
 
     plan = plan_of(template, constants, entailed)
     return tuple(
-        tuple(each._replace(expression=replace_constants(each.expression, filled)) for each in residual)
+        tuple(
+            each._replace(
+                expression=replace_constants(each.expression, filled), free=replace_constants(each.free, filled)
+            )
+            for each in residual
+        )
         for residual in plan.residuals
     )
+
+
+@lru_cache(maxsize=KEPT)
+def ask_operators(residuals: Residuals) -> bool:
+    """Whether anything that is calculated calls operators."""
+    return any(each.free or asks_operators(each.expression) for residual in residuals for each in residual)
 
 
 def calculate(
@@ -43,12 +62,12 @@ def calculate(
     """The rows that fulfil all conditions, with the new values; a value that fails is unbound. Raises
     `BudgetExceeded`."""
     for row in rows:
-        for variable, expression, names in residual:
-            seen = {name.name: row[name.name] for name in names if name.name in row}
-            if variable is None:
-                if not calculation.holds(expression, seen):
+        for each in residual:
+            seen = {name.name: row[name.name] for name in each.names if name.name in row}
+            if each.variable is None:
+                if not calculation.holds(each.expression, seen):
                     break
-            elif (term := calculation.value(expression, seen)) is not None:
-                row[variable.name] = term
+            elif (term := calculation.value(each.expression, seen)) is not None:
+                row[each.variable.name] = term
         else:
             yield row

@@ -1,17 +1,20 @@
-"""A taxonomy as flat arrays, with its closures: made once for a taxonomy and the marks that subscriptions want."""
+"""A taxonomy as flat arrays, with its closures: `Ground` once for a taxonomy, `Closures` for it and the marks that
+subscriptions want."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from triplecast.kernels.build import fill_term_table
-from triplecast.kernels.entailment import WORD_MEMBER, Known
+from triplecast.kernels.entailment import LIST_REACHED, WORD_MEMBER, Known
 from triplecast.kernels.hashing import hash_terms
-from triplecast.kernels.layout import I32, I64, Dictionary
+from triplecast.kernels.layout import I32, I64, U8, Dictionary
 from triplecast.kernels.words import pad
 from triplecast.match.wanted import Wanted
 from triplecast.model.entailment import Mark
@@ -19,6 +22,8 @@ from triplecast.taxonomy import Schema, Taxonomy, Words
 from triplecast.taxonomy.taxonomy import BROADER, MEMBER, NUMBERED, SUB_CLASS, SUB_PROPERTY, TYPE, TermText
 
 NUMBERED_TERM = re.compile(re.escape(NUMBERED) + "[1-9][0-9]*>")
+
+Edges: TypeAlias = Mapping[int, Sequence[int]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,17 +46,43 @@ class Closures:
         return len(self.known.classes)
 
 
-def build_closures(taxonomy: Taxonomy, wanted: Wanted) -> Closures:
-    """Equal arguments give equal arrays."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Ground:
+    """What closures of a taxonomy hold whatever marks are wanted: made once for a taxonomy."""
+
+    taxonomy: Taxonomy
+    terms: tuple[TermText, ...]
+    """The words of the rules, the marks, and the terms of the taxonomy."""
+    encoded: Sequence[bytes]
+    triples: I32
+    """[T, 3]"""
+    classes: U8
+    lists: tuple[_Lists, ...]
+    """The kinds of lists before those of the marks."""
+    order: Edges
+    """From each class to those directly above it."""
+    down: Mapping[Mark, Edges]
+    """For marks that are wanted of what is below: from each term to those directly under it."""
+    schema: Schema[int]
+
+
+class _Lists(NamedTuple):
+    """Lists of one kind."""
+
+    items: I32
+    counts: I64
+    """By term; those behind the last one have none."""
+
+
+def lay_ground(taxonomy: Taxonomy) -> Ground:
+    """Equal taxonomies give equal arrays."""
     words = (TYPE, SUB_CLASS, SUB_PROPERTY, MEMBER, BROADER)
-    predicates = {mark: str(mark.predicate) for mark in Mark}
-    asked = sorted({text for _, text in wanted})
-    terms = tuple(dict.fromkeys((*words, *predicates.values(), *taxonomy.terms, *asked)))
+    predicates = (str(mark.predicate) for mark in Mark)
+    terms = tuple(dict.fromkeys((*words, *predicates, *taxonomy.terms)))
     number = {text: place for place, text in enumerate(terms)}
     triples = np.array([[number[term] for term in triple] for triple in taxonomy.triples], np.int32).reshape(-1, 3)
     classes = np.zeros(len(terms), np.uint8)
     classes[[number[text] for text in taxonomy.classes]] = 1
-    classes_of = {mark: frozenset(number[text] for own, text in wanted if own is mark) for mark in Mark}
     upward: dict[int, list[tuple[int, int, int]]] = {}
     for subject, predicate, end in triples.tolist():
         upward.setdefault(subject, []).append((subject, predicate, end))
@@ -60,31 +91,57 @@ def build_closures(taxonomy: Taxonomy, wanted: Wanted) -> Closures:
         upward,
         frozenset(np.flatnonzero(classes).tolist()),
         taxonomy.broader,
-        lambda term: terms[term][0] == "<",
-        lambda term: NUMBERED_TERM.fullmatch(terms[term]) is not None,
+        lambda term: True,
+        lambda term: False,
     )
-    lists, offsets = _join_lists(_all_lists(triples, schema, classes_of, len(terms)), len(terms))
+    order = _edges(triples, *schema.orders)
+    down = {
+        Mark.DESCENDANT: _turned(order),
+        Mark.CLASS_PATH: _turned(_edges(triples, schema.words.sub_class)),
+        Mark.PROPERTY_PATH: _turned(_edges(triples, schema.words.sub_property)),
+        Mark.BROADER_PATH: _turned(_edges(triples, schema.words.broader)),
+    }
+    lists = tuple(_listed(kind, len(terms)) for kind in _ground_lists(triples, schema, len(terms)))
+    encoded = [term.encode() for term in terms]
+    return Ground(taxonomy, terms, encoded, triples, classes, lists, order, down, schema)
+
+
+def build_closures(ground: Ground, wanted: Wanted) -> Closures:
+    """Equal arguments give equal arrays. In time and room that go with the terms and with what is wanted of them."""
+    own = {text: place for place, text in enumerate(ground.terms)}
+    asked = [text for text in sorted({text for _, text in wanted}) if text not in own]
+    terms = (*ground.terms, *asked)
+    own.update(zip(asked, range(len(ground.terms), len(terms)), strict=True))
+    classes_of = {mark: frozenset(own[text] for each, text in wanted if each is mark) for mark in Mark}
+    lists, offsets = _join_lists(
+        (*_with_asked(ground, len(asked)), *_marks(ground, classes_of, len(terms))), len(terms)
+    )
+    schema = replace(
+        ground.schema,
+        is_iri=lambda term: terms[term][0] == "<",
+        is_numbered=lambda term: NUMBERED_TERM.fullmatch(terms[term]) is not None,
+    )
+    marks = {mark: own[str(mark.predicate)] for mark in Mark}
     known = Known(
         np.array(schema.words[: WORD_MEMBER + 1], np.int64),
         lists,
         offsets,
-        np.ascontiguousarray(triples[:, 1:]),
-        classes,
-        np.array([number[predicates[mark]] for mark in Mark], np.int32),
+        np.ascontiguousarray(ground.triples[:, 1:]),
+        np.concatenate([ground.classes, np.zeros(len(asked), np.uint8)]),
+        np.array([marks[mark] for mark in Mark], np.int32),
     )
-    marks = {mark: number[text] for mark, text in predicates.items()}
-    return Closures(_dictionary(terms), known, marks, classes_of, schema, _is_odd(taxonomy))
+    dictionary = _dictionary([*ground.encoded, *(text.encode() for text in asked)])
+    return Closures(dictionary, known, marks, classes_of, schema, _is_odd(ground.taxonomy))
 
 
-def _dictionary(terms: Sequence[TermText]) -> Dictionary:
-    encoded = [term.encode() for term in terms]
+def _dictionary(encoded: Sequence[bytes]) -> Dictionary:
     hashes = hash_terms(encoded)
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum([len(term) for term in encoded], dtype=np.int64)])
-    size = 1 << max(3, int(2 * len(terms) - 1).bit_length())
-    return Dictionary(pad(encoded), offsets, hashes, fill_term_table(hashes, size), np.zeros(0, np.int32))
+    size = 1 << max(3, int(2 * len(encoded) - 1).bit_length())
+    return Dictionary(pad(list(encoded)), offsets, hashes, fill_term_table(hashes, size), np.zeros(0, np.int32))
 
 
-def _edges(triples: I32, *predicates: int) -> Mapping[int, Sequence[int]]:
+def _edges(triples: I32, *predicates: int) -> Edges:
     edges: dict[int, list[int]] = {}
     for subject, predicate, end in triples.tolist():
         if predicate in predicates:
@@ -92,7 +149,15 @@ def _edges(triples: I32, *predicates: int) -> Mapping[int, Sequence[int]]:
     return edges
 
 
-def walk(edges: Mapping[int, Sequence[int]], start: int) -> list[int]:
+def _turned(edges: Edges) -> Edges:
+    turned: dict[int, list[int]] = {}
+    for start, ends in edges.items():
+        for end in ends:
+            turned.setdefault(end, []).append(start)
+    return turned
+
+
+def walk(edges: Edges, start: int) -> list[int]:
     """`start` and all that is reached from it."""
     met = {start: None}
     waiting = [start]
@@ -104,56 +169,81 @@ def walk(edges: Mapping[int, Sequence[int]], start: int) -> list[int]:
     return list(met)
 
 
-_PATHS = {Mark.CLASS_PATH: SUB_CLASS, Mark.PROPERTY_PATH: SUB_PROPERTY, Mark.BROADER_PATH: BROADER}
+def walk_all(edges: Edges) -> Mapping[int, list[int]]:
+    """`walk` of every term of the edges, in another order behind the first. What a term reaches is joined of what those
+    next to it reach; only in a cycle it is walked."""
+    done: dict[int, list[int]] = {}
+    begun: set[int] = set()
+    for start in edges:
+        waiting = [start]
+        while waiting:
+            here = waiting[-1]
+            ends = edges.get(here, ())
+            if here not in done and here not in begun:
+                begun.add(here)
+                waiting.extend(end for end in ends if end not in done and end not in begun)
+                continue
+            waiting.pop()
+            if here not in done:
+                whole = all(end in done for end in ends)
+                joined = chain((here,), *(done[end] for end in ends)) if whole else walk(edges, here)
+                done[here] = list(dict.fromkeys(joined))
+    return done
 
 
-def _all_lists(
-    triples: I32, schema: Schema[int], wanted: Mapping[Mark, frozenset[int]], count: int
-) -> Iterator[Mapping[int, Sequence[int]]]:
-    """The lists of `Known`, kind by kind; a term without an entry has an empty one."""
+def _ground_lists(triples: I32, schema: Schema[int], count: int) -> Iterator[Mapping[int, Sequence[int]]]:
+    """The lists of `Known` before those of the marks, kind by kind; a term without an entry has an empty one."""
     own: dict[int, list[int]] = {}
-    named: dict[int, list[int]] = {}
+    named: dict[int, list[int]] = {term: [] for term in range(count)}
     for row, (subject, predicate, end) in enumerate(triples.tolist()):
         own.setdefault(subject, []).append(row)
-        named.setdefault(subject, []).extend((predicate, end))
-    words = schema.words
-    class_edges, property_edges = _edges(triples, words.sub_class), _edges(triples, words.sub_property)
-    order = _edges(triples, *schema.orders)
+        named[subject].extend((predicate, end))
     yield own
-    yield {term: walk(named, term) for term in range(count)}
-    yield {term: walk(class_edges, term)[1:] for term in class_edges}
-    yield {term: walk(property_edges, term)[1:] for term in property_edges}
-    yield {term: [term] for term in wanted[Mark.INSTANCE]}
-    yield _wanted_above(order, wanted[Mark.DESCENDANT], count)
-    asking: dict[int, list[int]] = {}
-    for each in sorted(wanted[Mark.ANCESTOR]):
-        for higher in walk(order, each):
-            asking.setdefault(higher, []).append(each)
-    yield asking
-    yield _wanted_above(class_edges, wanted[Mark.CLASS_PATH], count)
-    yield _wanted_above(property_edges, wanted[Mark.PROPERTY_PATH], count)
-    yield _wanted_above(_edges(triples, words.broader), wanted[Mark.BROADER_PATH], count)
+    yield walk_all(named)
+    for word in (schema.words.sub_class, schema.words.sub_property):
+        yield {term: reached[1:] for term, reached in walk_all(_edges(triples, word)).items()}
 
 
-def _wanted_above(
-    edges: Mapping[int, Sequence[int]], wanted: frozenset[int], count: int
-) -> Mapping[int, Sequence[int]]:
-    """Of each term, those wanted among itself and what it is under."""
-    if not wanted:
-        return {}
-    return {term: [each for each in walk(edges, term) if each in wanted] for term in range(count)}
+def _with_asked(ground: Ground, asked: int) -> Iterator[_Lists]:
+    """The ground's lists, for so many terms more, which reach themselves."""
+    none = np.zeros(0, np.int32)
+    for kind, (items, counts) in enumerate(ground.lists):
+        more = np.arange(len(ground.terms), len(ground.terms) + asked, dtype=np.int32) if kind == LIST_REACHED else none
+        yield _Lists(np.concatenate([items, more]), np.concatenate([counts, np.ones(len(more), np.int64)]))
 
 
-def _join_lists(kinds: Iterator[Mapping[int, Sequence[int]]], count: int) -> tuple[I32, I64]:
-    items: list[int] = []
-    offsets = []
-    for kind in kinds:
-        row = []
-        for term in range(count):
-            row.append(len(items))
-            items.extend(kind.get(term, ()))
-        offsets.append([*row, len(items)])
-    return np.array(items, np.int32), np.array(offsets, np.int64)
+def _marks(ground: Ground, wanted: Mapping[Mark, frozenset[int]], count: int) -> Iterator[_Lists]:
+    """For each mark the lists of the classes that are wanted of a term."""
+    for mark in Mark:
+        found: dict[int, list[int]] = {}
+        for each in sorted(wanted[mark]):
+            reached = [each]
+            if mark is Mark.ANCESTOR:
+                reached = walk(ground.order, each)
+            elif mark in ground.down:
+                reached = walk(ground.down[mark], each)
+            for term in reached:
+                found.setdefault(term, []).append(each)
+        yield _listed(found, count)
+
+
+def _listed(found: Mapping[int, Sequence[int]], count: int) -> _Lists:
+    terms = sorted(found)
+    counts = np.zeros(count, np.int64)
+    counts[terms] = [len(found[term]) for term in terms]
+    items = chain.from_iterable(found[term] for term in terms)
+    return _Lists(np.fromiter(items, np.int32, int(counts.sum())), counts)
+
+
+def _join_lists(kinds: Sequence[_Lists], count: int) -> tuple[I32, I64]:
+    offsets = np.zeros((len(kinds), count + 1), np.int64)
+    start = 0
+    for row, (items, counts) in zip(offsets, kinds, strict=True):
+        row[1 : len(counts) + 1] = np.cumsum(counts)
+        row[len(counts) + 1 :] = len(items)
+        row += start
+        start += len(items)
+    return np.concatenate([items for items, _ in kinds]), offsets
 
 
 def _is_odd(taxonomy: Taxonomy) -> bool:

@@ -16,13 +16,15 @@ from numpy.typing import NDArray
 
 from triplecast.compile.combination import Agreement, Combination, Part
 from triplecast.compile.residual import Residual
+from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.evaluate import DEFAULT_STEPS, BudgetExceeded
 from triplecast.evaluate.rowwise import Calculation
 from triplecast.index import Segment
 from triplecast.kernels.layout import I32, I64
 from triplecast.kernels.resolve import Terms
 from triplecast.kernels.rows import Sheets
-from triplecast.match.calculate import Residuals, calculate, residuals_of
+from triplecast.match.asking import Asking
+from triplecast.match.calculate import Residuals, ask_operators, calculate, residuals_of
 from triplecast.match.found import Decided, Pairs, make_matches
 from triplecast.model.algebra import Term
 from triplecast.model.entailment import Reading
@@ -68,6 +70,15 @@ class Members:
         role = self.of_answer[self.answer_of[first]]
         return role is not None and role.combination.residual
 
+    def asks(self, first: int) -> bool:
+        """Whether operators are called to calculate something. True for what cannot be read any more."""
+        if not self.calculates(first):
+            return False
+        try:
+            return ask_operators(self.residuals(first))
+        except (QueryRefused, QuerySyntaxError):
+            return True
+
     def split(self, pairs: Pairs) -> tuple[Pairs, Pairs]:
         """Pairs of members without a role, and the pairs of subscriptions (first members) of the others."""
         role = self.has_role[pairs.subscription]
@@ -87,6 +98,8 @@ class Combined(NamedTuple):
     """By calculating too."""
     costly: Pairs
     """(first members) of which too much would have to be calculated."""
+    asking: list[Asking]
+    """Pairs that operators have to be asked about, by publication and registration."""
 
 
 def combine(members: Members, rows: Rows, sheets: Sheets, terms: Terms, spent: Pairs) -> Combined:
@@ -98,12 +111,17 @@ def combine(members: Members, rows: Rows, sheets: Sheets, terms: Terms, spent: P
     writer = _Writer(members, sheets, terms)
     found: tuple[list[_Made], list[_Made]] = ([], [])
     beyond: list[tuple[int, int]] = []
+    asking: list[Asking] = []
     together = zip(*(column.tolist() for column in columns), strict=True)
     for pair, group in groupby(together, lambda row: row[:2]):
         if pair in lost:
             continue
+        members_found = tuple((member, sheet) for _, _, member, sheet in group)
+        if members.asks(pair[1]):
+            asking.append(writer.asking(pair, members_found))
+            continue
         try:
-            made = writer.answer(pair[1], tuple((member, sheet) for _, _, member, sheet in group))
+            made = writer.answer(pair[1], members_found)
         except BudgetExceeded:
             beyond.append(pair)
             continue
@@ -111,7 +129,7 @@ def combine(members: Members, rows: Rows, sheets: Sheets, terms: Terms, spent: P
             registration = int(members.tables.registrations[pair[1]])
             found[members.calculates(pair[1])].append(_Made(pair[0], registration, made))
     costly = np.array(beyond, np.int32).reshape(-1, 2)
-    return Combined(_matches(found[0]), _matches(found[1]), Pairs(costly[:, 0], costly[:, 1]))
+    return Combined(_matches(found[0]), _matches(found[1]), Pairs(costly[:, 0], costly[:, 1]), asking)
 
 
 class _Made(NamedTuple):
@@ -151,6 +169,28 @@ class _Writer:
         if key not in self._made:
             self._made[key] = self._make(role.combination, parts, residuals)
         return self._made[key]
+
+    def asking(self, pair: tuple[int, int], found: tuple[tuple[int, int], ...]) -> Asking:
+        """The rows that (member, sheet) pairs of a subscription have, before anything is calculated of them."""
+        publication, first = pair
+        tables: dict[int, list[dict[str, Term]]] = {}
+        combination: Combination | None = None
+        for member, sheet in found:
+            role = self._members.of_answer[self._members.answer_of[member]]
+            assert role is not None
+            combination = role.combination
+            columns = combination.columns[role.branch]
+            tables[role.branch] = [
+                {name: self._term(term) for name, term in zip(columns, row, strict=False)}
+                for row in self._rows_of(sheet)
+            ]
+        assert combination is not None
+        registration = int(self._members.tables.registrations[first])
+        try:
+            residuals, refused = self._members.residuals(first), ""
+        except (QueryRefused, QuerySyntaxError) as fault:
+            residuals, refused = (), f"query: {fault}"
+        return Asking(publication, registration, combination, residuals, tables, refused)
 
     def _make(self, combination: Combination, found: tuple[tuple[int, int], ...], residuals: Residuals) -> bytes | None:
         tables: dict[int, list[Row]] = {}
@@ -220,9 +260,12 @@ class _Writer:
         return text
 
 
-def rows_of_part(combination: Combination, part: Part, tables: dict[int, list[Row]]) -> Iterable[Row]:
-    """The part's rows, by the combination's names; `tables` holds the branches that have rows."""
-    rows = tables.get(part.branch, [])
+def rows_of_part(
+    combination: Combination, part: Part, tables: dict[int, list[Row]], branch: int | None = None
+) -> Iterable[Row]:
+    """The part's rows, by the combination's names; `tables` holds the branches that have rows. With a `branch` its rows
+    are looked at in the place of the part's own."""
+    rows = tables.get(part.branch if branch is None else branch, [])
     own = combination.columns[part.branch]
     for check in part.checks:
         if not rows:

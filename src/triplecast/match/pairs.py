@@ -20,6 +20,7 @@ from triplecast.kernels.layout import (
 from triplecast.kernels.probe import make_hits
 from triplecast.kernels.render import render_sheets
 from triplecast.kernels.rows import Sheets, collect_sheets
+from triplecast.match.asking import Asking
 from triplecast.match.combine import Members, Rows, combine
 from triplecast.match.found import Decided, Pairs, no_matches
 from triplecast.match.views import Views
@@ -74,6 +75,8 @@ class SegmentMatches(NamedTuple):
     exhausted: Pairs
     """Neither matched nor unmatched: too many solutions or too many steps."""
     counts: tuple[int, int, int]
+    asking: list[Asking]
+    """Pairs that operators have to be asked about."""
 
     def without(self, publications: Collection[int]) -> SegmentMatches:
         """The same but for what is said of some publications."""
@@ -84,6 +87,7 @@ class SegmentMatches(NamedTuple):
             calculated=self.calculated.without(gone),
             candidates=_leave_out(self.candidates, gone),
             exhausted=_leave_out(self.exhausted, gone),
+            asking=[pair for pair in self.asking if pair.publication not in publications],
         )
 
 
@@ -110,13 +114,14 @@ def match_segment(segment: Segment, views: Views, encoded: Encoded, scratch: Scr
     counts = (int(matched.counts[0]), int(matched.counts[1]), int(matched.counts[2]))
     found = sheets.of_pair >= 0
     combined = calculated = no_matches()
+    asking: list[Asking] = []
     if segment.combines:
         members = Members(segment)
         exhausted, spent = members.split(exhausted)
         parts = found & members.has_role[matched.subscription]
         found &= ~parts
         rows = Rows(publication[parts], matched.subscription[parts], sheets.of_pair[parts])
-        combined, calculated, costly = combine(members, rows, sheets, views.terms, spent)
+        combined, calculated, costly, asking = combine(members, rows, sheets, views.terms, spent)
         candidates = _distinct(candidates, spent, costly)
     json, offsets = render_sheets(sheets, segment.tables.answers, views.terms)
     sheet = sheets.of_pair[found]
@@ -127,7 +132,7 @@ def match_segment(segment: Segment, views: Views, encoded: Encoded, scratch: Scr
         offsets[sheet],
         offsets[sheet + 1] - offsets[sheet],
     )
-    return SegmentMatches(decided, combined, calculated, candidates, exhausted, counts)
+    return SegmentMatches(decided, combined, calculated, candidates, exhausted, counts, asking)
 
 
 def _distinct(*parts: Pairs) -> Pairs:

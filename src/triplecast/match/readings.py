@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 
 from triplecast.index import Segment
 from triplecast.kernels.layout import I32
-from triplecast.match.closures import Closures, build_closures
+from triplecast.match.closures import Closures, Ground, build_closures, lay_ground
 from triplecast.match.entailed import EntailedViews, entail_views, find_known
 from triplecast.match.views import Views
 from triplecast.match.wanted import Wanted, wanted_of
@@ -44,7 +44,8 @@ class Readings:
             if kept.taxonomy is taxonomy and wanted <= kept.wanted:
                 return kept.closures
         others = [kept for kept in self._kept if kept.taxonomy is not taxonomy]
-        made = _Kept(taxonomy, wanted, build_closures(taxonomy, wanted))
+        ground = next((kept.ground for kept in self._kept if kept.taxonomy is taxonomy), None) or lay_ground(taxonomy)
+        made = _Kept(taxonomy, wanted, ground, build_closures(ground, wanted))
         self._kept = [made, *others][:CLOSURES_KEPT]
         return made.closures
 
@@ -52,6 +53,7 @@ class Readings:
 class _Kept(NamedTuple):
     taxonomy: Taxonomy
     wanted: Wanted
+    ground: Ground
     closures: Closures
 
 

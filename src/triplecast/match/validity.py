@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from triplecast.index import Segment, Snapshot
 from triplecast.kernels.layout import I32, I64
+from triplecast.match.asking import Asking
 from triplecast.match.found import Decided, Pairs
 from triplecast.model.publication import Publication
 
@@ -74,6 +75,12 @@ class Validity:
                 strict=True,
             )
         ]
+
+    def keep_asking(self, asking: Sequence[Asking]) -> list[Asking]:
+        publication = np.array([pair.publication for pair in asking], np.int32)
+        registration = np.array([pair.registration for pair in asking], np.int64)
+        valid = self.holds(publication, registration) if asking else ()
+        return [pair for pair, asked in zip(asking, valid, strict=True) if asked]
 
 
 def _mark(removed: I64) -> NDArray[np.bool_]:

@@ -202,6 +202,18 @@ class Extend:
 
 
 @dataclass(frozen=True, slots=True)
+class Produce:
+    """A property function: each solution of `pattern` with each row that an operator gives for it. The arguments that
+    are not `free` are given to the operator (a solution that leaves one unbound goes); a free variable takes its place
+    in the row, a constant or a variable that is bound already keeps the rows that have its term there."""
+
+    pattern: Pattern
+    operator: str
+    arguments: tuple[Node, ...]
+    free: tuple[bool, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Minus:
     left: Pattern
     right: Pattern
@@ -266,6 +278,7 @@ Pattern: TypeAlias = (
     | Union
     | Graph
     | Extend
+    | Produce
     | Minus
     | Values
     | Group

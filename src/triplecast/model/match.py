@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,36 @@ class Undecided:
     """Index into the batch."""
     registration: int
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorResult:
+    """What an operator's version gave, or why it failed: what is kept of a call, so that a replay tells the same."""
+
+    publication: int
+    """Index into the batch."""
+    operator: str
+    version: str
+    arguments: tuple[str, ...]
+    """In N-Triples form."""
+    answer: bytes
+    """As `operators.answers.format_answer` writes it."""
+
+
+class Learnt(NamedTuple):
+    """What was learnt of one template of conditions that ask operators: of one batch, or all in all."""
+
+    template: str
+    """Its text (`match.asking.Template`)."""
+    hint: float
+    """Seconds that its operators' declarations expect."""
+    answered: float
+    """How often it was true or false."""
+    held: float
+    timed: float
+    """How often it was measured."""
+    seconds: float
+    """What these took together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +76,12 @@ class MatchStats:
     matches: int = 0
     """All: what is neither `combined` nor `verified` was decided by one join of the index."""
     undecided: int = 0
+    operator_calls: int = 0
+    """Ground calls of operators that were made, or passed over in a quarantine."""
+    operator_failures: int = 0
+    """Of those."""
+    operated: int = 0
+    """Pairs that match by what operators gave, the evaluator's among them."""
 
     def __add__(self, other: MatchStats) -> MatchStats:
         return MatchStats(*(getattr(self, name) + getattr(other, name) for name in self.__slots__))
@@ -61,6 +98,10 @@ class MatchedBatch:
     bindings_offsets: NDArray[np.int64]
     bindings: NDArray[np.uint8]
     undecided: tuple[Undecided, ...] = ()
+    results: tuple[OperatorResult, ...] = ()
+    """What operators gave that had not been known before, in the order in which they were asked."""
+    learnt: tuple[Learnt, ...] = ()
+    """Of the conditions that were looked at."""
     stats: MatchStats = field(default_factory=MatchStats)
 
     def __len__(self) -> int:

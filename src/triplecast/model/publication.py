@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from typing import TypeAlias
+
+Attachments: TypeAlias = tuple[tuple[str, bytes], ...]
+"""What came with a publication, by IRI, in the order of the IRIs: pictures, sound, texts, for operators to look at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,11 +20,22 @@ class Draft:
     """Canonical N-Triples lines (N-Quads when `dataset`), sorted bytewise, unique, each ended by a newline; blank nodes
     carry RDFC-1.0 labels, or input labels when `labels` is ``input``."""
     digest: bytes
-    """32 bytes: SHA-256 of `quads`, or of the source bytes when `labels` is ``input``."""
+    """32 bytes: SHA-256 of `quads`, or of the source bytes when `labels` is ``input``; where there are attachments, of
+    that and of theirs (`with_attachments`)."""
     labels: str
     """``none`` (no blank nodes), ``canonical`` (RDFC-1.0) or ``input`` (the work bound was hit)."""
     dataset: bool = False
     """True when the unit is a dataset whose graphs stay as published."""
+    attachments: Attachments = ()
+
+    def with_attachments(self, attachments: Attachments) -> Draft:
+        """The same publication with what came with it; other attachments are other content."""
+        if not attachments:
+            return self
+        state = sha256(self.digest)
+        for iri, content in attachments:
+            state.update(sha256(iri.encode()).digest() + sha256(content).digest())
+        return replace(self, digest=state.digest(), attachments=attachments)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +52,7 @@ class Publication:
     dataset: bool = False
     labels: str = "none"
     """As in `Draft`."""
+    attachments: Attachments = field(default=(), repr=False)
 
 
 @dataclass(frozen=True, slots=True)

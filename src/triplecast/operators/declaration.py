@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
 from typing import Any, TypeVar
 
 from pyoxigraph import NamedNode
@@ -16,6 +19,9 @@ SECONDS = 10.0
 """Wall time of one call (of a batch: of all its calls), unless the declaration says otherwise."""
 MEMORY = 1 << 30
 """Bytes above what the worker uses once the operator's module is imported, unless the declaration says otherwise."""
+
+SCRIPT = "triplecast_script"
+"""What a worker calls the script that was started (`sandbox.child`)."""
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _EXAMPLE = '@operator("https://example.org/op#objects", version="1", arguments=("bound", "free"))'
@@ -63,10 +69,15 @@ class Operator:
 
     def load(self) -> Callable[..., Any]:
         """Its function, of this process. Raises what importing its module raises."""
-        from importlib import import_module
-
-        function: Callable[..., Any] = getattr(import_module(self.module), self.name)
+        function: Callable[..., Any] = getattr(
+            import_module(SCRIPT if self.module == "__main__" else self.module), self.name
+        )
         return function
+
+    @property
+    def source(self) -> str:
+        """What a worker imports before its limits hold: the module's name, or the path of the script."""
+        return self.path or self.module
 
 
 def operator(
@@ -94,11 +105,12 @@ def operator(
         _check_function(iri, function, arguments)
         path = None
         if function.__module__ == "__main__":
-            path = inspect.getsourcefile(function)
-            if path is None or path.startswith("<"):
+            path = getattr(sys.modules["__main__"], "__file__", None)
+            if path is None or not path.endswith(".py"):
                 raise InputError(
-                    f"the operator <{iri}> is typed into a prompt", "put it into a file: workers import it"
+                    f"the operator <{iri}> is typed into a prompt", "put it into a file, which workers can import"
                 )
+            path = str(Path(path).absolute())
         about = (inspect.getdoc(function) or "").partition("\n")[0]
         known_operators().add(
             Operator(
@@ -129,7 +141,7 @@ def _check(iri: object, version: object, arguments: object, cost: object, second
     if not isinstance(version, str) or not version:
         raise InputError(f"the version of <{iri}> is {version!r}", 'give it as text: version="1"')
     kinds = isinstance(arguments, Sequence) and not isinstance(arguments, str)
-    if not kinds or not arguments or not set(arguments) <= {BOUND, FREE}:  # type: ignore[arg-type, call-overload]
+    if not kinds or not arguments or not set(arguments) <= {BOUND, FREE}:  # type: ignore[call-overload]
         raise InputError(
             f"the arguments of <{iri}> are {arguments!r}", f'give "{BOUND}" or "{FREE}" for each: {_EXAMPLE}'
         )

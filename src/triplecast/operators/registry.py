@@ -52,6 +52,11 @@ class Registry:
                 self._operators = wanted
                 self.generation += 1
 
+    def ignore_entry_points(self) -> None:
+        """For a process that is told what it has to know."""
+        with self._lock:
+            self._unread = False
+
     def find(self, iri: str) -> Operator | None:
         with self._lock:
             found = self._operators.get(iri)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 import subprocess
+import sys
 import tempfile
 import threading
 from collections.abc import Callable
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from triplecast.errors import InputError, PipelineFailed, StorageFull
+from triplecast.operators import known_operators
 from triplecast.pipeline.rows import MATCHES, spark_schema
 from triplecast.pipeline.session import last_line, session
 from triplecast.pipeline.sink import Sink
@@ -51,7 +53,8 @@ def start_query(spark: SparkSession, folder: Path, sink: Sink, slices: int) -> S
     shutil.rmtree(checkpoint, ignore_errors=True)
     spark.dataSource.register(JournalSource)
     source = spark.readStream.format(NAME).option("folder", str(folder)).option("slices", str(slices)).load()
-    matches = source.mapInArrow(MatchSlices(str(folder)), spark_schema(MATCHES))
+    stage = MatchSlices(str(folder), known_operators().all(), tuple(each for each in sys.path if each))
+    matches = source.mapInArrow(stage, spark_schema(MATCHES))
     writer = matches.writeStream.foreachBatch(take).option("checkpointLocation", checkpoint.as_uri())
     return writer.trigger(processingTime="0 seconds").start()
 

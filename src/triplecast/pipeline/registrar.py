@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 from triplecast.compile.admission import Admission
 from triplecast.compile.admitted import describe_doubts, describe_refusal, examine, first_of
+from triplecast.compile.given import operators_of
 from triplecast.engine.quota import Places, check_quota
-from triplecast.engine.registry import open_index
+from triplecast.engine.registry import open_index, settle_operators
 from triplecast.errors import InputError, QuotaReached
 from triplecast.index import IndexFolder, Snapshot
 from triplecast.index.census import broad_registrations, take_census
@@ -27,6 +28,7 @@ from triplecast.ingest.subscription_files import (
     read_subscription_file,
 )
 from triplecast.journal import Journal
+from triplecast.languages import Template, parse_template
 from triplecast.model.census import Census
 from triplecast.model.subscription import BROAD_PER_OWNER, Subscription
 from triplecast.pipeline.horizon import HorizonFile
@@ -116,7 +118,7 @@ class Registrar:
         none.
         """
         self._seen, self._since = self._find(), now
-        snapshot = open_index(self._index, self._journal, self._progress())
+        snapshot = open_index(self._index, self._journal, self._progress(), settle_operators(self._journal))
         if snapshot.covers == 0:  # an empty one has no file yet that a worker could open
             snapshot = self._index.apply([], [], self._journal.head())
         self._cover(snapshot)
@@ -298,6 +300,7 @@ class Registrar:
         if not leaving and not coming:
             return
         with self._accepting:
+            self._journal.declare_operators(operators_of(templates_of(coming)))
             positions = self._journal.cancel([found.id for found in leaving]) if leaving else []
             added = self._journal.subscribe(coming) if coming else []
             covers = self._journal.head()
@@ -330,6 +333,11 @@ class Registrar:
 def until_mended(fault: SubscriptionFault) -> SubscriptionFault:
     mend = f"{fault.mend}. " if fault.mend else ""
     return replace(fault, mend=f"{mend}Until it is mended, what was registered before stays in force")
+
+
+def templates_of(subscriptions: Iterable[Subscription]) -> Iterator[Template]:
+    """Of subscriptions that are admitted."""
+    return (parse_template(each.text, each.language)[0] for each in subscriptions)
 
 
 def is_same(one: Subscription | None, other: Subscription) -> bool:

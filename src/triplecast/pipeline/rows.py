@@ -8,7 +8,7 @@ of an `OutboxBatch`: so 150,000 matches cost the JVM as little as ten.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple
 from typing import Any
 
@@ -17,7 +17,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from triplecast.delivery import OutboxBatch
-from triplecast.model.match import MatchStats, Undecided
+from triplecast.journal import KeptResult
+from triplecast.model.match import Learnt, MatchStats, Undecided
 
 SLICES = pa.schema([("after", pa.int64()), ("upto", pa.int64()), ("manifest", pa.string())])
 MATCHES = pa.schema(
@@ -33,11 +34,13 @@ MATCHES = pa.schema(
         ("offsets", pa.binary()),
         ("bindings", pa.binary()),
         ("undecided", pa.binary()),
+        ("results", pa.binary()),
+        ("learnt", pa.binary()),
     ]
 )
 """Positions in (`after`, `upto`] are matched by this row and its neighbours of the same range; `work` has the numbers
-of their `MatchStats`. `names` and `undecided` are JSON, the other columns little-endian arrays with the types of
-`OutboxBatch`.
+of their `MatchStats`. `names`, `undecided`, `results` (what operators gave) and `learnt` are JSON, the other
+columns little-endian arrays with the types of `OutboxBatch`.
 """
 
 _SPARK_TYPES = {pa.int64(): "bigint", pa.string(): "string", pa.binary(): "binary"}
@@ -106,7 +109,14 @@ def _publications(batch: OutboxBatch, first: int, last: int, start: int, end: in
     )
 
 
-def to_arrow(batch: OutboxBatch, after: int, upto: int, work: MatchStats) -> pa.RecordBatch:
+def to_arrow(
+    batch: OutboxBatch,
+    after: int,
+    upto: int,
+    work: MatchStats,
+    results: Sequence[KeptResult] = (),
+    learnt: Sequence[Learnt] = (),
+) -> pa.RecordBatch:
     """One row of `MATCHES`."""
     columns: list[NDArray[Any] | bytes] = [
         np.array(astuple(work), "<i8"),
@@ -118,6 +128,8 @@ def to_arrow(batch: OutboxBatch, after: int, upto: int, work: MatchStats) -> pa.
         batch.bindings_offsets.astype("<i8"),
         batch.bindings[: batch.bindings_offsets[-1]],
         json.dumps([(pair.publication, pair.registration, pair.reason) for pair in batch.undecided]).encode(),
+        json.dumps([(*result[:-1], result.answer.decode()) for result in results]).encode(),
+        json.dumps(learnt).encode(),
     ]
     buffers = [column if isinstance(column, bytes) else column.tobytes() for column in columns]
     values = [[after], [upto], *([buffer] for buffer in buffers)]
@@ -127,6 +139,17 @@ def to_arrow(batch: OutboxBatch, after: int, upto: int, work: MatchStats) -> pa.
 
 def work_of(row: Mapping[str, Any]) -> MatchStats:
     return MatchStats(*np.frombuffer(row["work"], "<i8").tolist())
+
+
+def results_of(row: Mapping[str, Any]) -> list[KeptResult]:
+    return [
+        KeptResult(position, operator, version, tuple(arguments), answer.encode())
+        for position, operator, version, arguments, answer in json.loads(row["results"])
+    ]
+
+
+def learnt_of(row: Mapping[str, Any]) -> list[Learnt]:
+    return [Learnt(*fields) for fields in json.loads(row["learnt"])]
 
 
 def from_arrow(row: Mapping[str, Any]) -> OutboxBatch:

@@ -27,6 +27,8 @@ from triplecast.ingest.inbox import scan_inbox
 from triplecast.ingest.subscription_files import find_subscription_files
 from triplecast.journal import Journal
 from triplecast.kernels.warm import warm
+from triplecast.match.operate import Operators
+from triplecast.model.match import Learnt
 from triplecast.model.subscription import BROAD_PER_OWNER
 from triplecast.pipeline.acceptor import Acceptor
 from triplecast.pipeline.horizon import HorizonFile
@@ -117,7 +119,9 @@ def run(
         notices: SimpleQueue[Notice] = SimpleQueue()
         accepting = threading.Lock()
         horizon = HorizonFile(output)
-        sink = Sink(outbox, journal.registrations_of, horizon.learn, notices.put)
+        sink = Sink(
+            outbox, journal.registrations_of, horizon.learn, notices.put, journal.keep_results, merge_learnt(journal)
+        )
         index = IndexFolder(output / INDEX, journal.sole)
         registrar = Registrar(
             sources.subscriptions,
@@ -138,6 +142,18 @@ def run(
             notices, caller.on_progress, caller.on_notice, journal, outbox, registrar, acceptor.taken, sink.matched
         )
         return _Run(Parts(journal, outbox, registrar, known, acceptor, sink, side, teller), once).follow(caller.stop)
+
+
+def merge_learnt(journal: Journal) -> Callable[[Sequence[Learnt]], None]:
+    """Adds what the workers learn of operators, batch after batch, to what the journal keeps."""
+    merged = Operators(learnt=journal.learnt())
+
+    def take(learnt: Sequence[Learnt]) -> None:
+        if learnt:
+            merged.absorb(learnt)
+            journal.keep_learnt(merged.learnt())
+
+    return take
 
 
 class _Run:

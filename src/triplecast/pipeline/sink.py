@@ -12,9 +12,10 @@ import pyarrow as pa
 from triplecast.delivery import Outbox, OutboxBatch, UndecidedPair
 from triplecast.errors import StorageFault, TriplecastError
 from triplecast.faults import reach
-from triplecast.model.match import MatchStats
+from triplecast.journal import KeptResult
+from triplecast.model.match import Learnt, MatchStats
 from triplecast.model.subscription import Registration
-from triplecast.pipeline.rows import from_arrow, work_of
+from triplecast.pipeline.rows import from_arrow, learnt_of, results_of, work_of
 
 TOLD = 20
 """Undecided pairs of one batch that are told one by one; all are in the outbox."""
@@ -54,8 +55,14 @@ class Sink:
         registrations: Callable[[Sequence[int]], Iterable[Registration]],
         learn: Callable[[int, int, float], None],
         tell: Callable[[UndecidedPair | str], None] = lambda notice: None,
+        keep: Callable[[Sequence[KeptResult]], bool] = lambda results: True,
+        learn_operators: Callable[[Sequence[Learnt]], None] = lambda learnt: None,
     ) -> None:
+        """`keep` stores what operators gave before it is told; false where another answer is stored already.
+        `learn_operators` takes what a batch told of their costs and truth."""
+        self._learn_operators = learn_operators
         self._tell = tell
+        self._keep = keep
         self._outbox = outbox
         self._registrations = registrations
         self._learn = learn
@@ -84,6 +91,9 @@ class Sink:
         after, upto = check_cover(rows, self._outbox.progress)
         done = self._outbox.progress
         batch = OutboxBatch.joined([from_arrow(row) for row in rows])
+        if not self._keep([result for row in rows for result in results_of(row)]):
+            raise RuntimeError("operators answered another attempt otherwise; what was kept first is read again")
+        self._learn_operators([each for row in rows for each in learnt_of(row)])
         committed = self._outbox.commit(batch, upto, self._registrations, after)
         if committed.differing:
             raise StorageFault(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -13,9 +14,11 @@ from triplecast.delivery import OutboxBatch
 from triplecast.evaluate import Evaluator
 from triplecast.faults import reach
 from triplecast.index import INDEX, Snapshot
-from triplecast.journal import BYTES_AT_ONCE
+from triplecast.journal import BYTES_AT_ONCE, kept_results
 from triplecast.match import Matcher
+from triplecast.match.operate import Operators
 from triplecast.model.match import MatchStats
+from triplecast.operators import Operator, known_operators
 from triplecast.pipeline.followed import followed_journal, settle
 from triplecast.pipeline.rows import cut, to_arrow, told_only
 
@@ -30,8 +33,14 @@ class MatchSlices:
     """The stage on one output folder, to give to ``mapInArrow``."""
 
     folder: str
+    operators: tuple[Operator, ...] = ()
+    """Those that the driver knows; a worker imports none of them, its operators' workers do."""
+    search_path: tuple[str, ...] = ()
+    """Where the driver finds modules."""
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        known_operators().adopt(self.operators)
+        sys.path += [each for each in self.search_path if each not in sys.path]
         return match_slices(Path(self.folder), batches)
 
 
@@ -45,27 +54,32 @@ def match_slices(folder: Path, batches: Iterator[pa.RecordBatch]) -> Iterator[pa
 
 def match_slice(folder: Path, manifest: str, after: int, upto: int) -> Iterator[pa.RecordBatch]:
     """The matches of the publications at positions in (`after`, `upto`]; at least one row, also when there are none."""
-    journal, matcher = followed_journal(folder), _matcher()
+    journal, matcher = followed_journal(folder), _matcher(folder)
     snapshot = Snapshot.open(folder / INDEX, manifest)
-    told = False
+    any_told = False
     start = after
     while True:
         publications = journal.publications(start, upto, CHUNK, BYTES_AT_ONCE)
-        if not publications and told:
+        if not publications and any_told:
             return
         if publications:
             taxonomies = journal.taxonomies(start, publications[-1].position)
-            start = publications[-1].position
-            matched = matcher.match(snapshot, publications, taxonomies)
+            first, start = start, publications[-1].position
+            matched = matcher.match(snapshot, publications, taxonomies, journal.answers(first, start))
             batch, work = OutboxBatch.of(publications, matched), matched.stats
+            results, learnt = kept_results(publications, matched), matched.learnt
         else:
-            batch, work = OutboxBatch.joined(()), MatchStats()
+            batch, work, results, learnt = OutboxBatch.joined(()), MatchStats(), [], ()
         reach("pipeline.batch-matched")
         for index, piece in enumerate(cut(told_only(batch), ROW_BYTES)):
-            yield to_arrow(piece, after, upto, work if index == 0 else MatchStats())
-        told = True
+            if index == 0:
+                yield to_arrow(piece, after, upto, work, results, learnt)
+            else:
+                yield to_arrow(piece, after, upto, MatchStats())
+        any_told = True
 
 
 @lru_cache(maxsize=1)
-def _matcher() -> Matcher:
-    return Matcher(Evaluator())
+def _matcher(folder: Path) -> Matcher:
+    """With what had been learnt of operators when this process began."""
+    return Matcher(Evaluator(), Operators(learnt=followed_journal(folder).learnt()))

@@ -1,9 +1,9 @@
 """The sandbox's child: run by its path (so that the package around it is not loaded) with the arguments
-`function seconds memory answer parent`; PYTHONPATH is the parent's whole search path.
+`function seconds memory answer parent trusted modules…`; PYTHONPATH is the parent's whole search path.
 
-It imports the function first and gives up its rights then: no new file or socket can be opened any more, by Python
-or by native code (a limit of no file descriptors), no core is dumped, memory is bounded. So a function's module imports
-whatever it may need when it is imported itself.
+It imports the modules and the function first and gives up its rights then: memory is bounded, no core is dumped, and,
+unless the function is trusted, no new file or socket can be opened any more, by Python or by native code (a limit of no
+file descriptors). So a function's module imports whatever it may need when it is imported itself.
 
 It does not outlive its parent: idle, it meets the end of its requests; at work, an alarm ends it a second after the
 parent would have; and on Linux the kernel ends it with the thread that started it, if that is the main one (the end of
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import importlib.util
 import os
 import signal
 import sys
@@ -22,6 +23,10 @@ from typing import BinaryIO
 
 Function = Callable[[bytes], bytes]
 
+SCRIPT = "triplecast_script"
+"""What the module ``__main__`` of a parent is called in its children (`operators.declaration` says it again)."""
+INSIDE = "TRIPLECAST_CHILD"
+"""An environment variable that only children have: they start none (`sandbox.process` says it again)."""
 _HEADER_SIZE = 9
 _GRACE = 1.0
 """Seconds after the time limit at which the child ends itself, its parent having failed to."""
@@ -56,8 +61,9 @@ def die_with(parent: int) -> None:
             os._exit(3)
 
 
-def limit_resources(memory: int) -> None:
-    """Bounds memory above today's use, forbids cores and new file descriptors, where the system knows such limits."""
+def limit_resources(memory: int, trusted: bool) -> None:
+    """Bounds memory above today's use, forbids cores and, unless `trusted`, new file descriptors, where the system
+    knows such limits."""
     try:
         import resource
     except ImportError:
@@ -68,8 +74,24 @@ def limit_resources(memory: int) -> None:
         with open("/proc/self/statm", "rb") as statm:
             used = int(statm.read().split()[0]) * resource.getpagesize()
         resource.setrlimit(resource.RLIMIT_AS, (used + memory, used + memory))
+    if trusted:
+        return
     with contextlib.suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (0, 0))
+
+
+def load(module: str) -> None:
+    """Imports a module by its name, or a script by its path: that one under the name `SCRIPT`, so that what it guards
+    by ``if __name__ == "__main__"`` does not run."""
+    if not module.endswith(".py"):
+        importlib.import_module(module)
+        return
+    spec = importlib.util.spec_from_file_location(SCRIPT, module)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{module} cannot be imported")
+    loaded = importlib.util.module_from_spec(spec)
+    sys.modules[SCRIPT] = loaded
+    spec.loader.exec_module(loaded)
 
 
 def call(function: Function, request: bytes, longest: int) -> tuple[bytes, bytes]:
@@ -119,16 +141,19 @@ def serve(function: Function, requests: BinaryIO, answers: int, seconds: float, 
 
 
 def main(arguments: list[str]) -> int:
-    name, seconds, memory, longest, parent = arguments
+    name, seconds, memory, longest, parent, trusted, *modules = arguments
     requests, answers = take_pipes()
     die_with(int(parent))
+    os.environ[INSIDE] = name
     module, _, attribute = name.partition(":")
     try:
+        for each in modules:
+            load(each)
         function: Function = getattr(importlib.import_module(module), attribute)
     except BaseException as error:
         write(answers, b"E", f"{type(error).__name__}: {error}"[:2000].encode("utf-8", "replace"))
         return 2
-    limit_resources(int(memory))
+    limit_resources(int(memory), trusted == "1")
     write(answers, b"R", b"")
     serve(function, requests, answers, float(seconds), int(longest))
     return 0

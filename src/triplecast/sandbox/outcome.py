@@ -16,6 +16,9 @@ class Limits:
     """Bytes of address space above what the child uses once its function is imported."""
     answer: int
     """Bytes of the answer."""
+    trusted: bool = False
+    """The function is the user's own code, given input that is not: it may open files and sockets, and sees the whole
+    environment."""
 
 
 @dataclass(frozen=True, slots=True)

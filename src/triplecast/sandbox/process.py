@@ -26,6 +26,7 @@ _LONGEST_DETAIL = 1 << 14
 _SCRIPT = Path(__file__).with_name("child.py")
 _ENVIRONMENT = ("PATH", "HOME", "LANG", "TZ", "TMPDIR", "SYSTEMROOT")
 """What a child inherits of the environment, beside LC_*, LD_* and DYLD_*: secrets stay with the parent."""
+_INSIDE = "TRIPLECAST_CHILD"
 _KINDS = {ERROR: "error", MEMORY: "memory", SIZE: "size"}
 
 Answer = bytes | Failure
@@ -43,11 +44,13 @@ class ChildLost(Exception):
 class Child:
     """A running child, ready for requests. Raises SandboxFailed when it cannot be started."""
 
-    def __init__(self, function: str, limits: Limits, clock: Stopwatch = time.monotonic) -> None:
+    def __init__(
+        self, function: str, limits: Limits, clock: Stopwatch = time.monotonic, modules: Sequence[str] = ()
+    ) -> None:
         self._limits = limits
         self._clock = clock
         self._stderr = b""
-        self._process = _start(function, limits)
+        self._process = _start(function, limits, modules)
         assert self._process.stdin
         assert self._process.stdout
         assert self._process.stderr
@@ -185,15 +188,19 @@ class Child:
         return Failure("crash", f"the child ended with status {status}")
 
 
-def _start(function: str, limits: Limits) -> subprocess.Popen[bytes]:
+def _start(function: str, limits: Limits, modules: Sequence[str]) -> subprocess.Popen[bytes]:
+    inside = os.environ.get(_INSIDE)
+    if inside is not None:
+        reason = f"this is a child itself (of {inside}), which only imports what declares operators"
+        raise SandboxFailed(function, reason, 'put what a script does under `if __name__ == "__main__":`')
     try:
         return subprocess.Popen(
-            [sys.executable, "-P", str(_SCRIPT), function, *_arguments(limits)],
+            [sys.executable, "-P", str(_SCRIPT), function, *_arguments(limits), *modules],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             bufsize=0,
-            env=_environment(),
+            env=_environment(limits.trusted),
             process_group=0,
         )
     except OSError as error:  # no process, memory or descriptor left, or no such interpreter
@@ -233,14 +240,15 @@ class _Feed:
 
 def _arguments(limits: Limits) -> list[str]:
     in_main_thread = threading.current_thread() is threading.main_thread()
-    return [str(limits.seconds), str(limits.memory), str(limits.answer), str(os.getpid() if in_main_thread else 0)]
+    numbers = (limits.seconds, limits.memory, limits.answer, os.getpid() if in_main_thread else 0, int(limits.trusted))
+    return [str(number) for number in numbers]
 
 
-def _environment() -> dict[str, str]:
+def _environment(whole: bool) -> dict[str, str]:
     kept = {
         name: value
         for name, value in os.environ.items()
-        if name in _ENVIRONMENT or name.startswith(("LC_", "LD_", "DYLD_", "PYTHON"))
+        if whole or name in _ENVIRONMENT or name.startswith(("LC_", "LD_", "DYLD_", "PYTHON"))
     }
     return kept | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
 

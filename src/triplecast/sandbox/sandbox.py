@@ -20,8 +20,12 @@ class Sandbox:
     cannot import the function.
     """
 
-    def __init__(self, function: str, limits: Limits, clock: Stopwatch = time.monotonic) -> None:
+    def __init__(
+        self, function: str, limits: Limits, clock: Stopwatch = time.monotonic, modules: Sequence[str] = ()
+    ) -> None:
+        """`modules` are imported by the child before its limits hold: names, or the path of a script."""
         self.function = function
+        self._modules = tuple(modules)
         self.limits = limits
         self.started = 0
         """Children started so far."""
@@ -93,12 +97,12 @@ class Sandbox:
         """A child that was ended while it started (killed for its memory, say) is started once more."""
         self.started += 1
         try:
-            return Child(self.function, self.limits, self._clock)
+            return Child(self.function, self.limits, self._clock, self._modules)
         except SandboxFailed as failed:
             if not (isinstance(failed.__cause__, ChildLost) and failed.__cause__.failure.kind == "crash"):
                 raise
         self.started += 1
-        return Child(self.function, self.limits, self._clock)
+        return Child(self.function, self.limits, self._clock, self._modules)
 
     def _discard(self) -> None:
         if self._child is not None and self._owner == os.getpid():

@@ -166,3 +166,9 @@ def test_the_limits_are_documented() -> None:
         f"A word of more than {LONGEST_STEMMED} characters is its own stem",
     ):
         assert line in page
+
+
+def test_what_re2_says_is_told_in_words() -> None:
+    with pytest.raises(QueryRefused) as refused:
+        admit(Subscription("s", regex("(?=é)")))
+    assert "'(?=é)': invalid perl operator: (?=;" in str(refused.value)

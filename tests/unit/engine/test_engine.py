@@ -190,7 +190,7 @@ def test_what_is_not_built_is_refused_by_name() -> None:
             with pytest.raises(QueryRefused, match=named):
                 engine.subscribe(TITLES, **refused)
         with pytest.raises(InputError, match="attachments"):
-            engine.publish(turtle("A"), attachments={"a": b""})
+            engine.publish(turtle("A"), attachments=[b""])
         with pytest.raises(QuerySyntaxError):
             engine.subscribe("SELECT ?x WHERE {")
         engine.subscribe(TITLES, id="rail")

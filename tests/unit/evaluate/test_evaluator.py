@@ -34,10 +34,10 @@ def evaluator() -> Iterator[Evaluator]:
 
 def test_frames_read_what_they_wrote() -> None:
     request = write_request(SECOND, 10, [("ASK { }\n# ü", "sparql"), ("x", "y")])
-    assert read_request(request) == (SECOND, 10, [("ASK { }\n# ü", "sparql"), ("x", "y")], NO_BACKGROUND)
+    assert read_request(request) == (SECOND, 10, [("ASK { }\n# ü", "sparql"), ("x", "y")], NO_BACKGROUND, {})
     background = Background(Entailment.RDFS, b"<x:a> <x:b> <x:c> .\n", True)
     asked = [("ASK { }", "sparql")]
-    assert read_request(write_request(SECOND, 10, asked, background)) == (SECOND, 10, asked, background)
+    assert read_request(write_request(SECOND, 10, asked, background)) == (SECOND, 10, asked, background, {})
     outcomes = [
         Outcome("matched", b"[{}]", ""),
         Outcome("undecided", b"", "why\nnot"),

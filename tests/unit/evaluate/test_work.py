@@ -15,7 +15,7 @@ from triplecast.evaluate.budget import BYTES_A_STEP, DEFAULT_STEPS, ENTRIES_A_ST
 from triplecast.evaluate.evaluator import LIMITS, QUERIES_A_REQUEST
 from triplecast.evaluate.functions import BUILTINS
 from triplecast.evaluate.numbering import Numbering
-from triplecast.evaluate.regex import LONGEST_PATTERN, PATTERN_MEMORY
+from triplecast.evaluate.regex import LONGEST_PATTERN, PATTERN_MEMORY, PIECES_A_STEP, replace
 from triplecast.evaluate.rows import FEW, Row, in_canonical_order
 from triplecast.evaluate.solutions import LONGEST_BINDINGS
 from triplecast.languages import parse_query
@@ -214,3 +214,10 @@ def test_few_rows_and_many_are_ordered_alike() -> None:
     many = in_canonical_order([*rows, {"y": NamedNode("urn:0")}], Numbering(Budget()))
     assert many[0] == {"y": NamedNode("urn:0")}
     assert many[1:] == few
+
+
+def test_each_group_of_a_replacement_takes_steps() -> None:
+    """Each may be a character: the length of what is written does not say how many were put together."""
+    budget = Budget(1_000_000)
+    assert replace("a" * 1_000, "a", "$0" * 1_000, "", budget) == "a" * 1_000_000
+    assert budget.steps - budget.left > 1_000 * 1_000 // PIECES_A_STEP

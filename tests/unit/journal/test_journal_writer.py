@@ -107,7 +107,7 @@ def test_a_closed_journal_says_so(tmp_path: Path) -> None:
 
 def test_the_file_is_in_the_stated_mode_and_format(tmp_path: Path) -> None:
     with Journal.open(tmp_path) as journal:
-        for pragma, value in (("journal_mode", "wal"), ("synchronous", 2), ("page_size", PAGE), ("user_version", 3)):
+        for pragma, value in (("journal_mode", "wal"), ("synchronous", 2), ("page_size", PAGE), ("user_version", 4)):
             assert journal._database.ask(f"PRAGMA {pragma}") == [(value,)], pragma
 
 

@@ -36,5 +36,31 @@ def test_a_relative_folder_is_made_where_the_process_is(tmp_path: Path, monkeypa
 
 def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(StorageFault, match=f"file{os.sep}folder"):
+    with pytest.raises(StorageFault, match=f"{os.sep}file: it is a file, and a folder is needed"):
         Engine.open(tmp_path / "file" / "folder")
+    (tmp_path / "link").symlink_to("nowhere")
+    with pytest.raises(StorageFault, match=f"{os.sep}link: it is a link that leads nowhere"):
+        Engine.open(tmp_path / "link")
+    with pytest.raises(StorageFault, match="File name too long"):
+        Engine.open(tmp_path / ("x" * 300))
+
+
+@pytest.mark.parametrize("name", ["file:x?mode=memory", ":memory:", "a%41 #?b", "\n", os.fsdecode(b"\xff")])
+def test_any_name_of_a_folder_is_a_name(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with Engine.open(name) as engine:
+        engine.subscribe("ASK { ?x dc:title ?title }", id="titles")
+    with Journal.read_only(name) as journal, Outbox.read_only(name) as outbox:
+        assert [found.subscription.name for found in journal.registrations()] == ["titles"]
+        assert list(outbox.notifications()) == []
+    assert os.listdir(tmp_path) == [name]
+
+
+def test_a_process_may_go_elsewhere_while_an_engine_is_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+    with Engine.open("data") as engine:
+        monkeypatch.chdir(tmp_path / "elsewhere")
+        engine.subscribe("ASK { ?x dc:title ?title }")
+        assert engine.publish('<x:1> <http://purl.org/dc/elements/1.1/title> "a" .', "text/turtle").matches
+    assert os.listdir(tmp_path / "elsewhere") == []

@@ -1,0 +1,75 @@
+"""`triplecast operators`: which operators are known here."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from triplecast.cli.exits import Exit
+from triplecast.cli.terminal import print_json, say, table, tell
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = commands.add_parser(
+        "operators",
+        help="list the operators that queries may use here",
+        description="Lists the operators of installed packages (entry points of the group triplecast.operators) and of "
+        "the modules named with --operators.",
+    )
+    add_operators(parser)
+    parser.add_argument("--json", action="store_true", help="one JSON object an operator")
+    parser.set_defaults(run=run)
+
+
+def add_operators(parser: argparse.ArgumentParser) -> None:
+    """The option by which a command is told of modules that declare operators."""
+    parser.add_argument(
+        "--operators", metavar="MODULE", nargs="+", default=[], help="Python modules that declare operators"
+    )
+
+
+def load_operators(modules: Sequence[str]) -> None:
+    """Imports modules that declare operators, those in the current folder too. Raises `InputError`."""
+    if not modules:
+        return
+    from triplecast.operators.registry import import_operators
+
+    if os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())
+    import_operators(modules)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from triplecast.operators import known_operators
+
+    declared = known_operators().all()
+    for fault in known_operators().faults:
+        say(f"an entry point cannot be imported: {fault}")
+    if arguments.json:
+        for each in declared:
+            print_json(
+                {
+                    "iri": each.iri,
+                    "version": each.version,
+                    "arguments": each.arguments,
+                    "cost": each.cost,
+                    "batch": each.batch,
+                    "pure": each.pure,
+                    "seconds": each.seconds,
+                    "memory": each.memory,
+                    "module": each.module,
+                    "name": each.name,
+                    "about": each.about,
+                }
+            )
+    elif declared:
+        rows = [
+            (each.iri, each.version, ", ".join(each.arguments), f"{each.cost:g} s", each.about) for each in declared
+        ]
+        tell(table([("operator", "version", "arguments", "cost", ""), *rows], "<<<><"))
+    if not declared:
+        say("no operator is known; name the modules that declare some with --operators, or install a package of them")
+        return Exit.NOTHING
+    return Exit.PARTLY if known_operators().faults else Exit.DONE

@@ -1,0 +1,67 @@
+"""Attachments: bytes that come with a document, by IRI, for operators to look at."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Mapping
+
+from pyoxigraph import NamedNode
+
+from triplecast.errors import InputError
+from triplecast.model.publication import Attachments, Draft
+
+LARGEST = 64 << 20
+"""Bytes of all attachments of one document together."""
+
+
+def check_attachments(given: object) -> None:
+    """Raises `InputError` for what is no mapping of absolute IRIs to bytes, and for more than `LARGEST`."""
+    if not isinstance(given, Mapping):
+        raise InputError(f"attachments are {type(given).__name__}", "give a dict of IRI to bytes")
+    for iri, content in given.items():
+        _check_iri(iri)
+        if not isinstance(content, bytes | bytearray | memoryview):
+            raise InputError(f"the attachment <{iri}> is {type(content).__name__}", "give its bytes")
+    size = sum(len(content) for content in given.values())
+    if size > LARGEST:
+        raise InputError(
+            f"the attachments of one document have {size:,} bytes", f"{LARGEST:,} are allowed: publish fewer at once"
+        )
+
+
+def decode_attachments(written: object) -> dict[str, bytes]:
+    """From JSON: an object of IRI to base64. Raises `InputError`."""
+    if written is None:
+        return {}
+    if not isinstance(written, dict):
+        raise InputError('"attachments" is no JSON object', 'write {"IRI": "base64", …}')
+    decoded: dict[str, bytes] = {}
+    for iri, text in written.items():
+        try:
+            decoded[iri] = base64.b64decode(text, validate=True)
+        except (TypeError, ValueError, binascii.Error) as error:
+            raise InputError(f"the attachment <{iri}> is no base64: {error}", "encode its bytes in base64") from error
+    check_attachments(decoded)
+    return decoded
+
+
+def share_attachments(drafts: tuple[Draft, ...], given: Mapping[str, bytes]) -> tuple[Draft, ...]:
+    """The publications of a document with what came with it: a single one has all, of several each has those whose IRI
+    stands in its triples."""
+    if not given:
+        return drafts
+    attachments: Attachments = tuple((iri, bytes(given[iri])) for iri in sorted(given))
+    if len(drafts) == 1:
+        return (drafts[0].with_attachments(attachments),)
+    return tuple(
+        draft.with_attachments(tuple(each for each in attachments if f"<{each[0]}>".encode() in draft.quads))
+        for draft in drafts
+    )
+
+
+def _check_iri(iri: object) -> None:
+    try:
+        NamedNode(iri)  # type: ignore[arg-type]
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{iri!r} cannot name an attachment: it is no absolute IRI", "name it by an IRI") from error

@@ -1,0 +1,134 @@
+"""What the journal keeps beside its records: the attachments of publications, each content once, and what operators
+gave, so that a replay reads it (semantics 8.2). All of it is written by the journal's writer, in its transactions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import astuple
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+from triplecast.database import Database
+from triplecast.errors import StorageFault
+from triplecast.journal.check import RESTORE
+from triplecast.journal.record import checksum, verify
+from triplecast.model.match import Learnt, MatchedBatch
+from triplecast.model.publication import Attachments, Publication
+from triplecast.operators import Operator, find_operator
+from triplecast.operators.answers import Answer, GroundCall, parse_answer
+
+
+class KeptResult(NamedTuple):
+    """What an operator's version gave for arguments, about the publication at a position."""
+
+    position: int
+    operator: str
+    version: str
+    arguments: tuple[str, ...]
+    answer: bytes
+
+
+def write_attachments(database: Database, attached: Iterable[tuple[int, Attachments]]) -> None:
+    """Of publications by position, inside a transaction."""
+    for position, attachments in attached:
+        for iri, content in attachments:
+            digest = sha256(content).digest()
+            crc = checksum(iri, (position, len(content)), digest)
+            database.run("INSERT OR IGNORE INTO content VALUES (?, ?)", [(digest, content)])
+            database.run("INSERT INTO attachment VALUES (?, ?, ?, ?, ?)", [(position, iri, digest, len(content), crc)])
+
+
+def read_attachments_of(database: Database, position: int, count: int) -> Attachments:
+    """Raises `StorageFault` unless there are `count`, all sound."""
+    found: list[tuple[str, bytes]] = []
+    statement = (
+        "SELECT iri, attachment.digest, size, attachment.crc, body FROM attachment"
+        " LEFT JOIN content ON content.digest = attachment.digest WHERE position = ? ORDER BY iri"
+    )
+    for iri, digest, size, crc, body in database.ask(statement, (position,)):
+        verify(crc, database.where, f"an attachment of record {position}", iri, (position, size), digest)
+        if not isinstance(body, bytes) or sha256(body).digest() != digest:
+            raise StorageFault(database.where, f"the attachment <{iri}> of record {position} is damaged", RESTORE)
+        found.append((iri, body))
+    if len(found) != count:
+        told = f"record {position} has {count} attachments, of which {len(found)} can be found"
+        raise StorageFault(database.where, told, RESTORE)
+    return tuple(found)
+
+
+def kept_results(publications: Sequence[Publication], matched: MatchedBatch) -> list[KeptResult]:
+    """What operators gave while `publications` were matched, as the journal keeps it."""
+    return [
+        KeptResult(publications[each.publication].position, each.operator, each.version, each.arguments, each.answer)
+        for each in matched.results
+    ]
+
+
+def write_results(database: Database, results: Iterable[KeptResult]) -> bool:
+    """Keeps them inside a transaction; what is kept already stays. False where that is another answer."""
+    same = True
+    for result in results:
+        arguments = json.dumps(result.arguments)
+        kept = _read_results(database, *_KEY, (result.position, result.operator, result.version, arguments))
+        if kept:
+            same = same and kept[0].answer == result.answer
+            continue
+        crc = checksum(f"{result.operator}\n{result.version}\n{arguments}", (result.position,), result.answer)
+        row = (result.position, result.operator, result.version, arguments, result.answer, crc)
+        database.run("INSERT INTO result VALUES (?, ?, ?, ?, ?, ?)", [row])
+    return same
+
+
+def read_answers(database: Database, after: int, upto: int) -> Mapping[int, Mapping[GroundCall, Answer]]:
+    """What was kept of publications at positions in (after, upto], by position, of the versions of operators that are
+    declared now."""
+    answers: dict[int, dict[GroundCall, Answer]] = {}
+    for kept in _read_results(database, "position > ? AND position <= ?", "", (after, upto)):
+        declared = find_operator(kept.operator)
+        if declared is not None and declared.version == kept.version:
+            call = GroundCall(kept.operator, kept.arguments)
+            answers.setdefault(kept.position, {})[call] = parse_answer(kept.answer)
+    return answers
+
+
+def write_operator(declared: Operator) -> bytes:
+    return json.dumps(astuple(declared)).encode()
+
+
+def read_operator(body: bytes) -> Operator:
+    fields: list[Any] = [tuple(field) if isinstance(field, list) else field for field in json.loads(body)]
+    return Operator(*fields)
+
+
+def write_learnt(database: Database, rows: Iterable[Learnt]) -> None:
+    database.run("DELETE FROM learnt")
+    database.run("INSERT INTO learnt VALUES (?, ?, ?, ?, ?, ?)", rows)
+
+
+def read_learnt(database: Database) -> list[Learnt]:
+    """By template. Nothing depends on it but the order in which operators are asked, so it has no checksum."""
+    return [Learnt(*row) for row in database.ask("SELECT * FROM learnt ORDER BY template")]
+
+
+def check_attached(database: Database, counts: Mapping[int, int]) -> None:
+    """Reads everything; `counts` are the attachments of each publication that has some. Raises `StorageFault`."""
+    for position, count in counts.items():
+        read_attachments_of(database, position, count)
+    for (position,) in database.ask("SELECT DISTINCT position FROM attachment"):
+        if position not in counts:
+            raise StorageFault(database.where, f"record {position} has attachments and does not say so", RESTORE)
+    _read_results(database, "1", "", ())
+
+
+_KEY = ("position = ? AND operator = ? AND version = ? AND arguments = ?", " LIMIT 1")
+
+
+def _read_results(database: Database, where: str, end: str, values: Sequence[object]) -> list[KeptResult]:
+    found = []
+    statement = f"SELECT * FROM result WHERE {where} ORDER BY position, operator, version, arguments{end}"
+    for position, operator, version, arguments, answer, crc in database.ask(statement, values):
+        what = f"what <{operator}> gave for record {position}"
+        verify(crc, database.where, what, f"{operator}\n{version}\n{arguments}", (position,), answer)
+        found.append(KeptResult(position, operator, version, tuple(json.loads(arguments)), answer))
+    return found

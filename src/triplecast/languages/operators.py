@@ -1,0 +1,175 @@
+"""Operators in queries: calls in expressions, and triples whose predicate is an operator (property functions).
+
+``op:f(?x)`` in an expression is given the bound arguments; its value is the free one, or whether it is true.
+``?x op:f ?y`` and ``(?a ?b) op:f (?c ?d)`` are given all arguments, subject's before object's; such a triple is applied
+to the solutions of the triples around it and of what stands before them in its group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from lark.lexer import Token
+from pyoxigraph import NamedNode
+
+from triplecast.languages.context import NIL, Translation
+from triplecast.languages.prefixes import RDF
+from triplecast.languages.searches import MAGIC, path_slots
+from triplecast.model.algebra import (
+    Call,
+    Expression,
+    Node,
+    PathExpression,
+    PathPattern,
+    Pattern,
+    Produce,
+    Slot,
+    TriplePattern,
+    Variable,
+)
+from triplecast.operators import Operator, find_operator
+from triplecast.operators.declaration import FREE
+
+_FIRST, _REST = NamedNode(RDF + "first"), NamedNode(RDF + "rest")
+
+
+class Production(NamedTuple):
+    """A triple whose predicate is an operator, as it was met."""
+
+    declared: Operator
+    arguments: tuple[Node, ...]
+    token: Token
+
+    def given(self) -> Iterator[Variable]:
+        """The variables that the operator is given."""
+        return (node for node, free in self._kinds() if not free and isinstance(node, Variable))
+
+    def gives(self) -> Iterator[Variable]:
+        """The variables that it may bind."""
+        return (node for node, free in self._kinds() if free and isinstance(node, Variable))
+
+    def variables(self) -> Iterator[Variable]:
+        return (node for node in self.arguments if isinstance(node, Variable))
+
+    def _kinds(self) -> Iterator[tuple[Node, bool]]:
+        return ((node, kind == FREE) for node, kind in zip(self.arguments, self.declared.arguments, strict=False))
+
+
+def is_magic(iri: str) -> bool:
+    """Whether a triple with this predicate means something else than a triple."""
+    return iri in MAGIC or find_operator(iri) is not None
+
+
+def operator_call(
+    translation: Translation, token: Token, declared: Operator, arguments: tuple[Expression, ...]
+) -> Call:
+    """Raises `QuerySyntaxError` for a wrong number of arguments, and for an operator that has no single value."""
+    if declared.free > 1:
+        raise translation.fault(
+            token,
+            f"{token} gives {declared.free} terms at once, so it has no value in an expression",
+            (f"a triple with it as predicate: {_as_triple(declared, token)}",),
+        )
+    if len(arguments) != declared.bound:
+        plural = "argument" if declared.bound == 1 else "arguments"
+        raise translation.fault(
+            token, f"the operator {token} takes {declared.bound} {plural} here and got {len(arguments)}"
+        )
+    return Call(declared.iri, arguments)
+
+
+def find_property_function(translation: Translation, verb: object) -> Operator | None:
+    """The operator that a predicate names, which is then part of the template."""
+    if not isinstance(verb, Slot):
+        return None
+    iri = translation.resolve(translation.tokens[verb.index])
+    declared = find_operator(iri.value) if isinstance(iri, NamedNode) else None
+    if declared is not None:
+        translation.pin(verb)
+    return declared
+
+
+def refuse_operator_in_path(translation: Translation, path: PathExpression) -> None:
+    """Raises `QueryRefused` where an operator stands in a path."""
+    for slot in path_slots(path):
+        if find_property_function(translation, slot) is not None:
+            token = translation.tokens[slot.index]
+            raise translation.refusal(
+                token, f"{token} in a path", "an operator is no step of a path", "make it a triple of its own"
+            )
+
+
+def split_collection(
+    node: Node, edges: list[TriplePattern | PathPattern]
+) -> tuple[tuple[Node, ...], list[TriplePattern | PathPattern]]:
+    """The members of the collection that `node` is, and the triples that are not the collection's own; a node that is
+    none stands for itself."""
+    if node == NIL:
+        return (), edges
+    firsts = {edge.subject: edge.object for edge in edges if _is_edge(edge, _FIRST)}
+    rests = {edge.subject: edge.object for edge in edges if _is_edge(edge, _REST)}
+    if node not in firsts:
+        return (node,), edges
+    members: list[Node] = []
+    cells: list[Node] = []
+    while node != NIL:
+        cells.append(node)
+        members.append(firsts[node])
+        node = rests[node]
+    own = {cell for cell in cells if isinstance(cell, Variable)}
+    return tuple(members), [edge for edge in edges if edge.subject not in own]
+
+
+def _is_edge(edge: TriplePattern | PathPattern, predicate: NamedNode) -> bool:
+    return isinstance(edge, TriplePattern) and edge.predicate == predicate
+
+
+def read_productions(translation: Translation) -> tuple[list[Expression], list[Production]]:
+    """The operators met since the last block of triples: those that filter as conditions of their group, and those that
+    bind. Raises `QuerySyntaxError` for a wrong number of arguments."""
+    met, translation.productions = translation.productions, []
+    filters: list[Expression] = []
+    productions: list[Production] = []
+    for production in met:
+        declared, token = production.declared, production.token
+        if len(production.arguments) != len(declared.arguments):
+            raise translation.fault(
+                token,
+                f"the operator {token} takes {len(declared.arguments)} arguments as a predicate and got "
+                f"{len(production.arguments)}",
+                (_as_triple(declared, token),),
+            )
+        if declared.free:
+            productions.append(production)
+        else:
+            filters.append(Call(declared.iri, production.arguments))
+    return filters, productions
+
+
+def order_productions(productions: list[Production]) -> list[Production]:
+    """Those first that nothing of the others is given to; ties as written, and so a circle."""
+    ordered: list[Production] = []
+    waiting = list(productions)
+    while waiting:
+        following = next((each for each in waiting if _is_ready(each, waiting)), waiting[0])
+        waiting.remove(following)
+        ordered.append(following)
+    return ordered
+
+
+def _is_ready(production: Production, waiting: list[Production]) -> bool:
+    later = {variable for other in waiting if other is not production for variable in other.gives()}
+    return later.isdisjoint(production.given())
+
+
+def produce(production: Production, pattern: Pattern) -> Produce:
+    free = tuple(kind == FREE for kind in production.declared.arguments)
+    return Produce(pattern, production.declared.iri, production.arguments, free)
+
+
+def _as_triple(declared: Operator, token: Token) -> str:
+    names = [f"?{kind}{place}" for place, kind in enumerate(declared.arguments, 1)]
+    if len(names) == 2:
+        return f"{names[0]} {token} {names[1]}"
+    return f"({' '.join(names[: declared.bound])}) {token} ({' '.join(names[declared.bound :])})"

@@ -1,0 +1,251 @@
+"""What operators are asked, and when: pairs step together, so that one call serves all subscriptions, and one request
+all publications of the batch.
+
+Every round, each publication's schedule says which ground conditions to look at; the calls that these wait for are
+made, each once; what they tell decides rows, until none is open. The answers are the same under every schedule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from triplecast.evaluate import DEFAULT_STEPS, BudgetExceeded, Candidate, Decision, Evaluator
+from triplecast.evaluate.rowwise import Calculation
+from triplecast.evaluate.unknown import Answers, Unknown
+from triplecast.match.answer import Verdict, answer_asking
+from triplecast.match.asking import Asking, Condition, bare_condition, judge
+from triplecast.model.match import Learnt, OperatorResult
+from triplecast.model.publication import Publication
+from triplecast.operators import find_operator
+from triplecast.operators.answers import Answer, Failed, GroundCall, format_answer
+from triplecast.operators.frames import Asked
+from triplecast.operators.perform import Performer
+from triplecast.operators.schedules import SCHEDULES, Experience, Run, make_conjunctions, make_schedule
+from triplecast.operators.schedules import Learnt as LearntTemplate
+
+SCHEDULE = next(name for name in ("adaptive", "stopping") if name in SCHEDULES)
+"""Unless another is named (`operators.schedules`)."""
+AT_ONCE = 32
+"""Ground conditions of one publication that are looked at in one round."""
+
+
+class Waiting(NamedTuple):
+    """A row that waits for conditions."""
+
+    publication: int
+    registration: int
+    conditions: tuple[Condition, ...]
+
+
+@dataclass(slots=True)
+class Operated:
+    """What became of a batch's pairs that operators are asked about, and what was asked."""
+
+    verdicts: list[Verdict]
+    """Of the pairs of the index, in their order."""
+    decisions: list[Decision]
+    """Of the evaluator's candidates, in their order."""
+    results: list[OperatorResult] = field(default_factory=list)
+    """Calls made, in order."""
+    failed: int = 0
+    """Of the calls made."""
+    learnt: tuple[Learnt, ...] = ()
+
+
+class Operators:
+    """The workers and what is learnt of them, from batch to batch. For one thread at a time."""
+
+    def __init__(
+        self, performer: Performer | None = None, schedule: str = SCHEDULE, learnt: Iterable[Learnt] = ()
+    ) -> None:
+        """`learnt`: what `learnt` gave in another process."""
+        self.performer = performer or Performer()
+        self._templates: dict[str, int] = {}
+        kept = [LearntTemplate(self._number(row.template), *row[1:]) for row in learnt]
+        self.experience = Experience(kept)
+        self._schedule = make_schedule(schedule, self.experience)
+
+    def close(self) -> None:
+        self.performer.close()
+
+    def decide(
+        self,
+        publications: Sequence[Publication],
+        asking: Sequence[Asking],
+        candidates: Sequence[tuple[int, int, Candidate]],
+        evaluator: Evaluator,
+        known: Mapping[int, Answers],
+    ) -> Operated:
+        """A verdict for each pair that the index asks about, and a decision for each candidate (publication,
+        registration, what is asked). `known` are answers by journal position, which are not asked for again."""
+        stage = _Stage(self, publications, known)
+        open_candidates = [
+            (publication, registration, replace(candidate, answers=stage.answers[publication]))
+            for publication, registration, candidate in candidates
+        ]
+        decisions = evaluator.decide([candidate for _, _, candidate in open_candidates]) if candidates else []
+        verdicts = [answer_asking(pair, stage.answers[pair.publication]) for pair in asking]
+        while True:
+            rows = [
+                *(
+                    Waiting(pair.publication, pair.registration, conditions)
+                    for pair, verdict in zip(asking, verdicts, strict=True)
+                    for conditions in verdict.waiting
+                ),
+                *(
+                    Waiting(publication, registration, tuple(map(bare_condition, calls)))
+                    for (publication, registration, _), decision in zip(open_candidates, decisions, strict=True)
+                    for calls in decision.wanted
+                ),
+            ]
+            if not rows:
+                break
+            before = len(stage.results)
+            stage.learn(rows)
+            assert len(stage.results) > before, "rows wait, and nothing was asked"
+            verdicts = [
+                answer_asking(pair, stage.answers[pair.publication]) if verdict.waiting else verdict
+                for pair, verdict in zip(asking, verdicts, strict=True)
+            ]
+            again = [place for place, decision in enumerate(decisions) if decision.wanted]
+            asked = evaluator.decide([open_candidates[place][2] for place in again]) if again else []
+            for place, decision in zip(again, asked, strict=True):
+                decisions[place] = decision
+        return Operated(verdicts, decisions, stage.results, stage.failed, stage.learnt())
+
+    def learnt(self) -> list[Learnt]:
+        """All that is known of templates, to be kept."""
+        texts = list(self._templates)
+        return [Learnt(texts[row.template], *row[1:]) for row in self.experience.rows()]
+
+    def absorb(self, learnt: Iterable[Learnt]) -> None:
+        """What other processes learnt of their batches (`MatchedBatch.learnt`)."""
+        for row in learnt:
+            known = row.template in self._templates
+            number = self._number(row.template)
+            if not known:
+                self.experience.declare(number, row.hint)
+            self.experience.learn_many(number, int(row.answered), int(row.held), int(row.timed), row.seconds)
+
+    def template(self, condition: Condition) -> int:
+        """The number of its template."""
+        known = condition.template in self._templates
+        number = self._number(condition.template)
+        if not known:
+            self.experience.declare(number, condition.cost)
+        return number
+
+    def _number(self, template: str) -> int:
+        """In order of first appearance."""
+        return self._templates.setdefault(template, len(self._templates))
+
+    def start(self, rows: Sequence[Waiting]) -> _Running:
+        """A run over the rows of one publication."""
+        numbers: dict[Condition, int] = {}
+        for row in rows:
+            for condition in row.conditions:
+                numbers.setdefault(condition, len(numbers))
+        templates = [self.template(condition) for condition in numbers]
+        columns = np.array(templates, np.int32)
+        conjunctions = make_conjunctions(
+            [(row.registration, [numbers[condition] for condition in row.conditions]) for row in rows],
+            templates,
+            self.experience.costs(columns).tolist(),
+            self.experience.holds(columns).tolist(),
+        )
+        running = _Running(self._schedule.start(conjunctions), list(numbers), templates)
+        for condition, number in numbers.items():
+            running.by_call.setdefault(condition.waits_for, set()).add(number)
+        return running
+
+
+@dataclass(slots=True)
+class _Running:
+    """A schedule's run over one publication, and what its conditions wait for."""
+
+    run: Run
+    conditions: list[Condition]
+    templates: list[int]
+    learnt: set[int] = field(default_factory=set)
+    by_call: dict[GroundCall, set[int]] = field(default_factory=dict)
+    """Conditions that wait for a call, before anything else."""
+
+
+class _Stage:
+    """One batch: the answers that are known of each of its publications."""
+
+    def __init__(self, operators: Operators, publications: Sequence[Publication], known: Mapping[int, Answers]) -> None:
+        self._operators = operators
+        self._publications = publications
+        self.answers: list[dict[GroundCall, Answer]] = [dict(known.get(each.position, {})) for each in publications]
+        self.results: list[OperatorResult] = []
+        self.failed = 0
+        self._counts: dict[str, list[float]] = {}
+
+    def learnt(self) -> tuple[Learnt, ...]:
+        """By template: hint, true or false answers, true ones, measured ones, seconds."""
+        return tuple(Learnt(template, *counts) for template, counts in sorted(self._counts.items()))
+
+    def learn(self, rows: Iterable[Waiting]) -> None:
+        """Asks until the schedules of all publications have their rows decided."""
+        by_publication: dict[int, list[Waiting]] = {}
+        for row in rows:
+            by_publication.setdefault(row.publication, []).append(row)
+        running = {publication: self._operators.start(found) for publication, found in by_publication.items()}
+        while running:
+            wanted: dict[tuple[int, GroundCall], int] = {}
+            """Each call with the condition of its publication that wants it."""
+            for publication, each in list(running.items()):
+                numbers = each.run.wanted(AT_ONCE)
+                if not numbers:
+                    del running[publication]
+                for number in numbers:
+                    call = self._judge(publication, each, number, None)
+                    if call is not None:
+                        wanted.setdefault((publication, call), number)
+            self._ask(wanted, running)
+
+    def _ask(self, wanted: Mapping[tuple[int, GroundCall], int], running: Mapping[int, _Running]) -> None:
+        """Makes the calls, and lets every condition that waits for one of them learn what it can."""
+        asked = [Asked(self._publications[publication], call) for publication, call in wanted]
+        performed = self._operators.performer.perform(asked)
+        for ((publication, call), number), (answer, seconds) in zip(wanted.items(), performed, strict=True):
+            self._keep(publication, call, answer)
+            each = running[publication]
+            for waiting in sorted(each.by_call.pop(call, ())):
+                self._judge(publication, each, waiting, seconds if waiting == number else None)
+
+    def _keep(self, publication: int, call: GroundCall, answer: Answer) -> None:
+        self.answers[publication][call] = answer
+        self.failed += isinstance(answer, Failed)
+        declared = find_operator(call.operator)
+        version = declared.version if declared is not None else ""
+        self.results.append(OperatorResult(publication, call.operator, version, call.arguments, format_answer(answer)))
+
+    def _judge(self, publication: int, running: _Running, number: int, seconds: float | None) -> GroundCall | None:
+        """Tells the run what a condition turned out to be, or notes for which call it waits now, and gives that."""
+        if number in running.learnt:
+            return None
+        try:
+            holds = self._truth(publication, running.conditions[number])
+        except Unknown as met:
+            running.by_call.setdefault(met.calls[0], set()).add(number)
+            return met.calls[0]
+        running.run.learnt(number, holds)
+        running.learnt.add(number)
+        self._operators.experience.learn(running.templates[number], holds, seconds)
+        condition = running.conditions[number]
+        counts = self._counts.setdefault(condition.template, [condition.cost, 0.0, 0.0, 0.0, 0.0])
+        for place, more in enumerate((holds is not None, bool(holds), seconds is not None, seconds or 0.0), 1):
+            counts[place] += more
+        return None
+
+    def _truth(self, publication: int, condition: Condition) -> bool | None:
+        try:
+            return judge(condition, Calculation(DEFAULT_STEPS, self.answers[publication]))
+        except BudgetExceeded:
+            return None

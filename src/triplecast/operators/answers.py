@@ -1,0 +1,148 @@
+"""Ground calls, and what they give: a bounded set of rows, or the reason why there is none.
+
+The written form of an answer, which the journal keeps and workers send, is JSON: ``{"rows": [["…", …], …]}`` with terms
+in N-Triples form, rows sorted, each once; or ``{"failed": "…"}``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+from typing import NamedTuple, TypeAlias
+
+from pyoxigraph import BlankNode, Literal, NamedNode
+
+from triplecast.model.algebra import Term
+from triplecast.model.terms import from_ntriples, to_ntriples
+from triplecast.operators.declaration import Operator
+
+MOST_ROWS = 10_000
+"""Rows that one call may give."""
+_DECIMAL = NamedNode("http://www.w3.org/2001/XMLSchema#decimal")
+_TRUE = Literal(True)
+_BOOLEANS = (_TRUE, Literal(False))
+
+
+class GroundCall(NamedTuple):
+    """A predicate with all that it is given: equal calls of one publication are evaluated once. What it gives back is
+    compared afterwards, so ``p(?x, ?x)``, ``p(?x, ?y)`` and ``p(?x, 3)`` with the second argument free are one."""
+
+    operator: str
+    arguments: tuple[str, ...]
+    """The bound ones, in N-Triples form."""
+
+
+class Found(NamedTuple):
+    """The rows of free arguments, sorted by their N-Triples text, each once. Of an operator that filters, one empty row
+    for true and none for false."""
+
+    rows: tuple[tuple[Term, ...], ...]
+
+
+class Failed(NamedTuple):
+    """The operator gave no answer, and what was asked of it is unknown."""
+
+    reason: str
+
+
+Answer: TypeAlias = Found | Failed
+
+
+class WrongResult(TypeError):
+    """An operator gave what its declaration does not allow."""
+
+
+def read_result(declared: Operator, result: object) -> Found:
+    """What a function gave, as rows. Raises `WrongResult`; iterates no further than `MOST_ROWS` allows."""
+    result = _plain(result)
+    if declared.free == 0:
+        if isinstance(result, bool) or result in _BOOLEANS:
+            return Found(((),) if result is True or result == _TRUE else ())
+        raise WrongResult(f"it filters, so it has to give a bool, and gave {_shown(result)}")
+    if result is None:
+        return Found(())
+    rows: dict[tuple[str, ...], tuple[Term, ...]] = {}
+    for row in _rows(declared, result):
+        terms = tuple(_term(declared, value) for value in row)
+        rows[tuple(map(to_ntriples, terms))] = terms
+        if len(rows) > MOST_ROWS:
+            raise WrongResult(f"it gave more than {MOST_ROWS:,} results")
+    return Found(tuple(rows[key] for key in sorted(rows)))
+
+
+def _rows(declared: Operator, result: object) -> Iterable[Sequence[object]]:
+    free = declared.free
+    if _is_value(result):
+        if free > 1:
+            raise WrongResult(f"it has {free} free arguments, so it has to give tuples, and gave {_shown(result)}")
+        yield (result,)
+        return
+    if isinstance(result, tuple) and len(result) == free > 1 and all(map(_is_value, result)):
+        yield result
+        return
+    if isinstance(result, dict | bytes) or not isinstance(result, Iterable):
+        wanted = "a term, None, or terms" if free == 1 else "tuples of terms"
+        raise WrongResult(f"it has to give {wanted}, and gave {_shown(result)}")
+    for count, row in enumerate(result, 1):
+        if count > 10 * MOST_ROWS:
+            raise WrongResult(f"it gave more than {10 * MOST_ROWS:,} results, equal ones counted")
+        if free == 1 and not isinstance(row, tuple):
+            yield (row,)
+        elif isinstance(row, tuple) and len(row) == free:
+            yield row
+        else:
+            raise WrongResult(f"each of its results has {free} terms, and one is {_shown(row)}")
+
+
+def _is_value(value: object) -> bool:
+    return isinstance(_plain(value), NamedNode | BlankNode | Literal | bool | int | float | Decimal | str)
+
+
+def _term(declared: Operator, value: object) -> Term:
+    value = _plain(value)
+    if isinstance(value, NamedNode | BlankNode):
+        return value
+    if isinstance(value, Literal):
+        tag = value.language
+        return value if tag is None or tag == tag.lower() else Literal(value.value, language=tag.lower())
+    if isinstance(value, Decimal) and value.is_finite():
+        return Literal(f"{value:f}", datatype=_DECIMAL)
+    if isinstance(value, bool | int | float):
+        return Literal(value)
+    if isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise WrongResult(f"it gave text with half a character: {_shown(value)}") from None
+        return Literal(value)
+    raise WrongResult(f"a result is a term, bool, int, float, Decimal or str, and it gave {_shown(value)}")
+
+
+def _plain(value: object) -> object:
+    """A scalar of numpy as Python's own."""
+    if type(value).__module__ == "numpy" and getattr(value, "ndim", 1) == 0:
+        return value.item()  # type: ignore[attr-defined]
+    return value
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return f"{type(value).__name__} {text if len(text) <= 80 else text[:79] + '…'}"
+
+
+def format_answer(answer: Answer) -> bytes:
+    if isinstance(answer, Failed):
+        return json.dumps({"failed": answer.reason}, separators=(",", ":")).encode()
+    rows = [[to_ntriples(term) for term in row] for row in answer.rows]
+    return json.dumps({"rows": rows}, separators=(",", ":")).encode()
+
+
+def parse_answer(written: bytes) -> Answer:
+    """Raises ValueError for bytes that are none."""
+    read = json.loads(written)
+    if not isinstance(read, dict) or not (isinstance(read.get("rows"), list) or isinstance(read.get("failed"), str)):
+        raise ValueError(f"no answer of an operator: {written[:80]!r}")
+    if "failed" in read:
+        return Failed(read["failed"])
+    return Found(tuple(tuple(from_ntriples(term) for term in row) for row in read["rows"]))

@@ -1,0 +1,77 @@
+"""What passes between an engine and an operator's worker: calls of one operator with the events they look at.
+
+Request: a JSON line ``{"operator": iri, "events": [[graph, version, dataset, length, [[iri, length], …]], …], "calls":
+[[event, [argument, …]], …]}``, then each event's quads and attachments. Answer: a JSON line of lengths, then the
+written answers (`operators.answers`), one for each call.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from itertools import accumulate, pairwise
+from typing import NamedTuple
+
+from pyoxigraph import NamedNode
+
+from triplecast.model.publication import Publication
+from triplecast.operators.answers import GroundCall
+from triplecast.operators.event import Event
+
+
+class Asked(NamedTuple):
+    """A ground call of one publication."""
+
+    publication: Publication
+    call: GroundCall
+
+
+class Request(NamedTuple):
+    operator: str
+    calls: list[tuple[Event, tuple[str, ...]]]
+    """Event and arguments of each; calls of one publication share an event."""
+
+
+def write_request(asked: Sequence[Asked]) -> bytes:
+    """For calls of one operator."""
+    numbers: dict[int, int] = {}
+    stamps: list[object] = []
+    parts: list[bytes] = []
+    for publication, _ in asked:
+        if id(publication) not in numbers:
+            numbers[id(publication)] = len(numbers)
+            lengths = [[iri, len(content)] for iri, content in publication.attachments]
+            stamps.append(
+                [publication.graph, publication.version, publication.dataset, len(publication.quads), lengths]
+            )
+            parts += [publication.quads, *(content for _, content in publication.attachments)]
+    calls = [[numbers[id(publication)], call.arguments] for publication, call in asked]
+    header = {"operator": asked[0].call.operator, "events": stamps, "calls": calls}
+    return b"".join([json.dumps(header).encode(), b"\n", *parts])
+
+
+def read_request(request: bytes) -> Request:
+    line, _, rest = request.partition(b"\n")
+    header = json.loads(line)
+    events: list[Event] = []
+    start = 0
+    for graph, version, dataset, length, attached in header["events"]:
+        quads = rest[start : start + length]
+        start += length
+        attachments: dict[str, bytes] = {}
+        for iri, size in attached:
+            attachments[iri] = rest[start : start + size]
+            start += size
+        events.append(Event(NamedNode(graph), version, attachments, quads, dataset))
+    return Request(header["operator"], [(events[number], tuple(arguments)) for number, arguments in header["calls"]])
+
+
+def write_answers(answers: Sequence[bytes]) -> bytes:
+    return json.dumps([len(answer) for answer in answers]).encode() + b"\n" + b"".join(answers)
+
+
+def read_answers(written: bytes) -> list[bytes]:
+    """Raises ValueError for bytes that are no answers."""
+    line, _, rest = written.partition(b"\n")
+    ends = [0, *accumulate(json.loads(line))]
+    return [rest[start:end] for start, end in pairwise(ends)]

@@ -1,0 +1,77 @@
+"""Operators on Spark: asked where the match runs, and the answers are those of an engine in one process."""
+
+from __future__ import annotations
+
+import base64
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "unit" / "operators"))
+
+import wild_operators
+from wild_operators import WILD
+
+from triplecast.delivery import OutboxReader
+from triplecast.engine import Engine
+from triplecast.journal import Journal
+from triplecast.pipeline.run import Sources, run
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+assert wild_operators
+
+P = f"PREFIX : <https://example.org/> PREFIX w: <{WILD}> "
+QUERIES = {
+    "size": "SELECT ?p ?n { ?p a :Picture ; w:size ?n FILTER(?n > 4) }",
+    "count": "SELECT (COUNT(?l) AS ?n) { ?p :title ?t . ?t w:letters ?l } GROUP BY ?p",
+    "chance": "SELECT ?n { ?p a :Picture BIND(w:chance(?p) AS ?n) }",
+    "raises": "SELECT ?n { ?p a :Picture BIND(w:raises(?p) AS ?n) }",
+    "long": "ASK { ?p :title ?t FILTER(w:long(?t)) }",
+}
+
+
+def write_documents(inbox: Path) -> list[tuple[str, str, bytes]]:
+    documents = []
+    with (inbox / "pictures.jsonl").open("w") as lines:
+        for number in range(30):
+            graph, picture = f"urn:d{number}", bytes(number % 7)
+            title = "t" * (number % 6)
+            data = f'<urn:p{number}> a <https://example.org/Picture> ; <https://example.org/title> "{title}" .'
+            attached = {f"urn:p{number}": base64.b64encode(picture).decode()}
+            row = {"id": graph, "media_type": "text/turtle", "data": data, "attachments": attached}
+            lines.write(json.dumps(row) + "\n")
+            documents.append((graph, data, picture))
+    return documents
+
+
+def test_the_answers_are_those_of_an_engine(tmp_path: Path) -> None:
+    subscriptions, inbox, output = tmp_path / "subscriptions", tmp_path / "inbox", tmp_path / "out"
+    subscriptions.mkdir()
+    inbox.mkdir()
+    documents = write_documents(inbox)
+    for name, text in QUERIES.items():
+        (subscriptions / f"{name}.rq").write_text(P + text)
+    summary = run(Sources([subscriptions], inbox), output, once=True)
+    told: dict[tuple[str, str], str] = {}
+    with OutboxReader.read_only(output) as outbox:
+        for each in outbox.notifications():
+            told[each.graph, each.name.removesuffix(".rq")] = each.bindings
+        undecided = {(pair.graph, pair.name.removesuffix(".rq")) for pair in outbox.undecided()}
+    wanted: dict[tuple[str, str], str] = {}
+    with Engine() as engine:
+        for name, text in QUERIES.items():
+            engine.subscribe(P + text, id=name)
+        for number, (graph, data, picture) in enumerate(documents):
+            receipt = engine.publish(data, "text/turtle", graph=graph, attachments={f"urn:p{number}": picture})
+            wanted.update(((graph, match.subscription), match.json) for match in receipt.matches)
+    chance = [key for key in wanted if key[1] == "chance"]
+    assert len(chance) == 30
+    assert told.keys() == wanted.keys()
+    assert all(told[key] == wanted[key] for key in wanted if key[1] != "chance")
+    assert undecided == {(graph, "raises") for graph, _, _ in documents}
+    with Journal.read_only(output) as journal:
+        kept = journal.answers(0, journal.head())
+        assert sum(map(len, kept.values())) == summary.work.operator_calls
+        assert journal.learnt()

@@ -1,0 +1,82 @@
+"""Operators on the command line: listed, and asked by `match`, `preview` and `explain`."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+OPERATORS = '''
+from triplecast.operators import operator
+
+@operator("https://example.org/pictures#size", version="2", arguments=("bound", "free"), cost=0.5)
+def size(event, picture):
+    """How many bytes it has."""
+    return len(event.attachment(picture))
+'''
+QUERY = "PREFIX p: <https://example.org/pictures#> SELECT ?n { ?x a p:Picture ; p:size ?n FILTER(?n > 3) }"
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    (tmp_path / "picture_operators.py").write_text(OPERATORS)
+    (tmp_path / "large.rq").write_text(QUERY)
+    lines = []
+    for number, content in enumerate((b"12345", b"1", None)):
+        row: dict[str, object] = {"id": f"urn:d{number}", "media_type": "text/turtle"}
+        row["data"] = "<urn:pic> a <https://example.org/pictures#Picture> ."
+        if content is not None:
+            row["attachments"] = {"urn:pic": base64.b64encode(content).decode()}
+        lines.append(json.dumps(row))
+    lines.append(json.dumps({"id": "urn:x", "media_type": "text/turtle", "data": "", "attachments": {"urn:pic": "!"}}))
+    (tmp_path / "in.jsonl").write_text("\n".join(lines))
+    return tmp_path
+
+
+def call(place: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    command = [sys.executable, "-m", "triplecast", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=place, env=environment)
+
+
+def test_they_are_listed(place: Path) -> None:
+    listed = call(place, "operators", "--operators", "picture_operators", "--json")
+    (row,) = [json.loads(line) for line in listed.stdout.splitlines() if "pictures#size" in line]
+    assert row["arguments"] == ["bound", "free"]
+    assert (row["version"], row["cost"], row["about"]) == ("2", 0.5, "How many bytes it has.")
+    shown = call(place, "operators", "--operators", "picture_operators").stdout
+    assert "https://example.org/pictures#size  2        bound, free  0.5 s  How many bytes it has." in shown
+
+
+def test_a_module_that_cannot_be_imported(place: Path) -> None:
+    failed = call(place, "operators", "--operators", "no_such_module")
+    assert failed.returncode == 2
+    assert "the operators of no_such_module cannot be imported" in failed.stderr
+
+
+def test_match_asks_them(place: Path) -> None:
+    files = ("--subscriptions", "large.rq", "--publications", "in.jsonl", "--operators", "picture_operators")
+    answer = call(place, "match", *files, "--json")
+    (row,) = map(json.loads, answer.stdout.splitlines())
+    assert row["publication"] == "urn:d0"
+    assert row["bindings"] == [{"n": '"5"^^<http://www.w3.org/2001/XMLSchema#integer>'}]
+    assert "in.jsonl:4: gate: the attachment <urn:pic> is no base64" in answer.stderr
+    assert "undecided urn:d2 large.rq: operator <https://example.org/pictures#size> version 2 failed" in answer.stderr
+    assert json.loads(answer.stderr.splitlines()[-1])["work"]["operator_calls"] == 3
+
+
+def test_without_them_it_says_what_is_missing(place: Path) -> None:
+    (place / "small.rq").write_text(QUERY.replace("?x a p:Picture ; p:size ?n FILTER(?n", "?x ?y ?n FILTER(p:size(?x)"))
+    answer = call(place, "match", "--subscriptions", "small.rq", "--publications", "in.jsonl")
+    assert "function <https://example.org/pictures#size> is refused: no such function is known" in answer.stderr
+
+
+def test_explain_asks_them(place: Path) -> None:
+    for graph, told in (("urn:d0", "matches"), ("urn:d1", "?n > 3"), ("urn:d2", "no attachment")):
+        arguments = ("in.jsonl", "large.rq", "--graph", graph, "--operators", "picture_operators")
+        assert told in call(place, "explain", *arguments).stdout

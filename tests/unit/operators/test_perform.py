@@ -1,0 +1,122 @@
+"""Ground calls in workers: what operators give, and what becomes of those that do not behave."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+import wild_operators
+from pyoxigraph import Literal
+from wild_operators import WILD
+
+from triplecast.model.publication import Publication
+from triplecast.operators.answers import Failed, Found, GroundCall
+from triplecast.operators.frames import Asked
+from triplecast.operators.perform import COSTLY, PROBATION, QUARANTINE, Performer
+
+PUBLICATION = Publication(
+    1, "urn:g:1", 1, "2026-01-01T00:00:00.000000Z", b"<x:s> <x:p> <x:o> .\n", attachments=(("urn:pic", b"12345"),)
+)
+assert wild_operators
+
+
+@pytest.fixture
+def performer() -> Iterator[Performer]:
+    with Performer() as made:
+        yield made
+
+
+def asked(name: str, *arguments: str, publication: Publication = PUBLICATION) -> Asked:
+    return Asked(publication, GroundCall(WILD + name, arguments))
+
+
+def rows(*values: object) -> Found:
+    return Found(tuple((Literal(value),) for value in values))  # type: ignore[arg-type]
+
+
+def test_what_operators_give(performer: Performer) -> None:
+    performed = performer.perform(
+        [
+            asked("size", "<urn:pic>"),
+            asked("letters", '"abca"'),
+            asked("pairs", '"ab"'),
+            asked("long", '"abc"'),
+            asked("long", '"abcd"'),
+            asked("quads", '"x"'),
+            asked("lengths", '"abc"'),
+            asked("lengths", '"abcd"@en'),
+        ]
+    )
+    assert [each.answer for each in performed] == [
+        rows(5),
+        rows("a", "b", "c"),
+        Found(((Literal("a"), Literal(0)), (Literal("b"), Literal(1)))),
+        Found(()),
+        Found(((),)),
+        rows(1),
+        rows(3),
+        rows(4),
+    ]
+    assert all(each.seconds > 0 for each in performed)
+    assert performer.children == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("hangs", "timeout: no answer within 0.3 s"),
+        ("raises", "error: ValueError: not this time"),
+        ("exits", "crash: the child ended with status 3"),
+        ("million", "error: WrongResult: it gave more than 10,000 results"),
+        ("wrong", "error: WrongResult: it has to give a term, None, or terms, and gave bytes b'bytes'"),
+        ("eats", "memory: "),
+        ("size", "error: KeyError: 'no attachment <x:none>; the publication has urn:pic'"),
+    ],
+)
+def test_a_failure_is_told_with_operator_publication_and_reason(performer: Performer, name: str, told: str) -> None:
+    failed, fine = performer.perform([asked(name, "<x:none>"), asked("long", '"abcd"')])
+    assert isinstance(failed.answer, Failed)
+    assert failed.answer.reason.startswith(f"operator <{WILD}{name}> version 1 failed on <urn:g:1>: {told}")
+    assert fine.answer == Found(((),))
+
+
+def test_an_operator_that_is_not_declared(performer: Performer) -> None:
+    (failed,) = performer.perform([asked("nowhere", '"x"')])
+    assert isinstance(failed.answer, Failed)
+    assert "is not declared here" in failed.answer.reason
+
+
+def test_a_batch_that_fails_is_asked_again_one_by_one(performer: Performer) -> None:
+    answers = [
+        each.answer for each in performer.perform([asked("lengths", f'"{text}"') for text in ("ab", "fail", "c")])
+    ]
+    assert answers[0] == rows(2)
+    assert isinstance(answers[1], Failed)
+    assert answers[2] == rows(1)
+
+
+def test_exceptions_harm_no_worker_and_count_little(performer: Performer) -> None:
+    calls = [asked("raises", f'"{number}"') for number in range(QUARANTINE + 3)]
+    reasons = [each.answer.reason for each in performer.perform(calls) if isinstance(each.answer, Failed)]
+    assert (
+        sum("ValueError: not this time" in reason and "quarantined" not in reason for reason in reasons) == QUARANTINE
+    )
+    assert performer.children == 1
+
+
+def test_quarantine_and_probation(performer: Performer) -> None:
+    deaths = QUARANTINE // COSTLY
+    calls = [asked("exits", f'"{number}"') for number in range(deaths + 3)]
+    answers = [each.answer for each in performer.perform(calls)]
+    assert all(isinstance(answer, Failed) for answer in answers)
+    assert performer.children == deaths
+    last = answers[-1]
+    assert isinstance(last, Failed)
+    assert f"is quarantined after {deaths} failures, the last: " in last.reason
+    standing = performer.standings[WILD + "exits", "1"]
+    assert (standing.calls, standing.failed, standing.passed_over, standing.quarantined) == (deaths, deaths, 3, True)
+    tried = [standing.may_try() for _ in range(2 * PROBATION)]
+    assert sum(tried) == 2
+    standing.note(Found(()))
+    assert not standing.quarantined
+    assert standing.may_try()

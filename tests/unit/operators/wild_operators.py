@@ -1,0 +1,105 @@
+"""Operators that behave, and operators that do not: each does to its caller what its name says."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import random
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from pyoxigraph import Literal, NamedNode
+
+from triplecast.operators import Event, operator
+
+WILD = "https://example.org/wild#"
+
+
+@operator(WILD + "size", version="1", arguments=("bound", "free"))
+def size(event: Event, picture: NamedNode) -> int:
+    """How many bytes an attachment has."""
+    return len(event.attachment(picture))
+
+
+@operator(WILD + "letters", version="1", arguments=("bound", "free"))
+def letters(event: Event, text: Literal) -> set[str]:
+    """The letters of a text."""
+    return set(text.value)
+
+
+@operator(WILD + "pairs", version="1", arguments=("bound", "free", "free"))
+def pairs(event: Event, text: Literal) -> list[tuple[str, int]]:
+    """The letters of a text, each with its place."""
+    return [(letter, place) for place, letter in enumerate(text.value)]
+
+
+@operator(WILD + "long", version="1", arguments=("bound",))
+def long(event: Event, text: Literal) -> bool:
+    """Whether a text has more than three letters."""
+    return len(text.value) > 3
+
+
+@operator(WILD + "lengths", version="1", arguments=("bound", "free"), batch=True)
+def lengths(events: list[Event], texts: list[Literal]) -> list[int]:
+    """How long each text is; fails where one says so."""
+    if any(text.value == "fail" for text in texts):
+        raise ValueError("one of them fails")
+    return [len(text.value) for text in texts]
+
+
+@operator(WILD + "quads", version="1", arguments=("bound", "free"))
+def quads(event: Event, anything: object) -> int:
+    """How many quads the event has."""
+    return len(event.graph)
+
+
+@operator(WILD + "hangs", version="1", arguments=("bound", "free"), seconds=0.3)
+def hangs(event: Event, anything: object) -> int:
+    """Never."""
+    while True:
+        time.sleep(1)
+
+
+@operator(WILD + "raises", version="1", arguments=("bound", "free"))
+def raises(event: Event, anything: object) -> int:
+    """Not this time."""
+    raise ValueError("not this time")
+
+
+@operator(WILD + "exits", version="1", arguments=("bound", "free"))
+def exits(event: Event, anything: object) -> int:
+    """Ends its process."""
+    os._exit(3)
+
+
+@operator(WILD + "million", version="1", arguments=("bound", "free"))
+def million(event: Event, anything: object) -> Iterator[int]:
+    """More than anybody wants, without an end."""
+    return itertools.count()
+
+
+@operator(WILD + "wrong", version="1", arguments=("bound", "free"))
+def wrong(event: Event, anything: object) -> object:
+    """Bytes, which are no term."""
+    return b"bytes"
+
+
+@operator(WILD + "eats", version="1", arguments=("bound", "free"), memory=64 << 20)
+def eats(event: Event, anything: object) -> int:
+    """More memory than it may."""
+    return len(bytearray(1 << 30))
+
+
+@operator(WILD + "chance", version="1", arguments=("bound", "free"))
+def chance(event: Event, anything: object) -> int:
+    """Another answer each time."""
+    return random.SystemRandom().randrange(10**9)
+
+
+@operator(WILD + "counted", version="1", arguments=("bound", "free"))
+def counted(event: Event, path: Literal) -> int:
+    """Writes a line to a file each time it is called."""
+    with Path(path.value).open("a") as log:
+        log.write(f"{event.publication.value}\n")
+    return 1
