@@ -152,6 +152,7 @@ class _Writer:
         self._sheets = sheets
         self._terms = terms
         self._made: dict[tuple[tuple[tuple[int, int], ...], Residuals], bytes | None] = {}
+        self._asking: dict[tuple[int, tuple[tuple[int, int], ...], Residuals], Asking] = {}
         self._rows: dict[int, list[Row]] = {}
         self._texts: dict[int, str] = {UNBOUND: ""}
         self._terms_made: dict[int, Term] = {}
@@ -171,8 +172,18 @@ class _Writer:
         return self._made[key]
 
     def asking(self, pair: tuple[int, int], found: tuple[tuple[int, int], ...]) -> Asking:
-        """The rows that (member, sheet) pairs of a subscription have, before anything is calculated of them."""
+        """The rows that (member, sheet) pairs of a subscription have, before anything is calculated of them.
+        Subscriptions that are written alike share them."""
         publication, first = pair
+        registration = int(self._members.tables.registrations[first])
+        try:
+            residuals, refused = self._members.residuals(first), ""
+        except (QueryRefused, QuerySyntaxError) as fault:
+            residuals, refused = (), f"query: {fault}"
+        key = publication, tuple((int(self._members.answer_of[member]), sheet) for member, sheet in found), residuals
+        known = self._asking.get(key)
+        if known is not None and not refused:
+            return known._replace(registration=registration)
         tables: dict[int, list[dict[str, Term]]] = {}
         combination: Combination | None = None
         for member, sheet in found:
@@ -185,12 +196,9 @@ class _Writer:
                 for row in self._rows_of(sheet)
             ]
         assert combination is not None
-        registration = int(self._members.tables.registrations[first])
-        try:
-            residuals, refused = self._members.residuals(first), ""
-        except (QueryRefused, QuerySyntaxError) as fault:
-            residuals, refused = (), f"query: {fault}"
-        return Asking(publication, registration, combination, residuals, tables, refused)
+        made = Asking(publication, registration, combination, residuals, tables, refused)
+        self._asking[key] = made
+        return made
 
     def _make(self, combination: Combination, found: tuple[tuple[int, int], ...], residuals: Residuals) -> bytes | None:
         tables: dict[int, list[Row]] = {}

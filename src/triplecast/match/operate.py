@@ -82,6 +82,24 @@ class Operators:
     ) -> Operated:
         """A verdict for each pair that the index asks about, and a decision for each candidate (publication,
         registration, what is asked). `known` are answers by journal position, which are not asked for again."""
+        places = {id(pair.tables): place for place, pair in reversed(list(enumerate(asking)))}
+        alike = [places[id(pair.tables)] for pair in asking]
+        answered = self._decide(
+            publications, [asking[place] for place in sorted(places.values())], candidates, evaluator, known
+        )
+        of_place = dict(zip(sorted(places.values()), answered.verdicts, strict=True))
+        answered.verdicts = [of_place[place] for place in alike]
+        return answered
+
+    def _decide(
+        self,
+        publications: Sequence[Publication],
+        asking: Sequence[Asking],
+        candidates: Sequence[tuple[int, int, Candidate]],
+        evaluator: Evaluator,
+        known: Mapping[int, Answers],
+    ) -> Operated:
+        """The same for pairs of which no two have one set of rows."""
         stage = _Stage(self, publications, known)
         open_candidates = [
             (publication, registration, replace(candidate, answers=stage.answers[publication]))

@@ -18,6 +18,9 @@ from wild_operators import WILD
 
 from triplecast.engine import Engine, Receipt
 from triplecast.errors import InputError
+from triplecast.evaluate.unknown import Answers
+from triplecast.match.answer import Verdict, answer_asking
+from triplecast.match.asking import Asking
 
 P = f"PREFIX : <https://example.org/> PREFIX w: <{WILD}> "
 TTL = f"@prefix : <https://example.org/> . @prefix w: <{WILD}> . "
@@ -115,6 +118,24 @@ def test_a_predicate_is_asked_once_for_all_subscriptions(engine: Engine, tmp_pat
     assert matches == sum(n + 1 > number for n in range(10) for number in range(40))
     assert len(log.read_text().splitlines()) == 10
     assert engine.statistics().work.operator_calls == 10
+
+
+def test_subscriptions_that_are_written_alike_are_calculated_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    answered: list[int] = []
+
+    def counted(asking: Asking, answers: Answers) -> Verdict:
+        answered.append(asking.registration)
+        return answer_asking(asking, answers)
+
+    monkeypatch.setattr("triplecast.match.operate.answer_asking", counted)
+    with Engine() as engine:
+        for number in range(30):
+            engine.subscribe(
+                P + f"SELECT ?n {{ ?p a :Picture ; w:size ?n FILTER(?n > {number % 3}) }}", id=f"s{number}"
+            )
+        receipt = engine.publish(TTL + "<urn:pic> a :Picture .", "text/turtle", attachments={"urn:pic": b"12"})
+    assert len(receipt.matches) == 20
+    assert len(answered) == 2 * 3, "three texts, before the call and after it"
 
 
 def test_cheap_conditions_come_first(engine: Engine, tmp_path: Path) -> None:
