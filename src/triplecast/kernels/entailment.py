@@ -3,6 +3,8 @@
 Every rule is applied once, in an order in which no rule makes premises of an earlier one: rdfs11 and rdfs5 (whose
 closures come with the taxonomy, free of cycles), rdfs7, rdfs9, and rdfs7 for what rdfs9 gave. Views for which that is
 not enough come with their triples given (`Given`).
+
+Only triples whose predicate the taxonomy knows may follow twice, so that the others are not looked up.
 """
 
 from __future__ import annotations
@@ -240,8 +242,14 @@ def _add(facts: I32, table: I32, sizes: I64, subject: int, predicate: int, end: 
         if facts[fact, SUBJECT] == subject and facts[fact, PREDICATE] == predicate and facts[fact, END] == end:
             return
         slot = (slot + 1) & (size - 1)
+    table[slot] = sizes[SIZE_FACTS]
+    _append(facts, sizes, subject, predicate, end, ids)
+
+
+@inlined
+def _append(facts: I32, sizes: I64, subject: int, predicate: int, end: int, ids: tuple[int, int]) -> None:
+    """Adds a fact that is not there and for which there is room."""
     fact = sizes[SIZE_FACTS]
-    table[slot] = fact
     facts[fact, SUBJECT], facts[fact, PREDICATE], facts[fact, END] = subject, predicate, end
     facts[fact, PREDICATE_ID], facts[fact, END_ID] = ids
     sizes[SIZE_FACTS] = fact + 1
@@ -294,7 +302,11 @@ def _copy_graph(plain: Plain, known: Known, view: _View, scratch: _Scratch, fact
     for row in range(first, last if not scratch.sizes[SIZE_LOST] else first):
         subject, predicate, end = triples[row, 0], triples[row, 1], triples[row, 2]
         pair = ids[predicate], ids[end]
-        _add(facts, table, scratch.sizes, subject - view.first, predicate - view.first, end - view.first, pair)
+        places = subject - view.first, predicate - view.first, end - view.first
+        if pair[0] >= 0:
+            _add(facts, table, scratch.sizes, places[0], places[1], places[2], pair)
+        else:
+            _append(facts, scratch.sizes, places[0], places[1], places[2], pair)
         if ids[subject] >= 0:
             _reach(known, scratch, view, ids[subject])
         if pair[0] >= 0:

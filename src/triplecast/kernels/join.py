@@ -35,6 +35,7 @@ from triplecast.kernels.layout import (
     SHAPE_JOIN,
     SHAPE_NECESSARY,
     SHAPE_STAR,
+    STAR,
     STEP_WHOLE,
     STRUCTURE_GROUPS,
     STRUCTURE_KEYS,
@@ -252,6 +253,68 @@ def _common_subjects(index: Index, hits: Hits, size: int, structure: int, state:
     return common
 
 
+@borrowing
+def _common_roots(
+    index: Index, encoded: Encoded, view: int, hits: Hits, size: int, structure: int, state: I32
+) -> np.uint64:
+    """Of a tree, the bits of the first subject in all solutions; 0 without one. `Hits.nodes` has those of each subject
+    variable, `state` the first hit of each step.
+
+    M. Yannakakis, "Algorithms for acyclic database schemes", VLDB 1981: semijoins from the last step to the first leave
+    of the first what is in a solution, and back again that of all.
+    """
+    shape, first_key = index.structures[structure, STRUCTURE_SHAPE], index.structures[structure, STRUCTURE_KEYS]
+    steps, nodes = index.join_steps, hits.nodes
+    first, last = index.shapes[shape, SHAPE_JOIN], index.shapes[shape + 1, SHAPE_JOIN]
+    for step in range(first, last):
+        if steps[step, 3] >= 0:
+            nodes[steps[step, 3]] = np.uint64(0)
+    for step in range(first, last):
+        nodes[steps[step, 1]] = ~np.uint64(0)
+    for step in range(first, last):
+        slot = find_slot(hits.slots, size, index.structure_keys[first_key + steps[step, 0]])
+        state[step - first, HEAD] = hits.slots[slot, 1]
+        nodes[steps[step, 1]] &= hits.subjects[slot]
+        if nodes[steps[step, 1]] == np.uint64(0):
+            return np.uint64(0)
+    links = 0
+    for step in range(last - 1, first - 1, -1):
+        end = steps[step, 3]
+        if end >= 0 and nodes[end] != np.uint64(0):
+            links += 1
+            if not _narrow(encoded, view, hits, state[step - first, HEAD], steps[step, 1], end):
+                return np.uint64(0)
+    if links > 1:
+        for step in range(first, last):
+            end = steps[step, 3]
+            if end >= 0 and nodes[end] != np.uint64(0):
+                _narrow(encoded, view, hits, state[step - first, HEAD], steps[step, 1], end)
+    return nodes[steps[first, 1]]
+
+
+@inlined
+def _narrow(encoded: Encoded, view: int, hits: Hits, hit: int, subject: int, end: int) -> bool:
+    """Leaves of two variables, subject and object of one step, what its triples from `hit` on connect; whether that is
+    anything."""
+    triples, chain, ordinals, nodes = encoded.triples, hits.chain, hits.ordinals, hits.nodes
+    first_triple, first_term = encoded.view_offsets[view], encoded.view_terms[view, 0]
+    subjects, ends = np.uint64(0), np.uint64(0)
+    while hit >= 0:
+        triple = first_triple + chain[hit, 0]
+        hit = chain[hit, 1]
+        ordinal = ordinals[1 + triples[triple, 2] - first_term]
+        if ordinal < 0 or ordinal // SUBJECTS_LIMIT != view:
+            continue
+        end_bit = np.uint64(1) << np.uint64(ordinal % SUBJECTS_LIMIT)
+        bit = np.uint64(1) << np.uint64(ordinals[1 + triples[triple, 0] - first_term] % SUBJECTS_LIMIT)
+        if nodes[subject] & bit and nodes[end] & end_bit:
+            subjects |= bit
+            ends |= end_bit
+    nodes[subject] = subjects
+    nodes[end] = ends
+    return bool(subjects != np.uint64(0))
+
+
 @inlined
 def _emit_star(
     index: Index,
@@ -264,17 +327,18 @@ def _emit_star(
     found: Found,
     work: Work,
 ) -> tuple[int, bool]:
-    """Writes the conditional subscriptions of a star whose groups name a step: (filled, whether that is all of them).
+    """Writes the conditional subscriptions of a star or tree whose groups name a step: (filled, whether that is all of
+    them).
 
-    A star's compared objects depend on nothing but their subject, so a condition on one of them needs no join: it holds
-    of a hit of its step whose subject is in common. Conditions on several variables are left to the join.
+    A compared object depends on nothing but its subject, so a condition on it needs no join: it holds of a hit of its
+    step whose subject is in some solution. Conditions on several variables are left to the join.
     """
     common, structure, filled = common_structure_filled
     triples, chain, ordinals, stamp = encoded.triples, hits.chain, hits.ordinals, work.stamp
     values, identity, extras = encoded.values, encoded.identity, encoded.extras
     entries, atoms, constants, groups = index.entries, index.entry_atoms, index.entry_value, index.groups
     first_triple, first_term = encoded.view_offsets[view], encoded.view_terms[view, 0]
-    epoch = np.uint32(work.epoch[0])
+    epoch, shape = np.uint32(work.epoch[0]), index.structures[structure, STRUCTURE_SHAPE]
     complete = True
     for group in range(
         index.structures[structure, STRUCTURE_GROUPS], index.structures[structure + 1, STRUCTURE_GROUPS]
@@ -290,7 +354,10 @@ def _emit_star(
         rising = whole and operator in (GREATER, AT_LEAST)
         falling = whole and operator in (LESS, AT_MOST)
         low_end, high_end = first, end
-        hit = state[((code >> GROUP_STEP) & (STEP_WHOLE - 1)) - 1, HEAD]
+        step = ((code >> GROUP_STEP) & (STEP_WHOLE - 1)) - 1
+        if index.shapes[shape, SHAPE_STAR] != STAR:
+            common = hits.nodes[index.join_steps[index.shapes[shape, SHAPE_JOIN] + step, 1]]
+        hit = state[step, HEAD]
         only = whole and operator != UNEQUAL and chain[hit, 1] < 0
         while hit >= 0:
             triple = first_triple + chain[hit, 0]
@@ -406,8 +473,11 @@ def _emit(
         first_plain, last_plain = structures[structure, STRUCTURE_PLAIN], structures[structure + 1, STRUCTURE_PLAIN]
         unseen = True
         by_star = False
-        if starred and shapes[shape, SHAPE_STAR] == 1:
-            common = _common_subjects(index, hits, size, structure, state)
+        if starred and shapes[shape, SHAPE_STAR] != 0:
+            if shapes[shape, SHAPE_STAR] == STAR:
+                common = _common_subjects(index, hits, size, structure, state)
+            else:
+                common = _common_roots(index, encoded, view, hits, size, structure, state)
             if common == np.uint64(0):
                 continue
             filled = _emit_plain(plain, first_plain, last_plain, found, filled)

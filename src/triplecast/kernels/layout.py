@@ -121,8 +121,9 @@ GROUP_LANE = 16
 GROUP_STEP = 24
 """Where the operator, the lane and the step begin in the code of a group, a byte each; the variable is the lowest byte.
 
-The step is that of a star whose object is the variable, plus 1, where nothing else is compared in the conditions of the
-group and the index decides its subscriptions; else 0. `STEP_WHOLE` is added where the entries have no further atoms."""
+The step is that of a star or tree whose object is the variable, plus 1, where nothing else is compared in the
+conditions of the group and the index decides its subscriptions; else 0. `STEP_WHOLE` is added where the entries have no
+further atoms."""
 STEP_WHOLE = 64
 
 SHAPE_NECESSARY = 0
@@ -133,8 +134,13 @@ SHAPE_JOIN = 2
 SHAPE_FULL = 3
 """First in `full_steps`."""
 SHAPE_STAR = 4
-"""1: all `join_steps` have one subject variable and share nothing else, so they have a solution iff they have a subject
-in common."""
+"""`STAR`, `TREE`, or 0: whether the `join_steps` have a solution can be told without a join."""
+STAR = 1
+"""They have one subject variable and share nothing else: there is a solution iff they have a subject in common."""
+TREE = 2
+"""They share subject variables only, which some have as objects, and each step has one variable in common with those
+before it: there is a solution iff narrowing each variable to the terms that its steps allow, from the last step to the
+first, leaves some."""
 
 CONTINUES = 1
 ENDS = 2

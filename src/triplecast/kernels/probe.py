@@ -11,7 +11,19 @@ from typing import NamedTuple
 import numpy as np
 
 from triplecast.kernels import borrowing, inlined
-from triplecast.kernels.layout import FACT_ALWAYS, FACT_WORDS, I32, I64, U8, U64, Encoded, Index, Integer, hash_key
+from triplecast.kernels.layout import (
+    FACT_ALWAYS,
+    FACT_VARIABLES,
+    FACT_WORDS,
+    I32,
+    I64,
+    U8,
+    U64,
+    Encoded,
+    Index,
+    Integer,
+    hash_key,
+)
 from triplecast.kernels.words import prefetch
 
 SUBJECTS_LIMIT = 64
@@ -41,6 +53,8 @@ class Hits(NamedTuple):
     ordinals: I64
     """[1 + terms] 1 if `subjects` is made; by local term ``64 * view + number of the subject`` of the last view having
     it."""
+    nodes: U64
+    """[variables] bits of the subjects that each variable of a tree may be."""
     links: I32
     """See `link_ends`; ``links[0]`` is 0 until they are made."""
 
@@ -60,6 +74,7 @@ def make_hits(index: Index, encoded: Encoded) -> Hits:
         np.empty(lookups, np.int32),
         np.empty(table_size(lookups), np.uint64),
         np.full(1 + terms, -1, np.int64),
+        np.zeros(max(0, index.facts[FACT_VARIABLES]) + 1, np.uint64),
         np.zeros(1 + 4 * terms + 2 * triples, np.int32),
     )
 
