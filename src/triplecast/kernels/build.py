@@ -170,7 +170,7 @@ def make_programs(offsets: I64, topology: I32, shapes: I32, full: bool) -> tuple
     """The steps of each shape's join, and how many variables each has.
 
     `full`: all patterns with variables; otherwise only those whose variables are shared, repeated or compared, and of
-    these variables only. Steps begin with the rarest key and stay connected where they can.
+    their variables only these and subjects. Steps begin with the rarest key and stay connected where they can.
     """
     rows = 0
     for shape in range(len(shapes)):
@@ -201,7 +201,7 @@ def make_programs(offsets: I64, topology: I32, shapes: I32, full: bool) -> tuple
             programs.steps[filled, 0] = chosen
             for place in range(3):
                 code = topology[start + 3 * chosen + place]
-                keep = code >= 0 and (full or seen[code >> 1] > 1)
+                keep = code >= 0 and (full or place == 0 or seen[code >> 1] > 1)
                 programs.steps[filled, 1 + place] = code >> 1 if keep else -1
                 if keep:
                     bound[code >> 1] = 1

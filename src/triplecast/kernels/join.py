@@ -54,6 +54,8 @@ from triplecast.kernels.words import prefetch
 
 _AHEAD = 8
 """Candidates between the one that is looked at and the one that is asked for."""
+_SHORTLY = 3
+"""Candidates between the one that is joined and the one whose condition is asked for."""
 _VALUES_A_LINE = 2
 """Whole rows of `Encoded.values` in 64 bytes."""
 
@@ -196,7 +198,19 @@ def _count_most(index: Index, candidates: I32, chosen: int) -> int:
         if last > first:
             prefetch(index.entry_value, first)
             prefetch(index.entries, first)
+            prefetch(index.entry_atoms, first)
     return most
+
+
+@inlined
+def _ask_for_atoms(index: Index, structure: int) -> None:
+    """Asks for the condition of the first entry of a structure whose entries have been asked for."""
+    group = index.structures[structure, STRUCTURE_GROUPS]
+    if index.structures[structure + 1, STRUCTURE_GROUPS] > group:
+        atom = index.entry_atoms[index.groups[group, 1]]
+        if atom >= 0:
+            prefetch(index.atom_code, atom)
+            prefetch(index.atom_value, atom)
 
 
 @inlined
@@ -462,6 +476,8 @@ def _emit(
     starred = hits.ordinals[0] == 1
     for i in range(chosen):
         structure = candidates[i]
+        if i + _SHORTLY < chosen:
+            _ask_for_atoms(index, candidates[i + _SHORTLY])
         first_key = structures[structure, STRUCTURE_KEYS]
         if unfiltered and not _all_present(bits, structure_keys, first_key, structures[structure + 1, STRUCTURE_KEYS]):
             continue

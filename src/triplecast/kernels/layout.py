@@ -82,7 +82,7 @@ class Index(NamedTuple):
     """[H + 1, 5] the ``SHAPE_`` columns."""
     join_steps: I32
     """[·, 4] pattern, and variable or -1 at each place: the steps that decide existence, of patterns whose variables
-    are shared, repeated or compared."""
+    are shared, repeated or compared; other variables are left out but for subjects."""
     full_steps: I32
     """As `join_steps`, of all patterns that have variables, for bindings."""
     answer_of: I32

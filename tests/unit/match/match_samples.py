@@ -196,7 +196,7 @@ def random_trees(seed: int, queries: int = 50) -> tuple[list[Registration], list
         asked = [name for name in ends if name in " ".join(patterns)]
         for name in asked:
             if source.random() < 0.6:
-                word = f"ft:contains({name}, 'red')"
+                word = f"ft:contains({name}, '\"red\"')"
                 patterns.append(f"FILTER({word if source.random() < 0.3 else writer.condition([name])})")
         texts.append(f"SELECT * {{ {' . '.join(patterns)} }}")
     sizes = (2, 3, 4, 6, 75)

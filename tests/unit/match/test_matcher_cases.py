@@ -182,6 +182,11 @@ def test_a_tree_compares_only_ends_of_what_is_in_a_solution() -> None:
     assert answer(f"ASK {{ {tree}(?u = 1 && ?w = 2) }}", text) is None
 
 
+def test_subjects_that_nothing_else_names_are_apart() -> None:
+    text = "e:a e:l e:c . e:b e:m e:c . e:c e:p 1"
+    assert answer("SELECT ?z { ?x e:l ?z . ?y e:m ?z . ?z e:p ?v }", text) == '[{"z":"<http://e/c>"}]'
+
+
 def test_links_that_are_no_tree_are_joined() -> None:
     text = "e:a e:l e:b ; e:m e:c . e:b e:l e:a ; e:p 1 . e:c e:p 1 . e:d e:l e:d"
     assert answer("SELECT ?x { ?x e:l ?y ; e:m ?y . ?y e:p 1 }", text) is None

@@ -24,13 +24,19 @@ TAXONOMY = read_taxonomy(
     ]
 )
 PUBLICATION = publication('e:a a e:Fox ; e:title "The red fox", "An animal"@en ; e:note "red" ; e:weight 7')
+
+
+def _has(word: str) -> str:
+    return f"ft:contains(?t, '\"{word}\"')"
+
+
 QUERIES = (
-    ("SELECT ?x { ?x e:title ?t FILTER(ft:contains(?t, 'red')) }", None),
-    ("SELECT ?x { ?x e:note ?t FILTER(ft:contains(?t, 'red') && LANG(?t) = '') }", None),
-    ("SELECT ?x { ?x e:title ?t FILTER(ft:contains(?t, 'fox') && tc:descendant(?x, e:Animal)) }", None),
-    ("SELECT ?x { ?x e:name ?t ; a e:Animal FILTER(ft:contains(?t, 'animal') && LANG(?t) = 'en') }", "rdfs"),
-    ("SELECT ?x { ?x ?p ?t ; a e:Animal FILTER(ft:contains(?t, 'red') && ?t > 'a') }", "rdfs"),
-    ("SELECT ?x { ?x e:name ?t ; e:weight ?w FILTER(ft:contains(?t, 'note') && ?w < 9) }", "rdfs"),
+    (f"SELECT ?x {{ ?x e:title ?t FILTER({_has('red')}) }}", None),
+    (f"SELECT ?x {{ ?x e:note ?t FILTER({_has('red')} && LANG(?t) = '') }}", None),
+    (f"SELECT ?x {{ ?x e:title ?t FILTER({_has('fox')} && tc:descendant(?x, e:Animal)) }}", None),
+    (f"SELECT ?x {{ ?x e:name ?t ; a e:Animal FILTER({_has('animal')} && LANG(?t) = 'en') }}", "rdfs"),
+    (f"SELECT ?x {{ ?x ?p ?t ; a e:Animal FILTER({_has('red')} && ?t > 'a') }}", "rdfs"),
+    (f"SELECT ?x {{ ?x e:name ?t ; e:weight ?w FILTER({_has('note')} && ?w < 9) }}", "rdfs"),
 )
 
 
