@@ -6,7 +6,7 @@ READY := $(VENV)/ready
 # Two test files at a time, each file whole in one process: its fixtures (a JVM, a database) are made once
 SIDE_BY_SIDE := --numprocesses 2 --dist loadfile
 
-.PHONY: lock setup demo test check format differential mutants chaos flips kills bench peers clean
+.PHONY: lock setup demo test check format differential mutants chaos flips kills bench peers experiments clean
 
 # Makes .venv with every pinned dependency; says so when a piece of the system is missing
 setup: $(READY)
@@ -39,6 +39,8 @@ lock:
 	uv pip compile pyproject.toml --extra spark --group dev --universal --python-version 3.11 --generate-hashes \
 	  --no-emit-index-url --no-header --quiet --output-file requirements.lock
 	sed -n '/^setuptools==/,/# via/p' requirements.lock > requirements-build.lock
+	uv pip compile --group experiments --constraint requirements.lock --universal --python-version 3.11 --generate-hashes \
+	  --no-emit-index-url --no-header --quiet --output-file requirements-experiments.lock
 
 # Compares N generated pairs with the oracles from SEED on JOBS processes; goes on where LOG ends (docs/testing.md)
 differential: setup
@@ -69,6 +71,15 @@ bench: setup
 # `make peers QUICK=1` takes two minutes and writes nothing. Peers are fetched outside the repository, or left out
 peers: setup
 	@$(BIN)/python -m benchmarks.peers $(if $(QUICK),--quick)
+
+# Remakes the papers' figures beside the engine's, in small sizes, into build/experiments (about two minutes);
+# `make experiments FULL=1` makes the record in experiments/*/results (about half an hour)
+experiments: $(VENV)/plotting
+	@$(BIN)/python -m experiments $(if $(FULL),,--quick) $(if $(ONLY),--only $(ONLY))
+
+$(VENV)/plotting: $(READY) requirements-experiments.lock
+	@$(BIN)/python -m pip --disable-pip-version-check install --quiet --require-hashes -r requirements-experiments.lock
+	@touch $@
 
 # Removes what setup and the runs made
 clean:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -23,9 +24,10 @@ class Machine:
     versions: dict[str, str]
 
 
-def describe_machine(root: Path) -> Machine:
+def describe_machine(root: Path, folders: Sequence[str] = ("src", "benchmarks")) -> Machine:
+    """`folders` hold what takes part in the figures."""
     return Machine(
-        commit=_commit(root),
+        commit=_commit(root, folders),
         processor=_processor(),
         cores=os.cpu_count() or 1,
         memory_gib=round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1),
@@ -34,12 +36,12 @@ def describe_machine(root: Path) -> Machine:
     )
 
 
-def _commit(root: Path) -> str:
+def _commit(root: Path, folders: Sequence[str]) -> str:
     def git(*arguments: str) -> str:
         return subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True, check=True).stdout.strip()
 
     try:
-        changed = git("status", "--porcelain", "--untracked-files=no", "--", "src", "benchmarks")
+        changed = git("status", "--porcelain", "--untracked-files=no", "--", *folders)
         return git("rev-parse", "--short=10", "HEAD") + ("+" if changed else "")
     except (OSError, subprocess.CalledProcessError):
         return "unknown"

@@ -143,12 +143,14 @@ class World:
         self.datasets = number % 5 == 4
         self.classes = [iri(f"{EXAMPLE}C{n}") for n in range(5)] if number % 3 == 2 else []
         """Of its taxonomies; none where it has no taxonomy."""
+        self.taxonomies: tuple[Known, ...] = ()
+        """The one of the first half of its publications, and that of the second (`taught`)."""
         self.archetypes = [self._archetype() for _ in range(random.choice((1, 2, 2)))]
         self._turn = 0
 
     def taught(self, published: tuple[Published, ...]) -> tuple[Published, ...]:
         """The publications with the taxonomy that holds for each: another one for the second half."""
-        first, second = (
+        first, second = self.taxonomies = tuple(
             random_taxonomy(self.random, self.classes, self.predicates[:4], self.subjects[:3]) for _ in range(2)
         )
         half = len(published) // 2

@@ -83,6 +83,17 @@ def _kin_of_classes(world: World) -> tuple[q.Query, str | None]:
     return _query(q.Filter(test, q.Basic((q.Step(NODE, order, OTHER),)))), None
 
 
+def _kin_over_broader(world: World) -> tuple[q.Query, str | None]:
+    """Of the two ends of a ``skos:broader`` that counts in one of the world's taxonomies."""
+    counted = [triple for known in world.taxonomies if known.broader for triple in known.triples if triple[1] == BROADER]
+    if not counted:
+        return _kin_of_classes(world)
+    narrow, _, broad = world.random.choice(counted)
+    name, end = world.random.choice((("descendant", broad), ("ancestor", narrow)))
+    test = q.Call(TAXONOMY + name, (NODE, q.Constant(end)))
+    return _query(q.Filter(test, q.Basic((q.Step(NODE, TYPE, OTHER),)))), None
+
+
 def _types(entailment: str, world: World) -> tuple[q.Query, str | None]:
     random = world.random
     steps = [q.Step(NODE, TYPE, random.choice((*world.classes, OTHER)))]
@@ -125,7 +136,7 @@ def _query(pattern: q.Pattern) -> q.Query:
 _TURNS: tuple[Callable[[World], tuple[q.Query, str | None]], ...] = (
     *(partial(_kin, function) for function in FUNCTIONS),
     *(partial(_types, entailment) for entailment in ENTAILMENTS),
-    *(_path, _member, _property, _schema, _kin_of_classes, _member, _property, _kin_of_classes),
+    *(_path, _member, _property, _schema, _kin_of_classes, _member, _property, _kin_over_broader),
 )
 
 

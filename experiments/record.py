@@ -1,0 +1,98 @@
+"""A run's figures and verdicts as a page for people and as JSON, stamped with date, commit and machine."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from benchmarks.machine import Machine
+from benchmarks.report import show
+from experiments.claims import Verdict
+from experiments.figures import Figure, Line
+
+FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What one run of one paper's experiments gave."""
+
+    title: str
+    day: str
+    machine: Machine
+    quick: bool
+    seconds: float
+    figures: Sequence[Figure]
+    verdicts: Sequence[Verdict]
+
+    @property
+    def stamp(self) -> str:
+        return f"{self.day}, commit {self.machine.commit}{', quick' if self.quick else ''}"
+
+
+def to_json(record: Record) -> str:
+    content = {
+        "format": FORMAT,
+        "title": record.title,
+        "day": record.day,
+        "quick": record.quick,
+        "seconds": round(record.seconds, 1),
+        "machine": asdict(record.machine),
+        "figures": [asdict(figure) for figure in record.figures],
+        "claims": [
+            {"name": verdict.claim.name, "held": verdict.held, "seen": verdict.seen} for verdict in record.verdicts
+        ],
+    }
+    return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+
+
+def to_markdown(record: Record) -> str:
+    machine = record.machine
+    versions = ", ".join(f"{name} {number}" for name, number in machine.versions.items())
+    head = [
+        f"# {record.title}: {'a quick run' if record.quick else 'the record'}",
+        "",
+        f"{record.stamp}; {machine.processor}, {machine.cores} cores, {machine.memory_gib} GiB; {machine.system}; "
+        f"{versions}. {record.seconds:.0f} s.",
+        "Values are means over the publications, fastest and slowest in brackets; counted work is per publication.",
+        "",
+    ]
+    return "\n".join([*head, *_verdict_table(record.verdicts), *(_figure_page(each) for each in record.figures)])
+
+
+def _verdict_table(verdicts: Sequence[Verdict]) -> Iterable[str]:
+    yield "| claim | figure | expected | seen | holds |"
+    yield "|---|---|---|---|---|"
+    for verdict in verdicts:
+        claim = verdict.claim
+        yield f"| {claim.name} | {claim.figure} | {claim.says} | {verdict.seen} | {'yes' if verdict.held else 'NO'} |"
+    yield ""
+
+
+def _figure_page(figure: Figure) -> str:
+    rows = [f"## Figure {figure.name}: {figure.title}", ""]
+    if figure.sizes:
+        rows += [figure.sizes, ""]
+    rows += [f"| line | {figure.across} | {figure.unit} | counted work | of which |", "|---|---:|---:|---:|---|"]
+    for line in figure.lines:
+        rows += _line_rows(line)
+    return "\n".join([*rows, ""])
+
+
+def _line_rows(line: Line) -> Iterable[str]:
+    for point in line.points:
+        spread = "" if point.low is None or point.high is None else f" ({show(point.low)} to {show(point.high)})"
+        kinds = ", ".join(f"{kind} {show(count)}" for kind, count in point.work.items())
+        steps = show(point.steps) if point.work else ""
+        yield f"| {line.name} | {point.x:,g} | {show(point.value)}{spread} | {steps} | {kinds} |"
+
+
+def write_record(folder: Path, record: Record) -> list[Path]:
+    """Writes ``figures.md`` and ``figures.json``, over those of an earlier run."""
+    folder.mkdir(parents=True, exist_ok=True)
+    page, content = folder / "figures.md", folder / "figures.json"
+    page.write_text(to_markdown(record), encoding="utf-8")
+    content.write_text(to_json(record), encoding="utf-8")
+    return [page, content]

@@ -1,0 +1,155 @@
+"""What an operator says of itself, and the decorator that says it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from pyoxigraph import NamedNode
+
+from triplecast.errors import InputError
+
+BOUND, FREE = "bound", "free"
+SECONDS = 10.0
+"""Wall time of one call (of a batch: of all its calls), unless the declaration says otherwise."""
+MEMORY = 1 << 30
+"""Bytes above what the worker uses once the operator's module is imported, unless the declaration says otherwise."""
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+_EXAMPLE = '@operator("https://example.org/op#objects", version="1", arguments=("bound", "free"))'
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """A declared operator. It is named by its IRI and version; its code is found as `module` and `name`, in a worker
+    too, so it stands at the top level of a module that can be imported."""
+
+    iri: str
+    version: str
+    """Changed whenever results change: what is stored is stored for a version."""
+    arguments: tuple[str, ...]
+    """``bound`` (given to the function) or ``free`` (given back by it), in the order of the call."""
+    cost: float
+    """Seconds that a call is expected to take; learned better as calls are made."""
+    batch: bool
+    """Whether the function takes lists: of events, and of each bound argument; it gives a list of results."""
+    pure: bool
+    """Whether it gives the same result for the same arguments and the same that it looked at of the event."""
+    seconds: float
+    memory: int
+    module: str
+    name: str
+    path: str | None = None
+    """Of the file, where the module is the script that was started (``__main__``)."""
+    about: str = ""
+    """The first line of its docstring."""
+
+    @property
+    def bound(self) -> int:
+        """How many arguments its function takes beside the event."""
+        return self.arguments.count(BOUND)
+
+    @property
+    def free(self) -> int:
+        """How many terms each of its results has; without any it filters."""
+        return self.arguments.count(FREE)
+
+    @property
+    def signature(self) -> str:
+        """As people read it: ``<iri>(bound, free)``."""
+        return f"<{self.iri}>({', '.join(self.arguments)})"
+
+    def load(self) -> Callable[..., Any]:
+        """Its function, of this process. Raises what importing its module raises."""
+        from importlib import import_module
+
+        function: Callable[..., Any] = getattr(import_module(self.module), self.name)
+        return function
+
+
+def operator(
+    iri: str,
+    version: str,
+    arguments: Sequence[str],
+    cost: float = 0.001,
+    batch: bool = False,
+    pure: bool = True,
+    seconds: float = SECONDS,
+    memory: int = MEMORY,
+) -> Callable[[_F], _F]:
+    """Declares the function below it as an operator and registers it; the function itself stays as it is.
+
+    It is called with an `Event` and the bound arguments, terms of pyoxigraph. Without free arguments it gives a bool;
+    with one, a term, None for none, or an iterable of them; with several, an iterable of tuples. A Python bool, int,
+    float, Decimal or str stands for the literal that it is. With `batch` it is given lists and gives a list. Raises
+    `InputError` for a declaration that cannot be.
+    """
+
+    def declare(function: _F) -> _F:
+        from triplecast.operators.registry import known_operators
+
+        _check(iri, version, arguments, cost, seconds, memory)
+        _check_function(iri, function, arguments)
+        path = None
+        if function.__module__ == "__main__":
+            path = inspect.getsourcefile(function)
+            if path is None or path.startswith("<"):
+                raise InputError(
+                    f"the operator <{iri}> is typed into a prompt", "put it into a file: workers import it"
+                )
+        about = (inspect.getdoc(function) or "").partition("\n")[0]
+        known_operators().add(
+            Operator(
+                iri,
+                version,
+                tuple(arguments),
+                float(cost),
+                batch,
+                pure,
+                float(seconds),
+                memory,
+                function.__module__,
+                function.__qualname__,
+                path,
+                about,
+            )
+        )
+        return function
+
+    return declare
+
+
+def _check(iri: object, version: object, arguments: object, cost: object, seconds: object, memory: object) -> None:
+    try:
+        NamedNode(iri)  # type: ignore[arg-type]
+    except (ValueError, TypeError) as error:
+        raise InputError(f"{iri!r} cannot name an operator: it is no absolute IRI", f"write {_EXAMPLE}") from error
+    if not isinstance(version, str) or not version:
+        raise InputError(f"the version of <{iri}> is {version!r}", 'give it as text: version="1"')
+    kinds = isinstance(arguments, Sequence) and not isinstance(arguments, str)
+    if not kinds or not arguments or not set(arguments) <= {BOUND, FREE}:  # type: ignore[arg-type, call-overload]
+        raise InputError(
+            f"the arguments of <{iri}> are {arguments!r}", f'give "{BOUND}" or "{FREE}" for each: {_EXAMPLE}'
+        )
+    for name, number in (("cost", cost), ("seconds", seconds), ("memory", memory)):
+        if not isinstance(number, int | float) or isinstance(number, bool) or not 0 < number < float("inf"):
+            raise InputError(f"the {name} of <{iri}> is {number!r}", "give a number above 0")
+
+
+def _check_function(iri: str, function: Callable[..., Any], arguments: Sequence[str]) -> None:
+    if not inspect.isfunction(function) or "." in function.__qualname__ or function.__name__ == "<lambda>":
+        raise InputError(
+            f"the operator <{iri}> is no function at the top level of a module",
+            "move it there: a worker finds it by its module and name",
+        )
+    wanted = 1 + list(arguments).count(BOUND)
+    try:
+        inspect.signature(function).bind(*range(wanted))
+    except TypeError as error:
+        raise InputError(
+            f"the operator <{iri}> is declared with {wanted - 1} bound arguments, and its function {function.__name__} "
+            f"does not take an event and {wanted - 1} more: {error}",
+            "make both agree",
+        ) from error

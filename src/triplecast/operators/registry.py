@@ -1,0 +1,103 @@
+"""The operators that this process knows: those that were declared in modules it has imported, and those of the entry
+point group `triplecast.operators`, which are imported when an operator is first looked for."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from functools import cache
+from importlib import import_module
+from importlib.metadata import entry_points
+
+from triplecast.errors import InputError
+from triplecast.operators.declaration import Operator
+from triplecast.terms.nearness import nearest_names
+
+GROUP = "triplecast.operators"
+
+
+class Registry:
+    """Operators by IRI. Used by any thread."""
+
+    def __init__(self, entry_points: bool = True) -> None:
+        self._operators: dict[str, Operator] = {}
+        self._unread = entry_points
+        self._lock = threading.RLock()
+        self.generation = 0
+        """Another number whenever another text may parse, or parse otherwise, than before."""
+        self.faults: tuple[str, ...] = ()
+        """Entry points that could not be imported, with the reason."""
+
+    def add(self, declared: Operator) -> None:
+        """Raises `InputError` where another function has the IRI; the same one may be declared anew (`reload`)."""
+        with self._lock:
+            known = self._operators.get(declared.iri)
+            if known == declared:
+                return
+            if known is not None and (known.module, known.name) != (declared.module, declared.name):
+                raise InputError(
+                    f"<{declared.iri}> is {known.module}.{known.name} already, so it cannot be "
+                    f"{declared.module}.{declared.name} too",
+                    "give one of them another IRI",
+                )
+            self._operators[declared.iri] = declared
+            self.generation += 1
+
+    def adopt(self, operators: Iterable[Operator]) -> None:
+        """Knows these and no others: for a process that only has to read queries."""
+        with self._lock:
+            wanted = {declared.iri: declared for declared in operators}
+            self._unread = False
+            if wanted != self._operators:
+                self._operators = wanted
+                self.generation += 1
+
+    def find(self, iri: str) -> Operator | None:
+        with self._lock:
+            found = self._operators.get(iri)
+            if found is None and self._unread:
+                self._read_entry_points()
+                found = self._operators.get(iri)
+            return found
+
+    def all(self) -> tuple[Operator, ...]:
+        """By IRI."""
+        with self._lock:
+            if self._unread:
+                self._read_entry_points()
+            return tuple(self._operators[iri] for iri in sorted(self._operators))
+
+    def nearest(self, iri: str) -> list[str]:
+        """IRIs of operators that may have been meant, the likest first."""
+        return nearest_names(iri, [declared.iri for declared in self.all()])
+
+    def _read_entry_points(self) -> None:
+        self._unread = False
+        faults: list[str] = []
+        for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
+            try:
+                import_module(point.module)
+            except ImportError as error:
+                faults.append(f"{point.name} ({point.module}): {error}")
+        self.faults = tuple(faults)
+
+
+@cache
+def known_operators() -> Registry:
+    """This process's own."""
+    return Registry()
+
+
+def find_operator(iri: str) -> Operator | None:
+    return known_operators().find(iri)
+
+
+def import_operators(modules: Iterable[str]) -> None:
+    """Imports modules that declare operators. Raises `InputError` where one cannot be."""
+    for module in modules:
+        try:
+            import_module(module)
+        except ImportError as error:
+            raise InputError(
+                f"the operators of {module} cannot be imported: {error}", "install what it needs, or mend the name"
+            ) from error

@@ -1,0 +1,109 @@
+"""A run writes its record and plots; what the papers' folders and `docs/papers.md` promise of each other holds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from experiments import run as running
+from experiments.__main__ import PAPERS, find_paper
+from experiments.claims import read_claims
+from experiments.figures import Figure, Line, Point
+from experiments.measuring import deep_size, time_each
+from experiments.plots import can_plot
+from experiments.run import Paper, run_paper
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def measure_two(quick: bool) -> Iterator[Figure]:
+    points = tuple(Point(x, 2 * x, x, 3 * x, {"joins": x}) for x in ((1.0, 2.0) if quick else (1.0, 2.0, 4.0)))
+    yield Figure("1a", "time", "subscriptions", "ms", (Line("theirs", points),), sizes="two points")
+    yield Figure("1b", "memory", "subscriptions", "MB", (Line("theirs", points),), logarithmic=True)
+
+
+@pytest.fixture
+def paper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Paper:
+    monkeypatch.setattr(running, "ROOT", tmp_path)
+    folder = tmp_path / "experiments" / "two"
+    folder.mkdir(parents=True)
+    check = {"kind": "growth", "line": "theirs", "of": "work", "between": [2, 3]}
+    claims = [{"name": "T-1a", "figure": "1a", "says": "grows as the square", "check": check}]
+    (folder / "expected.json").write_text(json.dumps({"claims": claims}))
+    return Paper("two", "A paper", measure_two, (("1a", "1b"),))
+
+
+def test_a_run_writes_what_it_measured_and_what_failed(
+    paper: Paper, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    record = run_paper(paper, False, tmp_path / "out")
+    assert [verdict.held for verdict in record.verdicts] == [False]
+    assert "FAILS  T-1a: grows as the square: exponent 1.00" in capsys.readouterr().out
+    page = (tmp_path / "out" / "figures.md").read_text("utf-8")
+    assert f"{record.day}, commit {record.machine.commit}" in page
+    assert "| T-1a | 1a | grows as the square | exponent 1.00 | NO |" in page
+    assert "| theirs | 4 | 8 (4 to 12) | 4 | joins 4 |" in page
+    content = json.loads((tmp_path / "out" / "figures.json").read_text("utf-8"))
+    assert content["machine"]["processor"] == record.machine.processor
+    assert [point["value"] for point in content["figures"][0]["lines"][0]["points"]] == [2, 4, 8]
+    assert content["claims"] == [{"name": "T-1a", "held": False, "seen": "exponent 1.00"}]
+
+
+def test_a_run_draws_each_figure_and_the_sheet(paper: Paper, tmp_path: Path) -> None:
+    if not can_plot():
+        pytest.skip("matplotlib is not installed: it is no part of set-up (`make experiments` installs it)")
+    run_paper(paper, True, tmp_path / "out")
+    stems = ("figure-1a", "figure-1b", "figures")
+    assert [(tmp_path / "out" / f"{stem}.png").read_bytes()[:4] for stem in stems] == [b"\x89PNG"] * 3
+    assert "a quick run" not in (tmp_path / "out" / "figures.svg").read_text("utf-8")
+
+
+def test_quick_runs_write_outside_the_repository_and_full_ones_beside_the_paper(
+    paper: Paper, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(running, "QUICK_RESULTS", tmp_path / "build")
+    assert running.run(paper, ["--quick"]) == 0
+    assert (tmp_path / "build" / "two" / "figures.md").exists()
+    assert running.run(paper, []) == 0
+    assert (tmp_path / "experiments" / "two" / "results" / "figures.md").exists()
+
+
+def test_slow_items_are_measured_on_fewer() -> None:
+    seen: list[int] = []
+    point = time_each(seen.append, [1, 2, 3], 5.0, seconds=0.0)
+    assert seen == [1, 1]
+    assert point.x == 5.0
+    seen.clear()
+    time_each(seen.append, [1, 2, 3], 5.0)
+    assert seen == [1, 1, 2, 3]
+
+
+def test_memory_counts_what_is_held_once() -> None:
+    text = "x" * 1_000
+    once, twice = deep_size([text]), deep_size([text, text])
+    assert 1_000 < once < twice < once + 100
+    assert deep_size({"a": [bytes(500)]}) > 500
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_every_claim_stands_in_the_papers_page_and_in_the_table_of_all(name: str) -> None:
+    folder = ROOT / "experiments" / name
+    own, table = (folder / "README.md").read_text("utf-8"), (ROOT / "docs" / "papers.md").read_text("utf-8")
+    claims = [claim.name for claim in read_claims(folder / "expected.json")]
+    assert claims
+    assert [claim for claim in claims if f"| {claim} |" not in own or f"| {claim} |" not in table] == []
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_every_figure_of_the_layout_was_measured_for_the_record(name: str) -> None:
+    paper = find_paper(name)
+    content = json.loads((ROOT / "experiments" / name / "results" / "figures.json").read_text("utf-8"))
+    assert not content["quick"]
+    measured = {figure["name"] for figure in content["figures"]}
+    assert {figure for row in paper.layout for figure in row} == measured
+    claims = read_claims(ROOT / "experiments" / name / "expected.json")
+    assert [verdict["name"] for verdict in content["claims"]] == [claim.name for claim in claims]
+    assert {claim.figure for claim in claims} <= measured
