@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,6 +18,7 @@ from triplecast.index.build import Tables, build_tables
 from triplecast.index.file import REBUILD, ArrayFile, Sole, read_arrays, write_arrays
 from triplecast.index.flat import Flat, Refused, Role, flatten_registrations, offsets_of
 from triplecast.kernels.layout import FACT_LANGUAGES, I32, I64, U8, Answers, Dictionary, Index
+from triplecast.kernels.pairing import find_places
 from triplecast.model.entailment import Reading
 from triplecast.model.subscription import Registration
 from triplecast.text import ANALYSER
@@ -67,6 +68,12 @@ class Segment:
     refused: tuple[Refused, ...]
     reading: Reading = Reading.PLAIN
     """As what it reads publications; all its subscriptions are asked of that."""
+    places: U8 = field(init=False)
+    """What its keys look at, by predicate (`pairing.find_places`)."""
+
+    def __post_init__(self) -> None:
+        places = find_places(self.tables.index.key_terms, len(self.tables.dictionary.hashes))
+        object.__setattr__(self, "places", places)
 
     @property
     def uses_languages(self) -> bool:

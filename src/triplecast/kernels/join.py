@@ -120,14 +120,14 @@ def match_views(index: Index, encoded: Encoded, work: Work, hits: Hits) -> Match
     state = make_state(index)
     for view in range(views):
         keys, size = probe(index, encoded, view, hits)
-        first_term, terms = encoded.view_terms[view]
-        for term in range(first_term, first_term + terms, _VALUES_A_LINE):
-            prefetch(encoded.values, term)
         chosen, touched, most = _choose(index, encoded.view_mode[view], hits, keys, candidates)
         counts[0] += keys
         counts[1] += touched
         counts[2] += chosen
         if chosen:
+            first_term, terms = encoded.view_terms[view]
+            for term in range(first_term, first_term + terms, _VALUES_A_LINE):
+                prefetch(encoded.values, term)
             found = _make_room(found, most, chosen)
             work.epoch[0] += 1
             _emit(index, encoded, (view, size, chosen), hits, candidates, state, found, work)

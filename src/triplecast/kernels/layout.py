@@ -172,7 +172,8 @@ class Encoded(NamedTuple):
     view_mode: U8
     """[V] 0: all structures, 1: decided ones only, 2: verified ones only."""
     triples: I32
-    """[T, 6] batch-global term numbers, then their dictionary ids, -1 unknown."""
+    """[T, `TRIPLE_COLUMNS`] batch-global term numbers, then their dictionary ids, -1 unknown, then `LOOKUPS`; only
+    triples that some key may have."""
     values: F64
     """[L, 3] by term, the ``VALUE_`` columns."""
     identity: I32
@@ -181,6 +182,9 @@ class Encoded(NamedTuple):
     """[L, 2] the ``EXTRA_`` columns; no rows when no condition of the segment looks at them."""
 
 
+LOOKUPS = 6
+"""Bit m: a key may have the triple's terms at the places of mask m (`key_masks`). A word triple has one bit."""
+TRIPLE_COLUMNS = 7
 VALUE_CLASS = 0
 VALUE_NUMBER = 1
 VALUE_EXACT = 2
@@ -246,7 +250,7 @@ def empty_encoded() -> Encoded:
         np.zeros(1, np.int64),
         np.zeros((0, 2), np.int64),
         np.zeros(0, np.uint8),
-        np.zeros((0, 6), np.int32),
+        np.zeros((0, TRIPLE_COLUMNS), np.int32),
         np.zeros((0, 3), np.float64),
         np.zeros(0, np.int32),
         np.zeros((0, 2), np.float64),

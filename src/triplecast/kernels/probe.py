@@ -14,17 +14,16 @@ from triplecast.kernels import borrowing, inlined
 from triplecast.kernels.layout import (
     FACT_ALWAYS,
     FACT_VARIABLES,
-    FACT_WORDS,
     I32,
     I64,
-    U8,
+    LOOKUPS,
     U64,
     Encoded,
     Index,
     Integer,
     hash_key,
 )
-from triplecast.kernels.words import prefetch
+from triplecast.kernels.words import count_low_zeros, prefetch
 
 SUBJECTS_LIMIT = 64
 """Subjects of a view up to which stars are joined by the bits of their keys' subjects."""
@@ -111,8 +110,6 @@ def probe(index: Index, encoded: Encoded, view: int, hits: Hits) -> tuple[int, i
     base = encoded.view_offsets[view]
     lookups = _queue_lookups(
         triples[base : encoded.view_offsets[view + 1]],
-        index.key_masks,
-        index.facts[FACT_WORDS],
         table,
         hashes,
         loaded,
@@ -196,23 +193,15 @@ def _has_terms(key_terms: I32, key: Integer, triples: I32, triple: int, mask: in
 
 
 @inlined
-def _queue_lookups(
-    triples: I32, masks: U8, word_predicate: int, table: U64, hashes: U64, loaded: U64, origin: I32
-) -> int:
-    """Every key that the view's triples could have: all hashes first, then all slots. A word triple has one."""
+def _queue_lookups(triples: I32, table: U64, hashes: U64, loaded: U64, origin: I32) -> int:
+    """Every key that the view's triples could have: all hashes first, then all slots."""
     lookups = 0
     for triple in range(len(triples)):
         subject, predicate, end = triples[triple, 3], triples[triple, 4], triples[triple, 5]
-        if predicate >= 0 and predicate == word_predicate:
-            hashes[lookups] = hash_key(np.int32(-1), predicate, end)
-            origin[lookups] = 8 * triple + 6
-            lookups += 1
-            continue
-        unknown = (subject < 0) * 1 | (predicate < 0) * 2 | (end < 0) * 4
-        for i in range(len(masks)):
-            mask = masks[i]
-            if mask & unknown:
-                continue
+        masks = np.uint64(triples[triple, LOOKUPS])
+        while masks:
+            mask = count_low_zeros(masks)
+            masks &= masks - np.uint64(1)
             hashes[lookups] = hash_key(
                 subject if mask & 1 else np.int32(-1),
                 predicate if mask & 2 else np.int32(-1),

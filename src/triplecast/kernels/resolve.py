@@ -74,17 +74,6 @@ def take_terms(terms: Terms, values: F64, rows: I64) -> tuple[Terms, F64]:
     return taken, valued
 
 
-@njit
-def pair_ids(triples: I32, identity: I32) -> I32:
-    """[T, 6] the terms of triples, then their dictionary ids."""
-    paired = np.empty((len(triples), 6), np.int32)
-    for triple in range(len(triples)):
-        for place in range(3):
-            paired[triple, place] = triples[triple, place]
-            paired[triple, 3 + place] = identity[triples[triple, place]]
-    return paired
-
-
 @inlined
 def _first_slot(hashed: np.uint64, size: int) -> int:
     return int(np.int64(hashed >> np.uint64(20)) & (size - 1))
@@ -255,8 +244,7 @@ def warm_up() -> None:
         np.full(8, -1, np.int32),
         np.zeros(0, np.int32),
     )
-    identity = resolve(dictionary, empty_terms())
-    pair_ids(np.zeros((0, 3), np.int32), identity)
+    resolve(dictionary, empty_terms())
     take_terms(empty_terms(), np.zeros((0, 3), np.float64), np.zeros(0, np.int64))
     find_languages(dictionary, empty_terms(), current_hash_mask())
     rank_strings(dictionary, empty_terms())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ from triplecast.kernels.resolve import Terms, resolve, take_terms
 from triplecast.match.closures import NUMBERED_TERM, Closures
 from triplecast.match.own_rules import entail_alone
 from triplecast.match.views import Views
-from triplecast.model.entailment import Entailment, Reading
+from triplecast.model.entailment import Entailment, Mark, Reading
 from triplecast.taxonomy import EntailmentTooLarge
 from triplecast.taxonomy.taxonomy import NUMBERED
 from triplecast.terms.values import ValueClass
@@ -58,13 +59,13 @@ def terms_of(closures: Closures) -> Terms:
     return Terms(dictionary.text, dictionary.offsets[:-1], lengths, dictionary.hashes, kinds)
 
 
-def entail_views(pool: Pool, closures: Closures, reading: Reading) -> EntailedViews:
-    """The same views, in the same order, with everything that the reading has."""
+def entail_views(pool: Pool, closures: Closures, reading: Reading, marks: Collection[Mark]) -> EntailedViews:
+    """The same views, in the same order, with everything that the reading has; of marks these kinds."""
     views, ids = pool.views, pool.ids
     rdfs = reading.entailment is Entailment.RDFS
     plain = Plain(views.offsets, views.spans, views.triples, ids, _numbered(views) if rdfs else np.zeros(0, np.uint8))
     given, too_large = _entail_odd(views, closures, ids, reading)
-    grown = entail_all(plain, closures.known, given, rdfs, reading.marked)
+    grown = entail_all(plain, closures.known, given, rdfs, sum(1 << mark for mark in marks))
     grown.lost[too_large] = 1
     terms, values = take_terms(pool.terms, pool.values, grown.source)
     made = Views(views.publication, views.mode, grown.offsets, grown.spans, grown.triples, terms, values)

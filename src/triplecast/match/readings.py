@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from triplecast.index import Segment
-from triplecast.kernels.layout import I32, I64, Encoded
-from triplecast.kernels.wordbank import WordBank, cut_texts
+from triplecast.kernels.layout import I32, Encoded
+from triplecast.kernels.wordbank import WordBank, cut_texts, no_words
 from triplecast.match.closures import Closures, build_closures
 from triplecast.match.entailed import EntailedViews, Pool, entail_views, make_pool, terms_of
-from triplecast.match.views import Views, encode_found, find_extras, find_identity, mark_views_texts
+from triplecast.match.views import Views, encode_found, find_identity, mark_views_texts
 from triplecast.match.wanted import Wanted, wanted_of
-from triplecast.model.entailment import Reading
+from triplecast.model.entailment import Mark, Reading
 from triplecast.taxonomy import Taxonomy
 
 CLOSURES_KEPT = 2
@@ -32,7 +33,13 @@ class Readings:
     def of(self, segments: Sequence[Segment], taxonomy: Taxonomy, plain: Views) -> BatchReadings:
         """The views of a batch whose plain ones are given, for the segments of a snapshot."""
         entailed = [segment for segment in segments if segment.reading is not Reading.PLAIN]
-        return BatchReadings(plain, self._closures(entailed, taxonomy) if entailed else None)
+        if not entailed:
+            return BatchReadings(plain, None, {})
+        kept = self._closures(entailed, taxonomy)
+        marks: defaultdict[Reading, set[Mark]] = defaultdict(set)
+        for segment in entailed:
+            marks[segment.reading].update(mark for mark, _ in self._wanted[segment])
+        return BatchReadings(plain, kept, marks)
 
     def _closures(self, segments: Sequence[Segment], taxonomy: Taxonomy) -> _Kept:
         wanted: Wanted = frozenset()
@@ -78,8 +85,10 @@ class Read(NamedTuple):
 class BatchReadings:
     """Each reading is made when it is first asked for."""
 
-    def __init__(self, plain: Views, kept: _Kept | None) -> None:
+    def __init__(self, plain: Views, kept: _Kept | None, marks: Mapping[Reading, Collection[Mark]]) -> None:
+        """`marks`: the kinds that the segments of each reading want."""
         self._kept = kept
+        self._marks = marks
         self._pool: Pool | None = None
         self._made = {Reading.PLAIN: EntailedViews(plain, frozenset(), np.zeros(0, np.int64))}
 
@@ -89,7 +98,7 @@ class BatchReadings:
             assert self._kept is not None
             if self._pool is None:
                 self._pool = make_pool(self._made[Reading.PLAIN].views, self._kept.closures)
-            made = self._made[reading] = entail_views(self._pool, self._kept.closures, reading)
+            made = self._made[reading] = entail_views(self._pool, self._kept.closures, reading, self._marks[reading])
         return made
 
     def read(self, segments: Sequence[Segment]) -> Iterator[Read]:
@@ -98,14 +107,9 @@ class BatchReadings:
         terms = self._made[Reading.PLAIN].views.terms
         identities = [self._widen(segment, find_identity(segment, terms)) for segment in segments]
         bank = self._cut_texts(segments, identities)
-        banks: dict[Reading, WordBank | None] = {}
         for segment, identity in zip(segments, identities, strict=True):
-            reading = segment.reading
-            views, lost, source = self.views(reading)
-            if reading not in banks:
-                banks[reading] = _widen_bank(bank, source) if bank and reading is not Reading.PLAIN else bank
-            extras = find_extras(segment, views.terms)
-            yield Read(segment, views, lost, encode_found(segment, views, identity, extras, banks[reading]))
+            views, lost, source = self.views(segment.reading)
+            yield Read(segment, views, lost, encode_found(segment, views, identity, bank, source))
 
     def _widen(self, segment: Segment, identity: I32) -> I32:
         """The ids of the terms of the views that the segment reads; `identity` has those of the plain views."""
@@ -115,8 +119,8 @@ class BatchReadings:
         assert self._kept is not None
         return np.concatenate([identity, self._kept.identity(segment)])[source]
 
-    def _cut_texts(self, segments: Sequence[Segment], identities: Sequence[I32]) -> WordBank | None:
-        """The words of the plain views' literals that some segment asks for; None when none does."""
+    def _cut_texts(self, segments: Sequence[Segment], identities: Sequence[I32]) -> WordBank:
+        """The words of the plain views' literals that some segment asks for."""
         terms = self._made[Reading.PLAIN].views.terms
         wanted = np.zeros(len(terms.start), np.uint8)
         asked = False
@@ -126,10 +130,4 @@ class BatchReadings:
                 rows = np.flatnonzero(mark_views_texts(segment, views, identity))
                 wanted[rows if segment.reading is Reading.PLAIN else source[rows]] = 1
                 asked = True
-        return cut_texts(terms, wanted) if asked else None
-
-
-def _widen_bank(bank: WordBank, source: I64) -> WordBank:
-    """The same words, by the terms of entailed views; the terms of a taxonomy have none."""
-    rows = np.minimum(source, len(bank.sizes))
-    return bank._replace(first=np.append(bank.first, 0)[rows], sizes=np.append(bank.sizes, -1)[rows])
+        return cut_texts(terms, wanted) if asked else no_words()

@@ -20,9 +20,10 @@ from triplecast.kernels.layout import (
     VALUE_NUMBER,
     Encoded,
 )
-from triplecast.kernels.resolve import Terms, current_hash_mask, find_languages, pair_ids, rank_strings, resolve
+from triplecast.kernels.pairing import Asked, pair_triples
+from triplecast.kernels.resolve import Terms, current_hash_mask, find_languages, rank_strings, resolve
 from triplecast.kernels.scan import ScannedBatch, scan
-from triplecast.kernels.wordbank import WordBank, add_words, cut_texts, mark_texts
+from triplecast.kernels.wordbank import WordBank, cut_texts, mark_texts, no_words
 from triplecast.model.publication import Publication
 
 WHOLE, DECIDED_ONLY, VERIFIED_ONLY = 0, 1, 2
@@ -133,17 +134,16 @@ def find_extras(segment: Segment, terms: Terms) -> F64:
 def encode(segment: Segment, views: Views) -> Encoded:
     """A batch in the numbers of one segment."""
     identity = find_identity(segment, views.terms)
-    bank = cut_texts(views.terms, mark_views_texts(segment, views, identity)) if segment.uses_words else None
-    return encode_found(segment, views, identity, find_extras(segment, views.terms), bank)
+    bank = cut_texts(views.terms, mark_views_texts(segment, views, identity)) if segment.uses_words else no_words()
+    return encode_found(segment, views, identity, bank, np.zeros(0, np.int64))
 
 
-def encode_found(segment: Segment, views: Views, identity: I32, extras: F64, bank: WordBank | None) -> Encoded:
+def encode_found(segment: Segment, views: Views, identity: I32, bank: WordBank, source: I64) -> Encoded:
     """A batch in the numbers of one segment, of whose terms these are known; the bank has the words of all literals
-    that the segment asks for, if it asks for any."""
-    triples, offsets = pair_ids(views.triples, identity), views.offsets
-    if segment.uses_words:
-        assert bank is not None
-        dictionary, index = segment.tables.dictionary, segment.tables.index
-        mask = current_hash_mask()
-        triples, offsets = add_words(dictionary, index.facts, index.word_predicates, bank, triples, offsets, mask)
+    that the segment asks for, by `source` as `pair_triples` takes it."""
+    tables = segment.tables
+    asked = Asked(tables.dictionary, tables.index.facts, segment.places, tables.index.word_predicates)
+    mask = current_hash_mask()
+    triples, offsets = pair_triples(asked, bank, source, views.triples, views.offsets, identity, mask)
+    extras = find_extras(segment, views.terms)
     return Encoded(offsets, views.spans, views.mode, triples, views.values, identity, extras)
