@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,22 @@ def test_every_path_that_a_document_names_exists(document: str) -> None:
         r"`((?:src|docs|tests|examples|benchmarks|scripts)/[\w./-]+)`", (ROOT / document).read_text("utf-8")
     )
     assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+def test_the_table_of_layers_is_that_of_the_import_contract() -> None:
+    """Every layer has a row, the lowest first."""
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
+    layers = reversed(next(contract["layers"] for contract in contracts if contract["type"] == "layers"))
+    height = {
+        name.strip().removeprefix("triplecast."): number
+        for number, layer in enumerate(layers)
+        for name in layer.split("|")
+    }
+    rows = [line for line in (ROOT / "ARCHITECTURE.md").read_text("utf-8").splitlines() if line.startswith("| ")]
+    named = [name for row in rows for name in re.findall(r"`src/triplecast/([a-z_]+)(?:\.py)?`", row)]
+    assert set(height) <= set(named)
+    heights = [height[name] for name in named if name in height]
+    assert heights == sorted(heights)
 
 
 def test_every_file_that_docs_name_exists() -> None:

@@ -85,7 +85,9 @@ def _kin_of_classes(world: World) -> tuple[q.Query, str | None]:
 
 def _kin_over_broader(world: World) -> tuple[q.Query, str | None]:
     """Of the two ends of a ``skos:broader`` that counts in one of the world's taxonomies."""
-    counted = [triple for known in world.taxonomies if known.broader for triple in known.triples if triple[1] == BROADER]
+    counted = [
+        triple for known in world.taxonomies if known.broader for triple in known.triples if triple[1] == BROADER
+    ]
     if not counted:
         return _kin_of_classes(world)
     narrow, _, broad = world.random.choice(counted)

@@ -22,62 +22,13 @@ XSD = "http://www.w3.org/2001/XMLSchema#"
 NODES = ("http://e/n0", "http://e/n1", "http://e/n2")
 PREDICATES = ("http://e/p0", "http://e/p1", "http://e/p2")
 TEXTS = (
-    *(
-        "1",
-        "01",
-        "2",
-        "24",
-        "25",
-        "-3",
-        "2.5",
-        "2.50",
-        ".5",
-        "5.",
-        "1e0",
-        "+7",
-        " 24",
-        "1a",
-        "abc",
-        "Abc",
-        "b c",
-        "",
-    ),
-    *(
-        "NaN",
-        "INF",
-        "24\\n",
-        "http://e/n1",
-        "_:b0",
-        "12345678901234567890",
-        "1e30",
-        "0.1234567890123456789",
-    ),
+    *("1", "01", "2", "24", "25", "-3", "2.5", "2.50", ".5", "5.", "1e0", "+7", " 24", "1a", "abc", "Abc", "b c", ""),
+    *("NaN", "INF", "24\\n", "http://e/n1", "_:b0", "12345678901234567890", "1e30", "0.1234567890123456789"),
 )
 OTHERS = (
-    *(
-        '"24"@en',
-        '"abc"@en',
-        '"abc"@de',
-        "1",
-        "24",
-        "2.5",
-        "25e0",
-        "true",
-        f'"24"^^<{XSD}byte>',
-        f'"x"^^<{XSD}integer>',
-    ),
-    *(
-        f'"0.1"^^<{XSD}float>',
-        f'"NaN"^^<{XSD}double>',
-        '"x"^^<http://e/type>',
-        f'"2026-01-01"^^<{XSD}date>',
-    ),
-    *(
-        f'"2026-01-02"^^<{XSD}date>',
-        f'"24"^^<{XSD}string>',
-        "9007199254740993",
-        "12345678901234567",
-    ),
+    *('"24"@en', '"abc"@en', '"abc"@de', "1", "24", "2.5", "25e0", "true", "9007199254740993", "12345678901234567"),
+    *(f'"24"^^<{XSD}byte>', f'"x"^^<{XSD}integer>', f'"0.1"^^<{XSD}float>', f'"NaN"^^<{XSD}double>'),
+    *('"x"^^<http://e/type>', f'"2026-01-01"^^<{XSD}date>', f'"2026-01-02"^^<{XSD}date>', f'"24"^^<{XSD}string>'),
 )
 COMPARISONS = ("==", "!=", "<", "<=", ">", ">=", "eq", "ne", "EQ", "ne")
 PATTERNS = ("/^a/", "/A/i", "/[0-9]+/", "/n1$/", "/b c/", "/\\./", "/_/")
@@ -122,27 +73,13 @@ class Writer:
 
     def triple(self) -> tuple[Written, Written, Written]:
         chance = self.chance
-        ends = (
-            chance.choice(self.values),
-            chance.choice(self.values),
-            chance.choice((*self.nodes, BLANK)),
-        )
-        return (
-            chance.choice((*self.nodes, BLANK)),
-            node(chance.choice(PREDICATES)),
-            chance.choice(ends),
-        )
+        ends = (chance.choice(self.values), chance.choice(self.values), chance.choice((*self.nodes, BLANK)))
+        return chance.choice((*self.nodes, BLANK)), node(chance.choice(PREDICATES)), chance.choice(ends)
 
     def publication(self) -> Publication:
         kept = [triple for triple in self.triples if self.chance.random() < 0.75] + [self.triple()]
         lines = sorted({f"{' '.join(term.ntriples for term in triple)} .\n" for triple in kept})
-        return Publication(
-            1_000_000,
-            "http://g/1",
-            1,
-            "2026-11-21T08:00:00.000000Z",
-            "".join(lines).encode(),
-        )
+        return Publication(1_000_000, "http://g/1", 1, "2026-11-21T08:00:00.000000Z", "".join(lines).encode())
 
     def query(self) -> str:
         chance = self.chance

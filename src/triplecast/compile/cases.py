@@ -8,8 +8,9 @@ with and without what is optional, the second under the test that there is no su
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Mapping, Set
 from itertools import islice
+from types import MappingProxyType
 from typing import NamedTuple
 
 from pyoxigraph import NamedNode
@@ -25,20 +26,27 @@ from triplecast.model.algebra import (
     Alternative,
     BasicPattern,
     Call,
+    Distinct,
     Exists,
     Expression,
     Extend,
     Filter,
+    Graph,
+    Group,
     Inverse,
     Join,
     LeftJoin,
     Minus,
     Node,
     Operation,
+    OrderBy,
     PathExpression,
     PathPattern,
     Pattern,
+    Project,
+    Reduced,
     Sequence,
+    Slice,
     Slot,
     TriplePattern,
     Union,
@@ -124,7 +132,7 @@ class Reader:
                 return self._values(variables, rows)
             case Extend(inner, variable, expression):
                 return tuple(self._with_value(case, variable, expression) for case in self.cases(inner))
-        raise Undecidable(name_of(pattern))
+        raise Undecidable(_NAMES[type(pattern)])
 
     # ---- patterns
 
@@ -331,16 +339,15 @@ def _bounded(cases: Cases) -> Cases:
     return cases
 
 
-_NAMES = {
-    "Graph": "GRAPH",
-    "Group": "GROUP BY or an aggregate",
-    "OrderBy": "ORDER BY",
-    "Slice": "LIMIT or OFFSET",
-    "Project": "a sub-select",
-    "Distinct": "a sub-select",
-    "Reduced": "a sub-select",
-}
-
-
-def name_of(pattern: Pattern) -> str:
-    return _NAMES[type(pattern).__name__]
+_NAMES: Mapping[type, str] = MappingProxyType(
+    {
+        Graph: "GRAPH",
+        Group: "GROUP BY or an aggregate",
+        OrderBy: "ORDER BY",
+        Slice: "LIMIT or OFFSET",
+        Project: "a sub-select",
+        Distinct: "a sub-select",
+        Reduced: "a sub-select",
+    }
+)
+"""What has no cases, in the words of the language."""

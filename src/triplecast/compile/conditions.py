@@ -15,7 +15,7 @@ from triplecast.compile.constants import Constant, Kind, constant_text, place_of
 from triplecast.compile.marks import function_mark
 from triplecast.compile.texts import NamedText, read_text
 from triplecast.model.algebra import Call, Exists, Expression, Operation, Slot, TriplePattern, Variable
-from triplecast.model.conditions import Lane, Operator
+from triplecast.model.conditions import MIRRORED, Lane, Operator
 from triplecast.terms.values import ValueClass
 
 
@@ -30,21 +30,22 @@ NamedClause: TypeAlias = tuple[NamedAtom, ...]
 
 
 class Conditions(NamedTuple):
-    """What was understood of a filter: `clauses` (necessary), the patterns of ``EXISTS``, and whether that is all of
-    it, so that the clauses are sufficient too."""
+    """What was understood of a filter: conditions that are each necessary, and together sufficient if they are the
+    `whole` of it."""
 
-    clauses: tuple[NamedClause, ...]
-    exists: tuple[Exists, ...]
-    bound: tuple[Variable, ...]
+    clauses: tuple[NamedClause, ...] = ()
+    exists: tuple[Exists, ...] = ()
+    """Of which the patterns are necessary."""
+    bound: tuple[Variable, ...] = ()
     """Variables that ``BOUND`` asks for."""
-    whole: bool
     texts: tuple[NamedText, ...] = ()
     """Full-text conditions; under `whole` what each needs says all."""
     marks: tuple[TriplePattern, ...] = ()
     """Patterns that stand for functions of the taxonomy."""
+    whole: bool = False
 
 
-NOTHING = Conditions((), (), (), False)
+NOTHING = Conditions()
 _OPERATORS = {
     "=": Operator.EQUAL,
     "!=": Operator.UNEQUAL,
@@ -54,7 +55,6 @@ _OPERATORS = {
     ">=": Operator.AT_LEAST,
 }
 _LEAST_STRING = Literal("")
-_MIRRORED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _NEGATED = {"=": "!=", "!=": "=", "in": "not in", "not in": "in"}
 _IDENTITY_LANES = {
     ValueClass.IRI: Lane.IDENTITY,
@@ -73,10 +73,10 @@ def read_conditions(condition: Expression, constants: tuple[str, ...]) -> Condit
 def _read(expression: Expression, negated: bool, constants: tuple[str, ...]) -> Conditions | None:
     """None where nothing was understood, which is different from a condition that is always true."""
     if isinstance(expression, Exists):
-        return None if expression.negated != negated else Conditions((), (expression,), (), False)
+        return None if expression.negated != negated else Conditions(exists=(expression,))
     text = None if negated else read_text(expression)
     if text is not None:
-        return Conditions((), (), (), text.needed(constants).exact, (text,))
+        return Conditions(texts=(text,), whole=text.needed(constants).exact)
     if isinstance(expression, Call):
         return _read_call(expression, negated, constants)
     if not isinstance(expression, Operation):
@@ -98,7 +98,7 @@ def _read(expression: Expression, negated: bool, constants: tuple[str, ...]) -> 
         if "NUMBER" in (getattr(left, "function", None), getattr(right, "function", None)):
             return _read_numbers(operator, left, right, constants)
         atom = _read_comparison(operator, left, right, constants)
-        return None if atom is None else Conditions(((atom,),), (), (), True)
+        return None if atom is None else _one(atom)
     return None
 
 
@@ -107,13 +107,18 @@ def _read_call(call: Call, negated: bool, constants: tuple[str, ...]) -> Conditi
         return None
     match call.function, call.arguments:
         case "BOUND", (Variable() as variable,):
-            return Conditions((), (), (variable,), True)
+            return Conditions(bound=(variable,), whole=True)
         case "SAMETERM", (Variable() as variable, NamedNode() | Literal() | Slot() as constant):
-            return Conditions(((NamedAtom(variable, Operator.EQUAL, Lane.IDENTITY, constant),),), (), (), True)
+            return _one(NamedAtom(variable, Operator.EQUAL, Lane.IDENTITY, constant))
         case "SAMETERM", (NamedNode() | Literal() | Slot() as constant, Variable() as variable):
-            return Conditions(((NamedAtom(variable, Operator.EQUAL, Lane.IDENTITY, constant),),), (), (), True)
+            return _one(NamedAtom(variable, Operator.EQUAL, Lane.IDENTITY, constant))
     mark = function_mark(call)
-    return None if mark is None else Conditions((), (), (), True, marks=(mark,))
+    return None if mark is None else Conditions(marks=(mark,), whole=True)
+
+
+def _one(atom: NamedAtom, whole: bool = True) -> Conditions:
+    """A clause of one atom."""
+    return Conditions(((atom,),), whole=whole)
 
 
 def _both(parts: list[Conditions | None]) -> Conditions:
@@ -122,9 +127,9 @@ def _both(parts: list[Conditions | None]) -> Conditions:
         tuple(clause for part in known for clause in part.clauses),
         tuple(exists for part in known for exists in part.exists),
         tuple(variable for part in known for variable in part.bound),
-        len(known) == len(parts) and all(part.whole for part in known),
         tuple(text for part in known for text in part.texts),
         tuple(mark for part in known for mark in part.marks),
+        whole=len(known) == len(parts) and all(part.whole for part in known),
     )
 
 
@@ -135,7 +140,7 @@ def _either(parts: list[Conditions | None]) -> Conditions | None:
         return None
     atoms = tuple(atom for part in known for atom in part.clauses[0])
     whole = all(part.whole and not (part.bound or part.texts or part.marks) for part in known)
-    return Conditions((atoms,), (), (), whole)
+    return Conditions((atoms,), whole=whole)
 
 
 def _read_membership(operator: str, arguments: tuple[Expression, ...], constants: tuple[str, ...]) -> Conditions | None:
@@ -144,10 +149,10 @@ def _read_membership(operator: str, arguments: tuple[Expression, ...], constants
     atoms = [_read_comparison(single, arguments[0], choice, constants) for choice in arguments[1:]]
     known = tuple(atom for atom in atoms if atom is not None)
     if operator == "not in":
-        return Conditions(tuple((atom,) for atom in known), (), (), len(known) == len(atoms))
+        return Conditions(tuple((atom,) for atom in known), whole=len(known) == len(atoms))
     if not known or len(known) < len(atoms):
         return None
-    return Conditions((known,), (), (), True)
+    return Conditions((known,), whole=True)
 
 
 def _read_numbers(operator: str, left: Expression, right: Expression, constants: tuple[str, ...]) -> Conditions | None:
@@ -165,15 +170,15 @@ def _read_numbers(operator: str, left: Expression, right: Expression, constants:
     kind, _ = place_of(constant_text(atom.constant, constants))
     if kind in (ValueClass.EXACT, ValueClass.FLOAT, ValueClass.DOUBLE, Kind.NAN):
         any_string = atom._replace(operator=Operator.AT_LEAST, lane=Lane.STRING_ORDER, constant=_LEAST_STRING)
-        return Conditions(((atom, any_string),), (), (), False)
-    return Conditions(((atom,),), (), (), atom.lane != Lane.STRING_ORDER)
+        return Conditions(((atom, any_string),))
+    return _one(atom, atom.lane != Lane.STRING_ORDER)
 
 
 def _read_comparison(
     operator: str, left: Expression, right: Expression, constants: tuple[str, ...]
 ) -> NamedAtom | None:
     if isinstance(left, NamedNode | Literal | Slot):
-        left, right, operator = right, left, _MIRRORED[operator]
+        left, right, operator = right, left, MIRRORED[operator]
     if not isinstance(right, NamedNode | Literal | Slot):
         return None
     kind, _ = place_of(constant_text(right, constants))

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from pyoxigraph import Literal
 
-from triplecast.compile.cases import Cases, Reader, Undecidable, unbound_of
+from triplecast.compile.cases import Cases, Reader, Test, Undecidable, unbound_of
 from triplecast.compile.combination import Agreement, Check, Combination, Part
 from triplecast.compile.constants import Constant
 from triplecast.compile.marks import is_mark
@@ -66,61 +66,78 @@ def decide_query(query: Query, constants: tuple[str, ...], entailed: bool = Fals
 
 def _combine(cases: Cases, query: Query, distinct: bool) -> Decided:
     """Numbers the conjunctions of the cases and their tests, and finds what has to be kept of each."""
-    ask = query.form == "ask"
-    number: dict[Conjunction, int] = {}
-    needed: list[set[Variable]] = []
-    counted: set[int] = set()
-
-    def branch(conjunction: Conjunction) -> int:
-        found = number.setdefault(conjunction, len(needed))
-        if found == len(needed):
-            seen = {name for each in conjunction.residual for name in each.names}
-            needed.append(seen.intersection(conjunction.variables()))
-        return found
-
-    parts: list[Part] = []
-    shown: set[Variable] = set()
+    ask, asked = query.form == "ask", set(query.variables)
+    branches, parts, shown = _Branches(), [], set[Variable]()
     for case in cases:
-        base = branch(case.conjunction)
-        own = set() if ask else set(query.variables).intersection(case.conjunction.variables())
-        shown |= own
+        base = branches.number_of(case.conjunction)
         if not ask:
-            shown |= set(query.variables).intersection(case.conjunction.computed())
-        needed[base] |= own
-        if not ask:
-            counted.add(base)
-        checks: list[Check] = []
-        for test in case.tests:
-            for choice in test.choices:
-                needed[base].update(choice.shared)
-                needed[branch(choice.conjunction)].update(choice.shared)
-            choices = (
-                Agreement(branch(choice.conjunction), tuple(variable.name for variable in choice.shared))
-                for choice in test.choices
-            )
-            checks.append(Check(tuple(choices), test.wanted))
-        parts.append(Part(base, tuple(checks)))
-    if len(number) > CASES_LIMIT:
+            bound = asked.intersection(case.conjunction.variables())
+            shown |= bound.union(asked.intersection(case.conjunction.computed()))
+            branches.show(base, bound)
+        parts.append(Part(base, tuple(branches.check(base, test) for test in case.tests)))
+    conjunctions = branches.conjunctions
+    if len(conjunctions) > CASES_LIMIT:
         raise Undecidable(f"more than {CASES_LIMIT} conjunctions of what is asked and of what is tested")
-    kept = tuple(
-        Kept(_by_name(variables), distinct or each not in counted, not variables and each not in counted)
-        for each, variables in enumerate(needed)
-    )
+    kept = branches.kept(distinct)
     combination = Combination(
         tuple(
             tuple(variable.name for variable in (*each.variables, *conjunction.computed()))
-            for each, conjunction in zip(kept, number, strict=True)
+            for each, conjunction in zip(kept, conjunctions, strict=True)
         ),
         tuple(parts),
         tuple(variable.name for variable in _by_name(shown)),
         distinct,
         ask,
-        any(conjunction.residual for conjunction in number),
+        any(conjunction.residual for conjunction in conjunctions),
     )
-    alone = len(parts) == 1 and not parts[0].checks and not combination.residual
-    if alone:
-        kept = (kept[0]._replace(distinct=distinct),)
-    return Decided(tuple(number), kept, None if alone else combination, ())
+    if len(parts) == 1 and not parts[0].checks and not combination.residual:
+        return Decided(conjunctions, (kept[0]._replace(distinct=distinct),), None, ())
+    return Decided(conjunctions, kept, combination, ())
+
+
+class _Branches:
+    """The conjunctions of one query, each once, numbered in the order in which they are first met; and what is needed
+    of the rows of each."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Conjunction, int] = {}
+        self._needed: list[set[Variable]] = []
+        """By number: what is shown, compared or calculated with."""
+        self._shown: set[int] = set()
+        """Those whose rows the answer holds, as often as there are."""
+
+    @property
+    def conjunctions(self) -> tuple[Conjunction, ...]:
+        return tuple(self._numbers)
+
+    def number_of(self, conjunction: Conjunction) -> int:
+        found = self._numbers.setdefault(conjunction, len(self._needed))
+        if found == len(self._needed):
+            seen = {name for each in conjunction.residual for name in each.names}
+            self._needed.append(seen.intersection(conjunction.variables()))
+        return found
+
+    def show(self, branch: int, variables: set[Variable]) -> None:
+        self._needed[branch] |= variables
+        self._shown.add(branch)
+
+    def check(self, base: int, test: Test) -> Check:
+        """The test of a row of the branch `base`: what is compared is needed of both sides."""
+        choices = []
+        for choice in test.choices:
+            branch = self.number_of(choice.conjunction)
+            self._needed[base].update(choice.shared)
+            self._needed[branch].update(choice.shared)
+            choices.append(Agreement(branch, tuple(variable.name for variable in choice.shared)))
+        return Check(tuple(choices), test.wanted)
+
+    def kept(self, distinct: bool) -> tuple[Kept, ...]:
+        """Of rows that only others are compared with it matters which there are; where nothing is compared, whether
+        there is one."""
+        return tuple(
+            Kept(_by_name(variables), distinct or each not in self._shown, not variables and each not in self._shown)
+            for each, variables in enumerate(self._needed)
+        )
 
 
 def _by_name(variables: set[Variable]) -> tuple[Variable, ...]:

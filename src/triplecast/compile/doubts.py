@@ -43,6 +43,7 @@ from triplecast.model.algebra import (
     subexpressions,
     variables_in,
 )
+from triplecast.model.conditions import MIRRORED
 from triplecast.model.terms import from_ntriples
 from triplecast.terms.nearness import nearest_names
 from triplecast.terms.values import ValueClass, has_values
@@ -205,16 +206,15 @@ def _compared(
     condition: Expression, resources: frozenset[Variable], told: Mapping[Variable, Sequence[Constant]]
 ) -> Iterator[Comparison]:
     """The comparisons with a constant, under any operators."""
-    mirrored = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
     for part in subexpressions(condition):
         if not isinstance(part, Operation):
             continue
         if part.operator in ("in", "not in"):
             sign = "=" if part.operator == "in" else "!="
             pairs = [(part.arguments[0], sign, choice) for choice in part.arguments[1:]]
-        elif part.operator in mirrored:
+        elif part.operator in MIRRORED:
             left, right = part.arguments
-            pairs = [(left, part.operator, right), (right, mirrored[part.operator], left)]
+            pairs = [(left, part.operator, right), (right, MIRRORED[part.operator], left)]
         else:
             continue
         for subject, operator, other in pairs:

@@ -7,7 +7,7 @@ Variables that the solution binds keep their names; all others are renamed apart
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import count, product
 from typing import NamedTuple
@@ -84,7 +84,9 @@ class Conjunction(NamedTuple):
         return tuple(each.variable for each in self.residual if each.variable is not None)
 
     def renamed(self, keep: Iterable[Variable], names: FreshNames) -> Conjunction:
-        """The same with every variable outside `keep` under a new name."""
+        """The same with every variable outside `keep` under a new name; of what is necessary only, which calculates
+        nothing."""
+        assert not self.residual
         kept = set(keep)
         new = {variable: names.make() for variable in (*self.variables(), *self.compared()) if variable not in kept}
         if not new:
@@ -115,10 +117,10 @@ class FreshNames:
 
     entailed: bool = False
     """Whether publications are read with a taxonomy: then paths along it are marks."""
-    numbers: Iterable[int] = field(default_factory=count)
+    numbers: Iterator[int] = field(default_factory=count)
 
     def make(self) -> Variable:
-        return Variable(f"_: {next(iter(self.numbers))}")
+        return Variable(f"_: {next(self.numbers)}")
 
 
 def necessary_conditions(
@@ -175,6 +177,7 @@ def _find_words(text: NamedText, constants: tuple[str, ...]) -> tuple[Conjunctio
 
 
 def find_words(text: NamedText, alternative: int, alternatives: tuple[tuple[str, ...], ...]) -> tuple[NeededWord, ...]:
+    """All words and phrases of one of the `alternatives` of what a text needs."""
     return tuple(NeededWord(text, alternative, number) for number in range(len(alternatives[alternative])))
 
 

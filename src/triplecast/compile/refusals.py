@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
-from pyoxigraph import Literal, NamedNode
+from pyoxigraph import Literal
 
 from triplecast.compile.constants import Constant
 from triplecast.errors import QueryRefused
 from triplecast.evaluate import check_regexes
+from triplecast.languages.rewriting import nodes_within
 from triplecast.model.algebra import (
     Call,
     Distinct,
@@ -25,7 +25,6 @@ from triplecast.model.algebra import (
     Query,
     Reduced,
     Slice,
-    Slot,
     Variable,
 )
 
@@ -93,14 +92,6 @@ def check_constant_regexes(query: Query) -> None:
     check_regexes(found)
 
 
-def calls_in(part: Any) -> Iterator[Call]:
-    """Every call in a pattern, expression or tuple of them, in order."""
-    stack = [part]
-    while stack:
-        part = stack.pop()
-        if isinstance(part, tuple):
-            stack.extend(reversed(part))
-        elif hasattr(part, "__dataclass_fields__") and not isinstance(part, Variable | Slot | NamedNode):
-            if isinstance(part, Call):
-                yield part
-            stack.extend(getattr(part, name) for name in reversed(tuple(part.__dataclass_fields__)))
+def calls_in(pattern: Pattern) -> Iterator[Call]:
+    """Every call in a pattern, those of ``EXISTS`` too, in order."""
+    return (part for part in nodes_within(pattern) if isinstance(part, Call))

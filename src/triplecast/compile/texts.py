@@ -8,13 +8,15 @@ its subject has the word games, and the matcher gives each publication such trip
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from pyoxigraph import Literal, NamedNode
+from pyoxigraph import Literal
 
 from triplecast.compile.constants import Constant, constant_text, place_of
 from triplecast.languages import text_of
+from triplecast.languages.rewriting import nodes_within
 from triplecast.model.algebra import Call, Expression, Operation, Pattern, Slot, Variable
+from triplecast.model.conditions import MIRRORED
 from triplecast.terms.values import ValueClass
 from triplecast.text import CONTAINS, SCORE
 from triplecast.text.needed import Needed, needed_phrases, needed_terms
@@ -22,7 +24,6 @@ from triplecast.text.needed import Needed, needed_phrases, needed_terms
 WORD = " "
 """The predicate of word triples; with the folded word or phrase behind it, their object."""
 _ANYTHING = Needed(((),), False)
-_FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 class NamedText(NamedTuple):
@@ -63,11 +64,11 @@ def read_text(expression: Expression) -> NamedText | None:
             case (fn, (Variable() as variable, Literal() | Slot() as constant)) if fn == CONTAINS:
                 return NamedText(variable, constant)
         return None
-    if not isinstance(expression, Operation) or expression.operator not in _FLIPPED:
+    if not isinstance(expression, Operation) or expression.operator not in MIRRORED:
         return None
     operator, (left, right) = expression.operator, expression.arguments
     if isinstance(right, Call):
-        operator, left, right = _FLIPPED[operator], right, left
+        operator, left, right = MIRRORED[operator], right, left
     if operator not in (">", ">=") or not isinstance(left, Call) or not isinstance(right, Literal | Slot):
         return None
     match left.function, left.arguments:
@@ -78,17 +79,10 @@ def read_text(expression: Expression) -> NamedText | None:
 
 def texts_within(pattern: Pattern) -> Iterator[NamedText]:
     """Every full-text condition in a pattern, in order: a plan holds for constants that need alike in all of them."""
-    stack: list[Any] = [pattern]
-    while stack:
-        part = stack.pop()
-        if isinstance(part, tuple):
-            stack.extend(reversed(part))
-        elif hasattr(part, "__dataclass_fields__") and not isinstance(part, Variable | Slot | NamedNode):
-            if isinstance(part, Call | Operation):
-                found = read_text(part)
-                if found is not None:
-                    yield found
-            stack.extend(getattr(part, name) for name in reversed(tuple(part.__dataclass_fields__)))
+    for part in nodes_within(pattern):
+        found = read_text(part) if isinstance(part, Call | Operation) else None
+        if found is not None:
+            yield found
 
 
 def shape_of(needed: Needed) -> tuple[object, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -12,9 +11,7 @@ from triplecast.evaluate.graphs import PublishedGraphs, TripleSet
 from triplecast.model.algebra import Term
 from triplecast.model.entailment import Entailment
 from triplecast.taxonomy import Classes, Schema, Taxonomy, Words, entail, restore_taxonomy
-from triplecast.taxonomy.taxonomy import BROADER, MEMBER, NUMBERED, SUB_CLASS, SUB_PROPERTY, TYPE
-
-_NUMBERED = re.compile(re.escape(NUMBERED[1:]) + "[1-9][0-9]*")
+from triplecast.taxonomy.taxonomy import BROADER, MEMBER, SUB_CLASS, SUB_PROPERTY, TYPE, is_numbered
 
 
 class Background(NamedTuple):
@@ -61,7 +58,7 @@ def read_schema(taxonomy: bytes, broader: bool) -> Schema[Term]:
         upward.setdefault(quad.subject, []).append((quad.subject, quad.predicate, quad.object))
     classes = frozenset(_node(text) for text in restore_taxonomy(taxonomy, broader).classes)
     words = Words[Term](_node(TYPE), _node(SUB_CLASS), _node(SUB_PROPERTY), _node(MEMBER), _node(BROADER))
-    return Schema(words, upward, classes, broader, _is_iri, _is_numbered)
+    return Schema(words, upward, classes, broader, _is_iri, lambda term: is_numbered(str(term)))
 
 
 def _node(text: str) -> NamedNode:
@@ -70,7 +67,3 @@ def _node(text: str) -> NamedNode:
 
 def _is_iri(term: Term) -> bool:
     return isinstance(term, NamedNode)
-
-
-def _is_numbered(term: Term) -> bool:
-    return isinstance(term, NamedNode) and _NUMBERED.fullmatch(term.value) is not None

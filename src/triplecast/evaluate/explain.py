@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 
 from pyoxigraph import NamedNode
@@ -13,7 +14,7 @@ from triplecast.evaluate.conditions import conjuncts
 from triplecast.evaluate.entailed import NO_BACKGROUND, Background, entail_graphs
 from triplecast.evaluate.evaluation import evaluate_opened, solutions_of
 from triplecast.evaluate.explanation import Explanation
-from triplecast.evaluate.failure import Evidence, alternatives, find_failure, judgement
+from triplecast.evaluate.failure import Evidence, alternatives, describe_verdicts, find_failure, first_true
 from triplecast.evaluate.graphs import PublishedGraphs, Triple, TripleSet, open_publication
 from triplecast.evaluate.rows import Row
 from triplecast.evaluate.scope import children
@@ -67,27 +68,24 @@ def explain(
     words = Wording(prefixes_of(subscription.text, subscription.language), query)
     published = open_publication(publication)
     trace = Trace()
-
-    def answer(matched: bool = False, undecided: str | None = None, **found: object) -> Explanation:
-        told: dict[str, object] = found
-        return Explanation(subscription.name, publication.graph, publication.version, matched, undecided, **told)  # type: ignore[arg-type]
-
+    told = Explanation(subscription.name, publication.graph, publication.version, matched=False, undecided=None)
     try:
         graphs = entail_graphs(published, background)
         solutions = evaluate_opened(query, publication, graphs, Budget(steps), trace)
     except (BudgetExceeded, EntailmentTooLarge) as error:
-        return answer(undecided=f"budget: {error}")
+        return replace(told, undecided=f"budget: {error}")
     beyond = _beyond_bounds(query, publication, graphs, solutions, steps, index_decides)
     if beyond is not None:
-        return answer(undecided=beyond)
+        return replace(told, undecided=beyond)
     evidence = Evidence(trace, graphs, words)
     if solutions.matched:
         support = tuple(_support(_core(query.pattern), evidence, _first_row(solutions)))
-        return answer(True, solutions=_shown(solutions), solution_count=len(solutions.rows), support=support)
+        shown, count = _shown(solutions), len(solutions.rows)
+        return replace(told, matched=True, solutions=shown, solution_count=count, support=support)
     if query.form == "construct" and solutions.rows:
-        return answer(failure="the template of CONSTRUCT: no solution makes a valid triple of it")
+        return replace(told, failure="the template of CONSTRUCT: no solution makes a valid triple of it")
     failure = find_failure(query.pattern, evidence)
-    return answer(failure=failure.part, instead=failure.instead)
+    return replace(told, failure=failure.part, instead=failure.instead)
 
 
 def _shown(solutions: Solutions) -> tuple[tuple[tuple[str, str], ...], ...]:
@@ -161,7 +159,7 @@ def _support(pattern: Pattern, found: Evidence, first: Row) -> list[str]:
         elif isinstance(part, Filter | LeftJoin) and part.condition is not None:
             judged = (part.condition,) if isinstance(part, LeftJoin) else conjuncts(part.condition)
             for condition in judged:
-                conditions.extend(judgement(condition, found.trace, found.words, row, "true"))
+                conditions.extend(describe_verdicts(condition, first_true(condition, row, found.trace), found.words))
                 conditions.extend(_function_steps(condition, row, found))
         waiting.extend(reversed((part.left,) if isinstance(part, Minus) else children(part)))
     return list(dict.fromkeys((*alternatives_met, *triples, *conditions)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from pyoxigraph import NamedNode
@@ -14,7 +14,7 @@ from triplecast.evaluate.graphs import PublishedGraphs, Triple
 from triplecast.evaluate.instead import instead_of
 from triplecast.evaluate.rows import Row
 from triplecast.evaluate.scope import children, condition_names
-from triplecast.evaluate.trace import Trace
+from triplecast.evaluate.trace import FALSE, TRUE, Trace, Verdict
 from triplecast.evaluate.wording import Wording
 from triplecast.model.algebra import (
     Alternative,
@@ -66,7 +66,7 @@ def find_failure(pattern: Pattern, found: Evidence) -> Failure:
     if isinstance(pattern, Filter):
         for condition in conjuncts(pattern.condition):
             if trace.starved(condition):
-                return Failure(words.filter(condition), tuple(judgement(condition, trace, words)))
+                return Failure(words.filter(condition), tuple(describe_verdicts(condition, trace.of(condition), words)))
     for part in children(pattern)[:1] if isinstance(pattern, LeftJoin | Minus) else children(pattern):
         if trace.starved(part):
             return find_failure(part, found)
@@ -75,8 +75,11 @@ def find_failure(pattern: Pattern, found: Evidence) -> Failure:
             if trace.starved(triple):
                 return _of_triple(triple, found)
     if isinstance(pattern, Filter):
-        lines = [line for part in conjuncts(pattern.condition) for line in judgement(part, trace, words)]
-        return Failure(words.filter(pattern.condition), tuple(line for line in lines if " is true" not in line))
+        lines: list[str] = []
+        for condition in conjuncts(pattern.condition):
+            untrue = [verdict for verdict in trace.of(condition) if verdict.text != TRUE]
+            lines += describe_verdicts(condition, untrue, words)
+        return Failure(words.filter(pattern.condition), tuple(lines))
     if isinstance(pattern, Minus):
         return Failure(f"MINUS {{ {words.pattern(pattern.right)} }}: it removes every solution")
     if isinstance(pattern, Join):
@@ -90,23 +93,25 @@ def find_failure(pattern: Pattern, found: Evidence) -> Failure:
     return Failure(words.pattern(pattern) or "the pattern")
 
 
-def judgement(
-    condition: Expression, trace: Trace, words: Wording, row: Row | None = None, wanted: str | None = None
-) -> list[str]:
-    """What a condition gave, with the values it saw; with `wanted` only the first such verdict, on `row` if kept."""
-    verdicts = [verdict for verdict in trace.verdicts.get(id(condition), ()) if wanted in (None, verdict.text)]
+def describe_verdicts(condition: Expression, verdicts: Iterable[Verdict], words: Wording) -> list[str]:
+    """What a condition gave, with the values it saw."""
     names = condition_names(condition)
-    if wanted is not None:
-        own = [verdict for verdict in verdicts if row is None or _agrees(verdict.row, row, names)]
-        verdicts = (own or verdicts)[:1]
     lines = []
-    for seen_row, verdict in verdicts:
-        bound = [name for name in names if name in seen_row]
-        seen = ", ".join(f"{words.node(Variable(name))} = {words.node(seen_row[name])}" for name in bound)
-        outcome = verdict if verdict in ("true", "false") else f"an error ({verdict})"
+    for row, verdict in verdicts:
+        bound = [name for name in names if name in row]
+        seen = ", ".join(f"{words.node(Variable(name))} = {words.node(row[name])}" for name in bound)
+        outcome = verdict if verdict in (TRUE, FALSE) else f"an error ({verdict})"
         lines.append(f"{words.expression(condition)} is {outcome}" + (f" for {seen}" if seen else ""))
-        lines += [f"  {line}" for line in describe_texts(condition, seen_row)]
+        lines += [f"  {line}" for line in describe_texts(condition, row)]
     return list(dict.fromkeys(lines))
+
+
+def first_true(condition: Expression, row: Row, trace: Trace) -> list[Verdict]:
+    """The first time that a condition was true, on the values that it has in `row` if that was kept; none if never."""
+    names = condition_names(condition)
+    true = [verdict for verdict in trace.of(condition) if verdict.text == TRUE]
+    own = [verdict for verdict in true if _agrees(verdict.row, row, names)]
+    return (own or true)[:1]
 
 
 def _agrees(left: Row, right: Row, names: Sequence[str]) -> bool:

@@ -14,6 +14,9 @@ from triplecast.terms.nearness import likeness_of, nearest_names
 
 LOOKED_AT = 20_000
 """Triples among which near misses are looked for: the first ones."""
+COMPARED = 2_000
+"""Of those with the predicate asked for, how many are compared with the object asked for."""
+PREDICATES_SHOWN = 12
 
 
 def instead_of(
@@ -59,8 +62,8 @@ def _other_predicates(
     if near:
         return (*lines, *(words.stated(triple) for triple in near[:SHOWN]))
     names = _predicates(about)
-    listed = ", ".join(words.node(NamedNode(name)) for name in names[:12])
-    more = f" and {len(names) - 12} more" if len(names) > 12 else ""
+    listed = ", ".join(words.node(NamedNode(name)) for name in names[:PREDICATES_SHOWN])
+    more = f" and {len(names) - PREDICATES_SHOWN} more" if len(names) > PREDICATES_SHOWN else ""
     whose = words.node(subject) if subject is not None else "the publication"
     return (*lines, f"predicates of {whose}: {listed}{more}")
 
@@ -91,4 +94,4 @@ def _by_object(wanted: Term | None, triples: Sequence[Triple]) -> Sequence[Tripl
             likeness /= 2
         return -likeness, tuple(map(str, triple))
 
-    return sorted(triples[:2_000], key=distance)
+    return sorted(triples[:COMPARED], key=distance)

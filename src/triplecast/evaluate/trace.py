@@ -12,10 +12,13 @@ SHOWN = 3
 """Solutions, verdicts and near misses that an explanation shows."""
 
 
+TRUE, FALSE = "true", "false"
+
+
 class Verdict(NamedTuple):
     row: Row
     text: str
-    """``true``, ``false`` or the text of a type error."""
+    """`TRUE`, `FALSE` or the text of a type error."""
 
 
 @dataclass
@@ -39,6 +42,10 @@ class Trace:
         kept = self.verdicts.setdefault(id(condition), [])
         if len(kept) < SHOWN or (len(kept) == SHOWN and all(verdict != other.text for other in kept)):
             kept.append(Verdict(dict(row), verdict))
+
+    def of(self, condition: Expression) -> list[Verdict]:
+        """The verdicts of a condition that were kept."""
+        return self.verdicts.get(id(condition), [])
 
     def reached(self, item: object) -> bool:
         return self.came.get(id(item), 0) > 0

@@ -10,7 +10,7 @@ from pyoxigraph import Literal, NamedNode
 
 from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.languages.prefixes import RDF, XSD, Namespace
-from triplecast.languages.tokens import Source
+from triplecast.languages.tokens import Source, number_of
 from triplecast.model.algebra import Aggregate, Slot, Variable
 
 BOOLEAN = NamedNode(XSD + "boolean")
@@ -67,7 +67,7 @@ class Translation:
         return self.source.refusal(token.start_pos or 0, construct, reason, mend)
 
     def slot(self, token: Token) -> Slot:
-        return Slot(token.end_pos or 0)
+        return Slot(number_of(token))
 
     def resolve(self, token: Token) -> NamedNode | Literal:
         try:
@@ -77,8 +77,12 @@ class Translation:
 
     def pin(self, slot: Slot) -> NamedNode | Literal:
         """The term of a slot, from now on part of the template."""
-        self.pinned.add(slot.index)
+        self.keep(self.tokens[slot.index])
         return self.resolve(self.tokens[slot.index])
+
+    def keep(self, token: Token) -> None:
+        """Makes a constant part of the template: texts that differ in it have different ones."""
+        self.pinned.add(number_of(token))
 
     def first_of(self, *kinds: str) -> Token:
         """The first token of one of these kinds, of which there is one."""

@@ -15,7 +15,7 @@ from lark.lexer import Lexer, Token
 from triplecast.languages.context import Translation
 from triplecast.languages.meant import meant_by_token
 from triplecast.languages.prefixes import Namespace
-from triplecast.languages.tokens import Source, clip
+from triplecast.languages.tokens import Source, clip, number_of
 from triplecast.model.algebra import Query
 
 Rules = Mapping[str, Callable[[Translation, list[Any]], Any]]
@@ -83,7 +83,7 @@ def _grammar(file: str, start: str) -> Lark:
 def number_tokens(tokens: Iterator[Token], numbered: dict[int, Token]) -> Iterator[Token]:
     """The same tokens, each noted by its number as it passes."""
     for token in tokens:
-        numbered[token.end_pos or 0] = token
+        numbered[number_of(token)] = token
         yield token
 
 

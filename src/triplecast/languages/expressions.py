@@ -171,7 +171,7 @@ def _aggregate(translation: Translation, children: list[Any]) -> Variable:
     if function == "GROUP_CONCAT":
         separator = " "
         if children[-1] is not None:
-            translation.pinned.add(children[-1].end_pos)
+            translation.keep(children[-1])
             separator = _string(translation, children[-1])
     variable = translation.fresh("g")
     translation.aggregates[variable] = (Aggregate(function, value, distinct is not None, separator), token)

@@ -12,13 +12,8 @@ from pyoxigraph import Literal
 from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.languages.context import Translation
 from triplecast.languages.tokens import unescape_string
-from triplecast.model.algebra import (
-    Call,
-    Expression,
-    Slot,
-    Variable,
-)
-from triplecast.text import CONTAINS, SCORE, TextFault, parse_selection, words_of
+from triplecast.model.algebra import Call, Expression, Slot, Variable
+from triplecast.text import CONTAINS, SCORE, TextFault, TextRefused, parse_selection, words_of
 from triplecast.text.dialects import quote
 from triplecast.text.grammar import LONGEST, MOST_WORDS
 
@@ -31,12 +26,13 @@ def check_text(function: str, text: str) -> None:
         parse_selection(text)
         return
     if len(text) > LONGEST:
-        raise TextFault(LONGEST, f"the limit is {LONGEST:,} characters", ("fewer terms",), "a longer text of ft:score")
+        reason = f"the limit is {LONGEST:,} characters"
+        raise TextRefused(LONGEST, "a longer text of ft:score", reason, "give fewer terms")
     words = len(words_of(text))
     if not words:
         raise TextFault(0, "there is no word in these terms", ("a word with a letter or a number",))
     if words > MOST_WORDS:
-        raise TextFault(0, f"the limit is {MOST_WORDS} words", ("fewer terms",), "ft:score of more words")
+        raise TextRefused(0, "ft:score of more words", f"the limit is {MOST_WORDS} words", "give fewer terms")
 
 
 def text_call(translation: Translation, token: Token, function: str, arguments: tuple[Expression, ...]) -> Call:
@@ -64,9 +60,19 @@ def text_call(translation: Translation, token: Token, function: str, arguments: 
 def place_fault(translation: Translation, token: Token, fault: TextFault) -> QuerySyntaxError | QueryRefused:
     """A fault inside a string token, with its place in the query."""
     offset = (token.start_pos or 0) + _offset_in_token(str(token), fault.offset)
-    if fault.refused:
-        return translation.source.refusal(offset, fault.refused, fault.message, ", ".join(fault.expected))
+    if isinstance(fault, TextRefused):
+        return translation.source.refusal(offset, fault.construct, fault.message, fault.mend)
     return translation.source.fault(offset, fault.message, fault.expected)
+
+
+def fault_of_translation(
+    translation: Translation, token: Token, fault: TextFault, shown: str = ""
+) -> QuerySyntaxError | QueryRefused:
+    """A fault in what a foreign form was read as, of which the query has no place: told at `token`; `shown` says what
+    it was read as."""
+    if isinstance(fault, TextRefused):
+        return translation.refusal(token, fault.construct, fault.message + shown, fault.mend)
+    return translation.fault(token, fault.message + shown, fault.expected)
 
 
 def _offset_in_token(token: str, offset: int) -> int:
@@ -87,7 +93,7 @@ def _join(sign: str) -> Callable[[Translation, list[Any]], str]:
 def _written(translation: Translation, child: Any) -> str:
     if not isinstance(child, Token):
         return str(child)
-    translation.pinned.add(child.end_pos or 0)
+    translation.keep(child)
     if child.type != "STRING":
         return str(child)
     try:
@@ -121,24 +127,18 @@ def _text_search(translation: Translation, children: list[Any]) -> Call:
     try:
         parse_selection(selection)
     except TextFault as fault:
-        raise _at_token(translation, token, fault) from None
+        raise fault_of_translation(translation, token, fault) from None
     expression: Expression = translation.node(value)
     return noted_call(translation, expression, selection, "ftcontains")
 
 
 def noted_call(translation: Translation, value: Expression, selection: str, form: str) -> Call:
-    shown = f"?{value.name}" if isinstance(value, Variable) and not value.hidden else "the text"
     """The call that a foreign form means, noted for the subscriber."""
+    shown = f"?{value.name}" if isinstance(value, Variable) and not value.hidden else "the text"
     note = f"{form} is read as ft:contains({shown}, '{selection}')"
     if note not in translation.notes:
         translation.notes.append(note)
     return Call(CONTAINS, (value, Literal(selection)))
-
-
-def _at_token(translation: Translation, token: Token, fault: TextFault) -> QuerySyntaxError | QueryRefused:
-    if fault.refused:
-        return translation.refusal(token, fault.refused, fault.message, ", ".join(fault.expected))
-    return translation.fault(token, fault.message, fault.expected)
 
 
 RULES: Mapping[str, Callable[[Translation, list[Any]], Any]] = MappingProxyType(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from lark.lexer import Token
 from pyoxigraph import NamedNode
@@ -43,7 +43,6 @@ from triplecast.model.algebra import (
 FIRST = NamedNode(RDF + "first")
 REST = NamedNode(RDF + "rest")
 Edge = TriplePattern | PathPattern
-P = TypeVar("P", bound=Pattern)
 
 
 class Triples(NamedTuple):

@@ -18,13 +18,12 @@ from lark import Tree
 from lark.lexer import Token
 from pyoxigraph import Literal
 
-from triplecast.errors import QueryRefused
 from triplecast.languages import expressions
 from triplecast.languages.context import Translation
 from triplecast.languages.dialect import Cut, Dialect, Parsed, Rules, number_tokens, read_tree, translate
 from triplecast.languages.prefixes import DECLARED, XSD, Namespace, Notation
 from triplecast.languages.rdql_tokens import MATCH_PARTS, TOKEN, name_terminals, terminal, tokenise
-from triplecast.languages.refusals import MAX_DEPTH, refuse_size
+from triplecast.languages.refusals import MAX_DEPTH, refuse_depth
 from triplecast.languages.rewriting import measure_depth
 from triplecast.languages.tokens import Source, open_source, unescape_string
 from triplecast.model.algebra import (
@@ -70,7 +69,7 @@ def parse(text: str, name: str | None = None) -> Parsed:
     translation = Translation(source, _declared(source, tree), numbered)
     query = translate(_rules(), translation, tree)
     if measure_depth(query) > MAX_DEPTH:
-        raise _refuse_depth("a query nested this deep", name)
+        raise refuse_depth("a query", name)
     return Parsed(query, source, numbered, translation.namespace, frozenset(translation.pinned), frozenset())
 
 
@@ -135,12 +134,8 @@ def _parts(children: list[Any]) -> Iterator[TriplePattern | _Constraint]:
 def _constraint(translation: Translation, children: list[Any]) -> _Constraint:
     expression = translation.node(children[0])
     if measure_depth(expression) > MAX_DEPTH:
-        raise _refuse_depth("an expression nested this deep", translation.source.name)
+        raise refuse_depth("an expression", translation.source.name)
     return _Constraint(expression)
-
-
-def _refuse_depth(construct: str, name: str | None) -> QueryRefused:
-    return refuse_size(construct, f"its algebra may have {MAX_DEPTH} levels", name)
 
 
 def _query(translation: Translation, children: list[Any]) -> Query:
@@ -175,7 +170,7 @@ def _match(translation: Translation, children: list[Any]) -> Operation:
     assert parts is not None
     pattern, flags = parts[2], parts[3]
     if len(children) > 2:
-        translation.pinned.add(children[2].end_pos)
+        translation.keep(children[2])
         try:
             pattern, flags = unescape_string(str(children[2])), ""
         except ValueError as error:

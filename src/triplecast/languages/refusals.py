@@ -1,4 +1,4 @@
-"""What is refused by name, and the limits of a query's size (semantics 1.5; ../../../docs/language.md)."""
+"""What is refused by name, and the limits of a query's size (semantics 1.5; docs/language.md)."""
 
 from __future__ import annotations
 
@@ -101,6 +101,11 @@ def refuse_function(iri: str) -> tuple[str, str, str] | None:
         "no such function is known",
         f"use a built-in function of SPARQL 1.1 or a cast ({KNOWN_CASTS})",
     )
+
+
+def refuse_depth(what: str, name: str | None) -> QueryRefused:
+    """Of what has more than `MAX_DEPTH` levels."""
+    return refuse_size(f"{what} nested this deep", f"its algebra may have {MAX_DEPTH} levels", name)
 
 
 def refuse_size(construct: str, reason: str, name: str | None) -> QueryRefused:

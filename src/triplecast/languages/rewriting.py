@@ -1,11 +1,11 @@
-"""Passes over the algebra that hold for every node: depth, and replacing constants.
+"""Passes over the algebra that hold for every node: what it is made of, its depth, replacing constants.
 
 The fields of a node are its ``__slots__``, in the order of its constructor.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 from pyoxigraph import Literal, NamedNode
@@ -15,6 +15,19 @@ from triplecast.model.algebra import Expression, Query, Slot, Variable
 
 T = TypeVar("T")
 _LEAVES = (Variable, NamedNode, Literal, Slot, str, int, bool, type(None))
+
+
+def nodes_within(node: object) -> Iterator[Any]:
+    """A node, or those of a tuple, and all inside but variables and constants: each before what it holds, from left to
+    right. Does not recurse, so any query is safe."""
+    waiting: list[Any] = [node]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, tuple):
+            waiting.extend(reversed(part))
+        elif not isinstance(part, _LEAVES):
+            yield part
+            waiting.extend(getattr(part, name) for name in reversed(type(part).__slots__))
 
 
 def measure_depth(query: Query | Expression) -> int:

@@ -13,7 +13,7 @@ from lark.lexer import Token
 from pyoxigraph import NamedNode
 
 from triplecast.languages.context import NIL, Translation
-from triplecast.languages.fulltext import noted_call, place_fault
+from triplecast.languages.fulltext import fault_of_translation, noted_call, place_fault
 from triplecast.languages.prefixes import RDF
 from triplecast.model.algebra import (
     Alternative,
@@ -45,8 +45,6 @@ MAGIC = frozenset({BIF, JENA, *STARDOG, *(BDS + name for name in _BDS)})
 """Predicates that are searches in other stores; they never stand for themselves in a query, nor does any other of
 Virtuoso's built-in names."""
 _FIRST, _REST = RDF + "first", RDF + "rest"
-
-
 SHOWN = 200
 """Characters of a translation that an error shows."""
 
@@ -94,22 +92,16 @@ def refuse_in_path(translation: Translation, path: PathExpression) -> None:
 
 def collect_members(target: Node, edges: list[TriplePattern | PathPattern]) -> tuple[Node, ...] | None:
     """The members of the collection whose first cell is `target`."""
-    cells = {
-        edge.subject: edge.object
-        for edge in edges
-        if isinstance(edge, TriplePattern) and isinstance(edge.predicate, NamedNode) and edge.predicate.value == _FIRST
-    }
-    rests = {
-        edge.subject: edge.object
-        for edge in edges
-        if isinstance(edge, TriplePattern) and isinstance(edge.predicate, NamedNode) and edge.predicate.value == _REST
-    }
-    if target not in cells:
+    stated: dict[str, dict[Node, Node]] = {_FIRST: {}, _REST: {}}
+    for edge in edges:
+        if isinstance(edge, TriplePattern) and isinstance(edge.predicate, NamedNode) and edge.predicate.value in stated:
+            stated[edge.predicate.value][edge.subject] = edge.object
+    if target not in stated[_FIRST]:
         return None
     members = []
     while target != NIL:
-        members.append(cells[target])
-        target = rests[target]
+        members.append(stated[_FIRST][target])
+        target = stated[_REST][target]
     return tuple(members)
 
 
@@ -206,7 +198,7 @@ def _constant_text(translation: Translation, token: Token, node: object) -> tupl
     constant = translation.tokens.get(node.index) if isinstance(node, Slot) else None
     if constant is None or constant.type not in ("STRING", "LITERAL"):
         _refuse(translation, token, "with a text that is no constant", "it is read when you subscribe", "write it out")
-    translation.pinned.add(constant.end_pos or 0)
+    translation.keep(constant)
     return translation.resolve(constant).value, constant
 
 
@@ -219,5 +211,5 @@ def _translated(translation: Translation, token: Token, reader: Callable[[str], 
         parse_selection(selection)
     except TextFault as fault:
         shown = selection if len(selection) <= SHOWN else f"{selection[:SHOWN]}…"
-        raise translation.fault(token, f"{fault.message} (read as {shown})", fault.expected) from None
+        raise fault_of_translation(translation, token, fault, f" (read as {shown})") from None
     return selection

@@ -11,7 +11,7 @@ from lark.lexer import Token
 from triplecast.languages import patterns
 from triplecast.languages.context import Translation
 from triplecast.languages.expressions import conjoin, forbid_aggregates
-from triplecast.languages.refusals import MAX_DEPTH, refuse_size
+from triplecast.languages.refusals import MAX_DEPTH, refuse_depth
 from triplecast.languages.rewriting import measure_depth
 from triplecast.model.algebra import (
     Aggregate,
@@ -72,8 +72,8 @@ class _Solutions(NamedTuple):
 
     pattern: Pattern
     visible: dict[Variable, None]
-    grouped: bool
-    sampled: Callable[[Expression, frozenset[Variable]], Expression]
+    grouping: _Grouping | None
+    """None where nothing is grouped."""
 
 
 class Selection(NamedTuple):
@@ -114,7 +114,7 @@ def _order_key(translation: Translation, children: list[Any]) -> tuple[Expressio
 def _count(name: str) -> Callable[[Translation, list[Any]], tuple[str, int]]:
     def read(translation: Translation, children: list[Any]) -> tuple[str, int]:
         token = children[0]
-        translation.pinned.add(token.end_pos)
+        translation.keep(token)
         if len(token) > 18:
             raise translation.refusal(token, name.upper(), "the number has more than 18 digits", "use a smaller one")
         return name, int(token)
@@ -147,6 +147,31 @@ def _substitute(expression: Expression, replace: Callable[[Variable], Expression
     return expression
 
 
+class _Grouping:
+    """What the expressions of a grouped query see (section 18.2.4.1): the keys, the aggregates, and of any other
+    variable a SAMPLE, which is made when it is first met."""
+
+    def __init__(
+        self, translation: Translation, keys: tuple[Variable, ...], aggregates: dict[Variable, Aggregate]
+    ) -> None:
+        self.keys = keys
+        self.aggregates = aggregates
+        self._translation = translation
+        self._samples: dict[Variable, Variable] = {}
+
+    def sampled(self, expression: Expression, bound: frozenset[Variable]) -> Expression:
+        """`bound` are variables that SELECT gives a value for the group."""
+        return _substitute(expression, lambda variable: self._seen(variable, bound))
+
+    def _seen(self, variable: Variable, bound: frozenset[Variable]) -> Variable:
+        if variable in self.keys or variable in bound or variable in self.aggregates:
+            return variable
+        if variable not in self._samples:
+            sample = self._samples[variable] = self._translation.fresh("g")
+            self.aggregates[sample] = Aggregate("SAMPLE", variable, distinct=False)
+        return self._samples[variable]
+
+
 def _solve(
     translation: Translation,
     where: patterns.Group,
@@ -156,47 +181,35 @@ def _solve(
 ) -> _Solutions:
     having, order = modifiers.having or (), [expression for expression, _ in modifiers.order or ()]
     written = [item.expression for item in items if item.expression is not None]
-    used = [v for e in [*written, *having, *order] for v in variables_in(e) if v in translation.aggregates]
-    grouped = modifiers.keys is not None or bool(used)
+    named = (variable for expression in (*written, *having, *order) for variable in variables_in(expression))
+    aggregates = {name: translation.aggregates[name][0] for name in named if name in translation.aggregates}
     pattern, visible = where.filtered, where.visible
-    aggregates = {variable: translation.aggregates[variable][0] for variable in used}
-    samples: dict[Variable, Variable] = {}
-    keys: tuple[Variable, ...] = ()
-    if grouped:
+    grouping: _Grouping | None = None
+    if modifiers.keys is not None or aggregates:
         pattern, keys = _bind_keys(translation, pattern, visible, modifiers.keys or ())
         visible = dict.fromkeys(keys)
-
-    def sampled(expression: Expression, bound: frozenset[Variable]) -> Expression:
-        """Section 18.2.4.1: outside an aggregate, a variable that is no key stands for SAMPLE of it."""
-
-        def replace(variable: Variable) -> Expression:
-            if not grouped or variable in keys or variable in bound or variable in aggregates:
-                return variable
-            if variable not in samples:
-                samples[variable] = translation.fresh("g")
-                aggregates[samples[variable]] = Aggregate("SAMPLE", variable, distinct=False)
-            return samples[variable]
-
-        return _substitute(expression, replace)
-
-    names = frozenset(item.variable for item in items if item.expression is not None)
+        grouping = _Grouping(translation, keys, aggregates)
     for expression in (*having, *order):
         if measure_depth(expression) > MAX_DEPTH:
-            raise refuse_size(
-                "an expression nested this deep", f"its algebra may have {MAX_DEPTH} levels", translation.source.name
-            )
+            raise refuse_depth("an expression", translation.source.name)
     _refuse_late(translation, having, items, where.visible)
-    conditions = [sampled(condition, frozenset()) for condition in having]
-    for expression in order:
-        sampled(expression, names)
-    if grouped:
-        pattern = Group(pattern, keys, tuple(aggregates.items()))
+    conditions = list(having)
+    if grouping is not None:
+        conditions = [grouping.sampled(condition, frozenset()) for condition in having]
+        for expression in order:
+            grouping.sampled(expression, _names_of(items))  # `_order` does it again, once the group is made
+        pattern = Group(pattern, grouping.keys, tuple(grouping.aggregates.items()))
     if conditions:
         pattern = Filter(conjoin(conditions), pattern)
     if values is not None:
         pattern = Join(pattern, values)
         visible = visible | dict.fromkeys(values.variables)
-    return _Solutions(pattern, visible, grouped, sampled)
+    return _Solutions(pattern, visible, grouping)
+
+
+def _names_of(items: tuple[_Item, ...]) -> frozenset[Variable]:
+    """The variables that SELECT gives a value."""
+    return frozenset(item.variable for item in items if item.expression is not None)
 
 
 def _refuse_late(
@@ -243,7 +256,7 @@ def _project(
     for token, expression in items:
         variable = Variable(str(token)[1:])
         if expression is None:
-            if solved.grouped and variable not in bound:
+            if solved.grouping is not None and variable not in bound:
                 _refuse_ungrouped(translation, token, variable)
             continue
         if variable in bound:
@@ -251,7 +264,7 @@ def _project(
                 token, f"{token} has a value already, so AS cannot give it one", ("another variable",)
             )
         for used in variables_in(expression):
-            if solved.grouped and used not in bound and used not in translation.aggregates:
+            if solved.grouping is not None and used not in bound and used not in translation.aggregates:
                 _refuse_ungrouped(translation, token, used)
         pattern = Extend(pattern, variable, expression)
         bound[variable] = None
@@ -268,7 +281,10 @@ def _refuse_ungrouped(translation: Translation, token: Token, variable: Variable
 def _order(solved: _Solutions, names: frozenset[Variable], modifiers: _Modifiers, pattern: Pattern) -> Pattern:
     if modifiers.order is None:
         return pattern
-    conditions = tuple([(solved.sampled(expression, names), descending) for expression, descending in modifiers.order])
+    conditions = modifiers.order
+    if solved.grouping is not None:
+        sampled = solved.grouping.sampled
+        conditions = tuple([(sampled(expression, names), descending) for expression, descending in conditions])
     return OrderBy(pattern, conditions)
 
 
@@ -283,15 +299,14 @@ def _select(translation: Translation, children: list[Any]) -> Selection:
     items: tuple[_Item, ...] = clause.items or ()
     solved = _solve(translation, where, items, modifiers, values)
     if clause.items is None:
-        if solved.grouped:
+        if solved.grouping is not None:
             raise translation.fault(
                 clause.token, "SELECT * cannot stand with GROUP BY or aggregates", ("the variables by name",)
             )
         pattern, variables = solved.pattern, tuple([variable for variable in solved.visible if not variable.hidden])
     else:
         pattern, variables = _project(translation, items, solved)
-    names = frozenset(item.variable for item in items if item.expression is not None)
-    pattern = Project(_order(solved, names, modifiers, pattern), variables)
+    pattern = Project(_order(solved, _names_of(items), modifiers, pattern), variables)
     if clause.mode is not None:
         pattern = Distinct(pattern) if clause.mode == "DISTINCT" else Reduced(pattern)
     return Selection(_slice(modifiers, pattern), variables)

@@ -13,7 +13,7 @@ from triplecast.languages.context import Translation
 from triplecast.languages.dialect import Cut, Dialect, Parsed, Rules, number_tokens, read_tree, translate
 from triplecast.languages.expected import describe
 from triplecast.languages.prefixes import Namespace, read_prologue
-from triplecast.languages.refusals import MAX_DEPTH, refuse_size
+from triplecast.languages.refusals import MAX_DEPTH, refuse_depth
 from triplecast.languages.rewriting import measure_depth, replace_constants
 from triplecast.languages.tokens import PROLOGUE, Source, find_tokens, open_source, terminal, tokenise
 from triplecast.model.algebra import Query, Slot
@@ -34,7 +34,7 @@ def parse(text: str, name: str | None = None) -> Parsed:
     result = translate(_rules(), translation, tree)
     query = result if isinstance(result, Query) else Query("select", result.pattern, result.variables)
     if measure_depth(query) > MAX_DEPTH:
-        raise refuse_size("a query nested this deep", f"its algebra may have {MAX_DEPTH} levels", name)
+        raise refuse_depth("a query", name)
     if len(translation.graphs) > 1:
         query = _pin_graphs(translation, query)
     return Parsed(

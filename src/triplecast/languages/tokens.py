@@ -231,6 +231,11 @@ def tokenise(source: Source) -> Iterator[Token]:
         yield Token(kind, text, match.start(), None, None, None, None, number)
 
 
+def number_of(token: Token) -> int:
+    """Among all tokens of its text, as `tokenise` counts them."""
+    return token.end_pos or 0
+
+
 def _refuse_direction(source: Source, offset: int, text: str) -> None:
     parts = LITERAL_PARTS.fullmatch(text)
     if parts is not None and "--" in (parts[2] or ""):

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import IntEnum
+from types import MappingProxyType
+
+MIRRORED: Mapping[str, str] = MappingProxyType({"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="})
+"""What a comparison is called with its sides exchanged."""
 
 
 class Operator(IntEnum):

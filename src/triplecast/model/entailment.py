@@ -26,7 +26,11 @@ ENTAILMENTS = {"taxonomy": Entailment.TAXONOMY, "rdfs": Entailment.RDFS}
 
 
 class Reading(IntEnum):
-    """As what the index reads a publication: subscriptions of one reading share segments and views."""
+    """As what the index reads a publication: subscriptions of one reading share segments and views.
+
+    `PLAIN`, then two readings of each other `Entailment` in its order, the second without marks. Segment files hold the
+    numbers, so none is given another meaning.
+    """
 
     PLAIN = 0
     TAXONOMY = 1

@@ -15,7 +15,8 @@ from triplecast.taxonomy.schema import K, Schema
 
 
 class Classes(Generic[K]):
-    """Of one graph that has its taxonomy triples already (`entail` without rdfs)."""
+    """The types of one graph's nodes and what its classes are under. The graph has the triples of the taxonomy that it
+    reaches already (`entail` without rdfs); of its own, the order is what it states."""
 
     def __init__(self, graph: Iterable[tuple[K, K, K]], schema: Schema[K]) -> None:
         self._schema = schema
@@ -68,10 +69,6 @@ class Classes(Generic[K]):
                     waiting.append(end)
         return ways.get(goal, ())
 
-    def _above_directly(self, here: K) -> Iterator[K]:
-        yield from self._up.get(here, ())
-        yield from (end for _, way, end in self._schema.upward.get(here, ()) if way in self._schema.orders)
-
     def holds(self, function: Mark, node: K, other: K) -> bool:
         """Whether a function is true of a node and a class."""
         types = self.types(node)
@@ -80,3 +77,8 @@ class Classes(Generic[K]):
         if function is Mark.DESCENDANT:
             return any(other in self.above(each) for each in types)
         return bool(types) and not self.above(other).isdisjoint(types)
+
+    def _above_directly(self, here: K) -> Iterator[K]:
+        """By the graph; by the taxonomy too, for a class that the graph does not hold."""
+        yield from self._up.get(here, ())
+        yield from (end for _, way, end in self._schema.upward.get(here, ()) if way in self._schema.orders)

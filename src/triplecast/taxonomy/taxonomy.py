@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,6 +17,7 @@ MEMBER = f"<{_RDFS}member>"
 BROADER = "<http://www.w3.org/2004/02/skos/core#broader>"
 NUMBERED = f"<{_RDF}_"
 """What ``rdf:_1``, ``rdf:_2``, … begin with; a number without leading zeros and ``>`` follow."""
+_NUMBERED_TERM = re.compile(re.escape(NUMBERED) + "[1-9][0-9]*>")
 
 TermText: TypeAlias = str
 """A term in canonical N-Triples form."""
@@ -70,6 +72,11 @@ class Taxonomy:
 
     def count(self, predicate: TermText) -> int:
         return sum(1 for triple in self.triples if triple[1] == predicate)
+
+
+def is_numbered(term: TermText) -> bool:
+    """Whether it is ``rdf:_1``, ``rdf:_2``, …."""
+    return _NUMBERED_TERM.fullmatch(term) is not None
 
 
 NO_TAXONOMY = Taxonomy(())

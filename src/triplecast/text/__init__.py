@@ -1,6 +1,6 @@
 """Full text: words, selections, whether a literal fulfils one (semantics 5)."""
 
-from triplecast.text.fault import TextFault
+from triplecast.text.fault import TextFault, TextRefused
 from triplecast.text.grammar import parse_selection
 from triplecast.text.matching import find_spans, holds, show_spans
 from triplecast.text.score import score
@@ -11,6 +11,6 @@ CONTAINS = FT + "contains"
 SCORE = FT + "score"
 
 __all__ = [
-    "ANALYSER", "CONTAINS", "FT", "SCORE", "TextFault", "find_spans", "holds", "parse_selection", "score", "show_spans",
-    "words_of",
+    "ANALYSER", "CONTAINS", "FT", "SCORE", "TextFault", "TextRefused", "find_spans", "holds", "parse_selection",
+    "score", "show_spans", "words_of",
 ]  # fmt: skip

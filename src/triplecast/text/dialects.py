@@ -10,13 +10,23 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from triplecast.text.fault import TextFault
-from triplecast.text.grammar import DEEPEST, check_length
+from triplecast.text.fault import TextFault, TextRefused
+from triplecast.text.grammar import check_depth, check_length
 from triplecast.text.words import words_of
 
 _VIRTUOSO = re.compile(r"\s*(?:\"([^\"]*)\"|'([^']*)'|([()])|([^\s()\"']+))")
 _LUCENE = re.compile(r"\s*(?:\"((?:[^\"\\]|\\.)*)\"|([()])|(\+|-|!|&&|\|\|)|((?:[^\s()\"+!&|\\]|\\.|[+!&|](?=\S))+))")
+_LUCENE_WORDS = {"&&": "AND", "||": "OR", "!": "NOT"}
 _RANKED = "an answer has no rank and no similarity here"
+_LUCENE_REFUSED = (
+    (":", "a field of a Lucene query", "name the property in a triple pattern"),
+    ("~", "~ (fuzziness and slop) of a Lucene query", "use ft:contains with distance or wildcards"),
+    ("^", "^ (a boost) of a Lucene query", "use ft:score"),
+    ("[", "a range of a Lucene query", "compare values in a FILTER"),
+    ("{", "a range of a Lucene query", "compare values in a FILTER"),
+    ("/", "a regular expression of a Lucene query", "use REGEX, or ft:contains using wildcards"),
+)
+"""Signs inside a term: what they ask for, and what to write instead."""
 
 
 def quote(text: str, wild: bool = False) -> str:
@@ -31,12 +41,6 @@ def _term(text: str, place: int) -> str:
     if not words_of(text):
         raise TextFault(place, f"there is no word in {text}", ("a word with a letter or a number",))
     return quote(text)
-
-
-def _check_depth(depth: int, place: int) -> None:
-    """Raises `TextFault` where brackets are nested too deep."""
-    if depth > DEEPEST:
-        raise TextFault(place, f"brackets are nested more than {DEEPEST} deep", ("flatten it",), "nesting")
 
 
 class _Piece(NamedTuple):
@@ -67,9 +71,8 @@ def _virtuoso_text(pieces: list[_Piece]) -> str:
     expects_term = True
     for piece in pieces:
         if piece.text == "NEAR" and piece.kind == "operator":
-            raise TextFault(
-                piece.place, _RANKED, ("use ft:contains with distance at most n words",), "NEAR of bif:contains"
-            )
+            mend = "use ft:contains with distance at most n words"
+            raise TextRefused(piece.place, "NEAR of bif:contains", _RANKED, mend)
         if piece.kind == "operator":
             written.append({"AND": "ftand", "OR": "ftor", "NOT": "ftnot"}[piece.text])
             expects_term = True
@@ -91,6 +94,8 @@ class _Clause(NamedTuple):
 
 
 def lucene(text: str) -> str:
+    """Words and phrases with ``+``, ``-``, ``AND``, ``OR``, ``NOT`` and brackets; ``*`` and ``?`` in a word. ``AND``
+    makes what stands on both its sides necessary; where something is necessary, what is not does not count."""
     check_length(text)
     pieces = []
     for match in _LUCENE.finditer(text):
@@ -99,9 +104,7 @@ def lucene(text: str) -> str:
         elif match[2]:
             pieces.append(_Piece("sign", match[2], match.start(2)))
         elif match[3]:
-            pieces.append(
-                _Piece("operator", {"&&": "AND", "||": "OR", "!": "NOT"}.get(match[3], match[3]), match.start(3))
-            )
+            pieces.append(_Piece("operator", _LUCENE_WORDS.get(match[3], match[3]), match.start(3)))
         else:
             _refuse_lucene(match[4], match.start(4))
             word = match[4]
@@ -115,21 +118,14 @@ def lucene(text: str) -> str:
 
 def _refuse_lucene(word: str, place: int) -> None:
     word = re.sub(r"\\.", "", word)
-    for sign, construct, mend in (
-        (":", "a field of a Lucene query", "name the property in a triple pattern"),
-        ("~", "~ (fuzziness and slop) of a Lucene query", "use ft:contains with distance or wildcards"),
-        ("^", "^ (a boost) of a Lucene query", "use ft:score"),
-        ("[", "a range of a Lucene query", "compare values in a FILTER"),
-        ("{", "a range of a Lucene query", "compare values in a FILTER"),
-        ("/", "a regular expression of a Lucene query", "use REGEX, or ft:contains using wildcards"),
-    ):
+    for sign, construct, mend in _LUCENE_REFUSED:
         if sign in word:
-            raise TextFault(place, _RANKED if sign in "~^" else "ft:contains has no such thing", (mend,), construct)
+            raise TextRefused(place, construct, _RANKED if sign in "~^" else "ft:contains has no such thing", mend)
 
 
 def _lucene_clauses(pieces: list[_Piece], at: int, depth: int) -> tuple[int, str]:
     """Clauses up to a closing bracket: (where they end, the selection)."""
-    _check_depth(depth, pieces[at - 1].place if at else 0)
+    check_depth(depth, pieces[at - 1].place if at else 0)
     clauses: list[_Clause] = []
     start = pieces[at].place if at < len(pieces) else 0
     occurs, joined = "should", False
@@ -176,7 +172,7 @@ def blazegraph(text: str, every: bool, exact: bool) -> str:
     check_length(text)
     if exact:
         return _term(text, 0)
-    terms = [_term(word, match.start()) for match in re.finditer(r"\S+", text) for word in [match[0]]]
+    terms = [_term(match[0], match.start()) for match in re.finditer(r"\S+", text)]
     if not terms:
         raise TextFault(0, "there is no word to search for", ("a word",))
     return (" ftand " if every else " ftor ").join(terms)

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 
 class TextFault(ValueError):
-    """`offset` into the selection's text, in characters; `reason` and `mend` for what is known but not answered."""
+    """It is not in the grammar, or asks for what cannot be: `offset` into its text, in characters, and what was
+    expected there."""
 
-    def __init__(self, offset: int, message: str, expected: tuple[str, ...] = (), refused: str = "") -> None:
+    def __init__(self, offset: int, message: str, expected: tuple[str, ...] = ()) -> None:
         super().__init__(message)
         self.offset = offset
         self.message = message
         self.expected = expected
-        self.refused = refused
-        """The construct's name when it is refused rather than misspelt; `message` is the reason then, and the first of
-        `expected` the mend."""
+
+
+class TextRefused(TextFault):
+    """It is understood and not answered: the `construct` by name, the reason (`message`) and the `mend`."""
+
+    def __init__(self, offset: int, construct: str, reason: str, mend: str) -> None:
+        super().__init__(offset, reason)
+        self.construct = construct
+        self.mend = mend

@@ -6,7 +6,9 @@
     and       = not ("ftand" not)*
     not       = "ftnot"? near
     near      = primary ("ftnear" "[" least "," most? "]" primary)*
-    primary   = (string any-all? | "(" selection ")") ("using" option)*
+    primary   = (string choice? | "(" selection ")") ("using" option)*
+    choice    = "any" "word" | "all" "words" | "any" | "all" | "phrase"
+    option    = `_OPTION_WORDS`
     filter    = "ordered" | "window" n "words" | "distance" range "words"
     range     = "exactly" n | "at" "least" n | "at" "most" n | "from" n "to" n
 
@@ -20,7 +22,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
-from triplecast.text.fault import TextFault
+from triplecast.text.fault import TextFault, TextRefused
 from triplecast.text.query import And, Distance, Near, Not, Options, Or, Ordered, Phrase, Selection, Window
 from triplecast.text.wildcards import split_patterns
 from triplecast.text.words import words_of
@@ -50,8 +52,18 @@ _REFUSED_OPTIONS = {
     "language": ("the language is the literal's own tag", "ask for it with LANGMATCHES"),
     "option": ("there are no extension options", "leave it out"),
 }
-
-
+_OPTION_WORDS: dict[str, tuple[tuple[tuple[str, ...], object], ...]] = {
+    "case": (
+        (("case", "insensitive"), "insensitive"),
+        (("case", "sensitive"), "sensitive"),
+        (("lowercase",), "lowercase"),
+        (("uppercase",), "uppercase"),
+    ),
+    "marks": ((("diacritics", "insensitive"), False), (("diacritics", "sensitive"), True)),
+    "stemming": ((("stemming",), True), (("no", "stemming"), False)),
+    "wildcards": ((("wildcards",), True), (("no", "wildcards"), False)),
+}
+"""By the field of `Options`: the words behind ``using``, and the value that they mean."""
 _Bounds: TypeAlias = tuple[int | None, int | None]
 
 
@@ -74,32 +86,41 @@ class _Leaf(NamedTuple):
 
 
 class _Inner(NamedTuple):
-    """A selection in the making."""
+    """A selection in the making: which options hold for its strings is known once all of it has been read."""
 
     kind: str
+    """The keyword that makes it."""
+    place: int
     parts: tuple[_Inner | _Leaf, ...]
     numbers: tuple[_Bounds, ...] = ()
+    """Of each gap of a ``ftnear``, of a distance, and, as its upper bound, of a window."""
 
 
 @lru_cache(maxsize=65_536)
 def parse_selection(text: str) -> Selection:
-    """Raises `TextFault`."""
+    """Raises `TextFault`, of which `TextRefused` is one kind."""
     check_length(text)
     parser = _Parser(text)
     tree = parser.selection(0)
     token = parser.peek()
     if token.kind != "end":
         raise parser.unexpected(("ftand", "ftor", "a filter like distance at most 2 words", "the end"))
-    selection = _Maker(text).make(tree, False)
+    selection = _make(tree, False)
     if count_words(selection) > MOST_WORDS:
-        raise TextFault(0, f"the limit is {MOST_WORDS} words", ("split it",), "a selection of more words")
+        raise TextRefused(0, "a selection of more words", f"the limit is {MOST_WORDS} words", "split it")
     return selection
 
 
 def check_length(text: str) -> None:
-    """Raises `TextFault`."""
+    """Raises `TextRefused`."""
     if len(text) > LONGEST:
-        raise TextFault(LONGEST, f"the limit is {LONGEST:,} characters", ("split it",), "a longer full-text selection")
+        raise TextRefused(LONGEST, "a longer full-text selection", f"the limit is {LONGEST:,} characters", "split it")
+
+
+def check_depth(depth: int, place: int) -> None:
+    """Raises `TextRefused` where more than `DEEPEST` brackets are open."""
+    if depth > DEEPEST:
+        raise TextRefused(place, "nesting", f"brackets are nested more than {DEEPEST} deep", "flatten it")
 
 
 def count_words(selection: Selection) -> int:
@@ -140,7 +161,7 @@ class _Parser:
         written = self._text[token.place : token.place + len(token.text)]
         if token.kind == "word" and token.text in _REFUSED:
             reason, mend = _REFUSED[token.text]
-            return TextFault(token.place, reason, (mend,), f"'{written}' in a full-text selection")
+            return TextRefused(token.place, f"'{written}' in a full-text selection", reason, mend)
         if token.kind == "word" and 'words in quotes, like "olympic games"' in expected:
             return TextFault(token.place, f"the word {written} is not in quotes", (f'"{written}"',))
         return TextFault(token.place, f"unexpected {written} in the full-text selection", expected)
@@ -160,41 +181,38 @@ class _Parser:
         return int(self._next().text)
 
     def selection(self, depth: int) -> _Inner | _Leaf:
-        if depth > DEEPEST:
-            raise TextFault(
-                self.peek().place, f"brackets are nested more than {DEEPEST} deep", ("flatten it",), "nesting"
-            )
+        check_depth(depth, self.peek().place)
         found = self._chain("ftor", lambda: self._chain("ftand", lambda: self._negation(depth)))
         while True:
             place = self.peek().place
             if self._accept("ordered"):
-                found = _Inner("ordered", (found,))
+                found = _Inner("ordered", place, (found,))
             elif self._accept("window"):
                 size = self._number()
                 self._units()
-                found = _Inner("window", (found,), ((size, size),))
+                found = _Inner("window", place, (found,), ((None, size),))
             elif self._accept("distance"):
                 bounds = self._range()
                 self._units()
-                found = _Inner("distance", (found,), (bounds,))
+                found = _Inner("distance", place, (found,), (bounds,))
             else:
                 return found
             self._filters += 1
             if self._filters > MOST_FILTERS:
-                raise TextFault(place, f"the limit is {MOST_FILTERS} filters", ("one of a kind",), "another filter")
+                raise TextRefused(place, "another filter", f"the limit is {MOST_FILTERS} filters", "keep one of a kind")
 
     def _chain(self, word: str, read: Callable[[], _Inner | _Leaf]) -> _Inner | _Leaf:
+        place = self.peek().place
         parts = [read()]
         while self._accept(word):
             parts.append(read())
-        return parts[0] if len(parts) == 1 else _Inner(word, tuple(parts))
+        return parts[0] if len(parts) == 1 else _Inner(word, place, tuple(parts))
 
     def _units(self) -> None:
         for unit in ("sentences", "paragraphs", "sentence", "paragraph"):
             if self.peek().text == unit:
-                raise TextFault(
-                    self.peek().place, "sentences and paragraphs are not known", ("words",), f"the unit {unit}"
-                )
+                reason, mend = _REFUSED["same"]
+                raise TextRefused(self.peek().place, f"the unit {unit}", reason, mend)
         if not self._accept("word"):
             self._expect("words")
 
@@ -213,8 +231,9 @@ class _Parser:
         raise self.unexpected(("exactly", "at least", "at most", "from"))
 
     def _negation(self, depth: int) -> _Inner | _Leaf:
+        place = self.peek().place
         if self._accept("ftnot"):
-            return _Inner("ftnot", (self._near(depth),))
+            return _Inner("ftnot", place, (self._near(depth),))
         return self._near(depth)
 
     def _near(self, depth: int) -> _Inner | _Leaf:
@@ -232,7 +251,7 @@ class _Parser:
             return parts[0]
         if any(isinstance(part, _Inner) or part.choice != "phrase" for part in parts):
             raise TextFault(place, "ftnear stands between single words or phrases", ("a string on each side",))
-        return _Inner("ftnear", tuple(parts), tuple(gaps))
+        return _Inner("ftnear", place, tuple(parts), tuple(gaps))
 
     def _primary(self, depth: int) -> _Inner | _Leaf:
         token = self.peek()
@@ -265,7 +284,7 @@ class _Parser:
         token = self.peek()
         if token.text in _REFUSED_OPTIONS:
             reason, mend = _REFUSED_OPTIONS[token.text]
-            raise TextFault(token.place, reason, (mend,), f"'using {token.text}'")
+            raise TextRefused(token.place, f"'using {token.text}'", reason, mend)
         for name, values in _OPTION_WORDS.items():
             for words, value in values:
                 if self._accept(*words):
@@ -274,19 +293,6 @@ class _Parser:
                     options[name] = value
                     return
         raise self.unexpected(tuple(" ".join(words) for values in _OPTION_WORDS.values() for words, _ in values))
-
-
-_OPTION_WORDS: dict[str, tuple[tuple[tuple[str, ...], object], ...]] = {
-    "case": (
-        (("case", "insensitive"), "insensitive"),
-        (("case", "sensitive"), "sensitive"),
-        (("lowercase",), "lowercase"),
-        (("uppercase",), "uppercase"),
-    ),
-    "marks": ((("diacritics", "insensitive"), False), (("diacritics", "sensitive"), True)),
-    "stemming": ((("stemming",), True), (("no", "stemming"), False)),
-    "wildcards": ((("wildcards",), True), (("no", "wildcards"), False)),
-}
 
 
 def _with_options(tree: _Inner | _Leaf, options: dict[str, object]) -> _Inner | _Leaf:
@@ -319,37 +325,35 @@ def _tokenise(text: str) -> list[_Token]:
             return tokens
 
 
-class _Maker:
-    """Trees to selections, once options are known."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-
-    def make(self, tree: _Inner | _Leaf, positional: bool) -> Selection:
-        if isinstance(tree, _Leaf):
-            return _make_leaf(tree)
-        if tree.kind == "ftnot" and positional:
-            place = self._text.lower().find("ftnot")
-            raise TextFault(
-                place, "it has no position in the text", ("put it in brackets outside the filter",),
-                "ftnot under distance, window or ordered",
-            )  # fmt: skip
-        below = positional or tree.kind in ("distance", "window", "ordered")
-        parts = tuple(self.make(part, below) for part in tree.parts)
-        match tree.kind:
-            case "ftand":
-                return And(parts)
-            case "ftor":
-                return Or(parts)
-            case "ftnot":
-                return Not(parts[0])
-            case "ftnear":
-                return Near(tuple(part for part in parts if isinstance(part, Phrase)), tree.numbers)
-            case "ordered":
-                return Ordered(parts[0])
-            case "window":
-                return Window(parts[0], tree.numbers[0][1] or 0)
-        return Distance(parts[0], *tree.numbers[0])
+def _make(tree: _Inner | _Leaf, positional: bool) -> Selection:
+    """The selection that a tree is, its options known; `positional`: under a filter."""
+    if isinstance(tree, _Leaf):
+        return _make_leaf(tree)
+    if tree.kind == "ftnot" and positional:
+        raise TextRefused(
+            tree.place,
+            "ftnot under distance, window or ordered",
+            "it has no position in the text",
+            "put it in brackets outside the filter",
+        )
+    below = positional or tree.kind in ("distance", "window", "ordered")
+    parts = tuple(_make(part, below) for part in tree.parts)
+    match tree.kind:
+        case "ftand":
+            return And(parts)
+        case "ftor":
+            return Or(parts)
+        case "ftnot":
+            return Not(parts[0])
+        case "ftnear":
+            return Near(tuple(part for part in parts if isinstance(part, Phrase)), tree.numbers)
+        case "ordered":
+            return Ordered(parts[0])
+    ((least, most),) = tree.numbers
+    if tree.kind == "window":
+        assert most is not None
+        return Window(parts[0], most)
+    return Distance(parts[0], least, most)
 
 
 def _make_leaf(leaf: _Leaf) -> Selection:

@@ -80,4 +80,3 @@ class Ordered:
 
 Selection: TypeAlias = Phrase | And | Or | Not | Near | Distance | Window | Ordered
 """No `Not` stands inside a `Distance`, `Window` or `Ordered` (semantics 5.5)."""
-Positional: TypeAlias = Distance | Window | Ordered

@@ -10,7 +10,7 @@ from typing import Any
 
 import re2
 
-from triplecast.text.fault import TextFault
+from triplecast.text.fault import TextFault, TextRefused
 from triplecast.text.words import Form, fold
 
 MOST_CHARACTERS = 100
@@ -27,8 +27,8 @@ def split_patterns(text: str) -> tuple[str, ...]:
     for part in text.split():
         positions = count_positions(part)
         if positions > MOST_POSITIONS:
-            mend = (f"at most {MOST_POSITIONS:,} characters, ranges written out",)
-            raise TextFault(0, f"it would stand for {positions:,} characters", mend, "a longer pattern of a word")
+            reason = f"it would stand for {positions:,} characters, ranges written out"
+            raise TextRefused(0, "a longer pattern of a word", reason, f"at most {MOST_POSITIONS:,} are allowed")
         for match in _PIECE.finditer(part):
             if match[0] == "\\":
                 raise TextFault(0, f"nothing follows the \\ of the pattern {part}", ("\\\\",))

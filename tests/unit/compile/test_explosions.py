@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from triplecast.compile.admission import admit
-from triplecast.errors import QueryRefused, QuerySyntaxError
+from triplecast.errors import QueryRefused
 from triplecast.evaluate import Budget, BudgetExceeded
 from triplecast.evaluate.regex import PROGRAMS_OF_A_QUERY
 from triplecast.model.subscription import Subscription
@@ -105,10 +105,10 @@ def test_what_is_at_a_limit_is_taken_and_soon(text: str) -> None:
 
 
 def test_the_error_of_a_long_translation_is_short() -> None:
-    with pytest.raises(QuerySyntaxError) as fault:
+    with pytest.raises(QueryRefused, match="longer full-text selection") as refused:
         admit(Subscription("s", search(TEXT_MATCH, " ".join(WORDS[:1_500]))))
-    assert '(read as "w0" ftor "w1"' in fault.value.message
-    assert len(fault.value.message) < 400
+    assert '(read as "w0" ftor "w1"' in refused.value.reason
+    assert len(refused.value.reason) < 400
 
 
 def test_the_programs_of_a_query_are_summed_once_each() -> None:

@@ -72,6 +72,7 @@ def test_a_filter_on_a_search_holds_for_its_group() -> None:
         ('?t bif:xcontains "a"', 3, "bif:xcontains"),
         ("?s ^bif:contains ?t", 4, "bif:contains in a path"),
         ("FILTER(ft:near(?t, 'a'))", 7, "function <urn:triplecast:ft:near>"),
+        (f"?t bif:contains '{' AND '.join(['a'] * 201)}'", 16, "a selection of more words"),
     ],
 )
 def test_refused_by_name_and_place(pattern: str, column: int, construct: str) -> None:

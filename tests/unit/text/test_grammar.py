@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from triplecast.text import TextFault, parse_selection
+from triplecast.text import TextFault, TextRefused, parse_selection
 from triplecast.text.query import And, Distance, Near, Not, Options, Or, Ordered, Phrase, Window
 
 
@@ -50,7 +50,7 @@ def test_faults_say_where(text: str, offset: int, said: str) -> None:
     with pytest.raises(TextFault) as fault:
         parse_selection(text)
     assert said in fault.value.message
-    assert not fault.value.refused
+    assert not isinstance(fault.value, TextRefused)
     assert fault.value.offset == offset
 
 
@@ -70,7 +70,15 @@ def test_faults_say_where(text: str, offset: int, said: str) -> None:
     ],
 )  # fmt: skip
 def test_refused_by_name(text: str, construct: str) -> None:
-    with pytest.raises(TextFault) as fault:
+    with pytest.raises(TextRefused) as refused:
         parse_selection(text)
-    assert fault.value.refused == construct
-    assert fault.value.expected
+    assert refused.value.construct == construct
+    assert refused.value.message
+    assert refused.value.mend
+
+
+def test_of_several_ftnot_the_one_under_the_filter_is_named() -> None:
+    text = 'ftnot "a" ftand (("b" ftand ftnot "c") ordered)'
+    with pytest.raises(TextRefused) as refused:
+        parse_selection(text)
+    assert refused.value.offset == text.rindex("ftnot")

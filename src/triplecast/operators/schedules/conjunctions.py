@@ -8,13 +8,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-OPEN = 0
+from triplecast.kernels.undecided import FAILED, FALSE, HOLDS, UNKNOWN
+
+OPEN = UNKNOWN
 """Not decided yet."""
-HOLDS = 1
-REFUTED = 2
-"""A predicate of the row is false."""
-FAILED = 3
-"""A predicate of the row failed and none is false: the pair is undecided."""
+REFUTED = FALSE
+"""A predicate of the row is false. (`FAILED`: one failed and none is false, so the pair is undecided.)"""
+
+__all__ = ["FAILED", "HOLDS", "OPEN", "REFUTED", "Conjunctions", "make_conjunctions"]
 
 
 class Conjunctions(NamedTuple):

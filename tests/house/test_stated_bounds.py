@@ -1,0 +1,49 @@
+"""What the documents say of bounds is what the code holds to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from triplecast.compile.cases import RESIDUAL_LIMIT
+from triplecast.compile.plan import ATOMS_LIMIT, BRANCHES_LIMIT, CASES_LIMIT, PATTERNS_LIMIT
+from triplecast.compile.size import LARGEST
+from triplecast.evaluate import DEFAULT_STEPS
+from triplecast.evaluate.evaluator import QUERIES_A_REQUEST
+from triplecast.kernels.walk import STEPS_LIMIT
+from triplecast.languages.refusals import MAX_CHARACTERS, MAX_DEPTH, MAX_NESTING, MAX_TOKENS
+from triplecast.model.match import INDEX_SOLUTIONS
+from triplecast.model.subscription import BROAD_PER_OWNER
+from triplecast.taxonomy import TRIPLES_LIMIT
+from triplecast.text.needed import ALTERNATIVES_LIMIT
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+STATED = (
+    ("language.md", f"| characters of a query | {MAX_CHARACTERS:,} |"),
+    ("language.md", f"| tokens, comments included | {MAX_TOKENS:,} |"),
+    ("language.md", f"| brackets open at once | {MAX_NESTING} |"),
+    ("language.md", f"| levels of the algebra | {MAX_DEPTH} |"),
+    ("language.md", f"| constants of a subscription (IRIs, literals, `UNDEF`) | {LARGEST.constants:,} |"),
+    ("language.md", f"and clauses such as `FILTER`, `VALUES`, `OPTIONAL` | {LARGEST.patterns:,} |"),
+    ("language.md", f"| its operators, functions and mentions of variables in expressions | {LARGEST.operators:,} |"),
+    ("language.md", f"multiplied out into conjunctions, at most {CASES_LIMIT} together"),
+    ("language.md", f"at most {PATTERNS_LIMIT} triple patterns each"),
+    ("language.md", f"at most {ATOMS_LIMIT} comparisons |"),
+    ("language.md", f"| more than {CASES_LIMIT} conjunctions, {PATTERNS_LIMIT} triple patterns or {ATOMS_LIMIT} comp"),
+    ("language.md", f"An expression has at most {RESIDUAL_LIMIT} parts"),
+    ("language.md", f"makes alternatives, at most {BRANCHES_LIMIT};"),
+    ("language.md", f"`ftor`: at most {ALTERNATIVES_LIMIT} alternatives"),
+    ("language.md", f"would have to be calculated ({DEFAULT_STEPS:,} steps)"),
+    ("language.md", f"A request holds up to {QUERIES_A_REQUEST} queries"),
+    ("language.md", f"Of broad ones an owner may hold {BROAD_PER_OWNER} ("),
+    ("language.md", f"with more than {INDEX_SOLUTIONS:,} solutions in one publication"),
+    ("language.md", f"whose join tries more than {STEPS_LIMIT:,} triples there"),
+    ("matching.md", f"`STEPS_LIMIT` {STEPS_LIMIT:,} triples tried and `SOLUTIONS_LIMIT` {INDEX_SOLUTIONS:,} solutions"),
+    ("taxonomy.md", f"An entailed graph has at most {TRIPLES_LIMIT:,} triples"),
+)
+
+
+@pytest.mark.parametrize(("page", "statement"), STATED)
+def test_the_page_states_the_bound(page: str, statement: str) -> None:
+    assert statement in " ".join((DOCS / page).read_text("utf-8").split())
