@@ -17,10 +17,10 @@ import numpy as np
 from triplecast.index import Segment
 from triplecast.kernels import conditions, join, layout, probe, rows, walk
 from triplecast.kernels.join import Matched, make_work
-from triplecast.kernels.layout import FACT_WORDS, Encoded, Index
+from triplecast.kernels.layout import Encoded, Index
 from triplecast.kernels.probe import Hits, make_hits
 from triplecast.kernels.rows import Sheets
-from triplecast.match.views import cut_views_texts, encode, scan_views
+from triplecast.match.views import encode, scan_views
 from triplecast.model.publication import Publication
 
 LOOKUPS = "look-ups"
@@ -64,7 +64,7 @@ def count_work(segments: Iterable[Segment], publications: Sequence[Publication])
 def meter(segment: Segment, publications: Sequence[Publication]) -> Metered:
     """Matches a batch without a taxonomy against one segment."""
     views = scan_views(publications)
-    encoded = encode(segment, views, cut_views_texts([segment], views))
+    encoded = encode(segment, views)
     index = segment.tables.index
     work: Counter[str] = Counter()
     kernels = _make_twins(work)
@@ -128,10 +128,7 @@ def _count_tries(advance: Callable[..., Any], work: Counter[str]) -> Callable[..
 def _count_lookups(kernel: Callable[..., Any], work: Counter[str]) -> Callable[..., Any]:
     def count_queued(index: Index, encoded: Encoded, view: int, hits: Hits) -> Any:
         triples = encoded.triples[encoded.view_offsets[view] : encoded.view_offsets[view + 1]]
-        word = index.facts[FACT_WORDS]
-        work[LOOKUPS] += probe._queue_lookups(
-            triples, index.key_masks, word, index.key_table, hits.hashes, hits.loaded, hits.origin
-        )
+        work[LOOKUPS] += probe._queue_lookups(triples, index.key_table, hits.hashes, hits.loaded, hits.origin)
         return kernel(index, encoded, view, hits)
 
     return count_queued

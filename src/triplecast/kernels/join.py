@@ -303,7 +303,7 @@ def _common_roots(
             end = steps[step, 3]
             if end >= 0 and nodes[end] != np.uint64(0):
                 _narrow(encoded, view, hits, state[step - first, HEAD], steps[step, 1], end)
-    return nodes[steps[first, 1]]
+    return np.uint64(nodes[steps[first, 1]])
 
 
 @inlined

@@ -46,7 +46,9 @@ def make_pool(views: Views, closures: Closures) -> Pool:
     pooled = Terms(
         np.concatenate([terms.text, known.text]),
         np.concatenate([terms.start, known.start + len(terms.text)]),
-        *(np.concatenate(columns) for columns in zip(terms[2:], known[2:], strict=True)),
+        np.concatenate([terms.length, known.length]),
+        np.concatenate([terms.hashes, known.hashes]),
+        np.concatenate([terms.value_class, known.value_class]),
     )
     return Pool(views, resolve(dictionary, terms), pooled, np.concatenate([views.values, values]))
 
