@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -86,3 +87,16 @@ def test_a_batch_read_beside_others_is_encoded_as_alone() -> None:
         alone = encode(read.segment, read.views)
         for field, shared, own in zip(alone._fields, read.encoded, alone, strict=True):
             assert np.array_equal(shared, own, equal_nan=shared.dtype.kind == "f"), (read.segment.reading, field)
+
+
+def test_views_of_any_size_are_read_whole() -> None:
+    """The kernel begins with room for 256 triples of a view; a small view stands before and behind the large ones."""
+    query = Registration(
+        RegistrationId(1), Subscription("s", PREFIXES + "SELECT ?x { ?x a e:Animal }", entailment="rdfs")
+    )
+    sizes = (1, 200, 300, 3000, 2)
+    publications = [publication(" ".join(f"e:a{number} a e:Fox ." for number in range(size))) for size in sizes]
+    taxonomies = Taxonomies((TaxonomyVersion(0, TAXONOMY.lines, False),))
+    batch = matcher().match(snapshot_of(build_segments([query])), publications, taxonomies)
+    rows = [len(json.loads(batch.bindings_of(row))) for row in range(len(batch))]
+    assert (batch.publication.tolist(), rows) == ([0, 1, 2, 3, 4], list(sizes))
