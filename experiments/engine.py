@@ -13,8 +13,8 @@ from experiments.measuring import time_each
 from experiments.metered import count_work
 from triplecast.index import Segment, Snapshot
 from triplecast.index.merge import merge_segments
+from triplecast.index.removals import NO_REMOVALS
 from triplecast.index.segment import build_segments
-from triplecast.index.snapshot import NO_REMOVALS
 from triplecast.match import Matcher
 from triplecast.model.publication import Publication
 from triplecast.model.subscription import Registration, RegistrationId, Subscription

@@ -17,10 +17,11 @@ import numpy as np
 from triplecast.index import Segment
 from triplecast.kernels import conditions, join, layout, probe, rows, walk
 from triplecast.kernels.join import Matched, make_work
-from triplecast.kernels.layout import Encoded, Index
+from triplecast.kernels.layout import FACT_PHRASES, Encoded, Index
 from triplecast.kernels.probe import Hits, make_hits
 from triplecast.kernels.rows import Sheets
-from triplecast.match.views import encode, scan_views
+from triplecast.kernels.wordbank import WordBank
+from triplecast.match.views import cut_views_texts, encode, find_identity, scan_views
 from triplecast.model.publication import Publication
 
 LOOKUPS = "look-ups"
@@ -35,6 +36,8 @@ TRIES = "triples tried"
 """In joins, for existence and for bindings: the engine's join steps."""
 CHECKS = "constraint checks"
 """Ranges looked up among sorted constants, and comparisons made one by one."""
+WORDS = "words looked up"
+"""Of literals, and phrases of a length in use: each is looked for in the dictionary."""
 MATCHES = "matches"
 """Written."""
 
@@ -64,9 +67,12 @@ def count_work(segments: Iterable[Segment], publications: Sequence[Publication])
 def meter(segment: Segment, publications: Sequence[Publication]) -> Metered:
     """Matches a batch without a taxonomy against one segment."""
     views = scan_views(publications)
+    bank = cut_views_texts(segment, views, find_identity(segment, views.terms))
     encoded = encode(segment, views)
     index = segment.tables.index
     work: Counter[str] = Counter()
+    if segment.uses_words:
+        work[WORDS] += _count_words(bank, int(index.facts[FACT_PHRASES]))
     kernels = _make_twins(work)
     with np.errstate(over="ignore"):
         matched = kernels["match_views"](index, encoded, make_work(segment.members), make_hits(index, encoded))
@@ -77,6 +83,12 @@ def meter(segment: Segment, publications: Sequence[Publication]) -> Metered:
     work[STRUCTURES] += int(matched.counts[1])
     work[MATCHES] += len(matched.subscription)
     return Metered(matched, sheets, work)
+
+
+def _count_words(bank: WordBank, phrases: int) -> int:
+    """Words and phrases of the literals that were cut; bit n of `phrases`: those of n words are looked for."""
+    sizes = bank.sizes[bank.sizes > 0]
+    return sum(int(np.maximum(sizes - n + 1, 0).sum()) for n in range(1, phrases.bit_length()) if phrases >> n & 1)
 
 
 def _make_twins(work: Counter[str]) -> Mapping[str, Callable[..., Any]]:

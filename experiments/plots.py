@@ -87,13 +87,20 @@ def _draw(axes: Any, figure: Figure, of_work: bool) -> None:
     axes.set_xlabel(figure.across)
     axes.set_ylabel("counted steps a publication" if of_work else figure.unit)
     axes.grid(alpha=0.25)
-    axes.legend(fontsize=7, frameon=False)
+    outside = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)} if len(drawn) > len(_COLOURS) else {}
+    axes.legend(fontsize=7, frameon=False, **outside)
 
 
 def _style_of(line: Line, place: int) -> dict[str, Any]:
-    if line.name in (ENGINE, ENGINE_BATCH):
-        return {"color": "black", "linestyle": "-" if line.name == ENGINE else ":", "marker": ".", "linewidth": 1.6}
-    return {"color": _COLOURS[place % len(_COLOURS)], "marker": _MARKERS[place % len(_MARKERS)], "markersize": 4}
+    if line.name.startswith(ENGINE):
+        dash = {ENGINE: "-", ENGINE_BATCH: ":"}.get(line.name, "--")
+        return {"color": "black", "linestyle": dash, "marker": _MARKERS[place % len(_MARKERS)], "markersize": 3}
+    return {
+        "color": _COLOURS[place % len(_COLOURS)],
+        "linestyle": "-" if place < len(_COLOURS) else "--",
+        "marker": _MARKERS[place % len(_MARKERS)],
+        "markersize": 4,
+    }
 
 
 def _save(drawn: Any, stem: Path, stamp: str) -> list[Path]:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import numpy as np
-
 from benchmarks.figures import Figure, at_least, at_most, make_rate, time_runs
 from benchmarks.floor import probe_and_copy
 from benchmarks.scenarios.indexes import Indexed, encode_all, in_batches
 from triplecast.index import Snapshot
-from triplecast.index.snapshot import NO_REMOVALS
+from triplecast.index.removals import NO_REMOVALS
 from triplecast.kernels.layout import Encoded
 from triplecast.match import Matcher
 from triplecast.match.pairs import match_ids, match_rows
@@ -98,4 +96,4 @@ def _measure_bytes(indexed: Indexed) -> Iterator[Figure]:
 
 
 def _snapshot(indexed: Indexed) -> Snapshot:
-    return Snapshot(int(np.max(indexed.segment.tables.registrations)), (indexed.segment,), NO_REMOVALS)
+    return Snapshot(int(indexed.segment.tables.registrations[-1]), (indexed.segment,), NO_REMOVALS)

@@ -2,8 +2,8 @@
 
 A hundredth of the subscriptions is replaced per minute. Once in `EVERY` seconds those that are due are cancelled in the
 journal and as many new ones registered, both synced, and the index folder is brought up to date as `Engine` does it:
-a new segment, merges, a manifest. Publications then meet the new snapshot, and pairs of cancelled registrations are
-left out. All of that is time that the matching loses.
+a new segment, merges, a manifest; worn segments are made again in a thread. Publications then meet the new snapshot,
+and pairs of cancelled registrations are left out. All of that is time that the matching loses.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from benchmarks.figures import Figure, Target, at_least
 from benchmarks.scenarios.indexes import in_batches
 from benchmarks.workloads import WORKLOADS
 from triplecast.engine.registry import open_index, update_index
+from triplecast.engine.remaking import Remaking
 from triplecast.index import INDEX, IndexFolder, Segment, Snapshot
 from triplecast.journal import Journal
 from triplecast.kernels.layout import Encoded
@@ -62,6 +63,7 @@ class Registry:
     def __init__(self, folder: Path, texts: Sequence[str], spare: Sequence[str], lines: Sequence[bytes]) -> None:
         self._journal = Journal.open(folder)
         self._index = IndexFolder(folder / INDEX)
+        self._remaking = Remaking(self._index)
         self._live: list[int] = []
         for first in range(0, len(texts), AT_ONCE):
             self._subscribe(texts[first : first + AT_ONCE])
@@ -80,6 +82,7 @@ class Registry:
         self._scratch: WeakKeyDictionary[Segment, Scratch] = WeakKeyDictionary()
 
     def close(self) -> None:
+        self._remaking.close()
         self._journal.close()
 
     def _subscribe(self, texts: Sequence[str]) -> None:
@@ -94,6 +97,8 @@ class Registry:
         del self._live[:count]
         self._subscribe([text for text, _ in zip(self._spare, range(count), strict=False)])
         self.snapshot = update_index(self._index, self.snapshot, self._journal, self._journal.head(), matched)
+        if self._remaking.look():
+            self.snapshot = self._index.snapshot()
 
     def ids_in(self, number: int) -> int:
         """Matches of a batch whose terms were numbered before for every segment that stood then."""

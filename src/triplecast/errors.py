@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+CYCLE_SHOWN = 10
+"""Terms of a long cycle that its message names, from its beginning and from its end."""
+
 
 class TriplecastError(Exception):
     """The root of all errors that Triplecast raises on purpose."""
@@ -87,7 +90,11 @@ class TaxonomyCycle(TriplecastError):
     """In N-Triples form, each directly under the next, the last under the first."""
 
     def __str__(self) -> str:
-        shown = " under ".join((*self.terms, self.terms[0]))
+        terms = self.terms
+        if len(terms) > 2 * CYCLE_SHOWN:
+            between = f"({len(terms) - 2 * CYCLE_SHOWN:,} more)"
+            terms = (*terms[:CYCLE_SHOWN], between, *terms[-CYCLE_SHOWN:])
+        shown = " under ".join((*terms, terms[0]))
         return f"the taxonomy has a cycle of {self.kind}: {shown}; remove one of these steps and load it again"
 
 

@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 
 from benchmarks.scenarios.indexes import index_workload
-from experiments.metered import CHECKS, KEYS, LOOKUPS, MATCHES, STRUCTURES, TRIES, count_work, meter
+from experiments.engine import Engine
+from experiments.metered import CHECKS, KEYS, LOOKUPS, MATCHES, STRUCTURES, TRIES, WORDS, count_work, meter
 from triplecast.index import Snapshot
-from triplecast.index.snapshot import NO_REMOVALS
+from triplecast.index.removals import NO_REMOVALS
 from triplecast.match import Matcher
 from triplecast.match.pairs import match_rows
 from triplecast.match.views import encode, scan_views
+from triplecast.model.subscription import Subscription
 
 
 @pytest.mark.parametrize("name", ["gtopss", "cluster", "same", "realtail", "stars"])
@@ -43,3 +45,15 @@ def test_work_grows_with_what_is_joined_and_compared() -> None:
     assert plain[LOOKUPS] == pytest.approx(
         sum(meter(stars.segment, [each]).work[LOOKUPS] for each in stars.publications) / 8
     )
+
+
+def test_words_and_phrases_that_are_looked_up_are_counted() -> None:
+    """Five words, and four pairs of neighbours; a title that nobody asks words of is not cut."""
+    texts = ['"olympic games"', '"rio"']
+    asked = [f"SELECT ?s {{ ?s <urn:body> ?b FILTER(ft:contains(?b, '{text}')) }}" for text in texts]
+    engine = Engine([Subscription(text, query) for text, query in zip(texts, asked, strict=True)])
+    content = b'<urn:a> <urn:body> "the olympic games in rio" .\n<urn:a> <urn:title> "olympic games" .\n'
+    try:
+        assert count_work(engine.snapshot.segments, engine.take([content]))[WORDS] == 5 + 4
+    finally:
+        engine.close()

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from triplecast.compile.doubts import find_doubts
-from triplecast.compile.entailment import entailment_of
+from triplecast.compile.meaning import Meaning, read_meaning
 from triplecast.compile.plan import Cost, Plan
-from triplecast.compile.plans import graphs_of, matches_nothing, plan_of
+from triplecast.compile.plans import graphs_of, matches_nothing
 from triplecast.compile.refusals import refuse_two_graphs
-from triplecast.compile.size import refuse_large
 from triplecast.errors import QueryRefused, QuerySyntaxError
-from triplecast.languages import parse_template, sources_of
+from triplecast.languages import sources_of
 from triplecast.model.entailment import Entailment
 from triplecast.model.subscription import Subscription
 
@@ -66,23 +67,41 @@ def admit(subscription: Subscription, datasets: bool = True) -> Admission:
 
     `datasets`: whether publications may hold several named graphs; a query that needs such is refused where not.
     """
+    return understand(subscription, datasets).admission
+
+
+class Understood(NamedTuple):
+    """A subscription that can be taken."""
+
+    admission: Admission
+    meaning: Meaning
+
+
+def understand(subscription: Subscription, datasets: bool = True) -> Understood:
+    """What `admit` gives, and what was read for it. Raises what `admit` raises."""
     try:
-        refuse_unbuilt(subscription)
-        template, constants = parse_template(subscription.text, subscription.language)
-        refuse_large(template)
-        entailment = entailment_of(subscription, template)
-        plan = plan_of(template, constants, entailment is not Entailment.NONE)
-        graphs = graphs_of(template, constants)
-        if not datasets:
-            refuse_two_graphs(graphs)
-        empty = needs_nothing(plan) and not matches_nothing(template, constants)
-        sources = sources_of(subscription.text, subscription.language)
+        meaning = read_meaning(subscription)
+        return Understood(_describe(subscription, meaning, datasets), meaning)
     except (QuerySyntaxError, QueryRefused) as fault:
         fault.name = fault.name or subscription.name
         raise
-    told = _describe(plan, graphs, empty, sources, entailment)
-    doubts = find_doubts(template, constants)
-    return replace(told, warnings=(*template.notes, *told.warnings, *doubts))
+
+
+def _describe(subscription: Subscription, meaning: Meaning, datasets: bool) -> Admission:
+    template, constants, entailment, plan = meaning
+    graphs = graphs_of(template, constants, entailment is not Entailment.NONE)
+    if not datasets:
+        refuse_two_graphs(graphs)
+    empty = needs_nothing(plan) and not matches_nothing(template, constants)
+    sources = sources_of(subscription.text, subscription.language)
+    return Admission(
+        plan.cost.value,
+        (*template.notes, *_warnings(plan.cost, graphs, empty, sources), *find_doubts(template, constants)),
+        _why_broad(plan, empty),
+        plan.decided,
+        entailment,
+        plan.decided and plan.combination is None,
+    )
 
 
 def needs_nothing(plan: Plan) -> bool:
@@ -90,30 +109,17 @@ def needs_nothing(plan: Plan) -> bool:
     return any(not branch.patterns for branch in plan.branches)
 
 
-def refuse_unbuilt(subscription: Subscription) -> None:
-    """Raises `QueryRefused` for what later stages will bring."""
-    if subscription.scope != "publication":
-        raise QueryRefused(
-            f"scope {subscription.scope}", "only publication scope is built yet", "ask in publication scope"
-        )
-
-
-def _describe(
-    plan: Plan, graphs: tuple[str, ...], empty: bool, sources: tuple[str, ...], entailment: Entailment
-) -> Admission:
-    warnings = []
-    if plan.cost is Cost.PREDICATE:
-        warnings.append(_PREDICATE_WARNING)
-    elif plan.cost is Cost.BROAD:
-        warnings.append(_BROAD_WARNING)
+def _warnings(cost: Cost, graphs: tuple[str, ...], empty: bool, sources: tuple[str, ...]) -> Iterator[str]:
+    if cost is Cost.PREDICATE:
+        yield _PREDICATE_WARNING
+    elif cost is Cost.BROAD:
+        yield _BROAD_WARNING
     if len(graphs) > 1:
-        warnings.append(_DATASET_WARNING.format(" and ".join(graphs)))
+        yield _DATASET_WARNING.format(" and ".join(graphs))
     if empty:
-        warnings.append(_EMPTY_WARNING)
+        yield _EMPTY_WARNING
     if sources:
-        warnings.append(_SOURCE_WARNING.format(", ".join(sources)))
-    bounded = plan.decided and plan.combination is None
-    return Admission(plan.cost.value, tuple(warnings), _why_broad(plan, empty), plan.decided, entailment, bounded)
+        yield _SOURCE_WARNING.format(", ".join(sources))
 
 
 def _why_broad(plan: Plan, empty: bool) -> str:

@@ -7,8 +7,7 @@ was not meant is a guess. What depends on the template alone is found once for a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
@@ -18,7 +17,7 @@ from pyoxigraph import Literal, NamedNode
 from triplecast.compile.constants import Constant, constant_text, place_of
 from triplecast.compile.slips import Slips, doubt_slips, read_slips
 from triplecast.evaluate.scope import parts_of
-from triplecast.languages import Template
+from triplecast.languages import SlotKind, Template
 from triplecast.languages.prefixes import DECLARED
 from triplecast.languages.vocabularies import doubt_iri
 from triplecast.model.algebra import (
@@ -77,39 +76,24 @@ class _Readings(NamedTuple):
 
     doubts: tuple[str, ...]
     comparisons: tuple[Comparison, ...]
-    fixed: tuple[str, ...]
-    """Constants of patterns that are the template's own."""
     slips: Slips
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    key: str
-    template: Template = field(compare=False)
+    named: tuple[str | int, ...]
+    """Doubts of IRIs that the template itself names, the datatypes of its slots among them, and the slots that hold an
+    IRI, another one in each subscription."""
 
 
 def find_doubts(template: Template, constants: tuple[str, ...]) -> tuple[str, ...]:
     """Sentences that say what is odd and what to write instead, at most `DOUBTS_TOLD`."""
-    found = _readings(_Asked(template.key, template))
+    found = _readings(template)
     compared = (_doubt_comparison(each, constants) for each in found.comparisons)
-    named = (doubt_iri(iri) for iri in _iris(chain(found.fixed, constants)))
-    slips = doubt_slips(found.slips, constants)
-    told = dict.fromkeys(doubt for doubt in chain(found.doubts, slips, compared, named) if doubt is not None)
-    return tuple(told)[:DOUBTS_TOLD]
-
-
-def _iris(texts: Iterable[str]) -> Iterator[str]:
-    """Of constants in N-Triples form: IRIs, and datatypes that are no IRI of a value's."""
-    for text in texts:
-        if text[0] == "<":
-            yield text[1:-1]
-        elif text[-1] == ">" and not has_values(_datatype(text)):
-            yield _datatype(text)
+    named = (each if isinstance(each, str) else doubt_iri(constants[each][1:-1]) for each in found.named)
+    told = dict.fromkeys(chain(found.doubts, doubt_slips(found.slips, constants), compared, named))
+    return tuple([doubt for doubt in told if doubt is not None][:DOUBTS_TOLD])
 
 
 @lru_cache(maxsize=TEMPLATES_REMEMBERED)
-def _readings(asked: _Asked) -> _Readings:
-    query = asked.template.query
+def _readings(template: Template) -> _Readings:
+    query = template.query
     parts = tuple(parts_of(query.pattern))
     triples = [triple for part in parts if isinstance(part, BasicPattern) for triple in part.triples]
     plain = [triple for triple in triples if isinstance(triple, TriplePattern)]
@@ -126,12 +110,40 @@ def _readings(asked: _Asked) -> _Readings:
     expressions = [expression for part in parts for _, expression in _uses(part)]
     ends = (node for triple in triples for node in (triple.subject, triple.object))
     nodes = chain(ends, (triple.predicate for triple in plain))
+    fixed = dict.fromkeys(node.value for node in nodes if isinstance(node, NamedNode))
     return _Readings(
         tuple(_unbound(query)),
-        comparisons,
-        tuple(dict.fromkeys(str(node) for node in nodes if isinstance(node, NamedNode))),
-        read_slips(expressions, plain),
+        tuple(each for each in comparisons if not _is_ordinary(each, _class_of(each.constant, template))),
+        _without_iris(read_slips(expressions, plain), template),
+        (*filter(None, map(doubt_iri, fixed)), *_name_slots(template.kinds)),
     )
+
+
+def _class_of(constant: Constant, template: Template) -> int:
+    """The value class of a constant, for every subscription of the template."""
+    return int(template.kinds[constant.index].value_class) if isinstance(constant, Slot) else place_of(str(constant))[0]
+
+
+def _without_iris(slips: Slips, template: Template) -> Slips:
+    """Those that may be some subscription's: an IRI is in place as a subject and as a class."""
+
+    def may_be_literal(constant: Constant) -> bool:
+        return _class_of(constant, template) != ValueClass.IRI
+
+    return slips._replace(
+        subjects=tuple(filter(may_be_literal, slips.subjects)),
+        classes=tuple(pair for pair in slips.classes if may_be_literal(pair[1])),
+    )
+
+
+def _name_slots(kinds: Sequence[SlotKind]) -> Iterator[str | int]:
+    for slot, kind in enumerate(kinds):
+        if kind.value_class is ValueClass.IRI:
+            yield slot
+        elif kind.datatype is not None and not has_values(kind.datatype):
+            doubt = doubt_iri(kind.datatype)
+            if doubt is not None:
+                yield doubt
 
 
 def _unbound(query: Query) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from triplecast.compile.constants import Constant, constant_text
@@ -20,7 +20,7 @@ PLANS_LIMIT = 20_000
 def plan_of(template: Template, constants: tuple[str, ...], entailed: bool = False) -> Plan:
     """The plan of the subscription that fills `template` with `constants`; with `entailed`, for publications read with
     a taxonomy. Raises `QueryRefused`."""
-    first = _first_plan(_Asked(template.key, None, entailed, template, constants))
+    first = _first_plan(template, constants, entailed)
     if first.aggregate:
         return _aggregate_plan(_Asked(template.key, constants, entailed, template, constants))
     kinds = kinds_of(first.plan, constants)
@@ -29,10 +29,10 @@ def plan_of(template: Template, constants: tuple[str, ...], entailed: bool = Fal
     return _plan_of_kinds(_Asked(template.key, kinds, entailed, template, constants))
 
 
-def graphs_of(template: Template, constants: tuple[str, ...]) -> tuple[str, ...]:
+def graphs_of(template: Template, constants: tuple[str, ...], entailed: bool = False) -> tuple[str, ...]:
     """The constant graph names that every solution needs, sorted: of several, only a dataset holds all."""
-    graphs = _first_plan(_Asked(template.key, None, False, template, constants)).graphs
-    return tuple(sorted({constant_text(name, constants) for name in graphs}))
+    graphs = _first_plan(template, constants, entailed).graphs
+    return tuple(sorted({constant_text(name, constants) for name in graphs})) if graphs else ()
 
 
 def matches_nothing(template: Template, constants: tuple[str, ...]) -> bool:
@@ -62,16 +62,25 @@ class _FirstPlan(NamedTuple):
     """Graph names that every solution needs."""
 
 
-@lru_cache(maxsize=PLANS_LIMIT)
-def _first_plan(asked: _Asked) -> _FirstPlan:
-    plan = compile_template(asked.template, asked.constants, asked.entailed)
-    pattern = asked.template.query.pattern
-    return _FirstPlan(
-        plan,
-        kinds_of(plan, asked.constants),
-        aggregate_within(pattern) is not None,
-        tuple(needed_graphs(pattern)),
-    )
+@cache
+def _first_plans(entailed: bool) -> dict[str, _FirstPlan]:
+    """The process's first plans by the template's key: what nearly every subscription needs, and nothing but one
+    look-up. Bounded by `PLANS_LIMIT`; each step is one operation of a dictionary, so threads may share it."""
+    return {}
+
+
+def _first_plan(template: Template, constants: tuple[str, ...], entailed: bool) -> _FirstPlan:
+    known = _first_plans(entailed)
+    found = known.get(template.key)
+    if found is None:
+        plan = compile_template(template, constants, entailed)
+        pattern = template.query.pattern
+        aggregate = aggregate_within(pattern) is not None
+        found = _FirstPlan(plan, kinds_of(plan, constants), aggregate, tuple(needed_graphs(pattern)))
+        if len(known) >= PLANS_LIMIT:
+            known.clear()
+        known[template.key] = found
+    return found
 
 
 @lru_cache(maxsize=PLANS_LIMIT)

@@ -9,10 +9,12 @@ import os
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from triplecast.compile.admission import Admission, admit
+from triplecast.compile.admission import Understood, admit, understand
+from triplecast.compile.meaning import Meaning
 from triplecast.delivery import Notification, Outbox, OutboxBatch, UndecidedPair
 from triplecast.engine.given import check_subscriptions, document_of, group_documents
 from triplecast.engine.quota import Holdings, Places, check_quota
@@ -30,6 +32,7 @@ from triplecast.engine.receipt import (
     undecided_of,
 )
 from triplecast.engine.registry import check_progress, open_index, update_index
+from triplecast.engine.remaking import Remaking
 from triplecast.engine.tickets import hash_ticket, make_ticket, opens
 from triplecast.errors import (
     DocumentRejected,
@@ -59,6 +62,10 @@ from triplecast.model.subscription import (
 
 MET = 100_000
 """Registrations whose queries an engine keeps at hand, so that not every match is looked up in the journal."""
+
+UNINDEXED = 62_500
+"""Registrations that may wait for the next publication to be indexed, so that neither it nor memory has to take more;
+those of one call may be more. Four times as many are what the index merges at once."""
 
 MATCHED_AT_ONCE = 1_000
 """Publications that are matched and committed to the outbox together, unless fewer come to `BYTES_AT_ONCE`."""
@@ -129,9 +136,13 @@ class Engine:
         self._journal = journal
         self._outbox = outbox
         self._index = index
+        self._remaking = Remaking(index)
         self._parser = Parser()
         self._evaluator = Evaluator()
         self._matcher = Matcher(self._evaluator)
+        self._meanings: dict[int, Meaning] = {}
+        """Of what was registered since the index was brought up to date, by number: read already. Of `UNINDEXED`
+        at most, or of one call."""
         self._met: dict[int, Subscription] = {}
         """Registrations that matches were told of lately; at most `MET`, or those of one call."""
         self._matched = outbox.progress
@@ -148,6 +159,7 @@ class Engine:
         with self._lock:
             self._parser.close()
             self._evaluator.close()
+            self._remaking.close()
             self._outbox.close()
             self._journal.close()
 
@@ -177,12 +189,19 @@ class Engine:
         `StorageFault`: then nothing was registered.
         """
         asked = read_lease(lease)
+        self._check_registry()
+        name = self._free_name() if id is None else id
+        subscription = Subscription(name, text, language, scope, entailment, owner)
+        check_fields(subscription)
+        understood = understand(subscription)
         with self._lock:
             self._check_registry()
             self._journal.end_leases()
-            name = self._free_name() if id is None else id
-            subscription = Subscription(name, text, language, scope, entailment, owner)
-            return self._register([subscription], [self._admit(subscription, (), self._places())], asked)[0]
+            if id is None:
+                subscription = replace(subscription, name=self._free_name())
+            self._check_free(subscription, self._journal.live_ids([subscription.name]))
+            self._places().take(subscription, understood.admission)
+            return self._register([subscription], [understood], asked)[0]
 
     def subscribe_many(
         self, subscriptions: Sequence[Subscription], lease: timedelta | float | datetime | None = None
@@ -195,21 +214,30 @@ class Engine:
         """
         check_subscriptions(subscriptions)
         asked = read_lease(lease)
+        self._check_registry()
+        answers: dict[int, Subscribed | QuerySyntaxError | QueryRefused | InputError] = {}
+        understood: dict[int, Understood] = {}
+        for place, subscription in enumerate(subscriptions):
+            try:
+                check_fields(subscription)
+                understood[place] = understand(subscription)
+            except (QuerySyntaxError, QueryRefused, InputError) as error:
+                answers[place] = error
         with self._lock:
             self._check_registry()
             self._journal.end_leases()
-            answers: dict[int, Subscribed | QuerySyntaxError | QueryRefused | InputError] = {}
-            admitted: dict[int, Admission] = {}
-            names: set[str] = set()
+            taken = {*self._journal.live_ids([subscriptions[place].name for place in understood])}
             places = self._places()
-            for place, subscription in enumerate(subscriptions):
+            for place, each in list(understood.items()):
                 try:
-                    admitted[place] = self._admit(subscription, names, places)
-                    names.add(subscription.name)
-                except (QuerySyntaxError, QueryRefused, InputError) as error:
+                    self._check_free(subscriptions[place], taken)
+                    places.take(subscriptions[place], each.admission)
+                    taken.add(subscriptions[place].name)
+                except (QueryRefused, InputError) as error:
                     answers[place] = error
-            registered = self._register([subscriptions[place] for place in admitted], list(admitted.values()), asked)
-            answers.update(zip(admitted, registered, strict=True))
+                    del understood[place]
+            registered = self._register([subscriptions[place] for place in understood], [*understood.values()], asked)
+            answers.update(zip(understood, registered, strict=True))
             return [answers[place] for place in range(len(subscriptions))]
 
     def unsubscribe(self, id: str, ticket: str | None = None) -> int:
@@ -243,7 +271,8 @@ class Engine:
 
         ``rdfs:subClassOf``, ``rdfs:subPropertyOf`` and ``rdf:type`` between IRIs are taken, with `broader` also
         ``skos:broader``; an empty document takes the taxonomy away. Raises `DocumentRejected`, `TaxonomyCycle`, which
-        shows the cycle, and `StorageFault`: then nothing has changed.
+        shows the cycle, `InputError` for one whose closures would be too large, and `StorageFault`: then nothing has
+        changed.
         """
         taxonomy = parse_taxonomy(self._parser, [document_of(data, media_type, None, False)], broader)
         with self._lock:
@@ -377,8 +406,7 @@ class Engine:
         Brings the index up to date, as the next publication would. Raises `StorageFault`."""
         with self._lock:
             self._journal.end_leases()
-            head = self._journal.head()
-            self._snapshot = update_index(self._index, self._snapshot, self._journal, head, self._matched)
+            self._index_registered()
             return Statistics(take_census(self._snapshot), self._work)
 
     def rejects(self, after: int = 0) -> list[Rejected]:
@@ -416,21 +444,26 @@ class Engine:
             )
 
     def _register(
-        self, subscriptions: Sequence[Subscription], admissions: Sequence[Admission], lease: Lease
+        self, subscriptions: Sequence[Subscription], understood: Sequence[Understood], lease: Lease
     ) -> list[Subscribed]:
         if not subscriptions:
             return []
         self._match_accepted()
+        if self._meanings and len(self._meanings) + len(subscriptions) > UNINDEXED:
+            self._index_registered()
         tickets = [make_ticket(self._randomness) for _ in subscriptions]
         registrations = self._journal.subscribe(subscriptions, lease, list(map(hash_ticket, tickets)))
-        ends = self._journal.lease_ends([found.id for found in registrations])
-        self._journal.check_writer()  # of one that was followed in between these may be the successor's leases
-        for found, admission in zip(registrations, admissions, strict=True):
-            if admission.broad:
+        first = int(registrations[0].id)
+        end = self._journal.lease_ends([first]).get(first)
+        self._journal.check_writer()  # of one that was followed in between this may be the successor's lease
+        expires = None if end is None else time_text(end)
+        for found, each in zip(registrations, understood, strict=True):
+            self._meanings[int(found.id)] = each.meaning
+            if each.admission.broad:
                 self._holdings.note(found.subscription.owner, int(found.id))
         return [
-            subscribed(found, ticket, admission, ends.get(found.id))
-            for found, ticket, admission in zip(registrations, tickets, admissions, strict=True)
+            subscribed(found, ticket, each.admission, expires)
+            for found, ticket, each in zip(registrations, tickets, understood, strict=True)
         ]
 
     def _held(self, id: str, ticket: str | None) -> Registration:
@@ -449,7 +482,7 @@ class Engine:
             publications = self._journal.publications(self._matched, head, MATCHED_AT_ONCE, BYTES_AT_ONCE)
             upto = publications[-1].position if publications else head
             if publications:
-                self._snapshot = update_index(self._index, self._snapshot, self._journal, head, self._matched)
+                self._index_registered()
                 taxonomies = self._journal.taxonomies(self._matched, upto)
                 matched = self._matcher.match(self._snapshot, publications, taxonomies)
                 self._work += matched.stats
@@ -472,16 +505,19 @@ class Engine:
         """What is left of the quotas for broad subscriptions."""
         return self._holdings.places(self._broad_per_owner, self._snapshot)
 
-    def _admit(self, subscription: Subscription, names: Collection[str], places: Places) -> Admission:
-        """Raises what is wrong with a subscription that is to be registered beside those called `names`, in one of the
-        `places`."""
-        check_fields(subscription)
-        name = subscription.name
-        if name in names or self._journal.live_registration(name) is not None:
-            raise InputError(f"a subscription named {name!r} is registered already", "cancel it or take another id")
-        admission = admit(subscription)
-        places.take(subscription, admission)
-        return admission
+    def _index_registered(self) -> None:
+        """Brings the index up to the journal's head."""
+        head = self._journal.head()
+        self._snapshot = update_index(self._index, self._snapshot, self._journal, head, self._matched, self._meanings)
+        self._meanings.clear()
+        if self._remaking.look():
+            self._snapshot = self._index.snapshot()
+
+    def _check_free(self, subscription: Subscription, names: Collection[str]) -> None:
+        if subscription.name in names:
+            raise InputError(
+                f"a subscription named {subscription.name!r} is registered already", "cancel it or take another id"
+            )
 
     def _live(self, id: str) -> Registration:
         found = self._journal.live_registration(id)
@@ -491,6 +527,6 @@ class Engine:
 
     def _free_name(self) -> str:
         number = self._journal.head() + 1
-        while self._journal.live_registration(f"subscription-{number}") is not None:
+        while self._journal.live_ids([f"subscription-{number}"]):
             number += 1
         return f"subscription-{number}"

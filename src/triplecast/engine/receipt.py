@@ -43,8 +43,7 @@ class Subscribed:
     """When its lease ends; None: it lives until it is cancelled."""
 
 
-def subscribed(found: Registration, ticket: str, admission: Admission, end: int | None) -> Subscribed:
-    expires = None if end is None else time_text(end)
+def subscribed(found: Registration, ticket: str, admission: Admission, expires: str | None) -> Subscribed:
     return Subscribed(found.subscription.name, found.id, ticket, admission.cost, admission.warnings, expires)
 
 

@@ -3,10 +3,19 @@ brought up to date or made again; an outbox ahead of its journal is a fault."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from triplecast.compile.meaning import Meaning
 from triplecast.delivery import Outbox
 from triplecast.errors import StorageFault
 from triplecast.index import IndexFolder, MemoryIndex, Snapshot
+from triplecast.index.flat import NO_MEANINGS
+from triplecast.index.merge import MERGE_LIMIT
 from triplecast.journal import JournalReader
+
+AT_ONCE = MERGE_LIMIT
+"""Records of the registry that are in memory together while an index is brought up to date; the subscriptions of one
+segment then."""
 
 
 def open_index(index: IndexFolder, journal: JournalReader, matched: int) -> Snapshot:
@@ -23,10 +32,9 @@ def open_index(index: IndexFolder, journal: JournalReader, matched: int) -> Snap
         return _rebuild(index, journal, matched, head)
     if snapshot.covers > head or index.needed_from > matched:
         return _rebuild(index, journal, matched, head)
-    changes = journal.registry_changes(snapshot.covers, head)
-    if not changes.added and not changes.removed:
+    if not _apply_changes(index, journal, head, matched):
         return snapshot
-    return index.apply(changes.added, changes.removed, head, needed_from=matched)
+    return index.snapshot()
 
 
 def check_progress(journal: JournalReader, outbox: Outbox) -> None:
@@ -38,21 +46,41 @@ def check_progress(journal: JournalReader, outbox: Outbox) -> None:
 
 
 def update_index(
-    index: IndexFolder | MemoryIndex, snapshot: Snapshot, journal: JournalReader, head: int, matched: int
+    index: IndexFolder | MemoryIndex,
+    snapshot: Snapshot,
+    journal: JournalReader,
+    head: int,
+    matched: int,
+    meanings: Mapping[int, Meaning] = NO_MEANINGS,
 ) -> Snapshot:
     """The index as the registry is at `head`; `snapshot` is what it was, and stays where nothing has changed.
 
-    What changed is read from the journal, so that an exception anywhere before leaves nothing behind that is unknown.
+    What changed is read from the journal, so that an exception anywhere before leaves nothing behind that is unknown;
+    the texts of those whose `meanings` are given, by registration, are not parsed.
     """
-    changes = journal.registry_changes(index.covers, head)
-    if changes.added or changes.removed:
-        index.apply(changes.added, changes.removed, head, needed_from=matched)
+    _apply_changes(index, journal, head, matched, meanings)
     return snapshot if index.covers == snapshot.covers else index.snapshot()
 
 
 def _rebuild(index: IndexFolder, journal: JournalReader, matched: int, head: int) -> Snapshot:
-    changes = journal.registry_changes(0, head)
-    needed = [found for found in changes.added if found.removed is None or found.removed > matched]
-    removed = [(id, position) for id, position in changes.removed if position > matched]
     index.reset()
-    return index.apply(needed, removed, head, needed_from=matched)
+    if not _apply_changes(index, journal, head, matched):
+        return index.apply([], [], head, needed_from=matched)
+    return index.snapshot()
+
+
+def _apply_changes(
+    index: IndexFolder | MemoryIndex,
+    journal: JournalReader,
+    head: int,
+    matched: int,
+    meanings: Mapping[int, Meaning] = NO_MEANINGS,
+) -> bool:
+    """Applies what the journal says after what the index covers, in slices; whether it said anything. What had ended
+    before anything that is still to be matched is left out."""
+    changed = False
+    for (added, removed), upto in journal.registry_slices(index.covers, head, AT_ONCE):
+        needed = [found for found in added if found.removed is None or found.removed > matched]
+        index.apply(needed, removed, upto, matched, meanings)
+        changed = True
+    return changed

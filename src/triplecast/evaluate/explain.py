@@ -48,6 +48,8 @@ from triplecast.model.publication import Publication
 from triplecast.model.subscription import Subscription
 from triplecast.taxonomy import Classes, EntailmentTooLarge
 
+STEPS_SHOWN = 20
+"""Of a way up the taxonomy."""
 TYPE = NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
 
 
@@ -205,7 +207,10 @@ def _steps(node: Term, goal: Term, classes: Classes[Term], words: Wording) -> It
         way = classes.way(start, goal)
         if way:
             own = "is a class" if start == node else f"a {words.node(start)}"
-            above = "".join(f", which is under {words.node(each)}" for each in way[1:])
+            shown = [f", which is under {words.node(each)}" for each in (*way[1:STEPS_SHOWN], *way[STEPS_SHOWN:][-1:])]
+            if len(way) > STEPS_SHOWN + 1:
+                shown[-1] = f", which is {len(way) - STEPS_SHOWN:,} steps under {words.node(way[-1])}"
+            above = "".join(shown)
             if len(way) > 1:
                 yield f"{words.node(node)} {own}{above}"
             return

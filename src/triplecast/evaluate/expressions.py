@@ -178,7 +178,8 @@ def _call(run: Run, call: Call, row: Row, place: Place) -> Term:
     if name in FUNCTION_MARKS:
         classes = place.graph.classes
         node, other = terms
-        return boolean_term(classes is not None and classes.holds(FUNCTION_MARKS[name], node, other))
+        kin = classes is not None and classes.holds(FUNCTION_MARKS[name], node, other, run.budget.spend)
+        return boolean_term(kin)
     return call_function(name, terms, run.budget)
 
 

@@ -3,8 +3,9 @@
 from triplecast.index.anchors import Anchor, FirstWritten, NoFilter, RarestKey
 from triplecast.index.folder import INDEX, IndexFolder
 from triplecast.index.memory import MemoryIndex
+from triplecast.index.removals import Removals
 from triplecast.index.segment import Segment, build_segment, build_segments
-from triplecast.index.snapshot import Removals, Snapshot
+from triplecast.index.snapshot import Snapshot
 
 __all__ = [
     "INDEX",

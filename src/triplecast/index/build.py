@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from triplecast.compile.texts import WORD
 from triplecast.index.anchors import Anchor, KeyFacts
 from triplecast.index.flat import Flat, Role, offsets_of
+from triplecast.index.numbers import Registrations
 from triplecast.kernels.build import (
     ALWAYS,
     Entries,
@@ -66,8 +67,8 @@ class Tables:
     index: Index
     dictionary: Dictionary
     answers: Answers
-    registrations: I64
-    """[N] ascending; those of several members (`flat.Flat`) as often as they have members."""
+    registrations: Registrations
+    """[N]; those of several members (`flat.Flat`) as often as they have members."""
     roles: tuple[Role | None, ...]
     """By answer."""
 
@@ -127,7 +128,7 @@ def build_tables(flat: Flat, anchor: Anchor) -> Tables:
         answer_of=answer_of,
         word_predicates=_find_word_predicates(items, word_predicate),
     )
-    return Tables(index, _make_dictionary(flat.constants, bounds), answers, flat.registrations, roles)
+    return Tables(index, _make_dictionary(flat.constants, bounds), answers, Registrations.of(flat.registrations), roles)
 
 
 def _assert_steps(shape_of: I32, shapes: I32, group_offsets: I32) -> None:

@@ -24,7 +24,7 @@ from triplecast.errors import StorageFault
 from triplecast.kernels.checksum import checksum
 
 MAGIC = b"TCARRAYS"
-FORMAT = 6
+FORMAT = 7
 """Of the file and of what segments keep in it; raised whenever either changes."""
 TEMPORARY = ".tmp"
 """How names of files end that are being written."""

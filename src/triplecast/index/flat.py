@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from triplecast.compile.admission import refuse_unbuilt
 from triplecast.compile.combination import Combination
 from triplecast.compile.constants import place_of
-from triplecast.compile.entailment import entailment_of
+from triplecast.compile.meaning import Meaning, read_meaning
 from triplecast.compile.plan import Branch, Plan
-from triplecast.compile.plans import plan_of
-from triplecast.compile.size import refuse_large
 from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.kernels.build import ALWAYS, Items
 from triplecast.kernels.layout import ASK_FLAG, CONTINUES, DISTINCT_FLAG, I32, I64
-from triplecast.languages import Template, parse_template
 from triplecast.model.conditions import TERM_LANES, Lane
 from triplecast.model.entailment import Entailment, Reading, reading_of
 from triplecast.model.subscription import Registration
@@ -72,54 +69,66 @@ class Flat:
     refused: tuple[Refused, ...]
 
 
-class _Member(NamedTuple):
-    subscription: int
-    constants: tuple[str, ...]
+LAID_OUT_AT_ONCE = 20_000
+"""Registrations whose constants are held as Python objects together, unless their meanings are known."""
+NO_MEANINGS: Mapping[int, Meaning] = MappingProxyType({})
 
 
-def flatten_registrations(registrations: Iterable[Registration]) -> dict[Reading, Flat]:
+class _Alike(NamedTuple):
+    """Subscriptions with one plan, by their numbers, and the constants of each."""
+
+    plan: Plan
+    entailment: Entailment
+    subscriptions: list[int]
+    constants: list[tuple[str, ...]]
+
+
+def flatten_registrations(
+    registrations: Iterable[Registration], known: Mapping[int, Meaning] = NO_MEANINGS
+) -> dict[Reading, Flat]:
     """Parses, compiles and lays out, by the reading of publications that each is asked of; every reading that occurs,
-    and `Reading.PLAIN` always. A registration that is refused is recorded there and takes part in nothing."""
+    and `Reading.PLAIN` always. A registration that is refused is recorded there and takes part in nothing.
+
+    `known`: the meanings of registrations whose texts have been read already, by id.
+    """
     ordered = sorted(registrations, key=lambda registration: registration.id)
     layouts: defaultdict[Reading, _Layout] = defaultdict(_Layout)
     plain = layouts[Reading.PLAIN]
-    groups: dict[tuple[str, Entailment], tuple[Template, list[_Member]]] = {}
-    for number, registration in enumerate(ordered):
-        subscription = registration.subscription
+    reading_of_each = np.zeros(len(ordered), np.uint8)
+    for start in range(0, len(ordered), LAID_OUT_AT_ONCE):
+        for alike in _group_alike(ordered[start : start + LAID_OUT_AT_ONCE], start, known, plain):
+            plan = alike.plan
+            reading = reading_of(alike.entailment, plan.bare)
+            if reading is not Reading.PLAIN:
+                reading_of_each[alike.subscriptions] = reading
+            layout = layouts[reading]
+            layout.add(alike)
+            if not plan.decided or plan.combination is not None:
+                for number in alike.subscriptions:
+                    subscription = ordered[number].subscription
+                    layout.texts[number] = (subscription.text, subscription.language)
+    ids = np.array([registration.id for registration in ordered], np.int64)
+    return {reading: layouts[reading].finish(ids, reading_of_each == reading) for reading in sorted(layouts)}
+
+
+def _group_alike(
+    registrations: Sequence[Registration], first: int, known: Mapping[int, Meaning], plain: _Layout
+) -> Iterable[_Alike]:
+    """`first`: the number of the first of these registrations."""
+    groups: dict[tuple[int, Entailment], _Alike] = {}
+    for number, registration in enumerate(registrations, first):
         try:
-            refuse_unbuilt(subscription)
-            template, constants = parse_template(subscription.text, subscription.language)
-            refuse_large(template)
-            key = template.key, entailment_of(subscription, template)
+            meaning = known.get(registration.id) or read_meaning(registration.subscription)
         except (QuerySyntaxError, QueryRefused) as fault:
             plain.refuse(registration, fault)
             continue
-        group = groups.get(key)
-        if group is None:
-            group = groups[key] = (template, [])
-        group[1].append(_Member(number, constants))
-    reading_of_each = np.zeros(len(ordered), np.uint8)
-    for (_, entailment), (template, members) in groups.items():
-        by_plan: dict[int, tuple[Plan, list[_Member]]] = {}
-        for member in members:
-            try:
-                plan = plan_of(template, member.constants, entailment is not Entailment.NONE)
-            except QueryRefused as fault:
-                plain.refuse(ordered[member.subscription], fault)
-                continue
-            by_plan.setdefault(id(plan), (plan, []))[1].append(member)
-        for plan, planned in by_plan.values():
-            reading = reading_of(entailment, plan.bare)
-            if reading is not Reading.PLAIN:
-                reading_of_each[[member.subscription for member in planned]] = reading
-            layout = layouts[reading]
-            layout.add(plan, planned)
-            if not plan.decided or plan.combination is not None:
-                for member in planned:
-                    subscription = ordered[member.subscription].subscription
-                    layout.texts[member.subscription] = (subscription.text, subscription.language)
-    ids = np.array([registration.id for registration in ordered], np.int64)
-    return {reading: layouts[reading].finish(ids, reading_of_each == reading) for reading in sorted(layouts)}
+        _, constants, entailment, plan = meaning
+        alike = groups.get((id(plan), entailment))
+        if alike is None:
+            alike = groups[id(plan), entailment] = _Alike(plan, entailment, [], [])
+        alike.subscriptions.append(number)
+        alike.constants.append(constants)
+    return groups.values()
 
 
 class _Layout:
@@ -137,9 +146,10 @@ class _Layout:
     def refuse(self, registration: Registration, fault: QuerySyntaxError | QueryRefused) -> None:
         self.refused.append(Refused(int(registration.id), str(fault)))
 
-    def add(self, plan: Plan, members: list[_Member]) -> None:
-        subscriptions = np.array([member.subscription for member in members], np.int64)
-        columns = _Columns(plan, [member.constants for member in members], self.ids)
+    def add(self, alike: _Alike) -> None:
+        plan = alike.plan
+        subscriptions = np.array(alike.subscriptions, np.int64)
+        columns = _Columns(plan, alike.constants, self.ids)
         for number, branch in enumerate(plan.branches):
             member = number if plan.decided else 0
             self.parts.append(_lay_out(branch, plan.decided, (subscriptions, member), columns))

@@ -8,17 +8,22 @@ and segments that none of the kept ones names, are deleted. (A file that is mapp
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
+from threading import Lock
 
+from triplecast.compile.meaning import Meaning
 from triplecast.errors import StorageFault
 from triplecast.faults import reach
 from triplecast.index.file import TEMPORARY, Sole
+from triplecast.index.flat import NO_MEANINGS
 from triplecast.index.manifest import Manifest, open_segment, read_manifest, write_manifest
 from triplecast.index.merge import apply_changes
+from triplecast.index.removals import NO_REMOVALS, Removals
 from triplecast.index.segment import Segment
-from triplecast.index.snapshot import Snapshot, make_removals
+from triplecast.index.snapshot import Snapshot
+from triplecast.index.worn import Remade, Worn, find_worn, remake, replace_worn
 from triplecast.model.subscription import Registration
 
 INDEX = "index"
@@ -35,9 +40,14 @@ class IndexFolder:
         self._path = path
         self._sole = sole
         self._segments: dict[str, Segment] = {}
-        self._manifest = Manifest(0, 0, (), ())
+        self._manifest = Manifest(0, 0, (), NO_REMOVALS)
         self._named: dict[int, tuple[str, ...]] = {}
         """The segments of the kept manifests that were written or read here, by the manifest's number."""
+        self._naming = Lock()
+        self._last = 0
+        """The number of the segment named last."""
+        self._remade = ""
+        """The name of the segment that was made again last; no manifest may name it yet."""
 
     @property
     def covers(self) -> int:
@@ -65,20 +75,26 @@ class IndexFolder:
     def reset(self) -> Snapshot:
         """Forgets what the folder holds and starts with an empty snapshot, which is not written."""
         self._segments = {}
-        self._manifest = Manifest(max(self._numbers("manifest"), default=0), 0, (), ())
+        self._manifest = Manifest(max(self._numbers("manifest"), default=0), 0, (), NO_REMOVALS)
         return self.snapshot()
 
     def apply(
-        self, added: Sequence[Registration], removed: Sequence[tuple[int, int]], covers: int, needed_from: int = 0
+        self,
+        added: Sequence[Registration],
+        removed: Sequence[tuple[int, int]],
+        covers: int,
+        needed_from: int = 0,
+        meanings: Mapping[int, Meaning] = NO_MEANINGS,
     ) -> Snapshot:
         """Writes the snapshot after these changes of the registry: (registration, position of its removal) for each
         removed.
 
-        `needed_from`: no publication at or before this position will be asked again. Raises `StorageFault`, and then
-        nothing has changed.
+        `needed_from`: no publication at or before this position will be asked again. `meanings`: of some that are
+        added, by id, which are not parsed again. Raises `StorageFault`, and then nothing has changed.
         """
-        known = dict(self._manifest.removed)
-        grown = apply_changes(tuple(self._segments.values()), known, added, removed, needed_from)
+        grown = apply_changes(
+            tuple(self._segments.values()), self._manifest.removals, added, removed, needed_from, meanings
+        )
         names = {id(segment): name for name, segment in self._segments.items()}
         segments: dict[str, Segment] = {}
         try:
@@ -86,20 +102,52 @@ class IndexFolder:
         except OSError as error:
             raise StorageFault(self._path.name, f"cannot be made: {error.strerror}", "mend the folder above") from error
         for segment in grown.segments:
-            name = names.get(id(segment))
-            if name is None:
-                name = f"segment-{max([*self._numbers('segment'), 0]) + 1:010}.tcx"
+            name = names.get(id(segment)) or self._new_name()
+            if id(segment) not in names:
                 segment.write(self._path / name, self._sole)
                 reach("index.segment-written")
                 segment = self._open_written(name)
             segments[name] = segment
-        manifest = Manifest(
-            max([*self._numbers("manifest"), self._manifest.number]) + 1,
-            covers,
-            tuple(segments),
-            tuple(sorted(grown.removed.items())),
-            max(self._manifest.needed_from, needed_from),
-        )
+        needed_from = max(self._manifest.needed_from, needed_from)
+        return self._write(segments, grown.removals, covers, needed_from)
+
+    def find_worn(self) -> Worn | None:
+        manifest = self._manifest
+        return find_worn(tuple(self._segments.values()), manifest.removals, manifest.needed_from)
+
+    def remake(self, worn: Worn) -> Remade:
+        """Writes what lives of worn segments under a name that no manifest has yet. In any thread, beside all else;
+        `adopt` has to follow. Raises `StorageFault`."""
+        segment = remake(worn)
+        if segment is None:
+            return Remade(None)
+        name = self._new_name()
+        self._remade = name
+        segment.write(self._path / name, self._sole)
+        return Remade(self._open_written(name), name)
+
+    def adopt(self, worn: Worn, remade: Remade) -> bool:
+        """Writes the snapshot in which the remade segment stands in the place of the worn ones, if those still stand;
+        whether they did. Raises `StorageFault`, and then nothing has changed."""
+        segments = replace_worn(tuple(self._segments.values()), worn, remade.segment)
+        if segments is None:
+            return False
+        names = {segment: name for name, segment in self._segments.items()}
+        named = {names.get(segment, remade.name): segment for segment in segments}
+        manifest = self._manifest
+        removals = manifest.removals.within(segment.tables.registrations for segment in segments)
+        self._write(named, removals, manifest.covers, manifest.needed_from)
+        return True
+
+    def snapshot(self) -> Snapshot:
+        """The one opened or applied last."""
+        manifest = self._manifest
+        return Snapshot(manifest.covers, tuple(self._segments.values()), manifest.removals, manifest.name)
+
+    def _write(self, segments: dict[str, Segment], removals: Removals, covers: int, needed_from: int) -> Snapshot:
+        """The manifest of these segments, whose files are written."""
+        number = max([*self._numbers("manifest"), self._manifest.number]) + 1
+        manifest = Manifest(number, covers, tuple(segments), removals, needed_from)
         write_manifest(self._path, manifest, self._sole)
         self._segments, self._manifest = segments, manifest
         self._named[manifest.number] = manifest.segments
@@ -107,12 +155,11 @@ class IndexFolder:
             self._sweep()
         return self.snapshot()
 
-    def snapshot(self) -> Snapshot:
-        """The one opened or applied last."""
-        manifest = self._manifest
-        return Snapshot(
-            manifest.covers, tuple(self._segments.values()), make_removals(dict(manifest.removed)), manifest.name
-        )
+    def _new_name(self) -> str:
+        """Of a segment's file: nobody else's, in whatever thread."""
+        with self._naming:
+            self._last = max([*self._numbers("segment"), self._last]) + 1
+            return f"segment-{self._last:010}.tcx"
 
     def _open_written(self, name: str) -> Segment:
         try:
@@ -132,7 +179,7 @@ class IndexFolder:
         keeps nothing alive."""
         numbers = self._numbers("manifest")
         self._named = {number: self._segments_of(number) for number in numbers[-MANIFESTS_KEPT:]}
-        needed = {name for names in self._named.values() for name in names}
+        needed = {self._remade, *(name for names in self._named.values() for name in names)}
         for number in numbers[:-MANIFESTS_KEPT]:
             (self._path / f"manifest-{number:010}.json").unlink(missing_ok=True)
         for number in self._numbers("segment"):
@@ -140,7 +187,8 @@ class IndexFolder:
             if name not in needed:
                 (self._path / name).unlink(missing_ok=True)
         for left in self._path.glob(f"*{TEMPORARY}"):
-            left.unlink(missing_ok=True)
+            if not self._remade or not left.name.startswith(self._remade):
+                left.unlink(missing_ok=True)
 
     def _segments_of(self, number: int) -> tuple[str, ...]:
         """The segments that a manifest names, which is read once."""

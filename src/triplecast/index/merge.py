@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from triplecast.compile.meaning import Meaning
 from triplecast.index.anchors import Anchor, RarestKey
-from triplecast.index.flat import Flat, Projection, join_items, offsets_of
+from triplecast.index.flat import NO_MEANINGS, Flat, Projection, join_items, offsets_of
+from triplecast.index.removals import Removals
 from triplecast.index.segment import Segment, build_segments, index_flat
 from triplecast.kernels.build import ALWAYS, Items, unfold
 from triplecast.kernels.layout import I32, I64, Answers
@@ -25,50 +27,41 @@ MERGE_LIMIT = 250_000
 
 class Grown(NamedTuple):
     segments: tuple[Segment, ...]
-    removed: dict[int, int]
-    """Removals that still have to be known."""
+    removals: Removals
+    """Those that still have to be known."""
 
 
 def apply_changes(
     segments: tuple[Segment, ...],
-    known: Mapping[int, int],
+    known: Removals,
     added: Sequence[Registration],
-    removed: Iterable[tuple[int, int]],
+    removed: Sequence[tuple[int, int]],
     needed_from: int,
+    meanings: Mapping[int, Meaning] = NO_MEANINGS,
 ) -> Grown:
-    """The segments after these changes of the registry; `known` are the removals from among them, registration to
-    position, before."""
-    cancelled = {int(each.id): each.removed for each in added if each.removed is not None}
-    fresh = build_segments(added) if added else []
-    return append_segment(segments, fresh, {**known, **dict(removed), **cancelled}, needed_from)
+    """The segments after these changes of the registry; `known` are the removals from among them before; `meanings`
+    those of some that were added."""
+    cancelled = [(int(each.id), each.removed) for each in added if each.removed is not None]
+    fresh = build_segments(added, known=meanings) if added else []
+    return append_segments(segments, fresh, known.joined([*removed, *cancelled]), needed_from)
 
 
-def append_segment(
-    segments: tuple[Segment, ...], fresh: Sequence[Segment], removed: dict[int, int], needed_from: int
+def append_segments(
+    segments: tuple[Segment, ...], fresh: Sequence[Segment], removals: Removals, needed_from: int
 ) -> Grown:
     """The segments after `fresh` joined them, by reading, then by age: the last ones of a reading are merged while they
     are of one tier."""
-    gone = {registration for registration, position in removed.items() if position <= needed_from}
     kept: list[Segment] = []
     for reading in Reading:
-        kept += _merge_tail([segment for segment in (*segments, *fresh) if segment.reading == reading], gone)
-    present = {int(each) for segment in kept for each in _intersect(segment, removed)}
-    return Grown(tuple(kept), {each: position for each, position in removed.items() if each in present})
+        tail = [segment for segment in (*segments, *fresh) if segment.reading == reading]
+        kept += _merge_tail(tail, removals, needed_from)
+    return Grown(tuple(kept), removals.within(segment.tables.registrations for segment in kept))
 
 
-def _merge_tail(segments: list[Segment], gone: set[int]) -> list[Segment]:
+def _merge_tail(segments: list[Segment], removals: Removals, needed_from: int) -> list[Segment]:
     while (start := _merge_start([len(segment) for segment in segments])) < len(segments) - 1:
-        segments[start:] = [merge_segments(segments[start:], gone)]
+        segments[start:] = [merge_segments(segments[start:], {*removals.up_to(needed_from).tolist()})]
     return segments
-
-
-def _intersect(segment: Segment, removed: dict[int, int]) -> I64:
-    wanted = np.fromiter(removed, np.int64, len(removed))
-    registrations = segment.tables.registrations
-    at = np.searchsorted(registrations, wanted)
-    known = at < len(registrations)
-    known[known] = registrations[at[known]] == wanted[known]
-    return np.sort(wanted[known])
 
 
 def _merge_start(sizes: list[int]) -> int:
@@ -122,7 +115,7 @@ def _unfold_segment(
     segment: Segment, gone: set[int], ids: dict[bytes, int], projections: dict[Projection, int]
 ) -> _Unfolded:
     """What lives of a segment, in the dictionary and projections of the merged one."""
-    registrations = segment.tables.registrations
+    registrations = segment.tables.registrations.all()
     lives = ~np.isin(registrations, np.fromiter(gone, np.int64, len(gone)))
     number = np.cumsum(lives) - 1
     items = _keep_items(unfold(segment.tables.index), lives)

@@ -12,11 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from triplecast.compile.combination import Combination, read_combination, write_combination
+from triplecast.compile.meaning import Meaning
 from triplecast.errors import StorageFault
 from triplecast.index.anchors import Anchor, RarestKey
 from triplecast.index.build import Tables, build_tables
 from triplecast.index.file import REBUILD, ArrayFile, Sole, read_arrays, write_arrays
-from triplecast.index.flat import Flat, Refused, Role, flatten_registrations, offsets_of
+from triplecast.index.flat import NO_MEANINGS, Flat, Refused, Role, flatten_registrations, offsets_of
+from triplecast.index.numbers import Registrations
 from triplecast.kernels.layout import FACT_LANGUAGES, I32, I64, U8, Answers, Dictionary, Index
 from triplecast.kernels.pairing import find_places
 from triplecast.model.entailment import Reading
@@ -97,7 +99,7 @@ class Segment:
     @property
     def firsts(self) -> I32:
         """The first member of each subscription, ascending."""
-        registrations = self.tables.registrations
+        registrations = self.tables.registrations.all()
         return np.flatnonzero(np.diff(registrations, prepend=-1)).astype(np.int32)
 
     def __len__(self) -> int:
@@ -106,7 +108,7 @@ class Segment:
 
     def write(self, path: Path, sole: Sole = nullcontext) -> None:
         """Writes the file durably, or not at all, as `write_durably` does. Raises `StorageFault`."""
-        arrays: dict[str, NDArray[Any]] = {"registrations": self.tables.registrations}
+        arrays: dict[str, NDArray[Any]] = {"registrations": self.tables.registrations.distances}
         groups = (
             ("index", self.tables.index),
             ("dictionary", self.tables.dictionary),
@@ -120,6 +122,7 @@ class Segment:
         notes: dict[str, Any] = {
             "languages": list(languages),
             "refused": [list(each) for each in self.refused],
+            "base": self.tables.registrations.base,
             "analyser": ANALYSER,
             "reading": int(self.reading),
             **_write_roles(self.tables.roles),
@@ -138,7 +141,7 @@ class Segment:
             Index(**group("index.")),
             Dictionary(**group("dictionary.")),
             Answers(**group("answers.")),
-            file.arrays["registrations"],
+            Registrations(file.notes["base"], file.arrays["registrations"]),
             _read_roles(file.notes["combinations"], file.notes["roles"]),
         )
         texts = Texts(**group("texts."), languages=tuple(file.notes["languages"]))
@@ -170,10 +173,12 @@ def _read_roles(combinations: Sequence[list[Any]], written: tuple[int, list[list
     return tuple(roles)
 
 
-def build_segments(registrations: Sequence[Registration], anchor: Anchor | None = None) -> list[Segment]:
+def build_segments(
+    registrations: Sequence[Registration], anchor: Anchor | None = None, known: Mapping[int, Meaning] = NO_MEANINGS
+) -> list[Segment]:
     """Parses, compiles and indexes, a segment for each reading that the registrations need; refusals are recorded in a
-    plain segment, not raised."""
-    flats = flatten_registrations(registrations)
+    plain segment, not raised. `known`: the meanings of those that have been read already, by id."""
+    flats = flatten_registrations(registrations, known)
     return [
         index_flat(flat, anchor or RarestKey(), reading)
         for reading, flat in flats.items()

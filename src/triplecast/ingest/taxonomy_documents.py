@@ -16,7 +16,7 @@ from triplecast.taxonomy import NO_TAXONOMY, Taxonomy, read_taxonomy
 def parse_taxonomy(parser: Parser, documents: Sequence[Document | Reject], broader: bool = False) -> Taxonomy:
     """The taxonomy that all documents state together; `broader`: ``skos:broader`` is part of it.
 
-    Raises `DocumentRejected` for the first document that cannot be read, and `TaxonomyCycle`.
+    Raises `DocumentRejected` for the first document that cannot be read, and what `read_taxonomy` raises.
     """
     rejects = [each for each in documents if isinstance(each, Reject)]
     parsed = parser.parse([each for each in documents if isinstance(each, Document)])
@@ -27,8 +27,8 @@ def parse_taxonomy(parser: Parser, documents: Sequence[Document | Reject], broad
 
 
 def read_taxonomy_files(paths: Sequence[Path], broader: bool = False) -> Taxonomy:
-    """What the documents at `paths` state together. Raises InputError for a missing one, `DocumentRejected` and
-    `TaxonomyCycle`."""
+    """What the documents at `paths` state together. Raises InputError for a missing one, and what `parse_taxonomy`
+    raises."""
     if not paths:
         return NO_TAXONOMY
     with Parser() as parser:

@@ -194,10 +194,12 @@ class Journal(JournalReader):
             end = lease.end(writing.at)
             added: dict[str, int] = {}
             hashes = [b""] * len(subscriptions) if tickets is None else tickets
-            for subscription, ticket in zip(subscriptions, hashes, strict=True):
+            for subscription in subscriptions:
                 check_fields(subscription)
+            live = self.live_ids([subscription.name for subscription in subscriptions])
+            for subscription, ticket in zip(subscriptions, hashes, strict=True):
                 name = subscription.name
-                if name in added or self._live_id(name) is not None:
+                if name in added or name in live:
                     raise InputError(
                         f"a subscription named {name!r} is registered already", "cancel it or take another name"
                     )
@@ -237,16 +239,14 @@ class Journal(JournalReader):
         Raises `InputError` for a number that is no registration's.
         """
         with self._append() as writing:
-            positions = []
+            found = {int(each.id): each for each in self.registrations_of(ids)}
+            ended = {id: each.removed for id, each in found.items() if each.removed is not None}
             for id in ids:
-                registration = self.registration(id)
-                if registration is None:
+                if id not in found:
                     raise InputError(f"there is no registration {id}", "use the number that subscribing gave")
-                position = registration.removed
-                if position is None:
-                    position = self._write_end(writing, Kind.CANCELLATION, registration)
-                positions.append(position)
-        return positions
+                if id not in ended:
+                    ended[id] = self._write_end(writing, Kind.CANCELLATION, found[id])
+        return [ended[id] for id in ids]
 
     # ---- taxonomies -------------------------------------------------------------------------------------------------
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import closing
+from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from triplecast.database import Database, row_number
 from triplecast.errors import StorageFault
@@ -37,8 +38,10 @@ DATABASE = "journal.sqlite"
 _REGISTRY = (Kind.SUBSCRIPTION, *ENDS)
 BYTES_AT_ONCE = 16 << 20
 """Of documents or their quads that are held in memory together, wherever they are taken in groups."""
-_IDS_AT_ONCE = 500
+KEYS_AT_ONCE = 500
+"""Keys that one statement looks up."""
 _VERSIONS_KEPT = 4
+_ALL = (1 << 63) - 1
 
 
 class Rejected(NamedTuple):
@@ -54,6 +57,13 @@ class RegistryChanges(NamedTuple):
     """By position; `Registration.removed` is set when the removal is within the range too."""
     removed: list[tuple[RegistrationId, int]]
     """Registration and the position of its removal, by position."""
+
+
+class RegistrySlice(NamedTuple):
+    """The changes up to a position, after those of the slice before."""
+
+    changes: RegistryChanges
+    upto: int
 
 
 class _Taken(NamedTuple):
@@ -135,18 +145,38 @@ class JournalReader:
     def registry_changes(self, after: int, upto: int) -> RegistryChanges:
         """What changed at positions in (after, upto]. From the start to the head it raises `StorageFault` where damage
         hides a record."""
-        with self._database.reading():
-            rows = self._rows(
-                f"SELECT * FROM record WHERE position > ? AND position <= ? AND kind IN {REGISTRY_KINDS}"
-                " ORDER BY position",
-                (after, upto),
-                _REGISTRY,
-            )
-            if after == 0 and upto >= self.head():
-                self._check_count([row.position for row in rows], *_REGISTRY)
-        removed = {row.number: row.position for row in rows if row.kind in ENDS}
-        added = [read_registration(row, removed.get(row.position)) for row in rows if row.kind == Kind.SUBSCRIPTION]
-        return RegistryChanges(added, [(RegistrationId(id), position) for id, position in removed.items()])
+        slices = list(self.registry_slices(after, upto, _ALL))
+        return slices[0].changes if slices else RegistryChanges([], [])
+
+    def registry_slices(self, after: int, upto: int, most: int) -> Iterator[RegistrySlice]:
+        """The same in parts of at most `most` records, in order, so that no more of the registry is in memory at once.
+
+        An end that comes in a later part is set in `Registration.removed` already.
+        """
+        reached, found = after, 0
+        while reached < upto:
+            with self._database.reading():
+                rows = self._registry_rows(reached, upto, most)
+                found += len(rows)
+                whole = len(rows) < most
+                if whole and after == 0 and upto >= self.head():
+                    self._check_found(found, *_REGISTRY)
+                starts = [row.position for row in rows if row.kind == Kind.SUBSCRIPTION]
+                later = {} if whole else self._cancelled_at(starts)
+            reached = upto if whole else rows[-1].position
+            if rows:
+                ends = {id: position for id, position in later.items() if position <= upto}
+                yield RegistrySlice(_changes(rows, ends), reached)
+
+    def _registry_rows(self, after: int, upto: int, most: int) -> list[Row]:
+        rows = self._rows(
+            f"SELECT * FROM record WHERE position > ? AND position <= ? AND kind IN {REGISTRY_KINDS}"
+            " ORDER BY position LIMIT ?",
+            (after, upto, most),
+            _REGISTRY,
+        )
+        self._refuse_twice([row.position for row in rows])
+        return rows
 
     def next_registry_change(self, after: int) -> int | None:
         """The first position beyond `after` that changes the registry."""
@@ -177,8 +207,8 @@ class JournalReader:
         found = []
         wanted = sorted(set(ids))
         with self._database.lock:
-            for start in range(0, len(wanted), _IDS_AT_ONCE):
-                some = wanted[start : start + _IDS_AT_ONCE]
+            for start in range(0, len(wanted), KEYS_AT_ONCE):
+                some = wanted[start : start + KEYS_AT_ONCE]
                 cancelled = self._cancelled_at(some)
                 marks = ",".join("?" * len(some))
                 rows = self._rows(
@@ -192,8 +222,16 @@ class JournalReader:
     def live_registration(self, name: str) -> Registration | None:
         """The registration that is live under the subscriber's `name`."""
         with self._database.lock:
-            id = self._live_id(name)
+            id = self.live_ids([name]).get(name)
             return None if id is None else self.registration(id)
+
+    def live_ids(self, names: Sequence[str]) -> dict[str, int]:
+        """The numbers of the registrations that are live under those of the subscribers' `names` that have one."""
+        found = {}
+        for name, id, crc in self._ask_in("SELECT name, registration, crc FROM live WHERE name", names):
+            verify(crc, self._database.where, f"the entry of subscription {name}", name, (id,))
+            found[name] = int(id)
+        return found
 
     def ticket_hash(self, id: int) -> bytes:
         """Of the ticket of registration `id`; empty where it was given none."""
@@ -207,7 +245,7 @@ class JournalReader:
         if ids is None:
             rows = self._database.ask(f"{statement} ORDER BY registration")
         else:
-            rows = [row for id in ids for row in self._database.ask(f"{statement} WHERE registration = ?", (id,))]
+            rows = self._ask_in(f"{statement} WHERE registration", ids)
         return dict(self._verified_lease(*row) for row in rows)
 
     def _verified_lease(self, id: int, end: int, crc: int) -> tuple[int, int]:
@@ -305,26 +343,48 @@ class JournalReader:
         return 0
 
     def _check_count(self, positions: Sequence[int], *kinds: Kind) -> None:
-        """Raises `StorageFault` unless these are the positions of all records of `kinds`, each once."""
-        counted = sum(map(self._counted, kinds))
-        if not len(positions) == len(set(positions)) == counted:
-            names = ", ".join(kind.name.lower().replace("_", " ") for kind in kinds)
-            found = f"it holds {counted} records of kind {names}, of which {len(set(positions))} can be found"
-            raise StorageFault(self.where, found, RESTORE)
+        """Raises `StorageFault` unless these, ascending, are the positions of all records of `kinds`, each once."""
+        self._refuse_twice(positions)
+        self._check_found(len(positions), *kinds)
 
-    def _live_id(self, name: str) -> int | None:
-        for id, crc in self._database.ask("SELECT registration, crc FROM live WHERE name = ?", (name,)):
-            verify(crc, self._database.where, f"the entry of subscription {name}", name, (id,))
-            return int(id)
-        return None
+    def _refuse_twice(self, positions: Sequence[int]) -> None:
+        for position, following in pairwise(positions):
+            if position == following:
+                raise StorageFault(self.where, f"an index of the file leads to record {position} twice", RESTORE)
+
+    def _check_found(self, found: int, *kinds: Kind) -> None:
+        """Raises `StorageFault` unless there are so many records of `kinds`."""
+        counted = sum(map(self._counted, kinds))
+        if found != counted:
+            names = ", ".join(kind.name.lower().replace("_", " ") for kind in kinds)
+            told = f"it holds {counted} records of kind {names}, of which {found} can be found"
+            raise StorageFault(self.where, told, RESTORE)
 
     def _cancelled_at(self, ids: Sequence[int]) -> dict[int, int]:
-        marks = ",".join("?" * len(ids))
         positions = {}
-        for id, position, crc in self._database.ask(f"SELECT * FROM cancelled WHERE registration IN ({marks})", ids):
+        for id, position, crc in self._ask_in("SELECT * FROM cancelled WHERE registration", ids):
             verify(crc, self._database.where, f"the cancellation of {id}", "", (id, position))
             positions[id] = position
         return positions
+
+    def _ask_in(self, statement: str, keys: Sequence[object]) -> list[Any]:
+        """The rows of a statement, which ends with a column, whose column is one of `keys`; `KEYS_AT_ONCE` a query."""
+        rows: list[Any] = []
+        for start in range(0, len(keys), KEYS_AT_ONCE):
+            some = keys[start : start + KEYS_AT_ONCE]
+            rows += self._database.ask(f"{statement} IN ({','.join('?' * len(some))})", some)
+        return rows
+
+
+def _changes(rows: Sequence[Row], ends: Mapping[int, int]) -> RegistryChanges:
+    """Those that rows of the registry tell, in order; `ends`: the removals of some that other rows tell."""
+    removed = {row.number: row.position for row in rows if row.kind in ENDS}
+    added = [
+        read_registration(row, removed.get(row.position) or ends.get(row.position))
+        for row in rows
+        if row.kind == Kind.SUBSCRIPTION
+    ]
+    return RegistryChanges(added, [(RegistrationId(id), position) for id, position in removed.items()])
 
 
 def _published(rows: Sequence[Row]) -> list[Publication]:

@@ -7,6 +7,7 @@ import sqlite3
 import zlib
 from datetime import UTC, datetime, timedelta
 from enum import IntEnum
+from json.encoder import encode_basestring_ascii
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -164,16 +165,23 @@ def publication_row(position: int, draft: Draft, version: int, at: int) -> Row:
 
 def subscription_row(position: int, subscription: Subscription, at: int, end: int | None, ticket: bytes) -> Row:
     """`end` of its lease, `ticket`: the hash of its ticket, empty for none."""
-    fields = {
-        "text": subscription.text,
-        "language": subscription.language,
-        "scope": subscription.scope,
-        "entailment": subscription.entailment,
-        "owner": subscription.owner,
-        **({} if end is None else {_END: end}),
-        **({_TICKET: ticket.hex()} if ticket else {}),
-    }
-    return row_of(Kind.SUBSCRIPTION, position, subscription.name, at, body=json.dumps(fields).encode())
+    asked = subscription
+    fields = [
+        f'"text": {_json(asked.text)}, "language": {_json(asked.language)}, "scope": {_json(asked.scope)}, '
+        f'"entailment": {_json(asked.entailment)}, "owner": {_json(asked.owner)}'
+    ]
+    if end is not None:
+        fields.append(f'"{_END}": {end}')
+    if ticket:
+        fields.append(f'"{_TICKET}": "{ticket.hex()}"')
+    body = f"{{{', '.join(fields)}}}".encode()
+    return row_of(Kind.SUBSCRIPTION, position, subscription.name, at, body=body)
+
+
+def _json(value: object) -> str:
+    if value is None:
+        return "null"
+    return encode_basestring_ascii(value) if isinstance(value, str) else json.dumps(value)
 
 
 def reject_row(position: int, reject: Reject, at: int) -> Row:
@@ -213,8 +221,8 @@ def read_ticket(row: Row) -> bytes:
 
 def _readable(value: object) -> Any:
     """Text that is Unicode, or None."""
-    if value is None:
-        return None
+    if value is None or (isinstance(value, str) and value.isascii()):
+        return value
     text = value if isinstance(value, str) else json.dumps(value)
     return text.encode("utf-8", "backslashreplace").decode()
 

@@ -7,7 +7,7 @@ the algebra they stand.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from hashlib import blake2b
@@ -109,7 +109,7 @@ def _lower(term: NamedNode | Literal) -> NamedNode | Literal:
 
 _ENTRIES = 20_000
 """Bound of each table; a full one is emptied, which costs one parse a template."""
-_WORDS = 50_000
+_WORDS = 100_000
 _PROLOGUES = 1_000
 _FIXED = frozenset({context.TYPE, context.NIL, patterns.FIRST, patterns.REST})
 _MARK = "\x01"
@@ -136,6 +136,22 @@ class _Terms(dict[str, str]):
     def __init__(self, namespace: Namespace) -> None:
         super().__init__()
         self.namespace = namespace
+        self._starts = {} if namespace.notation.loose else _open_ended(namespace.prefixes)
+
+    def plain(self, token: str) -> str:
+        """The IRI of a name that nothing has to be read or checked in: ASCII letters, digits and ``-`` behind a prefix;
+        empty for other tokens."""
+        prefix, _, local = token.partition(":")
+        start = self._starts.get(prefix)
+        if start is None or not (local.isascii() and local.replace("-", "").isalnum()):
+            return ""
+        return start + local
+
+    def keep(self, token: str, written: str) -> str:
+        if len(self) > _WORDS:
+            self.clear()
+        self[token] = written
+        return written
 
     def named(self, token: str) -> str:
         """The IRI of a name; empty for what is none."""
@@ -145,16 +161,16 @@ class _Terms(dict[str, str]):
             return ""
 
     def __missing__(self, token: str) -> str:
-        if len(self) > _WORDS:
-            self.clear()
         if token.isdigit() and token.isascii():
-            written = f'"{token}"^^<{XSD}integer>'
-        elif _is_decimal(token):
-            written = f'"{token}"^^<{XSD}decimal>'
-        else:
-            written = to_ntriples(self.namespace.term(token))
-        self[token] = written
-        return written
+            return self.keep(token, f'"{token}"^^<{XSD}integer>')
+        if _is_decimal(token):
+            return self.keep(token, f'"{token}"^^<{XSD}decimal>')
+        return self.keep(token, to_ntriples(self.namespace.term(token)))
+
+
+def _open_ended(prefixes: Mapping[str, str]) -> dict[str, str]:
+    """The namespaces behind which letters, digits and ``-`` make an IRI whatever they are."""
+    return {prefix: start for prefix, start in prefixes.items() if start[-1:] in ("/", "#")}
 
 
 class _Pieces(dict[str, str]):
@@ -171,7 +187,11 @@ class _Pieces(dict[str, str]):
     def __missing__(self, token: str) -> str:
         if len(self) > _WORDS:
             self.clear()
-        if token[0] == "<" and token[-1] == ">" and self.terms.namespace.base is None:
+        iri = self.terms.plain(token)
+        if iri:
+            self.terms.keep(token, f"<{iri}>")
+            piece = f"{_MARK}<{iri}>" if iri in searches.MAGIC else _IRI
+        elif token[0] == "<" and token[-1] == ">" and self.terms.namespace.base is None:
             piece = f"{_MARK}{token}" if token[1:-1] in searches.MAGIC else _IRI
         elif token.isdigit() and token.isascii() and len(token) <= EXACT_DIGITS:
             piece = _INTEGER

@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
+from itertools import chain
 
 from lark.lexer import Token
 
@@ -46,6 +48,7 @@ TOKEN = re.compile(
     rf"|(?:{STRING})(?:{SPACE}(?:{_TAG}|\^\^{SPACE}(?:{IRI_REFERENCE}|{PREFIX_NAME}{LOCAL_NAME})))?"
     rf"|\([ \t\r\n]*+\)|\[[ \t\r\n]*+\]|{NUMBER}|{_BLANK}|&&|\|\||!=|<=|>=|<<|>>|\|\}}|\^\^|\#[^\r\n]*+|\S"
 )
+CHUNKS_KEPT = 100_000
 _SPACED_TOKEN = re.compile(rf"\s*+({TOKEN.pattern})")
 PROLOGUE = re.compile(
     r"(?:[ \t\r\n]++|\#[^\r\n]*+"
@@ -126,10 +129,40 @@ class Source:
 
 
 def find_tokens(text: str, start: int = 0) -> list[str]:
-    """The matches of `TOKEN`, in half its time: space is skipped before the alternatives are tried. Space at the end is
-    taken away first (from a comment that stands there, too), so that the pass stays linear."""
+    """The matches of `TOKEN`, in a quarter of its time where no token holds white space: then they are those of the
+    pieces between it, which are met again and again. Otherwise in half its time: space is skipped before the
+    alternatives are tried. Space at the end is taken away first (from a comment that stands there, too), so that the
+    pass stays linear."""
+    if text.isascii() and text.find('"', start) < 0 and text.find("'", start) < 0:
+        try:
+            return [*chain.from_iterable(map(_chunks().__getitem__, text[start:].split()))]
+        except _Spans:
+            pass
     found: list[str] = _SPACED_TOKEN.findall(text.rstrip(), start)
     return found
+
+
+class _Spans(Exception):
+    """A token that begins in this chunk may go on behind the white space."""
+
+
+class _Chunks(dict[str, tuple[str, ...]]):
+    """The tokens of pieces of ASCII text without quotation marks and white space; bounded."""
+
+    def __missing__(self, chunk: str) -> tuple[str, ...]:
+        tokens = tuple(TOKEN.findall(chunk))
+        if chunk[-1] in "([" or any(token[0] == "#" for token in tokens):
+            raise _Spans
+        if len(self) >= CHUNKS_KEPT:
+            self.clear()
+        self[chunk] = tokens
+        return tokens
+
+
+@cache
+def _chunks() -> _Chunks:
+    """The process's; threads may share it, since every step on it is one dictionary operation."""
+    return _Chunks()
 
 
 def open_source(text: str, name: str | None) -> Source:

@@ -83,10 +83,13 @@ def suggest_prefix(prefix: str, declared: Mapping[str, str]) -> str | None:
     return f"{near[0]}:" if near and near[0] else None
 
 
+@lru_cache(maxsize=16_384)
 def doubt_iri(iri: str) -> str | None:
     """What is to be said of an IRI in a namespace that is nearly a known one, or of a name that is nearly one of a
     known vocabulary; None for all others."""
     namespace = iri[: 1 + max(iri.rfind("/"), iri.rfind("#"))]
+    if _is_far(namespace):
+        return None
     listed = _LISTED.get(namespace)
     if listed is not None and iri[len(namespace) :] not in TERMS[listed]:
         return _doubt_term(listed, iri[len(namespace) :])
@@ -117,6 +120,12 @@ def _doubt_term(prefix: str, local: str) -> str | None:
     others = nearest_names(local, sorted(TERMS["dcterms"]), 1)
     names = [f"dc:{name}" for name in near] or [f"dcterms:{name}" for name in others]
     return f"{told}; was {names[0] if names else 'another vocabulary'} meant?"
+
+
+@lru_cache(maxsize=16_384)
+def _is_far(namespace: str) -> bool:
+    """Whether there is nothing to say of any name in it, as of nearly all."""
+    return namespace not in _LISTED and _suspects(namespace) == (None, ())
 
 
 @lru_cache(maxsize=16_384)

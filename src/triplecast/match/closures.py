@@ -158,7 +158,7 @@ def _join_lists(kinds: Iterator[Mapping[int, Sequence[int]]], count: int) -> tup
 
 def _is_odd(taxonomy: Taxonomy) -> bool:
     """Whether a rule may make premises of a rule that has been applied before (`match.entailed` applies each once)."""
-    words = {SUB_CLASS, SUB_PROPERTY}
+    words = {SUB_CLASS, SUB_PROPERTY, BROADER}
     return any(
         predicate == SUB_PROPERTY and (end in words or NUMBERED_TERM.fullmatch(end) is not None)
         for _, predicate, end in taxonomy.triples

@@ -112,9 +112,7 @@ def _numbered(views: Views) -> U8:
     """[L] 1 for ``rdf:_1``, ``rdf:_2``, …; empty where there is none."""
     terms = views.terms
     start = np.frombuffer(NUMBERED.encode(), np.uint8)
-    likely = np.flatnonzero(
-        (terms.value_class == ValueClass.IRI) & (terms.length > len(start) + 1) & (terms.length < len(start) + 20)
-    )
+    likely = np.flatnonzero((terms.value_class == ValueClass.IRI) & (terms.length > len(start) + 1))
     likely = likely[terms.text[terms.start[likely] + len(start) - 1] == start[-1]]
     likely = likely[(terms.text[terms.start[likely][:, None] + np.arange(len(start))] == start).all(axis=1)]
     found = [term for term in likely.tolist() if NUMBERED_TERM.fullmatch(_text(terms, term))]

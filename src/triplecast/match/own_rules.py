@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import TypeAlias
 
 import numpy as np
@@ -12,7 +13,7 @@ from triplecast.kernels.layout import I32
 from triplecast.kernels.resolve import Terms
 from triplecast.match.closures import NUMBERED_TERM, Closures, walk
 from triplecast.model.entailment import FUNCTION_MARKS, Entailment, Mark, Reading
-from triplecast.taxonomy import Classes, Schema, entail
+from triplecast.taxonomy import TRIPLES_LIMIT, Classes, EntailmentTooLarge, Schema, entail
 from triplecast.terms.values import ValueClass
 
 _Triple: TypeAlias = tuple[int, int, int]
@@ -22,10 +23,16 @@ def entail_alone(terms: Terms, closures: Closures, graph: I32, reading: Reading)
     """[·, 3] everything the reading has for the graph of one view. A node is the number of a term of the closures, or
     ``-1 - t`` for term t of the batch if they lack it. Raises `EntailmentTooLarge`."""
     schema = _schema(terms, closures)
+    rdfs = reading.entailment is Entailment.RDFS
     stated = entail([(subject, predicate, end) for subject, predicate, end in graph.tolist()], schema, False)
-    closed = entail(stated, schema, True) if reading.entailment is Entailment.RDFS else stated
-    found = [*closed, *_marks(closures, schema, stated, closed)] if reading.marked else closed
-    return np.array(found, np.int32).reshape(-1, 3)
+    closed = entail(stated, schema, True) if rdfs else stated
+    found = dict.fromkeys(closed)
+    if reading.marked:
+        for mark in chain(_function_marks(closures, schema, stated), _path_marks(closures, schema, closed, rdfs)):
+            found[mark] = None
+            if len(found) > TRIPLES_LIMIT:
+                raise EntailmentTooLarge
+    return np.array(list(found), np.int32).reshape(-1, 3)
 
 
 def _schema(terms: Terms, closures: Closures) -> Schema[int]:
@@ -45,46 +52,34 @@ def _schema(terms: Terms, closures: Closures) -> Schema[int]:
     )
 
 
-def _marks(
-    closures: Closures, schema: Schema[int], stated: Sequence[_Triple], closed: Sequence[_Triple]
-) -> Iterator[_Triple]:
+def _function_marks(closures: Closures, schema: Schema[int], stated: Sequence[_Triple]) -> Iterator[_Triple]:
     classes = Classes(stated, schema)
     for mark in FUNCTION_MARKS.values():
-        wanted = closures.wanted[mark]
-        if wanted:
-            for node in dict.fromkeys(term for triple in stated for term in triple):
-                for other in _classes_of(mark, classes, node, wanted):
+        for other in sorted(closures.wanted[mark]):
+            for node in classes.holders(mark, other):
+                yield node, closures.marks[mark], other
+
+
+def _path_marks(closures: Closures, schema: Schema[int], closed: Sequence[_Triple], rdfs: bool) -> Iterator[_Triple]:
+    """From each class that is wanted downwards: what does not reach one is not walked."""
+    nodes = {node for triple in closed for node in (triple[0], triple[2])}
+    words = schema.words
+    for mark, word, whole in (
+        (Mark.CLASS_PATH, words.sub_class, rdfs),
+        (Mark.PROPERTY_PATH, words.sub_property, rdfs),
+        (Mark.BROADER_PATH, words.broader, False),
+    ):
+        down = _edges_down(closed, word) if closures.wanted[mark] else {}
+        for other in sorted(closures.wanted[mark]):
+            below = (other, *down.get(other, ())) if whole else walk(down, other)
+            for node in below:
+                if node in nodes:
                     yield node, closures.marks[mark], other
-    words = {
-        Mark.CLASS_PATH: schema.words.sub_class,
-        Mark.PROPERTY_PATH: schema.words.sub_property,
-        Mark.BROADER_PATH: schema.words.broader,
-    }
-    for mark, word in words.items():
-        wanted = closures.wanted[mark]
-        if wanted:
-            edges = _edges(closed, word)
-            for node in dict.fromkeys(node for triple in closed for node in (triple[0], triple[2])):
-                for other in walk(edges, node):
-                    if other in wanted:
-                        yield node, closures.marks[mark], other
 
 
-def _classes_of(mark: Mark, classes: Classes[int], node: int, wanted: frozenset[int]) -> Iterator[int]:
-    types = classes.types(node)
-    if mark is Mark.ANCESTOR:
-        if types:
-            yield from (each for each in wanted if not classes.above(each).isdisjoint(types))
-    elif mark is Mark.DESCENDANT:
-        for each in types:
-            yield from classes.above(each) & wanted
-    else:
-        yield from wanted.intersection(types)
-
-
-def _edges(triples: Sequence[_Triple], word: int) -> Mapping[int, Sequence[int]]:
+def _edges_down(triples: Sequence[_Triple], word: int) -> Mapping[int, Sequence[int]]:
     edges: dict[int, list[int]] = {}
     for subject, predicate, end in triples:
         if predicate == word:
-            edges.setdefault(subject, []).append(end)
+            edges.setdefault(end, []).append(subject)
     return edges

@@ -115,6 +115,11 @@ def mark_views_texts(segment: Segment, views: Views, identity: I32) -> U8:
     return wanted
 
 
+def cut_views_texts(segment: Segment, views: Views, identity: I32) -> WordBank:
+    """The words of those literals."""
+    return cut_texts(views.terms, mark_views_texts(segment, views, identity)) if segment.uses_words else no_words()
+
+
 def find_identity(segment: Segment, terms: Terms) -> I32:
     """[L] the id that the segment's dictionary gives to each term, -1 unknown."""
     return resolve(segment.tables.dictionary, terms)
@@ -134,7 +139,7 @@ def find_extras(segment: Segment, terms: Terms) -> F64:
 def encode(segment: Segment, views: Views) -> Encoded:
     """A batch in the numbers of one segment."""
     identity = find_identity(segment, views.terms)
-    bank = cut_texts(views.terms, mark_views_texts(segment, views, identity)) if segment.uses_words else no_words()
+    bank = cut_views_texts(segment, views, identity)
     return encode_found(segment, views, identity, bank, np.zeros(0, np.int64))
 
 

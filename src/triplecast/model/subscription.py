@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from types import MappingProxyType
 from typing import NewType
 
 from triplecast.errors import InputError
@@ -42,19 +44,24 @@ class Registration:
 
 
 _OPTIONAL = frozenset(("entailment", "owner"))
+_CALLED: Mapping[str, str] = MappingProxyType(
+    {each.name: "id" if each.name == "name" else each.name for each in fields(Subscription)}
+)
+"""By attribute, what its users call it."""
 
 
 def check_fields(subscription: Subscription) -> None:
     """Raises `InputError`, naming the field, where one is no text, is empty, or cannot be written as UTF-8: a record
     that holds such could be neither indexed nor told of."""
-    for each in fields(subscription):
-        value = getattr(subscription, each.name)
-        field = "id" if each.name == "name" else each.name
-        if value is None and each.name in _OPTIONAL:
+    if _is_ordinary(subscription):
+        return
+    for name, field in _CALLED.items():
+        value = getattr(subscription, name)
+        if value is None and name in _OPTIONAL:
             continue
         if not isinstance(value, str):
             raise InputError(f"the {field} of a subscription is {type(value).__name__}", f"give the {field} as str")
-        if not value and each.name in ("name", "text"):
+        if not value and name in ("name", "text"):
             raise InputError(
                 f"the {field} of a subscription is empty", f"give it {'an' if field == 'id' else 'a'} {field}"
             )
@@ -65,3 +72,12 @@ def check_fields(subscription: Subscription) -> None:
                 f"the {field} of a subscription holds half a character ({value[error.start]!r} at {error.start})",
                 "give text that can be written as UTF-8",
             ) from error
+
+
+def _is_ordinary(subscription: Subscription) -> bool:
+    """Whether all fields are such as those of nearly all subscriptions, at a glance."""
+    written = subscription.name, subscription.text, subscription.language, subscription.scope
+    for value in written:
+        if value.__class__ is not str or not value or not value.isascii():
+            return False
+    return subscription.entailment is None and subscription.owner is None

@@ -7,11 +7,17 @@ ancestor. As semantics 6.3 reads it: some type of the node is the class, or unde
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Generic
 
 from triplecast.model.entailment import Mark
 from triplecast.taxonomy.schema import K, Schema
+
+CLASSES_A_STEP = 16
+"""Types of a node, and classes above one, that are looked at for one step of an evaluation."""
+CLASSES_KEPT = 500_000
+"""Members of the closures that are kept, beyond which all are forgotten: those of a long chain grow with its square."""
 
 
 class Classes(Generic[K]):
@@ -25,6 +31,7 @@ class Classes(Generic[K]):
         self._up: dict[K, list[K]] = {}
         self._used: set[K] = set()
         self._closures: dict[K, frozenset[K]] = {}
+        self._kept = 0
         orders = schema.orders
         for subject, predicate, end in graph:
             self._terms.update((subject, predicate, end))
@@ -47,38 +54,90 @@ class Classes(Generic[K]):
         """A class and all that it is under."""
         found = self._closures.get(start)
         if found is None:
-            met = {start: None}
-            waiting = [start]
-            while waiting:
-                for end in self._above_directly(waiting.pop()):
-                    if end not in met:
-                        met[end] = None
-                        waiting.append(end)
-            found = self._closures[start] = frozenset(met)
+            found = frozenset(_reach(start, self._above_directly))
+            if self._kept > CLASSES_KEPT:
+                self._closures.clear()
+                self._kept = 0
+            self._closures[start] = found
+            self._kept += len(found)
         return found
 
     def way(self, start: K, goal: K) -> tuple[K, ...]:
         """A shortest chain of classes from `start` up to `goal`, both included; empty where there is none."""
-        ways: dict[K, tuple[K, ...]] = {start: (start,)}
+        before: dict[K, K] = {start: start}
         waiting = deque([start])
-        while waiting and goal not in ways:
+        while waiting and goal not in before:
             here = waiting.popleft()
             for end in self._above_directly(here):
-                if end not in ways:
-                    ways[end] = (*ways[here], end)
+                if end not in before:
+                    before[end] = here
                     waiting.append(end)
-        return ways.get(goal, ())
-
-    def holds(self, function: Mark, node: K, other: K) -> bool:
-        """Whether a function is true of a node and a class."""
-        types = self.types(node)
-        if function is Mark.INSTANCE:
-            return other in types
-        if function is Mark.DESCENDANT:
-            return any(other in self.above(each) for each in types)
-        return bool(types) and not self.above(other).isdisjoint(types)
+        if goal not in before:
+            return ()
+        way = [goal]
+        while way[-1] != start:
+            way.append(before[way[-1]])
+        return tuple(reversed(way))
 
     def _above_directly(self, here: K) -> Iterator[K]:
         """By the graph; by the taxonomy too, for a class that the graph does not hold."""
         yield from self._up.get(here, ())
         yield from (end for _, way, end in self._schema.upward.get(here, ()) if way in self._schema.orders)
+
+    def holds(self, function: Mark, node: K, other: K, spend: Callable[[int], None] = lambda steps: None) -> bool:
+        """Whether a function is true of a node and a class. `spend` is told of the work in steps, which are the same
+        whatever was asked before."""
+        types = self.types(node)
+        spend(len(types) // CLASSES_A_STEP)
+        if function is Mark.INSTANCE:
+            return other in types
+        if function is Mark.DESCENDANT:
+            return any(other in self._above(each, spend) for each in types)
+        return bool(types) and not self._above(other, spend).isdisjoint(types)
+
+    def _above(self, start: K, spend: Callable[[int], None]) -> frozenset[K]:
+        found = self.above(start)
+        spend(len(found) // CLASSES_A_STEP)
+        return found
+
+    def holders(self, function: Mark, other: K) -> Iterator[K]:
+        """The terms of the graph of which a function is true with the class `other`, some maybe more than once."""
+        reached: Iterable[K] = (other,)
+        if function is not Mark.INSTANCE:
+            reached = _reach(other, self._below_directly if function is Mark.DESCENDANT else self._above_directly)
+        for each in reached:
+            yield from self._instances.get(each, ())
+            if each in self.types(each):
+                yield each
+
+    def _below_directly(self, here: K) -> Sequence[K]:
+        """In the graph, which has all classes above its own."""
+        return self._down.get(here, ())
+
+    @cached_property
+    def _down(self) -> Mapping[K, Sequence[K]]:
+        return _reversed(self._up)
+
+    @cached_property
+    def _instances(self) -> Mapping[K, Sequence[K]]:
+        return _reversed(self._types)
+
+
+def _reach(start: K, directly: Callable[[K], Iterable[K]]) -> Iterable[K]:
+    """`start` and all that is reached from it."""
+    met = {start: None}
+    waiting = [start]
+    while waiting:
+        for end in directly(waiting.pop()):
+            if end not in met:
+                met[end] = None
+                waiting.append(end)
+    return met
+
+
+def _reversed(edges: Mapping[K, Sequence[K]]) -> Mapping[K, Sequence[K]]:
+    found: dict[K, list[K]] = {}
+    for start, ends in edges.items():
+        for end in ends:
+            found.setdefault(end, []).append(start)
+    return found

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import Generic
+from enum import Enum
+from typing import Generic, TypeAlias
 
 from triplecast.taxonomy.schema import K, Schema
 
@@ -23,18 +24,35 @@ def entail(graph: Iterable[tuple[K, K, K]], schema: Schema[K], rdfs: bool) -> li
     """The least graph that holds `graph` and each triple of the taxonomy whose subject occurs in it (at any place), and
     with `rdfs` is closed under rdfs5, rdfs7, rdfs9, rdfs11 (RDF 1.1 Semantics, section 9.2.1) and ``x rdf:_n y → x
     rdfs:member y``. The triples of `graph` come first, in their order. Raises `EntailmentTooLarge`.
+
+    It takes time in proportion to what follows: a step up joins what was reached to a step that was not made of two.
     """
     closing = _Closing(schema)
     for triple in graph:
-        closing.add(triple)
+        closing.add(triple, _STEP)
     while closing.waiting:
-        triple = closing.waiting.popleft()
+        triple, kind = closing.waiting.popleft()
         for term in triple:
             closing.meet(term)
         if rdfs:
-            for derived in list(closing.derive(triple)):
-                closing.add(derived)
+            for derived, its_kind in list(closing.derive(triple, kind)):
+                closing.add(derived, its_kind)
     return list(closing.known)
+
+
+class _Kind(Enum):
+    """How a triple came to be known first; what it may be a premise of."""
+
+    STEP = 0
+    """Of any rule."""
+    WAY = 1
+    """By rdfs5 or rdfs11, so that the steps of which it is made do as well in rdfs5, rdfs9 and rdfs11."""
+    RAISED = 2
+    """By rdfs7, so that the triple from which it was raised does as well in rdfs7."""
+
+
+_STEP, _WAY, _RAISED = _Kind
+_Derived: TypeAlias = tuple[tuple[K, K, K], _Kind]
 
 
 class _Closing(Generic[K]):
@@ -43,50 +61,64 @@ class _Closing(Generic[K]):
     def __init__(self, schema: Schema[K]) -> None:
         self.schema = schema
         self.known: dict[tuple[K, K, K], None] = {}
-        self.waiting: deque[tuple[K, K, K]] = deque()
+        self.waiting: deque[_Derived[K]] = deque()
         self.met: set[K] = set()
-        self.by_predicate: dict[K, list[tuple[K, K]]] = {}
-        self.above: dict[tuple[K, K], list[K]] = {}
-        """Objects by (predicate, subject), for the words of the rules."""
+        self.unraised: dict[K, list[tuple[K, K]]] = {}
+        """Subjects and objects by predicate, of what was not raised."""
+        self.steps: dict[tuple[K, K], list[K]] = {}
+        """Objects by (predicate, subject), of ``rdfs:subClassOf`` and ``rdfs:subPropertyOf`` without ways."""
+        self.properties: dict[K, list[K]] = {}
+        """What a predicate is under, where that may be a predicate."""
         self.below: dict[tuple[K, K], list[K]] = {}
+        """Subjects by (predicate, object), for the words of the rules."""
 
-    def add(self, triple: tuple[K, K, K]) -> None:
+    def add(self, triple: tuple[K, K, K], kind: _Kind) -> None:
         if triple not in self.known:
             if len(self.known) >= TRIPLES_LIMIT:
                 raise EntailmentTooLarge
             self.known[triple] = None
-            self.waiting.append(triple)
+            self.waiting.append((triple, kind))
 
     def meet(self, term: K) -> None:
         if term not in self.met:
             self.met.add(term)
             for triple in self.schema.upward.get(term, ()):
-                self.add(triple)
+                self.add(triple, _STEP)
 
-    def derive(self, triple: tuple[K, K, K]) -> Iterator[tuple[K, K, K]]:
+    def derive(self, triple: tuple[K, K, K], kind: _Kind) -> Iterator[_Derived[K]]:
         """What follows from a triple and those before it."""
         words = self.schema.words
         subject, predicate, end = triple
-        self.by_predicate.setdefault(predicate, []).append((subject, end))
         if predicate in (words.type, words.sub_class, words.sub_property):
-            self.above.setdefault((predicate, subject), []).append(end)
             self.below.setdefault((predicate, end), []).append(subject)
-        for other in self.above.get((words.sub_property, predicate), ()):
-            if self.schema.is_iri(other):
-                yield subject, other, end
+        if kind is not _RAISED:
+            self.unraised.setdefault(predicate, []).append((subject, end))
+            for other in self.properties.get(predicate, ()):
+                yield (subject, other, end), _RAISED
         if predicate == words.sub_property and self.schema.is_iri(end):
-            for first, last in tuple(self.by_predicate.get(subject, ())):
-                yield first, end, last
+            self.properties.setdefault(subject, []).append(end)
+            for first, last in tuple(self.unraised.get(subject, ())):
+                yield (first, end, last), _RAISED
         if predicate in (words.sub_class, words.sub_property):
-            for other in self.above.get((predicate, end), ()):
-                yield subject, predicate, other
-            for other in self.below.get((predicate, subject), ()):
-                yield other, predicate, end
+            yield from self._ways(triple, kind)
+        if predicate == words.type:
+            for other in self.steps.get((words.sub_class, end), ()):
+                yield (subject, predicate, other), _STEP
+        if self.schema.is_numbered(predicate):
+            yield (subject, words.member, end), _STEP
+
+    def _ways(self, triple: tuple[K, K, K], kind: _Kind) -> Iterator[_Derived[K]]:
+        """rdfs5 and rdfs11: with the steps from where it ends and, if it is a step, what ends where it begins; then
+        rdfs9."""
+        words = self.schema.words
+        subject, predicate, end = triple
+        for other in self.steps.get((predicate, end), ()):
+            yield (subject, predicate, other), _WAY
+        if kind is _WAY:
+            return
+        self.steps.setdefault((predicate, subject), []).append(end)
+        for other in self.below.get((predicate, subject), ()):
+            yield (other, predicate, end), _WAY
         if predicate == words.sub_class:
             for instance in self.below.get((words.type, subject), ()):
-                yield instance, words.type, end
-        if predicate == words.type:
-            for other in self.above.get((words.sub_class, end), ()):
-                yield subject, words.type, other
-        if self.schema.is_numbered(predicate):
-            yield subject, words.member, end
+                yield (instance, words.type, end), _STEP

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
-from triplecast.errors import TaxonomyCycle
+from triplecast.errors import InputError, TaxonomyCycle
 from triplecast.taxonomy.taxonomy import BROADER, SUB_CLASS, SUB_PROPERTY, TYPE, Taxonomy, TermText, TextTriple
 
+REACH_LIMIT = 20_000_000
+"""Members of what all terms of a taxonomy reach, each term's counted for itself: the index keeps them as lists, and
+those of a chain grow with the square of its length."""
 _KINDS = {SUB_CLASS: "classes", SUB_PROPERTY: "properties", BROADER: "concepts"}
 
 
@@ -15,7 +18,7 @@ def read_taxonomy(documents: Iterable[bytes], broader: bool = False) -> Taxonomy
     """The taxonomy that is stated in documents of canonical N-Triples or N-Quads; graph names do not matter.
 
     All triples but those of `Taxonomy` are left out, those of anonymous classes too (a blank node is nobody else's).
-    Raises `TaxonomyCycle`.
+    Raises `TaxonomyCycle`, and `InputError` beyond `REACH_LIMIT`.
     """
     wanted = {TYPE, SUB_CLASS, SUB_PROPERTY, *((BROADER,) if broader else ())}
     found = {triple for document in documents for triple in _iri_triples(document) if triple[1] in wanted}
@@ -24,6 +27,7 @@ def read_taxonomy(documents: Iterable[bytes], broader: bool = False) -> Taxonomy
         cycle = find_cycle(_edges(triples, predicate))
         if cycle:
             raise TaxonomyCycle(kind, cycle)
+    _check_reach(triples)
     return Taxonomy(triples, broader)
 
 
@@ -46,6 +50,27 @@ def _edges(triples: Sequence[TextTriple], predicate: TermText) -> Mapping[TermTe
         if own == predicate:
             edges.setdefault(subject, []).append(end)
     return edges
+
+
+def _check_reach(triples: Sequence[TextTriple]) -> None:
+    edges: dict[TermText, list[TermText]] = {}
+    for subject, predicate, end in triples:
+        edges.setdefault(subject, []).extend((predicate, end))
+    left = REACH_LIMIT
+    for start in edges:
+        met = {start: None}
+        waiting = [start]
+        while waiting:
+            for end in edges.get(waiting.pop(), ()):
+                if end not in met:
+                    met[end] = None
+                    waiting.append(end)
+        left -= len(met)
+        if left < 0:
+            raise InputError(
+                f"what the {len(edges):,} terms of the taxonomy are under comes to more than {REACH_LIMIT:,} steps up",
+                "make its chains shorter, or leave out what no subscription asks for",
+            )
 
 
 def find_cycle(edges: Mapping[TermText, Sequence[TermText]]) -> tuple[TermText, ...]:

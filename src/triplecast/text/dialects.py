@@ -8,6 +8,7 @@ raises `TextFault`; what ranks, scores, guesses or names fields is refused, beca
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from triplecast.text.fault import TextFault, TextRefused
@@ -16,6 +17,7 @@ from triplecast.text.words import words_of
 
 _VIRTUOSO = re.compile(r"\s*(?:\"([^\"]*)\"|'([^']*)'|([()])|([^\s()\"']+))")
 _LUCENE = re.compile(r"\s*(?:\"((?:[^\"\\]|\\.)*)\"|([()])|(\+|-|!|&&|\|\|)|((?:[^\s()\"+!&|\\]|\\.|[+!&|](?=\S))+))")
+_ESCAPED = re.compile(r"\\.|.", re.DOTALL)
 _LUCENE_WORDS = {"&&": "AND", "||": "OR", "!": "NOT"}
 _RANKED = "an answer has no rank and no similarity here"
 _LUCENE_REFUSED = (
@@ -33,14 +35,45 @@ def quote(text: str, wild: bool = False) -> str:
     return '"' + text.replace('"', '""') + '"' + (" using wildcards" if wild else "")
 
 
-def _term(text: str, place: int) -> str:
-    """One word or phrase; ``*`` and ``?`` are wildcards."""
-    if "*" in text or "?" in text:
-        spelt = re.sub(r"[.\\{}]", r"\\\g<0>", text).replace("*", ".*").replace("?", ".")
-        return quote(spelt, wild=True)
+def _term(signs: Sequence[str], place: int, wildcards: str = "") -> str:
+    """One word or phrase. `signs` are its characters, those that a backslash took as they are with it; of the others
+    those among `wildcards` are what they are elsewhere."""
+    if any(sign in wildcards for sign in signs):
+        return quote(" ".join(_patterns(signs, wildcards)), wild=True)
+    text = "".join(sign[-1] for sign in signs)
     if not words_of(text):
         raise TextFault(place, f"there is no word in {text}", ("a word with a letter or a number",))
     return quote(text)
+
+
+def _patterns(signs: Sequence[str], wildcards: str) -> Iterator[str]:
+    """The words of a phrase as patterns of a selection; punctuation around a word is no part of it."""
+    meant = {sign: {"*": ".*", "?": "."}[sign] for sign in wildcards}
+    word: list[str] = []
+    for sign in (*signs, " "):
+        if not sign.isspace():
+            word.append(sign)
+            continue
+        kept = [at for at, each in enumerate(word) if each in meant or each[-1].isalnum()]
+        if kept:
+            inner = word[kept[0] : kept[-1] + 1]
+            yield "".join(
+                meant.get(each) or (f"\\{each[-1]}" if each[-1] in ".\\{}*+?" else each[-1]) for each in inner
+            )
+        word = []
+
+
+def _pieces(form: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
+    """The matches of a text one behind the other. Raises `TextFault` where a quotation mark has no other."""
+    at = 0
+    for match in (*form.finditer(text), None):
+        passed = text[at : match.start() if match else len(text)]
+        for place, sign in enumerate(passed, at):
+            if sign in "\"'":
+                raise TextFault(place, f"this {sign} does not end", (f"a closing {sign}",))
+        if match:
+            at = match.end()
+            yield match
 
 
 class _Piece(NamedTuple):
@@ -53,7 +86,7 @@ def virtuoso(text: str) -> str:
     """Words and phrases with ``AND``, ``OR``, ``NOT``, ``NEAR`` and brackets; ``*`` in a word."""
     check_length(text)
     pieces = []
-    for match in _VIRTUOSO.finditer(text):
+    for match in _pieces(_VIRTUOSO, text):
         phrase = match[1] if match[1] is not None else match[2]
         if phrase is not None:
             pieces.append(_Piece("term", phrase, match.start()))
@@ -82,7 +115,7 @@ def _virtuoso_text(pieces: list[_Piece]) -> str:
         else:
             if not expects_term:
                 raise TextFault(piece.place, "two words without AND or OR between them", ("AND", "OR"))
-            written.append("(" if piece.kind == "sign" else _term(piece.text, piece.place))
+            written.append("(" if piece.kind == "sign" else _term(piece.text, piece.place, "*"))
             expects_term = piece.kind == "sign"
     return " ".join(written)
 
@@ -98,9 +131,9 @@ def lucene(text: str) -> str:
     makes what stands on both its sides necessary; where something is necessary, what is not does not count."""
     check_length(text)
     pieces = []
-    for match in _LUCENE.finditer(text):
+    for match in _pieces(_LUCENE, text):
         if match[1] is not None:
-            pieces.append(_Piece("term", re.sub(r"\\(.)", r"\1", match[1]), match.start()))
+            pieces.append(_Piece("phrase", match[1], match.start()))
         elif match[2]:
             pieces.append(_Piece("sign", match[2], match.start(2)))
         elif match[3]:
@@ -109,7 +142,7 @@ def lucene(text: str) -> str:
             _refuse_lucene(match[4], match.start(4))
             word = match[4]
             kind = "operator" if word in ("AND", "OR", "NOT") else "term"
-            pieces.append(_Piece(kind, re.sub(r"\\(.)", r"\1", word) if kind == "term" else word, match.start(4)))
+            pieces.append(_Piece(kind, word, match.start(4)))
     at, written = _lucene_clauses(pieces, 0, 0)
     if at < len(pieces):
         raise TextFault(pieces[at].place, "unexpected ) in the Lucene query", ())
@@ -149,7 +182,8 @@ def _lucene_clauses(pieces: list[_Piece], at: int, depth: int) -> tuple[int, str
             at += 1
             written = f"({inner})"
         else:
-            written = _term(piece.text, piece.place)
+            wildcards = "*?" if piece.kind == "term" else ""
+            written = _term(_ESCAPED.findall(piece.text), piece.place, wildcards)
         clauses.append(_Clause("must" if joined and occurs == "should" else occurs, written))
         occurs, joined = "should", False
     return at, _lucene_text(clauses, start)
@@ -172,7 +206,7 @@ def blazegraph(text: str, every: bool, exact: bool) -> str:
     check_length(text)
     if exact:
         return _term(text, 0)
-    terms = [_term(match[0], match.start()) for match in re.finditer(r"\S+", text)]
+    terms = [_term(match[0], match.start(), "*") for match in re.finditer(r"\S+", text)]
     if not terms:
         raise TextFault(0, "there is no word to search for", ("a word",))
     return (" ftand " if every else " ftor ").join(terms)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise, product
 from typing import NamedTuple
 
-from triplecast.text.query import And, Distance, Near, Not, Options, Or, Ordered, Phrase, Selection, Window
+from triplecast.text.query import And, Distance, Near, Not, Or, Ordered, Phrase, Selection, Window, in_case
 from triplecast.text.wildcards import compile_pattern, count_positions
 from triplecast.text.words import Form, fold, places_of, stemmer_of, words_of
 
@@ -162,12 +162,8 @@ class _Literal:
         )
         if form.stem is not None:
             self.spend(1 + len(self.text) // CHARACTERS_A_STEP)
-        words = tuple(_in_case(word, options) for word in phrase.words)
+        words = tuple(in_case(word, options) for word in phrase.words)
         return form, words if options.wildcards else tuple(fold(word, form) for word in words)
-
-
-def _in_case(word: str, options: Options) -> str:
-    return {"lowercase": word.lower(), "uppercase": word.upper()}.get(options.case, word)
 
 
 def _fits(left: Span, right: Span, least: int | None, most: int | None) -> bool:

@@ -7,7 +7,7 @@ from itertools import product
 from typing import NamedTuple, TypeAlias
 
 from triplecast.text.grammar import parse_selection
-from triplecast.text.query import PLAIN, And, Near, Not, Or, Phrase, Selection
+from triplecast.text.query import PLAIN, And, Near, Not, Or, Phrase, Selection, in_case
 from triplecast.text.score import term_weights
 from triplecast.text.words import fold
 
@@ -63,7 +63,7 @@ def _needed(selection: Selection) -> Needed:
 def _needed_of(phrase: Phrase) -> Needed:
     if phrase.options.stemming or phrase.options.wildcards:
         return Needed(((),), False)
-    words = tuple(map(fold, phrase.words))
+    words = tuple(fold(in_case(word, phrase.options)) for word in phrase.words)
     if len(words) > PHRASE_LIMIT:
         return Needed((tuple(dict.fromkeys(words)),), False)
     return Needed(((" ".join(words),),), phrase.options == PLAIN)

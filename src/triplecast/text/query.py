@@ -20,6 +20,12 @@ class Options(NamedTuple):
 PLAIN = Options()
 
 
+def in_case(word: str, options: Options) -> str:
+    """A word of the query as texts have to have it: under ``uppercase`` ``ı`` asks for ``I``, another word than its
+    own folding."""
+    return {"lowercase": word.lower(), "uppercase": word.upper()}.get(options.case, word)
+
+
 @dataclass(frozen=True, slots=True)
 class Phrase:
     """Words side by side, one or more, as written in the query; with `Options.wildcards` each is a pattern

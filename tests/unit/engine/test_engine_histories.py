@@ -22,8 +22,9 @@ from tests.unit.match.match_samples import InProcess, query_of
 from tests.unit.match.test_entailed_random import published, random_graph, random_query, random_taxonomy
 from tests.unit.text.text_samples import random_selection, random_text, write_text
 from triplecast import FOREVER, Engine
+from triplecast.engine import engine, registry
 from triplecast.evaluate import DEFAULT_STEPS, Background, Budget, bindings_json, evaluate
-from triplecast.index import merge
+from triplecast.index import IndexFolder, merge, worn
 from triplecast.ingest import Parser
 from triplecast.match import Matcher
 from triplecast.model.entailment import ENTAILMENTS, Entailment
@@ -143,6 +144,7 @@ class Histories(RuleBasedStateMachine):
             graph.add((source.choice(["<http://e/n0>", "<http://e/n1>"]), f"<http://e/p{source.randrange(3)}>", text))
         publication = published(graph, 1)
         receipt = self.engine.publish(publication.quads, "application/n-triples", f"http://g/{self.version}")
+        self.engine._remaking.wait()
         assert not receipt.undecided
         assert not receipt.rejects
         wanted = {}
@@ -187,7 +189,16 @@ def test_histories_equal_asking_again_from_scratch(examples: int, seed: int, mon
         counted["merge"] += 1
         return merge_segments(*arguments, **named)  # type: ignore[arg-type]
 
+    def adopting(index: IndexFolder, *made: object) -> bool:
+        counted["made again"] += (adopted := adopt(index, *made))  # type: ignore[arg-type]
+        return adopted
+
+    adopt = IndexFolder.adopt
     monkeypatch.setattr(merge, "merge_segments", counting)
+    monkeypatch.setattr(IndexFolder, "adopt", adopting)
+    monkeypatch.setattr(worn, "WORN_LEAST", 2)
+    monkeypatch.setattr(registry, "AT_ONCE", 3)
+    monkeypatch.setattr(engine, "UNINDEXED", 4)
     with Parser() as shared:
 
         class Seeded(Histories):
@@ -205,5 +216,15 @@ def test_histories_equal_asking_again_from_scratch(examples: int, seed: int, mon
             ),
         )
     print(counted)
-    wanted = ("merge", "cancel", "renew", "lease end", "taxonomy", "restart", "restart without an index", "match")
+    wanted = (
+        "merge",
+        "made again",
+        "cancel",
+        "renew",
+        "lease end",
+        "taxonomy",
+        "restart",
+        "restart without an index",
+        "match",
+    )
     assert all(counted[each] for each in (*wanted, "match with a text")), counted

@@ -13,7 +13,8 @@ from triplecast.compile.admission import admit
 from triplecast.index import FirstWritten, MemoryIndex, NoFilter, RarestKey, build_segments, merge
 from triplecast.index.anchors import Anchor
 from triplecast.index.census import broad_registrations, take_census
-from triplecast.index.snapshot import NO_REMOVALS, Snapshot
+from triplecast.index.removals import NO_REMOVALS
+from triplecast.index.snapshot import Snapshot
 from triplecast.model.census import Census
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
 

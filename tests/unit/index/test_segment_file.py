@@ -14,6 +14,7 @@ from tests.unit.match.match_samples import random_case, registrations
 from triplecast.errors import StorageFault
 from triplecast.index import Segment, build_segment
 from triplecast.index import file as file_module
+from triplecast.index.numbers import Registrations
 
 QUERIES = (
     "SELECT ?x { ?x e:p ?y FILTER(?y > 3 && ?y < 9) }",
@@ -32,6 +33,8 @@ def _write(folder: Path) -> Path:
 
 def _arrays(segment: Segment, name: str) -> tuple[np.ndarray, ...]:
     found = getattr(segment.tables, name)
+    if isinstance(found, Registrations):
+        found = found.distances
     return (found,) if isinstance(found, np.ndarray) else tuple(found)
 
 
@@ -43,6 +46,7 @@ def test_written_is_read(tmp_path: Path, seed: int) -> None:
     assert [each.registration for each in read.refused] == [4]
     assert read.tables.roles == made.tables.roles
     assert read.combines
+    assert read.tables.registrations.base == made.tables.registrations.base == 1
     for field in fields(made.tables):
         if field.name == "roles":
             continue

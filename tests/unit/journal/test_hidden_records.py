@@ -74,6 +74,8 @@ def test_an_index_that_lost_its_entries(folder: Path, name: str) -> None:
         if name == "registry":
             with pytest.raises(StorageFault, match=r"3 records of kind .*, lease end, of which 0 can be found"):
                 journal.registrations()
+            with pytest.raises(StorageFault, match="of which 0 can be found"):
+                list(journal.registry_slices(0, ALL, 2))
         if name == "taxonomy":
             with pytest.raises(StorageFault, match="1 records of kind taxonomy, of which 0 can be found"):
                 journal.taxonomies(9, 10)
@@ -96,6 +98,7 @@ def test_a_record_that_is_not_what_it_was(folder: Path, statement: str) -> None:
     reading: list[Callable[[JournalReader], object]] = [lambda journal: journal.publications(0, ALL)]
     if "position = 2" in statement:
         reading.append(lambda journal: journal.registry_changes(0, ALL))
+        reading.append(lambda journal: list(journal.registry_slices(0, ALL, 1)))
     with Journal.open(folder) as journal:
         for read in reading:
             with pytest.raises(StorageFault):

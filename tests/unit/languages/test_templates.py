@@ -9,6 +9,7 @@ import pytest
 from triplecast.errors import QuerySyntaxError
 from triplecast.languages import fill, parse_query, parse_template
 from triplecast.languages.template import TemplateCache
+from triplecast.languages.tokens import TOKEN, find_tokens
 from triplecast.model.algebra import Slot
 from triplecast.terms.values import ValueClass
 
@@ -184,3 +185,65 @@ def test_random_constants_fill_back_through_one_cache(seed: int) -> None:
         template, lifted = cache.read(text)
         assert fill(template.query, lifted) == parse_query(text), text
         assert template == TemplateCache().read(text)[0], text
+
+
+def test_tokens_between_spaces_are_those_of_the_whole(seed: int) -> None:
+    """`find_tokens` may cut at white space only where no token goes on behind it."""
+    source = random.Random(seed)
+    pieces = [
+        "(",
+        ")",
+        "( )",
+        "[",
+        "]",
+        "[ ]",
+        " ",
+        "  ",
+        "\n",
+        "\t",
+        "#x",
+        "# c d\n",
+        "<a>",
+        "<a#b>",
+        "<",
+        " < ",
+        "?x",
+    ]
+    pieces += [
+        "b:c",
+        "a:b-c",
+        ".",
+        ";",
+        '"a b"',
+        "'c'",
+        "@en",
+        "^^",
+        "1.5",
+        "-2",
+        "&&",
+        "||",
+        "{",
+        "}",
+        "{|",
+        "|}",
+        ">>",
+    ]
+    pieces += ["FILTER", "\x1c", "\x0b", "\u00a0", "é", "_:b", "a", "*", "%", "\\"]
+    for _ in range(3_000):
+        text = "".join(source.choices(pieces, k=source.randint(0, 12)))
+        start = source.randint(0, len(text))
+        assert find_tokens(text, start) == TOKEN.findall(text[start:].rstrip()), repr(text)
+
+
+def test_names_that_make_no_iri_are_told_whatever_was_read_before() -> None:
+    """Names are joined unread only behind a namespace whose end takes any of them: this one ends in a port."""
+    cache, text = TemplateCache(), "PREFIX p: <http://e:80> PREFIX q: <http://e/> ASK {{ ?s ?p {} }}"
+    for name, iri in (
+        ("p:1", "http://e:801"),
+        ("q:x-1", "http://e/x-1"),
+        ("q:é", "http://e/é"),
+        ("p:2", "http://e:802"),
+    ):
+        assert cache.read(text.format(name))[1] == (f"<{iri}>",)
+    with pytest.raises(QuerySyntaxError):
+        cache.read(text.format("p:x"))

@@ -10,7 +10,7 @@ from pyoxigraph import RdfFormat, parse
 
 from triplecast.evaluate import DEFAULT_STEPS, Budget, Candidate, Decision, bindings_json, evaluate
 from triplecast.index import Anchor, Segment, Snapshot, build_segment
-from triplecast.index.snapshot import NO_REMOVALS
+from triplecast.index.removals import NO_REMOVALS
 from triplecast.languages import parse_query
 from triplecast.match import Matcher
 from triplecast.model.match import MatchedBatch

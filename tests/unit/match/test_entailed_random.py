@@ -23,7 +23,7 @@ from triplecast.taxonomy import Taxonomies, Taxonomy, TaxonomyVersion, read_taxo
 CLASSES = [f"<http://e/C{i}>" for i in range(8)]
 PROPERTIES = [f"<http://e/p{i}>" for i in range(5)]
 NODES = [f"<http://e/n{i}>" for i in range(5)]
-NUMBERED = [f"<{RDF}_{i}>" for i in (1, 2, 12)]
+NUMBERED = [f"<{RDF}_{i}>" for i in (1, 2, 12, 10**20)]
 FUNCTIONS = ("instance", "descendant", "ancestor")
 
 
@@ -40,6 +40,8 @@ def random_taxonomy(source: random.Random, broader: bool) -> Taxonomy:
         triples.add((source.choice([MEMBER, NUMBERED[0]]), PROP, PROPERTIES[4]))
     if source.random() < 0.1:
         triples.add((PROPERTIES[4], PROP, SUB))
+    if source.random() < 0.2:
+        triples.add((source.choice([PROPERTIES[4], SUB]), PROP, BROADER))
     if source.random() < 0.2:
         triples.add((A, A, f"<{RDF}Property>"))
     for _ in range(source.randrange(5)):

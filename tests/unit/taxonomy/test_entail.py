@@ -56,6 +56,32 @@ def test_an_entailed_graph_beyond_bounds_is_told(monkeypatch: pytest.MonkeyPatch
         entail([("<x:i>", A, "<x:00>")], schema, True)
 
 
+@pytest.mark.parametrize(
+    "graph",
+    [
+        [(f"<x:{number}>", SUB, f"<x:{number + 1}>") for number in range(60)],
+        [*((f"<x:{number}>", PROP, f"<x:{number + 1}>") for number in range(60)), ("<x:a>", "<x:0>", "<x:b>")],
+        [*((f"<x:{number}>", SUB, f"<x:{number + 1}>") for number in range(60)), ("<x:a>", A, "<x:0>")],
+    ],
+    ids=["classes", "properties", "types"],
+)
+def test_the_work_is_in_proportion_to_what_follows(graph: list[Triple], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A chain of n terms has n² / 2 ways up, each of which can be cut in two at up to n places."""
+    closing = sys.modules["triplecast.taxonomy.entail"]._Closing
+    tried = 0
+    add = closing.add
+
+    def counted(self: object, *added: object) -> None:
+        nonlocal tried
+        tried += 1
+        add(self, *added)
+
+    monkeypatch.setattr(closing, "add", counted)
+    found = entail(graph, schema_of(Taxonomy(())), True)
+    assert len(found) > 1_800
+    assert tried < 2 * len(found)
+
+
 FIGURE_6 = [
     ("Journal", "Publications"),
     ("Conference", "Publications"),
@@ -104,3 +130,42 @@ def test_the_steps_up_are_a_shortest_way() -> None:
     assert classes.way("<x:Sigmod>", "<x:Publications>") == ("<x:Sigmod>", "<x:Conference>", "<x:Publications>")
     assert classes.way("<x:TechnicalReport>", "<x:Publications>") == ("<x:TechnicalReport>", "<x:Publications>")
     assert classes.way("<x:Publications>", "<x:Sigmod>") == ()
+
+
+def test_who_holds_a_class_is_who_is_found_to_hold_it(seed: int) -> None:
+    source = random.Random(seed)
+    held = 0
+    for _ in range(100):
+        graph, known = random_triples(source, source.randrange(9)), random_triples(source, 5)
+        known = {(s, p, o) for s, p, o in known if p in (A, SUB, PROP) and o[0] == "<"}
+        schema = schema_of(Taxonomy(tuple(sorted(known))))
+        stated = entail(sorted(graph), schema, False)
+        classes = Classes(stated, schema)
+        nodes = {term for triple in stated for term in triple}
+        for function in (Mark.INSTANCE, Mark.DESCENDANT, Mark.ANCESTOR):
+            for other in (*NAMES, "<x:elsewhere>"):
+                found = set(classes.holders(function, other))
+                assert found == {node for node in nodes if classes.holds(function, node, other)}
+                held += len(found)
+    assert held > 300
+
+
+def test_a_function_takes_the_same_steps_whatever_was_asked_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["triplecast.taxonomy.classes"], "CLASSES_KEPT", 300)
+    chain = [(f"<x:{number}>", SUB, f"<x:{number + 1}>") for number in range(100)]
+    classes = Classes(chain, schema_of(Taxonomy(())))
+
+    def steps(number: int) -> int:
+        spent: list[int] = []
+        assert classes.holds(Mark.DESCENDANT, f"<x:{number}>", "<x:100>", spent.append)
+        return sum(spent)
+
+    assert [steps(number) for number in (0, 0, 50, 80, 0)] == [6, 6, 3, 1, 6]
+    for number in range(100):
+        steps(number)
+        assert sum(map(len, classes._closures.values())) <= 300 + 101
+
+
+def test_a_long_way_up_is_found_at_once() -> None:
+    chain = [(f"<x:{number}>", SUB, f"<x:{number + 1}>") for number in range(20_000)]
+    assert len(Classes(chain, schema_of(Taxonomy(()))).way("<x:0>", "<x:20000>")) == 20_001

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import random
+import sys
 
 import pytest
 
-from triplecast.errors import TaxonomyCycle
+from triplecast.errors import InputError, TaxonomyCycle
 from triplecast.model.publication import Publication
 from triplecast.taxonomy import NO_TAXONOMY, Taxonomies, TaxonomyVersion, read_taxonomy, restore_taxonomy
 from triplecast.taxonomy.read import find_cycle
@@ -94,10 +95,22 @@ def _comes_back(edges: dict[str, list[str]], start: str) -> bool:
 
 
 def test_a_long_chain_is_read_without_recursion() -> None:
-    chain = [(f"C{number}", "sub", f"C{number + 1}") for number in range(20_000)]
-    assert read_taxonomy([lines(*chain)]).count(SUB_CLASS) == 20_000
-    with pytest.raises(TaxonomyCycle):
-        read_taxonomy([lines(*chain, ("C20000", "sub", "C0"))])
+    chain = [(f"C{number}", "sub", f"C{number + 1}") for number in range(1_000)]
+    assert read_taxonomy([lines(*chain)]).count(SUB_CLASS) == 1_000
+    with pytest.raises(TaxonomyCycle) as caught:
+        read_taxonomy([lines(*chain, ("C1000", "sub", "C0"))])
+    assert len(caught.value.terms) == 1_001
+    assert "<x:C9> under (981 more) under <x:C991>" in str(caught.value)
+
+
+def test_a_taxonomy_whose_closure_would_explode_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of the n classes of a chain reaches those above it and the one predicate."""
+    chain = [(f"C{number}", "sub", f"C{number + 1}") for number in range(100)]
+    monkeypatch.setattr(sys.modules["triplecast.taxonomy.read"], "REACH_LIMIT", sum(range(3, 103)))
+    assert read_taxonomy([lines(*chain)]).count(SUB_CLASS) == 100
+    monkeypatch.setattr(sys.modules["triplecast.taxonomy.read"], "REACH_LIMIT", sum(range(3, 103)) - 1)
+    with pytest.raises(InputError, match="the 100 terms of the taxonomy are under comes to more than"):
+        read_taxonomy([lines(*chain)])
 
 
 def test_a_publication_is_asked_with_the_last_version_before_it() -> None:

@@ -14,6 +14,8 @@ from triplecast.text.dialects import blazegraph, lucene, virtuoso
         ("rail", '"rail"'),
         ("'olympic games' AND rom*", '"olympic games" ftand "rom.*" using wildcards'),
         ('"a b" OR (c AND NOT d)', '"a b" ftor ( "c" ftand ftnot "d" )'),
+        ("'what is rail?'", '"what is rail?"'),
+        ("'is it (a) rom*?'", '"is it a rom.*" using wildcards'),
     ],
 )
 def test_virtuoso(written: str, selection: str) -> None:
@@ -34,6 +36,11 @@ def test_virtuoso(written: str, selection: str) -> None:
         ("te?t wor*", '"te.t" using wildcards ftor "wor.*" using wildcards'),
         ("wi-fi", '"wi-fi"'),
         (r"a\:b", '"a:b"'),
+        ('"what is rail?"', '"what is rail?"'),
+        (r"wor\* te?t", '"wor*" ftor "te.t" using wildcards'),
+        (r"a\*b?\*", r'"a\*b." using wildcards'),
+        ("R.*", r'"R\..*" using wildcards'),
+        ("rock & roll", '"rock" ftor "roll"'),
     ],
 )
 def test_lucene(written: str, selection: str) -> None:
@@ -45,17 +52,20 @@ def test_blazegraph() -> None:
     assert blazegraph("dog cat*", False, False) == '"dog" ftor "cat.*" using wildcards'
     assert blazegraph("dog cat", True, False) == '"dog" ftand "cat"'
     assert blazegraph("dog cat", False, True) == '"dog cat"'
+    assert blazegraph("what is rail?", True, False) == '"what" ftand "is" ftand "rail?"'
+    assert blazegraph("2 * 2?", False, True) == '"2 * 2?"'
 
 
 @pytest.mark.parametrize(
-    "written", ["title:x", "x~", "x^2", "/x/", "[a TO b]", '"a b"~3', "-x", "(a", "a)", "NOT x", "…", ""]
+    "written",
+    ["title:x", "x~", "x^2", "/x/", "[a TO b]", '"a b"~3', "-x", "(a", "a)", "NOT x", "…", "", 'a "b c', 'a"', '"a" "'],
 )
 def test_lucene_that_has_no_selection(written: str) -> None:
     with pytest.raises(TextFault):
         parse_selection(lucene(written))
 
 
-@pytest.mark.parametrize("written", ["a NEAR b", "a b", "", "AND"])
+@pytest.mark.parametrize("written", ["a NEAR b", "a b", "", "AND", "'a b", "don't", "a AND 'b"])
 def test_virtuoso_that_has_no_selection(written: str) -> None:
     with pytest.raises(TextFault):
         parse_selection(virtuoso(written))

@@ -124,3 +124,13 @@ def test_work_is_told_before_it_is_done() -> None:
     selection = parse_selection('("a" ftand "b" ftand "c") distance exactly 5 words')
     with pytest.raises(OverflowError):
         holds(selection, "a b c " * 200, None, spend)
+
+
+@pytest.mark.parametrize("word", ["ı", "ſ", "ß", "\u0345", "ŉ", "ǆ"])
+@pytest.mark.parametrize("option", ["uppercase", "lowercase"])
+def test_what_is_needed_is_the_word_in_the_case_that_is_asked_for(word: str, option: str) -> None:
+    """Of some letters another case has another folding."""
+    text = f"a{word}".upper() if option == "uppercase" else f"a{word}".lower()
+    selection = f'"a{word}" using {option}'
+    assert holds(parse_selection(selection), text, None, _free)
+    assert needed_phrases(selection).alternatives == ((fold(text),),)

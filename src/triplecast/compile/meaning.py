@@ -1,0 +1,42 @@
+"""What a subscription asks: read once, for its admission and for the index."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from triplecast.compile.entailment import entailment_of
+from triplecast.compile.plan import Plan
+from triplecast.compile.plans import plan_of
+from triplecast.compile.size import refuse_large
+from triplecast.errors import QueryRefused
+from triplecast.languages import Template, parse_template
+from triplecast.model.entailment import Entailment
+from triplecast.model.subscription import Subscription
+
+
+class Meaning(NamedTuple):
+    """A function of the subscription alone, so whoever has it need not read the text again."""
+
+    template: Template
+    constants: tuple[str, ...]
+    """What fills the template."""
+    entailment: Entailment
+    plan: Plan
+    """The same object for all subscriptions that may share it, while the process remembers it."""
+
+
+def read_meaning(subscription: Subscription) -> Meaning:
+    """Raises `QuerySyntaxError` or `QueryRefused`."""
+    refuse_unbuilt(subscription)
+    template, constants = parse_template(subscription.text, subscription.language)
+    refuse_large(template)
+    entailment = entailment_of(subscription, template)
+    return Meaning(template, constants, entailment, plan_of(template, constants, entailment is not Entailment.NONE))
+
+
+def refuse_unbuilt(subscription: Subscription) -> None:
+    """Raises `QueryRefused` for what later stages will bring."""
+    if subscription.scope != "publication":
+        raise QueryRefused(
+            f"scope {subscription.scope}", "only publication scope is built yet", "ask in publication scope"
+        )

@@ -1,0 +1,52 @@
+"""The registrations of a segment, four bytes each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from triplecast.kernels.layout import I64
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Registrations:
+    """Ascending 64-bit numbers by member, kept as distances from the first of them.
+
+    Reads like an array: by members, as a whole (`all`), by length.
+    """
+
+    base: int
+    distances: NDArray[np.integer]
+    """uint32 where they are small enough, which they are until four thousand million records lie between two
+    registrations of one segment; else int64."""
+
+    @classmethod
+    def of(cls, numbers: I64) -> Registrations:
+        base = int(numbers[0]) if len(numbers) else 0
+        small = not len(numbers) or int(numbers[-1]) - base < 1 << 32
+        return cls(base, (numbers - base).astype(np.uint32 if small else np.int64))
+
+    def __len__(self) -> int:
+        return len(self.distances)
+
+    def __getitem__(self, members: Any) -> Any:
+        """Of one member or of an array of them."""
+        return self.distances[members].astype(np.int64) + self.base
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return self.all().astype(dtype or np.int64, copy=False)
+
+    def all(self) -> I64:
+        return self.distances.astype(np.int64) + self.base
+
+    def among(self, numbers: I64) -> NDArray[np.bool_]:
+        """Of each of some numbers, ascending, whether it is one of these."""
+        found = np.zeros(len(numbers), np.bool_)
+        if len(self):
+            first, end = np.searchsorted(numbers, [self.base, self.base + int(self.distances[-1]) + 1])
+            distances = (numbers[first:end] - self.base).astype(self.distances.dtype)
+            found[first:end] = self.distances[np.searchsorted(self.distances, distances)] == distances
+        return found

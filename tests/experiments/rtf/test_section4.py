@@ -1,0 +1,86 @@
+"""Section 4's workload and the figures over it, in tiny sizes."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from benchmarks.workloads.abstracts import ABSTRACT, draw_interests, write_interest
+from experiments.claims import judge, read_claims
+from experiments.figures import ENGINE
+from experiments.rtf import filtering
+from experiments.rtf import measure as experiment
+from experiments.rtf.filtering import grow_algorithm, read_stream
+from experiments.rtf.forest import TrieForest, Variant
+from experiments.rtf.queries import And, Chain, Variable
+from experiments.rtf.run import PAPER
+from experiments.rtf.workload import NamedCorpus, find_corpus, make_corpus, to_query
+
+
+def test_without_the_fetched_abstracts_made_up_ones_are_told_as_such(tmp_path: Path) -> None:
+    found = find_corpus(tmp_path)
+    assert "made-up" in found.name
+    corpus = found.corpus
+    assert len(corpus.publications) == len(set(corpus.publications)) == 5_000
+    assert 70 < len(corpus.tokens) / 5_000 < 120
+    assert corpus.publications[:3] == make_corpus(3).publications
+    assert corpus.tokens.count("ba") > 20 * corpus.tokens.count("bara") > 0
+
+
+def test_a_tuple_asks_what_the_interest_asks() -> None:
+    corpus = make_corpus(50)
+    seen = set()
+    for interest in draw_interests(corpus, 60, 0.5, from_tokens=True):
+        query = to_query(7, interest)
+        assert len(query.tuples) == len(interest)
+        text = write_interest(interest)
+        for number, (asked, part) in enumerate(zip(query.tuples, interest, strict=True)):
+            assert asked.predicate == f"<{part.predicate}>"
+            assert (asked.object == f"<{part.kind}>") == (part.kind is not None)
+            assert (asked.object == Variable(f"v{number}")) == (part.kind is None)
+            expected = And(tuple(Chain((word,)) for word in part.words)) if part.words else None
+            assert asked.text == expected
+            seen.add((part.predicate == ABSTRACT, bool(part.words)))
+            assert all(f'"{word}"' in text.replace("\\", "") for word in part.words)
+    assert len(seen) == 4
+
+
+@pytest.fixture
+def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(experiment, "QUICK", experiment.Sizes(2, 25, 4, 6, 5.0))
+    monkeypatch.setattr(experiment, "find_corpus", lambda _: NamedCorpus(make_corpus(40), "made-up"))
+    monkeypatch.setattr(filtering, "METERED", 1)
+
+
+@pytest.mark.usefixtures("tiny")
+def test_every_figure_has_the_engine_beside_the_algorithms() -> None:
+    """The run itself raises where an answer is not the engine's."""
+    figures = {figure.name: figure for figure in experiment.measure(quick=True)}
+    assert list(figures) == ["5a", "5b", "6a", "6b", "7a", "7b", "memory"]
+    for figure in figures.values():
+        assert any(line.name.startswith(ENGINE) for line in figure.lines)
+    for line in figures["5a"].lines:
+        assert [point.x for point in line.points] == [25, 50]
+    counted = {line.name for line in figures["5a"].lines if line.points[-1].steps}
+    assert counted >= {"RTFm", "RTFs", "iBroker", "RTFs, hashed", ENGINE}
+    claims = read_claims(PAPER.folder / "expected.json")
+    claims = [claim for claim in claims if "at" not in claim.check and claim.name != "R-5b-1"]
+    verdicts = judge(claims, list(figures.values()), quick=False)
+    assert len(verdicts) == len(claims)
+    assert [verdict.seen for verdict in verdicts if "cannot be checked" in verdict.seen] == []
+
+
+def test_an_answer_that_is_not_the_engines_ends_the_run() -> None:
+    corpus = make_corpus(40)
+    interests = draw_interests(corpus, 20, 0.5, from_tokens=True, seed=random.Random(1).randrange(100))
+    steps = [[to_query(number, interest) for number, interest in enumerate(interests)]]
+    stream = read_stream(corpus.publications[:2])
+    index, right = TrieForest(Variant.MANY), TrieForest(Variant.MANY)
+    for query in steps[0]:
+        right.insert(query)
+    answer = right.filter(stream.publications[0])
+    readings = grow_algorithm("RTFm", index, steps, stream, [[answer, [*answer, 99]]], 5.0)
+    with pytest.raises(ValueError, match="RTFm and the engine differ on publication 1 in subscriptions"):
+        list(readings)
