@@ -77,7 +77,7 @@ peers: setup
 	@$(BIN)/python -m benchmarks.peers $(if $(QUICK),--quick)
 
 # Remakes the papers' figures beside the engine's, in small sizes, into build/experiments (about two minutes);
-# `make experiments FULL=1` makes the record in experiments/*/results (about half an hour)
+# `make experiments FULL=1` makes the record in experiments/*/results (about half an hour on a quiet machine)
 experiments: $(VENV)/plotting
 	@$(BIN)/python -m experiments $(if $(FULL),,--quick) $(if $(ONLY),--only $(ONLY))
 

@@ -8,7 +8,7 @@ from importlib import import_module
 
 from experiments.run import QUICK_RESULTS, Paper, run_paper
 
-PAPERS: tuple[str, ...] = ("rss_cluster", "rtf")
+PAPERS: tuple[str, ...] = ("gtopss", "rss_cluster", "rtf")
 """Folders with a ``run.py`` that has a `PAPER`."""
 
 
