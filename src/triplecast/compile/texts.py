@@ -8,6 +8,7 @@ its subject has the word games, and the matcher gives each publication such trip
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from types import MappingProxyType
 from typing import NamedTuple
 
 from pyoxigraph import Literal
@@ -25,6 +26,8 @@ from triplecast.text.wildcards import find_stray_sign
 
 WORD = " "
 """The predicate of word triples; with the folded word or phrase behind it, their object."""
+_WRITTEN = MappingProxyType({"*": "any characters are .*", "?": "one character is .", "+": "some characters are .+"})
+"""What is written for the wildcards of other languages."""
 _ANYTHING = Needed(((),), False)
 
 
@@ -94,10 +97,7 @@ def doubt_wildcards(texts: Iterable[NamedText], constants: tuple[str, ...]) -> I
             for pattern in find_patterns(text_of(constant_text(text.constant, constants))):
                 sign = find_stray_sign(pattern)
                 if sign is not None:
-                    meant = {"*": "any characters are .*", "?": "one character is .", "+": "some characters are .+"}[
-                        sign
-                    ]
-                    yield f"{sign} in the pattern {pattern} stands for itself, which no word holds; {meant}"
+                    yield f"{sign} in the pattern {pattern} stands for itself, which no word holds; {_WRITTEN[sign]}"
 
 
 def shape_of(needed: Needed) -> tuple[object, ...]:

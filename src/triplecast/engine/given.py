@@ -26,11 +26,8 @@ def document_of(
 ) -> Document:
     """The document of a `publish` call: named by `graph`, or by its content, so that equal content is one document."""
     if not isinstance(data, bytes | bytearray | memoryview | str):
-        mend = (
-            "give what is in it: path.read_bytes()"
-            if isinstance(data, PathLike)
-            else "give its bytes, or its text as str"
-        )
+        of_path = isinstance(data, PathLike)
+        mend = "give what is in it: path.read_bytes()" if of_path else "give its bytes, or its text as str"
         raise InputError(f"a document cannot be made of {type(data).__name__}", mend)
     _check_types(Document("", b"", media_type, graph, dataset))
     try:
