@@ -17,11 +17,11 @@ import numpy as np
 from triplecast.index import Segment
 from triplecast.kernels import conditions, join, layout, probe, rows, walk
 from triplecast.kernels.join import Matched, make_work
-from triplecast.kernels.layout import FACT_PHRASES, FACT_WORDS, Encoded, Index
+from triplecast.kernels.layout import FACT_PHRASES, Encoded, Index
 from triplecast.kernels.probe import Hits, make_hits
 from triplecast.kernels.rows import Sheets
 from triplecast.kernels.wordbank import WordBank
-from triplecast.match.views import cut_views_texts, encode, scan_views
+from triplecast.match.views import cut_views_texts, encode, find_identity, scan_views
 from triplecast.model.publication import Publication
 
 LOOKUPS = "look-ups"
@@ -67,11 +67,11 @@ def count_work(segments: Iterable[Segment], publications: Sequence[Publication])
 def meter(segment: Segment, publications: Sequence[Publication]) -> Metered:
     """Matches a batch without a taxonomy against one segment."""
     views = scan_views(publications)
-    bank = cut_views_texts([segment], views)
-    encoded = encode(segment, views, bank)
+    bank = cut_views_texts(segment, views, find_identity(segment, views.terms))
+    encoded = encode(segment, views)
     index = segment.tables.index
     work: Counter[str] = Counter()
-    if bank is not None:
+    if segment.uses_words:
         work[WORDS] += _count_words(bank, int(index.facts[FACT_PHRASES]))
     kernels = _make_twins(work)
     with np.errstate(over="ignore"):
@@ -140,10 +140,7 @@ def _count_tries(advance: Callable[..., Any], work: Counter[str]) -> Callable[..
 def _count_lookups(kernel: Callable[..., Any], work: Counter[str]) -> Callable[..., Any]:
     def count_queued(index: Index, encoded: Encoded, view: int, hits: Hits) -> Any:
         triples = encoded.triples[encoded.view_offsets[view] : encoded.view_offsets[view + 1]]
-        word = index.facts[FACT_WORDS]
-        work[LOOKUPS] += probe._queue_lookups(
-            triples, index.key_masks, word, index.key_table, hits.hashes, hits.loaded, hits.origin
-        )
+        work[LOOKUPS] += probe._queue_lookups(triples, index.key_table, hits.hashes, hits.loaded, hits.origin)
         return kernel(index, encoded, view, hits)
 
     return count_queued

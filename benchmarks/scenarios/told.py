@@ -11,12 +11,10 @@ from benchmarks.scenarios.indexes import in_batches, to_publications
 from benchmarks.workloads.texts import Told
 from triplecast.index import MemoryIndex, Segment, Snapshot
 from triplecast.kernels.layout import Encoded
-from triplecast.kernels.wordbank import WordBank
 from triplecast.match import Matcher
 from triplecast.match.pairs import Scratch, match_ids
 from triplecast.match.readings import Readings
-from triplecast.match.views import Views, cut_views_texts, encode, scan_views
-from triplecast.model.entailment import Reading
+from triplecast.match.views import Views, scan_views
 from triplecast.model.publication import Publication
 from triplecast.model.subscription import Registration, RegistrationId
 from triplecast.taxonomy import Taxonomies, TaxonomyVersion
@@ -54,17 +52,11 @@ class IndexOfTold:
         return sum(lines.count(b"\n") for lines in self.told.workload.publications) / len(self.publications)
 
     def _encode(self, batch: Sequence[Publication]) -> Iterator[tuple[Segment, Views, Encoded, Scratch]]:
-        """The batch as each segment reads it; the words of its literals are cut once for each reading."""
+        """The batch as each segment reads it."""
         taxonomy = self.taxonomies.before(self.publications[0].position)
         segments = self.snapshot.segments
-        readings = self._readings.of(segments, taxonomy, scan_views(batch))
-        banks: dict[Reading, WordBank | None] = {}
-        for segment in segments:
-            views, _ = readings.views(segment.reading)
-            if segment.reading not in banks:
-                alike = [each for each in segments if each.reading is segment.reading]
-                banks[segment.reading] = cut_views_texts(alike, views)
-            yield segment, views, encode(segment, views, banks[segment.reading]), self._scratch[segment]
+        for segment, views, _, encoded in self._readings.of(segments, taxonomy, scan_views(batch)).read(segments):
+            yield segment, views, encoded, self._scratch[segment]
 
 
 def measure_told(plain: Told, other: Told, cost: str, most: float) -> Iterator[Figure]:

@@ -29,9 +29,11 @@ from experiments.rtf.queries import ContinuousQuery
 from triplecast.index import Snapshot
 from triplecast.match import Matcher
 from triplecast.match.pairs import Scratch, match_ids
-from triplecast.match.views import cut_views_texts, encode, scan_views
+from triplecast.match.readings import Readings
+from triplecast.match.views import scan_views
 from triplecast.model import publication as product
 from triplecast.model.subscription import Subscription
+from triplecast.taxonomy import NO_TAXONOMY
 
 ENGINE_IDS = "Triplecast, ids in batches"
 """Subscriptions without their bindings, which is what the paper's algorithms give; many publications a call."""
@@ -190,7 +192,6 @@ def _milliseconds(run: Callable[[], object]) -> float:
 
 
 def _match_ids(snapshot: Snapshot, publications: Sequence[product.Publication], scratches: Sequence[Scratch]) -> None:
-    views = scan_views(publications)
-    bank = cut_views_texts(snapshot.segments, views)
-    for segment, scratch in zip(snapshot.segments, scratches, strict=True):
-        match_ids(segment, views, encode(segment, views, bank), scratch)
+    batch = Readings().of(snapshot.segments, NO_TAXONOMY, scan_views(publications))
+    for read, scratch in zip(batch.read(snapshot.segments), scratches, strict=True):
+        match_ids(read.segment, read.views, read.encoded, scratch)

@@ -355,19 +355,23 @@ def _file_entries(
 
 
 def _steps_of_stars(shapes: _Shapes, shape: I32, variable: U8) -> I64:
-    """1 + the step of a decided star that has the variable as object, 0 without."""
+    """1 + the step of a decided star or tree that has the variable as object, 0 without, and where another step has it
+    too."""
     first = shapes.rows[:, SHAPE_JOIN]
     owner = np.repeat(np.arange(len(first) - 1), np.diff(first))
-    stars = (shapes.rows[:-1, SHAPE_STAR] == 1) & (shapes.rows[:-1, SHAPE_NECESSARY] == 0)
+    stars = (shapes.rows[:-1, SHAPE_STAR] != 0) & (shapes.rows[:-1, SHAPE_NECESSARY] == 0)
     step = np.arange(len(owner)) - first[owner] + 1
-    usable = np.flatnonzero(stars[owner] & (shapes.join_steps[:, 3] >= 0) & (step < STEP_WHOLE))
-    names = owner[usable] * (GROUP_BYTE + 1) + shapes.join_steps[usable, 3]
-    order = np.argsort(names)
+    names = (owner * (GROUP_BYTE + 1))[:, None] + shapes.join_steps[:, 1:]
+    different, uses = np.unique(names[shapes.join_steps[:, 1:] >= 0], return_counts=True)
+    alone = np.isin(names[:, 2], different[uses == 1])
+    usable = np.flatnonzero(stars[owner] & alone & (shapes.join_steps[:, 3] >= 0) & (step < STEP_WHOLE))
+    ends = names[usable, 2]
+    order = np.argsort(ends)
     wanted = shape.astype(np.int64) * (GROUP_BYTE + 1) + variable
-    if not len(names):
+    if not len(ends):
         return np.zeros(len(wanted), np.int64)
-    at = np.minimum(np.searchsorted(names[order], wanted), len(names) - 1)
-    return np.where(names[order][at] == wanted, step[usable][order][at], 0)
+    at = np.minimum(np.searchsorted(ends[order], wanted), len(ends) - 1)
+    return np.where(ends[order][at] == wanted, step[usable][order][at], 0)
 
 
 def _compare_one_variable(entries: Entries, atom_code: U8) -> NDArray[np.bool_]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,6 +20,7 @@ from triplecast.index.file import REBUILD, ArrayFile, Sole, read_arrays, write_a
 from triplecast.index.flat import NO_MEANINGS, Flat, Refused, Role, flatten_registrations, offsets_of
 from triplecast.index.numbers import Registrations
 from triplecast.kernels.layout import FACT_LANGUAGES, I32, I64, U8, Answers, Dictionary, Index
+from triplecast.kernels.pairing import find_places
 from triplecast.model.entailment import Reading
 from triplecast.model.subscription import Registration
 from triplecast.text import ANALYSER
@@ -69,6 +70,12 @@ class Segment:
     refused: tuple[Refused, ...]
     reading: Reading = Reading.PLAIN
     """As what it reads publications; all its subscriptions are asked of that."""
+    places: U8 = field(init=False)
+    """What its keys look at, by predicate (`pairing.find_places`)."""
+
+    def __post_init__(self) -> None:
+        places = find_places(self.tables.index.key_terms, len(self.tables.dictionary.hashes))
+        object.__setattr__(self, "places", places)
 
     @property
     def uses_languages(self) -> bool:

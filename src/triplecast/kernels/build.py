@@ -18,10 +18,12 @@ from triplecast.kernels.layout import (
     SHAPE_FULL,
     SHAPE_NECESSARY,
     SHAPE_VARIABLES,
+    STAR,
     STRUCTURE_GROUPS,
     STRUCTURE_KEYS,
     STRUCTURE_PLAIN,
     STRUCTURE_SHAPE,
+    TREE,
     U8,
     U64,
     Index,
@@ -168,13 +170,13 @@ def make_programs(offsets: I64, topology: I32, shapes: I32, full: bool) -> tuple
     """The steps of each shape's join, and how many variables each has.
 
     `full`: all patterns with variables; otherwise only those whose variables are shared, repeated or compared, and of
-    these variables only. Steps begin with the rarest key and stay connected where they can.
+    their variables only these and subjects. Steps begin with the rarest key and stay connected where they can.
     """
     rows = 0
     for shape in range(len(shapes)):
         rows += (offsets[shapes[shape] + 1] - offsets[shapes[shape]]) // 3
     programs = Programs(
-        np.zeros(len(shapes) + 1, np.int32), np.empty((rows, 4), np.int32), np.ones(len(shapes), np.int32)
+        np.zeros(len(shapes) + 1, np.int32), np.empty((rows, 4), np.int32), np.zeros(len(shapes), np.int32)
     )
     counts = np.zeros(len(shapes), np.int32)
     seen = np.zeros(256, np.int32)
@@ -197,29 +199,47 @@ def make_programs(offsets: I64, topology: I32, shapes: I32, full: bool) -> tuple
                 break
             done[chosen] = 1
             programs.steps[filled, 0] = chosen
-            if not _is_star(topology, start + 3 * chosen, seen, start + 3 * programs.steps[first, 0]):
-                programs.stars[shape] = 0
             for place in range(3):
                 code = topology[start + 3 * chosen + place]
-                keep = code >= 0 and (full or seen[code >> 1] > 1)
+                keep = code >= 0 and (full or place == 0 or seen[code >> 1] > 1)
                 programs.steps[filled, 1 + place] = code >> 1 if keep else -1
                 if keep:
                     bound[code >> 1] = 1
             filled += 1
         programs.offsets[shape + 1] = filled
+        programs.stars[shape] = _find_kind(topology[start : start + 3 * patterns], programs.steps[first:filled], seen)
     return Programs(programs.offsets, programs.steps[:filled].copy(), programs.stars), counts
 
 
-@inlined
-def _is_star(topology: I32, cell: int, seen: I32, first: int) -> bool:
-    """Whether a pattern shares its subject variable with the first pattern, and with others at most that."""
-    subject, predicate, end = topology[cell], topology[cell + 1], topology[cell + 2]
-    return bool(
-        subject >= 0
-        and subject == topology[first]
-        and (predicate < 0 or seen[predicate >> 1] == 1)
-        and (end < 0 or seen[end >> 1] == 1 + (end & 1))
-    )
+@njit
+def _find_kind(topology: I32, steps: I32, seen: I32) -> int:
+    """`SHAPE_STAR` of the steps of one shape: each subject is a variable, each step but the first has just one such
+    variable in common with those before it, and nothing else is shared."""
+    subjects, bound = np.zeros(256, np.uint8), np.zeros(256, np.uint8)
+    for step in range(len(steps)):
+        subject = topology[3 * steps[step, 0]]
+        if subject < 0:
+            return 0
+        subjects[subject >> 1] = 1
+    kind = STAR
+    for step in range(len(steps)):
+        cell = 3 * steps[step, 0]
+        subject, predicate, end = topology[cell] >> 1, topology[cell + 1], topology[cell + 2]
+        if predicate >= 0 and seen[predicate >> 1] != 1:
+            return 0
+        shared = int(bound[subject])
+        bound[subject] = 1
+        if end >= 0 and subjects[end >> 1] == 1:
+            kind = TREE
+            shared += int(bound[end >> 1])
+            if end >> 1 == subject:
+                return 0
+            bound[end >> 1] = 1
+        elif end >= 0 and seen[end >> 1] != 1 + (end & 1):
+            return 0
+        if shared != int(step > 0):
+            return 0
+    return kind
 
 
 @njit

@@ -3,6 +3,8 @@
 Every rule is applied once, in an order in which no rule makes premises of an earlier one: rdfs11 and rdfs5 (whose
 closures come with the taxonomy, free of cycles), rdfs7, rdfs9, and rdfs7 for what rdfs9 gave. Views for which that is
 not enough come with their triples given (`Given`).
+
+Only triples whose predicate the taxonomy knows may follow twice, so that the others are not looked up.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from triplecast.kernels import inlined, njit
+from triplecast.kernels import borrowing, inlined, njit
 from triplecast.kernels.layout import I32, I64, U8
 from triplecast.taxonomy.entail import TRIPLES_LIMIT
 
@@ -42,6 +44,7 @@ LARGEST_KEPT = 1 << 16
 """Slots of the table of facts beyond which the next view begins with a small one."""
 FUNCTIONS = 3
 """The first marks are functions, asked of types; the others are paths."""
+FUNCTION_BITS = (1 << FUNCTIONS) - 1
 
 
 class Plain(NamedTuple):
@@ -81,29 +84,31 @@ class Grown(NamedTuple):
 
 
 class _Scratch(NamedTuple):
-    """By term of the taxonomy; numbers of views count from 1 here, so that 0 is none."""
+    """By term of the taxonomy."""
 
     place: I32
-    """Its number in the view `placed` names."""
+    """Its number in the view of the attempt that `placed` names."""
     placed: I64
     met: I64
-    """The last view that reached it."""
+    """The last attempt that reached it."""
     typed: I64
-    """The last view that took it as a class of its own."""
+    """The last attempt that took it as a class of its own."""
     reached: I32
     """The reached terms of the view, in order."""
     added: I32
     """The terms that its publication lacks, in order of their places."""
     sizes: I64
-    """``SIZE_FACTS``, ``SIZE_ADDED``, ``SIZE_REACHED``, and ``SIZE_LOST``: 1 once the view is lost."""
+    """``SIZE_FACTS``, ``SIZE_ADDED``, ``SIZE_REACHED``, ``SIZE_LOST``: 1 once the view is lost, and ``SIZE_NEEDED``: 0
+    while all facts have room, else how many there are at least."""
 
 
-SIZE_FACTS, SIZE_ADDED, SIZE_REACHED, SIZE_LOST = range(4)
+SIZE_FACTS, SIZE_ADDED, SIZE_REACHED, SIZE_LOST, SIZE_NEEDED = range(5)
 
 
 class _View(NamedTuple):
     number: int
-    """From 1."""
+    attempt: int
+    """Counts from 1 over all views: a view is made again when its facts had no room."""
     first: int
     """Term of the batch."""
     own: int
@@ -111,8 +116,8 @@ class _View(NamedTuple):
 
 
 @njit
-def entail_all(plain: Plain, known: Known, given: Given, rdfs: bool, marked: bool) -> Grown:
-    """The views of a reading, in order; the triples of each once."""
+def entail_all(plain: Plain, known: Known, given: Given, rdfs: bool, marks: int) -> Grown:
+    """The views of a reading, in order; the triples of each once. Bit n of `marks`: with marks of kind n."""
     views, count = len(plain.offsets) - 1, known.offsets.shape[1] - 1
     scratch = _Scratch(
         np.empty(count, np.int32),
@@ -121,7 +126,7 @@ def entail_all(plain: Plain, known: Known, given: Given, rdfs: bool, marked: boo
         np.zeros(count, np.int64),
         np.empty(count, np.int32),
         np.empty(count, np.int32),
-        np.zeros(4, np.int64),
+        np.zeros(5, np.int64),
     )
     sizes = scratch.sizes
     offsets, spans = np.zeros(views + 1, np.int64), np.zeros((views, 2), np.int64)
@@ -129,14 +134,22 @@ def entail_all(plain: Plain, known: Known, given: Given, rdfs: bool, marked: boo
     triples = np.empty((2 * len(plain.triples) + 64, 3), np.int32)
     source = np.empty(2 * len(plain.ids) + 64, np.int64)
     facts, table = np.empty((256, 5), np.int32), np.empty(512, np.int32)
-    base = 0
+    base, attempt = 0, 0
     for number in range(views):
-        view = _View(number + 1, plain.spans[number, 0], plain.spans[number, 1])
-        sizes[:] = 0
         if len(table) > LARGEST_KEPT:
             facts, table = np.empty((256, 5), np.int32), np.empty(512, np.int32)
-        table[:] = -1
-        facts, table = _entail(plain, known, given, view, (rdfs, marked), scratch, facts, table)
+        attempt += 1
+        view = _View(number, attempt, plain.spans[number, 0], plain.spans[number, 1])
+        _entail(plain, known, given, (view, rdfs, marks), scratch, facts, table)
+        while sizes[SIZE_NEEDED] and not sizes[SIZE_LOST]:
+            facts = np.empty((2 * sizes[SIZE_NEEDED], 5), np.int32)
+            size = len(table)
+            while size < 2 * len(facts):
+                size *= 2
+            table = np.empty(size, np.int32)
+            attempt += 1
+            view = _View(number, attempt, plain.spans[number, 0], plain.spans[number, 1])
+            _entail(plain, known, given, (view, rdfs, marks), scratch, facts, table)
         if sizes[SIZE_LOST]:
             lost[number] = 1
             sizes[:] = 0
@@ -168,59 +181,49 @@ def _with_room(values: I64, filled: int, more: int) -> I64:
     return larger
 
 
-@njit
+@borrowing
 def _entail(
     plain: Plain,
     known: Known,
     given: Given,
-    view: _View,
-    how: tuple[bool, bool],
+    how: tuple[_View, bool, int],
     scratch: _Scratch,
     facts: I32,
     table: I32,
-) -> tuple[I32, I32]:
-    """Fills `facts` and `table`, or larger ones, for one view."""
-    rdfs, marked = how
+) -> None:
+    """Fills `facts` and `table` for one view; `SIZE_NEEDED` tells whether they are too small."""
+    view, rdfs, marks = how
+    scratch.sizes[:] = 0
+    table[:] = -1
     for term in range(view.own):
         id = plain.ids[view.first + term]
         if id >= 0:
             scratch.place[id] = term
-            scratch.placed[id] = view.number
-    if given.alone[view.number - 1]:
-        return _copy_given(plain, given, view, scratch, facts, table)
-    facts, table = _copy_graph(plain, known, view, scratch, facts, table)
-    facts, table = _add_own(known, view, scratch, facts, table, 0)
-    if marked:
-        facts, table = _mark_functions(known, view, scratch, facts, table)
+            scratch.placed[id] = view.attempt
+    if given.alone[view.number]:
+        _copy_given(plain, given, view, scratch, facts, table)
+        return
+    _copy_graph(plain, known, view, scratch, facts, table)
+    _add_own(known, view, scratch, facts, table, 0)
+    if marks & FUNCTION_BITS:
+        _mark_functions(known, view, marks, scratch, facts, table)
     if rdfs:
-        facts, table = _close(plain, known, view, scratch, facts, table)
-    if marked:
-        for kind in range(FUNCTIONS, len(known.marks)):
+        _close(plain, known, view, scratch, facts, table)
+    for kind in range(FUNCTIONS, len(known.marks)):
+        if marks >> kind & 1:
             for at in range(scratch.sizes[SIZE_REACHED]):
-                facts, table = _mark(known, view, scratch, facts, table, kind, _Holder(scratch.reached[at], -1))
-    return facts, table
+                _mark(known, view, scratch, facts, table, kind, _Holder(scratch.reached[at], -1))
 
 
-@njit
-def _make_room(facts: I32, table: I32, sizes: I64, more: int) -> tuple[I32, I32]:
-    """Arrays with room for so many more facts; a view that would come to too many is lost, and gets none."""
+@inlined
+def _has_room(facts: I32, sizes: I64, more: int) -> bool:
+    """Whether so many more facts have room; notes how many do not have it, and a view that would come to too many."""
     needed = sizes[SIZE_FACTS] + more
     if needed > TRIPLES_LIMIT:
         sizes[SIZE_LOST] = 1
-    if needed <= len(facts) or sizes[SIZE_LOST]:
-        return facts, table
-    larger = np.empty((2 * needed, 5), np.int32)
-    larger[: sizes[SIZE_FACTS]] = facts[: sizes[SIZE_FACTS]]
-    size = len(table)
-    while size < 4 * needed:
-        size *= 2
-    wider = np.full(size, np.int32(-1), np.int32)
-    for fact in range(sizes[SIZE_FACTS]):
-        slot = _slot(larger[fact, SUBJECT], larger[fact, PREDICATE], larger[fact, END], size)
-        while wider[slot] >= 0:
-            slot = (slot + 1) & (size - 1)
-        wider[slot] = fact
-    return larger, wider
+    elif needed > len(facts):
+        sizes[SIZE_NEEDED] = max(needed, sizes[SIZE_NEEDED])
+    return bool(needed <= len(facts) and sizes[SIZE_LOST] == 0)
 
 
 @inlined
@@ -240,8 +243,14 @@ def _add(facts: I32, table: I32, sizes: I64, subject: int, predicate: int, end: 
         if facts[fact, SUBJECT] == subject and facts[fact, PREDICATE] == predicate and facts[fact, END] == end:
             return
         slot = (slot + 1) & (size - 1)
+    table[slot] = sizes[SIZE_FACTS]
+    _append(facts, sizes, subject, predicate, end, ids)
+
+
+@inlined
+def _append(facts: I32, sizes: I64, subject: int, predicate: int, end: int, ids: tuple[int, int]) -> None:
+    """Adds a fact that is not there and for which there is room."""
     fact = sizes[SIZE_FACTS]
-    table[slot] = fact
     facts[fact, SUBJECT], facts[fact, PREDICATE], facts[fact, END] = subject, predicate, end
     facts[fact, PREDICATE_ID], facts[fact, END_ID] = ids
     sizes[SIZE_FACTS] = fact + 1
@@ -250,9 +259,9 @@ def _add(facts: I32, table: I32, sizes: I64, subject: int, predicate: int, end: 
 @inlined
 def _place(scratch: _Scratch, view: _View, id: int) -> int:
     """The number in the view of a term of the taxonomy, which is added to it if its publication lacks it."""
-    if scratch.placed[id] != view.number:
+    if scratch.placed[id] != view.attempt:
         added = scratch.sizes[SIZE_ADDED]
-        scratch.placed[id] = view.number
+        scratch.placed[id] = view.attempt
         scratch.place[id] = view.own + added
         scratch.added[added] = id
         scratch.sizes[SIZE_ADDED] = added + 1
@@ -262,61 +271,67 @@ def _place(scratch: _Scratch, view: _View, id: int) -> int:
 @inlined
 def _reach(known: Known, scratch: _Scratch, view: _View, id: int) -> None:
     """Takes in what a term's list of reached terms names."""
-    if scratch.met[id] == view.number:
+    if scratch.met[id] == view.attempt:
         return
     for at in range(known.offsets[LIST_REACHED, id], known.offsets[LIST_REACHED, id + 1]):
         other = known.lists[at]
-        if scratch.met[other] != view.number:
-            scratch.met[other] = view.number
+        if scratch.met[other] != view.attempt:
+            scratch.met[other] = view.attempt
             scratch.reached[scratch.sizes[SIZE_REACHED]] = other
             scratch.sizes[SIZE_REACHED] += 1
 
 
-@njit
-def _copy_given(plain: Plain, given: Given, view: _View, scratch: _Scratch, facts: I32, table: I32) -> tuple[I32, I32]:
-    first, last = given.offsets[view.number - 1], given.offsets[view.number]
-    facts, table = _make_room(facts, table, scratch.sizes, last - first)
-    places = np.empty(3, np.int64)
-    for row in range(first, last if not scratch.sizes[SIZE_LOST] else first):
-        for column in range(3):
-            node = given.nodes[row, column]
-            places[column] = _place(scratch, view, node) if node >= 0 else -1 - node - view.first
-        _add(facts, table, scratch.sizes, places[0], places[1], places[2], (-1, -1))
-    return facts, table
+@borrowing
+def _copy_given(plain: Plain, given: Given, view: _View, scratch: _Scratch, facts: I32, table: I32) -> None:
+    nodes = given.nodes
+    first, last = given.offsets[view.number], given.offsets[view.number + 1]
+    room = _has_room(facts, scratch.sizes, last - first)
+    for row in range(first, last if room else first):
+        subject = _place_given(scratch, view, nodes[row, 0])
+        predicate = _place_given(scratch, view, nodes[row, 1])
+        _add(facts, table, scratch.sizes, subject, predicate, _place_given(scratch, view, nodes[row, 2]), (-1, -1))
 
 
-@njit
-def _copy_graph(plain: Plain, known: Known, view: _View, scratch: _Scratch, facts: I32, table: I32) -> tuple[I32, I32]:
+@inlined
+def _place_given(scratch: _Scratch, view: _View, node: int) -> int:
+    """The number in the view of a node of `Given`."""
+    return _place(scratch, view, node) if node >= 0 else -1 - node - view.first
+
+
+@borrowing
+def _copy_graph(plain: Plain, known: Known, view: _View, scratch: _Scratch, facts: I32, table: I32) -> None:
     """The view's own triples, and what they reach."""
     ids, triples = plain.ids, plain.triples
-    first, last = plain.offsets[view.number - 1], plain.offsets[view.number]
-    facts, table = _make_room(facts, table, scratch.sizes, last - first)
-    for row in range(first, last if not scratch.sizes[SIZE_LOST] else first):
+    first, last = plain.offsets[view.number], plain.offsets[view.number + 1]
+    room = _has_room(facts, scratch.sizes, last - first)
+    for row in range(first, last if room else first):
         subject, predicate, end = triples[row, 0], triples[row, 1], triples[row, 2]
         pair = ids[predicate], ids[end]
-        _add(facts, table, scratch.sizes, subject - view.first, predicate - view.first, end - view.first, pair)
+        places = subject - view.first, predicate - view.first, end - view.first
+        if pair[0] >= 0:
+            _add(facts, table, scratch.sizes, places[0], places[1], places[2], pair)
+        else:
+            _append(facts, scratch.sizes, places[0], places[1], places[2], pair)
         if ids[subject] >= 0:
             _reach(known, scratch, view, ids[subject])
         if pair[0] >= 0:
             _reach(known, scratch, view, pair[0])
         if pair[1] >= 0:
             _reach(known, scratch, view, pair[1])
-    return facts, table
 
 
-@njit
-def _add_own(known: Known, view: _View, scratch: _Scratch, facts: I32, table: I32, start: int) -> tuple[I32, I32]:
+@borrowing
+def _add_own(known: Known, view: _View, scratch: _Scratch, facts: I32, table: I32, start: int) -> None:
     """The taxonomy's triples of the reached terms from number `start` on."""
     for at in range(start, scratch.sizes[SIZE_REACHED]):
         id = scratch.reached[at]
         first, last = known.offsets[LIST_OWN, id], known.offsets[LIST_OWN, id + 1]
-        facts, table = _make_room(facts, table, scratch.sizes, last - first)
-        for item in range(first, last if not scratch.sizes[SIZE_LOST] else first):
+        room = _has_room(facts, scratch.sizes, last - first)
+        for item in range(first, last if room else first):
             predicate, end = known.triples[known.lists[item], 0], known.triples[known.lists[item], 1]
             subject = _place(scratch, view, id)
             places = _place(scratch, view, predicate), _place(scratch, view, end)
             _add(facts, table, scratch.sizes, subject, places[0], places[1], (predicate, end))
-    return facts, table
 
 
 class _Holder(NamedTuple):
@@ -326,97 +341,91 @@ class _Holder(NamedTuple):
     place: int
 
 
-@njit
-def _mark(
-    known: Known, view: _View, scratch: _Scratch, facts: I32, table: I32, kind: int, holder: _Holder
-) -> tuple[I32, I32]:
+@borrowing
+def _mark(known: Known, view: _View, scratch: _Scratch, facts: I32, table: I32, kind: int, holder: _Holder) -> None:
     """Marks of one kind on a node: a fact for each class that is wanted of its type."""
     row = LIST_MARKS + kind
     first, last = known.offsets[row, holder.type], known.offsets[row, holder.type + 1]
     if first == last:
-        return facts, table
-    facts, table = _make_room(facts, table, scratch.sizes, last - first)
-    for item in range(first, last if not scratch.sizes[SIZE_LOST] else first):
+        return
+    room = _has_room(facts, scratch.sizes, last - first)
+    for item in range(first, last if room else first):
         subject = holder.place if holder.place >= 0 else _place(scratch, view, holder.type)
         predicate, end = _place(scratch, view, known.marks[kind]), _place(scratch, view, known.lists[item])
         _add(facts, table, scratch.sizes, subject, predicate, end, (-1, -1))
-    return facts, table
 
 
-@njit
-def _mark_functions(known: Known, view: _View, scratch: _Scratch, facts: I32, table: I32) -> tuple[I32, I32]:
+@borrowing
+def _mark_functions(known: Known, view: _View, marks: int, scratch: _Scratch, facts: I32, table: I32) -> None:
     """Functions: of every stated type of a node, and of every class as its own type."""
     stated = scratch.sizes[SIZE_FACTS]
     for fact in range(stated):
         type = facts[fact, END_ID]
         if facts[fact, PREDICATE_ID] == known.words[WORD_TYPE] and type >= 0:
             place = facts[fact, SUBJECT]
-            own = scratch.typed[type] != view.number
-            scratch.typed[type] = view.number
+            own = scratch.typed[type] != view.attempt
+            scratch.typed[type] = view.attempt
             for kind in range(FUNCTIONS):
-                facts, table = _mark(known, view, scratch, facts, table, kind, _Holder(type, place))
-                if own:
-                    facts, table = _mark(known, view, scratch, facts, table, kind, _Holder(type, -1))
+                if marks >> kind & 1:
+                    _mark(known, view, scratch, facts, table, kind, _Holder(type, place))
+                    if own:
+                        _mark(known, view, scratch, facts, table, kind, _Holder(type, -1))
     for at in range(scratch.sizes[SIZE_REACHED]):
         id = scratch.reached[at]
-        if known.classes[id] and scratch.typed[id] != view.number:
+        if known.classes[id] and scratch.typed[id] != view.attempt:
             for kind in range(FUNCTIONS):
-                facts, table = _mark(known, view, scratch, facts, table, kind, _Holder(id, -1))
-    return facts, table
+                if marks >> kind & 1:
+                    _mark(known, view, scratch, facts, table, kind, _Holder(id, -1))
 
 
-@njit
-def _close(plain: Plain, known: Known, view: _View, scratch: _Scratch, facts: I32, table: I32) -> tuple[I32, I32]:
+@borrowing
+def _close(plain: Plain, known: Known, view: _View, scratch: _Scratch, facts: I32, table: I32) -> None:
     """RDFS: ``rdfs:member``, rdfs11 and rdfs5, rdfs7, rdfs9, rdfs7."""
     sizes, words = scratch.sizes, known.words
-    facts, table = _add_members(plain, known, view, scratch, facts, table)
+    _add_members(plain, known, view, scratch, facts, table)
     for at in range(sizes[SIZE_REACHED]):
         id = scratch.reached[at]
         for kind in range(2):
             row, word = LIST_ABOVE_CLASS + kind, words[WORD_SUB_CLASS + kind]
             first, last = known.offsets[row, id], known.offsets[row, id + 1]
-            facts, table = _make_room(facts, table, sizes, last - first)
-            for item in range(first, last if not sizes[SIZE_LOST] else first):
+            room = _has_room(facts, sizes, last - first)
+            for item in range(first, last if room else first):
                 end = known.lists[item]
                 subject = _place(scratch, view, id)
                 places = _place(scratch, view, word), _place(scratch, view, end)
                 _add(facts, table, sizes, subject, places[0], places[1], (word, end))
-    facts, table = _raise_predicates(known, view, scratch, facts, table, 0)
+    _raise_predicates(known, view, scratch, facts, table, 0)
     before = sizes[SIZE_FACTS]
     for fact in range(before):
         type = facts[fact, END_ID]
         if facts[fact, PREDICATE_ID] == words[WORD_TYPE] and type >= 0:
             first, last = known.offsets[LIST_ABOVE_CLASS, type], known.offsets[LIST_ABOVE_CLASS, type + 1]
-            facts, table = _make_room(facts, table, sizes, last - first)
-            for item in range(first, last if not sizes[SIZE_LOST] else first):
+            room = _has_room(facts, sizes, last - first)
+            for item in range(first, last if room else first):
                 end = _place(scratch, view, known.lists[item])
                 pair = words[WORD_TYPE], known.lists[item]
                 _add(facts, table, sizes, facts[fact, SUBJECT], facts[fact, PREDICATE], end, pair)
-    return _raise_predicates(known, view, scratch, facts, table, before)
+    _raise_predicates(known, view, scratch, facts, table, before)
 
 
-@njit
-def _add_members(plain: Plain, known: Known, view: _View, scratch: _Scratch, facts: I32, table: I32) -> tuple[I32, I32]:
+@borrowing
+def _add_members(plain: Plain, known: Known, view: _View, scratch: _Scratch, facts: I32, table: I32) -> None:
     """``rdfs:member`` of what has ``rdf:_1``, ``rdf:_2``, …, and what that reaches."""
     if not len(plain.numbered):
-        return facts, table
+        return
     sizes, word = scratch.sizes, known.words[WORD_MEMBER]
     reached = sizes[SIZE_REACHED]
-    for row in range(plain.offsets[view.number - 1], plain.offsets[view.number]):
-        if plain.numbered[plain.triples[row, 1]]:
-            facts, table = _make_room(facts, table, sizes, 1)
-            if not sizes[SIZE_LOST]:
-                subject, end = plain.triples[row, 0] - view.first, plain.triples[row, 2] - view.first
-                pair = word, plain.ids[plain.triples[row, 2]]
-                _add(facts, table, sizes, subject, _place(scratch, view, word), end, pair)
-                _reach(known, scratch, view, word)
-    return _add_own(known, view, scratch, facts, table, reached)
+    for row in range(plain.offsets[view.number], plain.offsets[view.number + 1]):
+        if plain.numbered[plain.triples[row, 1]] and _has_room(facts, sizes, 1):
+            subject, end = plain.triples[row, 0] - view.first, plain.triples[row, 2] - view.first
+            pair = word, plain.ids[plain.triples[row, 2]]
+            _add(facts, table, sizes, subject, _place(scratch, view, word), end, pair)
+            _reach(known, scratch, view, word)
+    _add_own(known, view, scratch, facts, table, reached)
 
 
-@njit
-def _raise_predicates(
-    known: Known, view: _View, scratch: _Scratch, facts: I32, table: I32, start: int
-) -> tuple[I32, I32]:
+@borrowing
+def _raise_predicates(known: Known, view: _View, scratch: _Scratch, facts: I32, table: I32, start: int) -> None:
     """rdfs7, of the facts from number `start` on."""
     sizes = scratch.sizes
     for fact in range(start, sizes[SIZE_FACTS]):
@@ -426,12 +435,11 @@ def _raise_predicates(
         first, last = known.offsets[LIST_ABOVE_PROPERTY, id], known.offsets[LIST_ABOVE_PROPERTY, id + 1]
         if first == last:
             continue
-        facts, table = _make_room(facts, table, sizes, last - first)
-        for item in range(first, last if not sizes[SIZE_LOST] else first):
+        room = _has_room(facts, sizes, last - first)
+        for item in range(first, last if room else first):
             predicate = _place(scratch, view, known.lists[item])
             pair = known.lists[item], facts[fact, END_ID]
             _add(facts, table, sizes, facts[fact, SUBJECT], predicate, facts[fact, END], pair)
-    return facts, table
 
 
 def warm_up() -> None:
@@ -445,4 +453,4 @@ def warm_up() -> None:
         np.zeros(0, np.uint8),
         np.zeros(0, np.int32),
     )
-    entail_all(plain, known, Given(np.zeros(0, np.uint8), np.zeros(1, np.int64), none), False, False)
+    entail_all(plain, known, Given(np.zeros(0, np.uint8), np.zeros(1, np.int64), none), False, 0)

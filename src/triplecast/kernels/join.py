@@ -35,6 +35,7 @@ from triplecast.kernels.layout import (
     SHAPE_JOIN,
     SHAPE_NECESSARY,
     SHAPE_STAR,
+    STAR,
     STEP_WHOLE,
     STRUCTURE_GROUPS,
     STRUCTURE_KEYS,
@@ -53,6 +54,8 @@ from triplecast.kernels.words import prefetch
 
 _AHEAD = 8
 """Candidates between the one that is looked at and the one that is asked for."""
+_SHORTLY = 3
+"""Candidates between the one that is joined and the one whose condition is asked for."""
 _VALUES_A_LINE = 2
 """Whole rows of `Encoded.values` in 64 bytes."""
 
@@ -117,14 +120,14 @@ def match_views(index: Index, encoded: Encoded, work: Work, hits: Hits) -> Match
     state = make_state(index)
     for view in range(views):
         keys, size = probe(index, encoded, view, hits)
-        first_term, terms = encoded.view_terms[view]
-        for term in range(first_term, first_term + terms, _VALUES_A_LINE):
-            prefetch(encoded.values, term)
         chosen, touched, most = _choose(index, encoded.view_mode[view], hits, keys, candidates)
         counts[0] += keys
         counts[1] += touched
         counts[2] += chosen
         if chosen:
+            first_term, terms = encoded.view_terms[view]
+            for term in range(first_term, first_term + terms, _VALUES_A_LINE):
+                prefetch(encoded.values, term)
             found = _make_room(found, most, chosen)
             work.epoch[0] += 1
             _emit(index, encoded, (view, size, chosen), hits, candidates, state, found, work)
@@ -195,7 +198,19 @@ def _count_most(index: Index, candidates: I32, chosen: int) -> int:
         if last > first:
             prefetch(index.entry_value, first)
             prefetch(index.entries, first)
+            prefetch(index.entry_atoms, first)
     return most
+
+
+@inlined
+def _ask_for_atoms(index: Index, structure: int) -> None:
+    """Asks for the condition of the first entry of a structure whose entries have been asked for."""
+    group = index.structures[structure, STRUCTURE_GROUPS]
+    if index.structures[structure + 1, STRUCTURE_GROUPS] > group:
+        atom = index.entry_atoms[index.groups[group, 1]]
+        if atom >= 0:
+            prefetch(index.atom_code, atom)
+            prefetch(index.atom_value, atom)
 
 
 @inlined
@@ -252,6 +267,68 @@ def _common_subjects(index: Index, hits: Hits, size: int, structure: int, state:
     return common
 
 
+@borrowing
+def _common_roots(
+    index: Index, encoded: Encoded, view: int, hits: Hits, size: int, structure: int, state: I32
+) -> np.uint64:
+    """Of a tree, the bits of the first subject in all solutions; 0 without one. `Hits.nodes` has those of each subject
+    variable, `state` the first hit of each step.
+
+    M. Yannakakis, "Algorithms for acyclic database schemes", VLDB 1981: semijoins from the last step to the first leave
+    of the first what is in a solution, and back again that of all.
+    """
+    shape, first_key = index.structures[structure, STRUCTURE_SHAPE], index.structures[structure, STRUCTURE_KEYS]
+    steps, nodes = index.join_steps, hits.nodes
+    first, last = index.shapes[shape, SHAPE_JOIN], index.shapes[shape + 1, SHAPE_JOIN]
+    for step in range(first, last):
+        if steps[step, 3] >= 0:
+            nodes[steps[step, 3]] = np.uint64(0)
+    for step in range(first, last):
+        nodes[steps[step, 1]] = ~np.uint64(0)
+    for step in range(first, last):
+        slot = find_slot(hits.slots, size, index.structure_keys[first_key + steps[step, 0]])
+        state[step - first, HEAD] = hits.slots[slot, 1]
+        nodes[steps[step, 1]] &= hits.subjects[slot]
+        if nodes[steps[step, 1]] == np.uint64(0):
+            return np.uint64(0)
+    links = 0
+    for step in range(last - 1, first - 1, -1):
+        end = steps[step, 3]
+        if end >= 0 and nodes[end] != np.uint64(0):
+            links += 1
+            if not _narrow(encoded, view, hits, state[step - first, HEAD], steps[step, 1], end):
+                return np.uint64(0)
+    if links > 1:
+        for step in range(first, last):
+            end = steps[step, 3]
+            if end >= 0 and nodes[end] != np.uint64(0):
+                _narrow(encoded, view, hits, state[step - first, HEAD], steps[step, 1], end)
+    return np.uint64(nodes[steps[first, 1]])
+
+
+@inlined
+def _narrow(encoded: Encoded, view: int, hits: Hits, hit: int, subject: int, end: int) -> bool:
+    """Leaves of two variables, subject and object of one step, what its triples from `hit` on connect; whether that is
+    anything."""
+    triples, chain, ordinals, nodes = encoded.triples, hits.chain, hits.ordinals, hits.nodes
+    first_triple, first_term = encoded.view_offsets[view], encoded.view_terms[view, 0]
+    subjects, ends = np.uint64(0), np.uint64(0)
+    while hit >= 0:
+        triple = first_triple + chain[hit, 0]
+        hit = chain[hit, 1]
+        ordinal = ordinals[1 + triples[triple, 2] - first_term]
+        if ordinal < 0 or ordinal // SUBJECTS_LIMIT != view:
+            continue
+        end_bit = np.uint64(1) << np.uint64(ordinal % SUBJECTS_LIMIT)
+        bit = np.uint64(1) << np.uint64(ordinals[1 + triples[triple, 0] - first_term] % SUBJECTS_LIMIT)
+        if nodes[subject] & bit and nodes[end] & end_bit:
+            subjects |= bit
+            ends |= end_bit
+    nodes[subject] = subjects
+    nodes[end] = ends
+    return bool(subjects != np.uint64(0))
+
+
 @inlined
 def _emit_star(
     index: Index,
@@ -264,17 +341,18 @@ def _emit_star(
     found: Found,
     work: Work,
 ) -> tuple[int, bool]:
-    """Writes the conditional subscriptions of a star whose groups name a step: (filled, whether that is all of them).
+    """Writes the conditional subscriptions of a star or tree whose groups name a step: (filled, whether that is all of
+    them).
 
-    A star's compared objects depend on nothing but their subject, so a condition on one of them needs no join: it holds
-    of a hit of its step whose subject is in common. Conditions on several variables are left to the join.
+    A compared object depends on nothing but its subject, so a condition on it needs no join: it holds of a hit of its
+    step whose subject is in some solution. Conditions on several variables are left to the join.
     """
     common, structure, filled = common_structure_filled
     triples, chain, ordinals, stamp = encoded.triples, hits.chain, hits.ordinals, work.stamp
     values, identity, extras = encoded.values, encoded.identity, encoded.extras
     entries, atoms, constants, groups = index.entries, index.entry_atoms, index.entry_value, index.groups
     first_triple, first_term = encoded.view_offsets[view], encoded.view_terms[view, 0]
-    epoch = np.uint32(work.epoch[0])
+    epoch, shape = np.uint32(work.epoch[0]), index.structures[structure, STRUCTURE_SHAPE]
     complete = True
     for group in range(
         index.structures[structure, STRUCTURE_GROUPS], index.structures[structure + 1, STRUCTURE_GROUPS]
@@ -290,7 +368,10 @@ def _emit_star(
         rising = whole and operator in (GREATER, AT_LEAST)
         falling = whole and operator in (LESS, AT_MOST)
         low_end, high_end = first, end
-        hit = state[((code >> GROUP_STEP) & (STEP_WHOLE - 1)) - 1, HEAD]
+        step = ((code >> GROUP_STEP) & (STEP_WHOLE - 1)) - 1
+        if index.shapes[shape, SHAPE_STAR] != STAR:
+            common = hits.nodes[index.join_steps[index.shapes[shape, SHAPE_JOIN] + step, 1]]
+        hit = state[step, HEAD]
         only = whole and operator != UNEQUAL and chain[hit, 1] < 0
         while hit >= 0:
             triple = first_triple + chain[hit, 0]
@@ -395,6 +476,8 @@ def _emit(
     starred = hits.ordinals[0] == 1
     for i in range(chosen):
         structure = candidates[i]
+        if i + _SHORTLY < chosen:
+            _ask_for_atoms(index, candidates[i + _SHORTLY])
         first_key = structures[structure, STRUCTURE_KEYS]
         if unfiltered and not _all_present(bits, structure_keys, first_key, structures[structure + 1, STRUCTURE_KEYS]):
             continue
@@ -406,8 +489,11 @@ def _emit(
         first_plain, last_plain = structures[structure, STRUCTURE_PLAIN], structures[structure + 1, STRUCTURE_PLAIN]
         unseen = True
         by_star = False
-        if starred and shapes[shape, SHAPE_STAR] == 1:
-            common = _common_subjects(index, hits, size, structure, state)
+        if starred and shapes[shape, SHAPE_STAR] != 0:
+            if shapes[shape, SHAPE_STAR] == STAR:
+                common = _common_subjects(index, hits, size, structure, state)
+            else:
+                common = _common_roots(index, encoded, view, hits, size, structure, state)
             if common == np.uint64(0):
                 continue
             filled = _emit_plain(plain, first_plain, last_plain, found, filled)

@@ -82,7 +82,7 @@ class Index(NamedTuple):
     """[H + 1, 5] the ``SHAPE_`` columns."""
     join_steps: I32
     """[·, 4] pattern, and variable or -1 at each place: the steps that decide existence, of patterns whose variables
-    are shared, repeated or compared."""
+    are shared, repeated or compared; other variables are left out but for subjects."""
     full_steps: I32
     """As `join_steps`, of all patterns that have variables, for bindings."""
     answer_of: I32
@@ -121,8 +121,9 @@ GROUP_LANE = 16
 GROUP_STEP = 24
 """Where the operator, the lane and the step begin in the code of a group, a byte each; the variable is the lowest byte.
 
-The step is that of a star whose object is the variable, plus 1, where nothing else is compared in the conditions of the
-group and the index decides its subscriptions; else 0. `STEP_WHOLE` is added where the entries have no further atoms."""
+The step is that of a star or tree whose object is the variable, plus 1, where nothing else is compared in the
+conditions of the group and the index decides its subscriptions; else 0. `STEP_WHOLE` is added where the entries have no
+further atoms."""
 STEP_WHOLE = 64
 
 SHAPE_NECESSARY = 0
@@ -133,8 +134,13 @@ SHAPE_JOIN = 2
 SHAPE_FULL = 3
 """First in `full_steps`."""
 SHAPE_STAR = 4
-"""1: all `join_steps` have one subject variable and share nothing else, so they have a solution iff they have a subject
-in common."""
+"""`STAR`, `TREE`, or 0: whether the `join_steps` have a solution can be told without a join."""
+STAR = 1
+"""They have one subject variable and share nothing else: there is a solution iff they have a subject in common."""
+TREE = 2
+"""They share subject variables only, which some have as objects, and each step has one variable in common with those
+before it: there is a solution iff narrowing each variable to the terms that its steps allow, from the last step to the
+first, leaves some."""
 
 CONTINUES = 1
 ENDS = 2
@@ -166,7 +172,8 @@ class Encoded(NamedTuple):
     view_mode: U8
     """[V] 0: all structures, 1: decided ones only, 2: verified ones only."""
     triples: I32
-    """[T, 6] batch-global term numbers, then their dictionary ids, -1 unknown."""
+    """[T, `TRIPLE_COLUMNS`] batch-global term numbers, then their dictionary ids, -1 unknown, then `LOOKUPS`; only
+    triples that some key may have."""
     values: F64
     """[L, 3] by term, the ``VALUE_`` columns."""
     identity: I32
@@ -175,6 +182,9 @@ class Encoded(NamedTuple):
     """[L, 2] the ``EXTRA_`` columns; no rows when no condition of the segment looks at them."""
 
 
+LOOKUPS = 6
+"""Bit m: a key may have the triple's terms at the places of mask m (`key_masks`). A word triple has one bit."""
+TRIPLE_COLUMNS = 7
 VALUE_CLASS = 0
 VALUE_NUMBER = 1
 VALUE_EXACT = 2
@@ -240,7 +250,7 @@ def empty_encoded() -> Encoded:
         np.zeros(1, np.int64),
         np.zeros((0, 2), np.int64),
         np.zeros(0, np.uint8),
-        np.zeros((0, 6), np.int32),
+        np.zeros((0, TRIPLE_COLUMNS), np.int32),
         np.zeros((0, 3), np.float64),
         np.zeros(0, np.int32),
         np.zeros((0, 2), np.float64),

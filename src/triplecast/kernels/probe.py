@@ -11,8 +11,19 @@ from typing import NamedTuple
 import numpy as np
 
 from triplecast.kernels import borrowing, inlined
-from triplecast.kernels.layout import FACT_ALWAYS, FACT_WORDS, I32, I64, U8, U64, Encoded, Index, Integer, hash_key
-from triplecast.kernels.words import prefetch
+from triplecast.kernels.layout import (
+    FACT_ALWAYS,
+    FACT_VARIABLES,
+    I32,
+    I64,
+    LOOKUPS,
+    U64,
+    Encoded,
+    Index,
+    Integer,
+    hash_key,
+)
+from triplecast.kernels.words import count_low_zeros, prefetch
 
 SUBJECTS_LIMIT = 64
 """Subjects of a view up to which stars are joined by the bits of their keys' subjects."""
@@ -41,6 +52,8 @@ class Hits(NamedTuple):
     ordinals: I64
     """[1 + terms] 1 if `subjects` is made; by local term ``64 * view + number of the subject`` of the last view having
     it."""
+    nodes: U64
+    """[variables] bits of the subjects that each variable of a tree may be."""
     links: I32
     """See `link_ends`; ``links[0]`` is 0 until they are made."""
 
@@ -60,6 +73,7 @@ def make_hits(index: Index, encoded: Encoded) -> Hits:
         np.empty(lookups, np.int32),
         np.empty(table_size(lookups), np.uint64),
         np.full(1 + terms, -1, np.int64),
+        np.zeros(max(0, index.facts[FACT_VARIABLES]) + 1, np.uint64),
         np.zeros(1 + 4 * terms + 2 * triples, np.int32),
     )
 
@@ -96,8 +110,6 @@ def probe(index: Index, encoded: Encoded, view: int, hits: Hits) -> tuple[int, i
     base = encoded.view_offsets[view]
     lookups = _queue_lookups(
         triples[base : encoded.view_offsets[view + 1]],
-        index.key_masks,
-        index.facts[FACT_WORDS],
         table,
         hashes,
         loaded,
@@ -181,23 +193,15 @@ def _has_terms(key_terms: I32, key: Integer, triples: I32, triple: int, mask: in
 
 
 @inlined
-def _queue_lookups(
-    triples: I32, masks: U8, word_predicate: int, table: U64, hashes: U64, loaded: U64, origin: I32
-) -> int:
-    """Every key that the view's triples could have: all hashes first, then all slots. A word triple has one."""
+def _queue_lookups(triples: I32, table: U64, hashes: U64, loaded: U64, origin: I32) -> int:
+    """Every key that the view's triples could have: all hashes first, then all slots."""
     lookups = 0
     for triple in range(len(triples)):
         subject, predicate, end = triples[triple, 3], triples[triple, 4], triples[triple, 5]
-        if predicate >= 0 and predicate == word_predicate:
-            hashes[lookups] = hash_key(np.int32(-1), predicate, end)
-            origin[lookups] = 8 * triple + 6
-            lookups += 1
-            continue
-        unknown = (subject < 0) * 1 | (predicate < 0) * 2 | (end < 0) * 4
-        for i in range(len(masks)):
-            mask = masks[i]
-            if mask & unknown:
-                continue
+        masks = np.uint64(triples[triple, LOOKUPS])
+        while masks:
+            mask = count_low_zeros(masks)
+            masks &= masks - np.uint64(1)
             hashes[lookups] = hash_key(
                 subject if mask & 1 else np.int32(-1),
                 predicate if mask & 2 else np.int32(-1),

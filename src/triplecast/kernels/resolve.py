@@ -9,13 +9,15 @@ import numpy as np
 from triplecast.kernels import borrowing, hashing, inlined, njit
 from triplecast.kernels.hashing import hash_slice
 from triplecast.kernels.layout import F64, I32, I64, U8, U64, Dictionary
-from triplecast.kernels.words import PADDING, Text, keep_low, load_word
+from triplecast.kernels.words import PADDING, Text, keep_low, load_word, prefetch
 from triplecast.model.conditions import Lane
 
 _LITERAL = int(Lane.ILL)
 """Value classes from this one on are literals."""
 _LANG = int(Lane.LANG)
 _STRING = int(Lane.STRING)
+_AHEAD = 8
+"""Terms between the one that is looked up and the one whose dictionary entry is asked for."""
 _QUOTE, _BACKSLASH, _AT = ord('"'), ord("\\"), ord("@")
 
 
@@ -33,26 +35,54 @@ class Terms(NamedTuple):
 def resolve(dictionary: Dictionary, terms: Terms) -> I32:
     """The dictionary id of each term, -1 where no subscription mentions it."""
     ids = np.empty(len(terms.start), np.int32)
-    for term in range(len(ids)):
-        ids[term] = find_term(dictionary, terms.text, terms.start[term], terms.length[term], terms.hashes[term])
+    _find_all(dictionary, terms, ids)
     return ids
 
 
+@borrowing
+def _find_all(dictionary: Dictionary, terms: Terms, ids: I32) -> None:
+    table, hashes, last = dictionary.table, terms.hashes, len(ids) - 1
+    for term in range(len(ids)):
+        prefetch(table, _first_slot(hashes[min(term + 2 * _AHEAD, last)], len(table)))
+        likely = table[_first_slot(hashes[min(term + _AHEAD, last)], len(table))]
+        if likely >= 0:
+            prefetch(dictionary.hashes, likely)
+            prefetch(dictionary.offsets, likely)
+        ids[term] = find_term(dictionary, terms.text, terms.start[term], terms.length[term], hashes[term])
+
+
 @njit
-def pair_ids(triples: I32, identity: I32) -> I32:
-    """[T, 6] the terms of triples, then their dictionary ids."""
-    paired = np.empty((len(triples), 6), np.int32)
-    for triple in range(len(triples)):
-        for place in range(3):
-            paired[triple, place] = triples[triple, place]
-            paired[triple, 3 + place] = identity[triples[triple, place]]
-    return paired
+def take_terms(terms: Terms, values: F64, rows: I64) -> tuple[Terms, F64]:
+    """The terms of some rows and their values, over the same text."""
+    count = len(rows)
+    taken = Terms(
+        terms.text,
+        np.empty(count, np.int64),
+        np.empty(count, np.int32),
+        np.empty(count, np.uint64),
+        np.empty(count, np.uint8),
+    )
+    valued = np.empty((count, 3), np.float64)
+    for at in range(count):
+        row = rows[at]
+        taken.start[at] = terms.start[row]
+        taken.length[at] = terms.length[row]
+        taken.hashes[at] = terms.hashes[row]
+        taken.value_class[at] = terms.value_class[row]
+        for column in range(3):
+            valued[at, column] = values[row, column]
+    return taken, valued
+
+
+@inlined
+def _first_slot(hashed: np.uint64, size: int) -> int:
+    return int(np.int64(hashed >> np.uint64(20)) & (size - 1))
 
 
 @inlined
 def find_term(dictionary: Dictionary, text: Text, start: int, length: int, hashed: np.uint64) -> int:
     last = len(dictionary.table) - 1
-    slot = np.int64(hashed >> np.uint64(20)) & last
+    slot = _first_slot(hashed, len(dictionary.table))
     while True:
         found = dictionary.table[slot]
         if found < 0:
@@ -214,7 +244,7 @@ def warm_up() -> None:
         np.full(8, -1, np.int32),
         np.zeros(0, np.int32),
     )
-    identity = resolve(dictionary, empty_terms())
-    pair_ids(np.zeros((0, 3), np.int32), identity)
+    resolve(dictionary, empty_terms())
+    take_terms(empty_terms(), np.zeros((0, 3), np.float64), np.zeros(0, np.int64))
     find_languages(dictionary, empty_terms(), current_hash_mask())
     rank_strings(dictionary, empty_terms())

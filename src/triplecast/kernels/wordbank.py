@@ -2,7 +2,7 @@
 
 A literal is cut once a batch (`cut_texts`) into folded words, each behind a space. A segment's dictionary holds the
 words and phrases that its subscriptions need in the same form, so a phrase of n words is a slice: found by its hash,
-verified by its bytes (`add_words`). Each found one becomes a row behind its view's triples whose predicate is the
+verified by its bytes (`pairing`). Each found one becomes a row behind its view's triples whose predicate is the
 segment's `FACT_WORDS`; only keys with that predicate see it (`probe`, `join`).
 """
 
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from triplecast.kernels import borrowing, hashing, inlined, njit
+from triplecast.kernels import borrowing, inlined, njit
 from triplecast.kernels.characters import (
     ELSEWHERE,
     SINGLE,
@@ -22,9 +22,8 @@ from triplecast.kernels.characters import (
     CharacterTables,
     character_tables,
 )
-from triplecast.kernels.hashing import hash_slice
-from triplecast.kernels.layout import FACT_PHRASES, FACT_WORDS, I32, I64, U8, Dictionary
-from triplecast.kernels.resolve import Terms, decode, empty_terms, find_term
+from triplecast.kernels.layout import I32, I64, U8
+from triplecast.kernels.resolve import Terms, decode, empty_terms
 from triplecast.kernels.words import PADDING, pad
 from triplecast.model.conditions import Lane
 from triplecast.model.terms import from_ntriples
@@ -58,11 +57,7 @@ def mark_texts(triples: I32, identity: I32, word_predicates: I32, value_class: U
     """Marks the string literals that stand as objects of `word_predicates` (-1 among them: of any)."""
     for triple in range(len(triples)):
         term = triples[triple, 2]
-        if (
-            wanted[term] == 0
-            and is_text(value_class[term])
-            and _is_among(identity[triples[triple, 1]], word_predicates)
-        ):
+        if wanted[term] == 0 and is_text(value_class[term]) and is_among(identity[triples[triple, 1]], word_predicates):
             wanted[term] = 1
 
 
@@ -72,7 +67,7 @@ def is_text(value_class: np.uint8) -> bool:
 
 
 @inlined
-def _is_among(predicate: np.int32, word_predicates: I32) -> bool:
+def is_among(predicate: np.int32, word_predicates: I32) -> bool:
     """Of an ascending list; -1 in it stands for all."""
     if len(word_predicates) and word_predicates[0] == -1:
         return True
@@ -219,108 +214,13 @@ def _append(out: U8, used: int, starts: I32, folded: U8, point: int) -> int:
     return used
 
 
-class _Grown(NamedTuple):
-    triples: I32
-    offsets: I64
-
-
-@njit
-def add_words(
-    dictionary: Dictionary,
-    facts: I64,
-    word_predicates: I32,
-    bank: WordBank,
-    triples: I32,
-    offsets: I64,
-    mask: np.uint64,
-) -> tuple[I32, I64]:
-    """[T', 6] and [V + 1]: the triples of each view with its word triples behind them, one for each literal and phrase.
-
-    The three terms of a word triple are the literal's; its ids are the literal's, `FACT_WORDS` and the phrase's.
-    """
-    room = _count_room(facts, word_predicates, bank, triples)
-    grown = np.empty((len(triples) + room, 6), np.int32)
-    ends = np.zeros(len(offsets), np.int64)
-    seen = np.zeros(len(dictionary.hashes), np.int64)
-    done = np.full(len(bank.sizes), np.int64(-1), np.int64)
-    filled = 0
-    literal = 0
-    for view in range(len(offsets) - 1):
-        for triple in range(offsets[view], offsets[view + 1]):
-            grown[filled] = triples[triple]
-            filled += 1
-        for triple in range(offsets[view], offsets[view + 1]):
-            term = triples[triple, 2]
-            if bank.sizes[term] <= 0 or done[term] == view or not _is_among(triples[triple, 4], word_predicates):
-                continue
-            done[term] = view
-            literal += 1
-            filled = _add_literal(
-                dictionary, facts, bank, (triples[triple, 5], term, literal), seen, grown, filled, mask
-            )
-        ends[view + 1] = filled
-    return grown[:filled].copy(), ends
-
-
-@borrowing
-def _count_room(facts: I64, word_predicates: I32, bank: WordBank, triples: I32) -> int:
-    lengths = 0
-    phrases = facts[FACT_PHRASES]
-    while phrases:
-        lengths += phrases & 1
-        phrases >>= 1
-    room = 0
-    for triple in range(len(triples)):
-        if bank.sizes[triples[triple, 2]] > 0 and _is_among(triples[triple, 4], word_predicates):
-            room += lengths * bank.sizes[triples[triple, 2]]
-    return room
-
-
-@borrowing
-def _add_literal(
-    dictionary: Dictionary,
-    facts: I64,
-    bank: WordBank,
-    id_term_literal: tuple[np.int32, np.int32, int],
-    seen: I64,
-    grown: I32,
-    filled: int,
-    mask: np.uint64,
-) -> int:
-    """Adds the word triples of one literal; `seen` holds the last literal in which each id was found."""
-    identity, term, literal = id_term_literal
-    first, last = bank.first[term], bank.first[term] + bank.sizes[term]
-    phrases = facts[FACT_PHRASES]
-    for word in range(first, last):
-        start = bank.start[word]
-        length = 0
-        rest = phrases >> 1
-        while rest and word + length < last:
-            if rest & 1:
-                size = bank.end[word + length] - start
-                found = find_term(dictionary, bank.text, start, size, hash_slice(bank.text, start, size) & mask)
-                if found >= 0 and seen[found] != literal:
-                    seen[found] = literal
-                    grown[filled, 0] = grown[filled, 1] = grown[filled, 2] = term
-                    grown[filled, 3] = identity
-                    grown[filled, 4] = facts[FACT_WORDS]
-                    grown[filled, 5] = found
-                    filled += 1
-            rest >>= 1
-            length += 1
-    return filled
+def no_words() -> WordBank:
+    """The bank of a batch of whose literals no words are asked."""
+    none = np.zeros(0, np.int64)
+    return WordBank(np.zeros(PADDING, np.uint8), none, none, none, none)
 
 
 def warm_up() -> None:
-    dictionary = Dictionary(
-        np.zeros(PADDING, np.uint8),
-        np.zeros(1, np.int64),
-        np.zeros(0, np.uint64),
-        np.full(8, -1, np.int32),
-        np.zeros(0, np.int32),
-    )
     nothing, wanted = np.zeros((0, 3), np.int32), np.zeros(0, np.uint8)
     mark_texts(nothing, np.zeros(0, np.int32), np.zeros(0, np.int32), wanted, wanted)
-    bank = cut_texts(empty_terms(), wanted)
-    facts, offsets = np.zeros(8, np.int64), np.zeros(1, np.int64)
-    add_words(dictionary, facts, np.zeros(0, np.int32), bank, np.zeros((0, 6), np.int32), offsets, hashing.HASH_MASK)
+    cut_texts(empty_terms(), wanted)

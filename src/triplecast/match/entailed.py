@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from triplecast.kernels.entailment import Given, Grown, Plain, entail_all
-from triplecast.kernels.layout import F64, I32, U8
-from triplecast.kernels.resolve import Terms, resolve
+from triplecast.kernels.entailment import Given, Plain, entail_all
+from triplecast.kernels.layout import F64, I32, I64, U8, VALUE_CLASS
+from triplecast.kernels.resolve import Terms, resolve, take_terms
 from triplecast.match.closures import NUMBERED_TERM, Closures
 from triplecast.match.own_rules import entail_alone
 from triplecast.match.views import Views
-from triplecast.model.entailment import Entailment, Reading
+from triplecast.model.entailment import Entailment, Mark, Reading
 from triplecast.taxonomy import EntailmentTooLarge
 from triplecast.taxonomy.taxonomy import NUMBERED
 from triplecast.terms.values import ValueClass
@@ -23,23 +24,54 @@ class EntailedViews(NamedTuple):
     views: Views
     lost: frozenset[int]
     """Publications (index into the batch) with more than `taxonomy.TRIPLES_LIMIT` triples: their views are empty."""
+    source: I64
+    """[·] of each term of the views, its row in the `Pool` they were made of."""
 
 
-def find_known(views: Views, closures: Closures) -> I32:
-    """[L] the number that the closures give to each term of a batch, -1 unknown."""
-    return resolve(closures.dictionary, views.terms)
+class Pool(NamedTuple):
+    """The plain views of a batch, and rows for all terms that its entailed views may have: the batch's, then the
+    closures'."""
+
+    views: Views
+    ids: I32
+    """[L] the number that the closures give to each term of the batch, -1 unknown."""
+    terms: Terms
+    values: F64
 
 
-def entail_views(views: Views, closures: Closures, ids: I32, reading: Reading) -> EntailedViews:
-    """The same views, in the same order, with everything that the reading has; `ids` as of `find_known`."""
+def make_pool(views: Views, closures: Closures) -> Pool:
+    dictionary, terms, known = closures.dictionary, views.terms, terms_of(closures)
+    values: NDArray[np.float64] = np.zeros((len(closures), 3), np.float64)
+    values[:, VALUE_CLASS] = ValueClass.IRI
+    pooled = Terms(
+        np.concatenate([terms.text, known.text]),
+        np.concatenate([terms.start, known.start + len(terms.text)]),
+        np.concatenate([terms.length, known.length]),
+        np.concatenate([terms.hashes, known.hashes]),
+        np.concatenate([terms.value_class, known.value_class]),
+    )
+    return Pool(views, resolve(dictionary, terms), pooled, np.concatenate([views.values, values]))
+
+
+def terms_of(closures: Closures) -> Terms:
+    """The terms of closures, by number."""
+    dictionary = closures.dictionary
+    lengths = np.diff(dictionary.offsets).astype(np.int32)
+    kinds = np.full(len(closures), ValueClass.IRI, np.uint8)
+    return Terms(dictionary.text, dictionary.offsets[:-1], lengths, dictionary.hashes, kinds)
+
+
+def entail_views(pool: Pool, closures: Closures, reading: Reading, marks: Collection[Mark]) -> EntailedViews:
+    """The same views, in the same order, with everything that the reading has; of marks these kinds."""
+    views, ids = pool.views, pool.ids
     rdfs = reading.entailment is Entailment.RDFS
     plain = Plain(views.offsets, views.spans, views.triples, ids, _numbered(views) if rdfs else np.zeros(0, np.uint8))
     given, too_large = _entail_odd(views, closures, ids, reading)
-    grown = entail_all(plain, closures.known, given, rdfs, reading.marked)
+    grown = entail_all(plain, closures.known, given, rdfs, sum(1 << mark for mark in marks))
     grown.lost[too_large] = 1
-    terms, values = _joined_terms(views, closures, grown)
+    terms, values = take_terms(pool.terms, pool.values, grown.source)
     made = Views(views.publication, views.mode, grown.offsets, grown.spans, grown.triples, terms, values)
-    return EntailedViews(made, frozenset(views.publication[grown.lost == 1].tolist()))
+    return EntailedViews(made, frozenset(views.publication[grown.lost == 1].tolist()), grown.source)
 
 
 def _entail_odd(views: Views, closures: Closures, ids: I32, reading: Reading) -> tuple[Given, list[int]]:
@@ -89,21 +121,6 @@ def _numbered(views: Views) -> U8:
     numbered = np.zeros(len(terms.start), np.uint8)
     numbered[found] = 1
     return numbered
-
-
-def _joined_terms(views: Views, closures: Closures, grown: Grown) -> tuple[Terms, F64]:
-    """Rows of the views' terms followed by the closures'."""
-    dictionary, terms, source = closures.dictionary, views.terms, grown.source
-    count, size = len(closures), len(terms.text)
-    values: NDArray[np.float64] = np.zeros((count, 3), np.float64)
-    values[:, 0] = ValueClass.IRI
-    return Terms(
-        np.concatenate([terms.text, dictionary.text]),
-        np.concatenate([terms.start, dictionary.offsets[:-1] + size])[source],
-        np.concatenate([terms.length, np.diff(dictionary.offsets).astype(np.int32)])[source],
-        np.concatenate([terms.hashes, dictionary.hashes])[source],
-        np.concatenate([terms.value_class, np.full(count, ValueClass.IRI, np.uint8)])[source],
-    ), np.concatenate([views.values, values])[source]
 
 
 def _text(terms: Terms, term: int) -> str:

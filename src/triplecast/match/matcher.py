@@ -15,7 +15,6 @@ from triplecast.index import Segment, Snapshot
 from triplecast.kernels.render import gather
 from triplecast.kernels.rows import SOLUTIONS_LIMIT
 from triplecast.kernels.walk import STEPS_LIMIT
-from triplecast.kernels.wordbank import WordBank
 from triplecast.match.answer import Verdict
 from triplecast.match.asking import Asking
 from triplecast.match.found import Decided, make_matches
@@ -23,8 +22,8 @@ from triplecast.match.operate import Operated, Operators
 from triplecast.match.pairs import Scratch, all_pairs, match_segment
 from triplecast.match.readings import Readings
 from triplecast.match.validity import Validity
-from triplecast.match.views import cut_views_texts, encode, scan_views
-from triplecast.model.entailment import Entailment, Reading
+from triplecast.match.views import scan_views
+from triplecast.model.entailment import Entailment
 from triplecast.model.match import MatchedBatch, MatchStats, Undecided
 from triplecast.model.publication import Publication
 from triplecast.taxonomy import NO_TAXONOMIES, EntailmentTooLarge, Taxonomies, Taxonomy
@@ -92,13 +91,7 @@ class Matcher:
         undecided: list[Undecided] = []
         stats = MatchStats(publications=len(publications))
         backgrounds = {each: Background.of(each, taxonomy) for each in Entailment}
-        banks: dict[Reading, WordBank | None] = {}
-        for segment in snapshot.segments:
-            views, lost = readings.views(segment.reading)
-            if segment.reading not in banks:
-                alike = [each for each in snapshot.segments if each.reading is segment.reading]
-                banks[segment.reading] = cut_views_texts(alike, views)
-            encoded = encode(segment, views, banks[segment.reading])
+        for segment, views, lost, encoded in readings.read(snapshot.segments):
             found = match_segment(segment, views, encoded, self._scratch_of(segment))
             if lost:
                 found = found.without(lost)

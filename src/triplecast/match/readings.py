@@ -1,18 +1,22 @@
-"""The views of one batch, by the reading of the segments that ask for them."""
+"""One batch as the segments of a snapshot read it: what they have in common is made once."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
+import numpy as np
+
 from triplecast.index import Segment
-from triplecast.kernels.layout import I32
+from triplecast.kernels.layout import I32, Encoded
+from triplecast.kernels.wordbank import WordBank, cut_texts, no_words
 from triplecast.match.closures import Closures, Ground, build_closures, lay_ground
-from triplecast.match.entailed import EntailedViews, entail_views, find_known
-from triplecast.match.views import Views
+from triplecast.match.entailed import EntailedViews, Pool, entail_views, make_pool, terms_of
+from triplecast.match.views import Views, encode_found, find_identity, mark_views_texts
 from triplecast.match.wanted import Wanted, wanted_of
-from triplecast.model.entailment import Reading
+from triplecast.model.entailment import Mark, Reading
 from triplecast.taxonomy import Taxonomy
 
 CLOSURES_KEPT = 2
@@ -29,10 +33,15 @@ class Readings:
     def of(self, segments: Sequence[Segment], taxonomy: Taxonomy, plain: Views) -> BatchReadings:
         """The views of a batch whose plain ones are given, for the segments of a snapshot."""
         entailed = [segment for segment in segments if segment.reading is not Reading.PLAIN]
-        closures = self._closures(entailed, taxonomy) if entailed else None
-        return BatchReadings(plain, closures)
+        if not entailed:
+            return BatchReadings(plain, None, {})
+        kept = self._closures(entailed, taxonomy)
+        marks: defaultdict[Reading, set[Mark]] = defaultdict(set)
+        for segment in entailed:
+            marks[segment.reading].update(mark for mark, _ in self._wanted[segment])
+        return BatchReadings(plain, kept, marks)
 
-    def _closures(self, segments: Sequence[Segment], taxonomy: Taxonomy) -> Closures:
+    def _closures(self, segments: Sequence[Segment], taxonomy: Taxonomy) -> _Kept:
         wanted: Wanted = frozenset()
         for segment in segments:
             own = self._wanted.get(segment)
@@ -42,12 +51,12 @@ class Readings:
                 wanted |= own
         for kept in self._kept:
             if kept.taxonomy is taxonomy and wanted <= kept.wanted:
-                return kept.closures
+                return kept
         others = [kept for kept in self._kept if kept.taxonomy is not taxonomy]
         ground = next((kept.ground for kept in self._kept if kept.taxonomy is taxonomy), None) or lay_ground(taxonomy)
-        made = _Kept(taxonomy, wanted, ground, build_closures(ground, wanted))
+        made = _Kept(taxonomy, wanted, ground, build_closures(ground, wanted), WeakKeyDictionary())
         self._kept = [made, *others][:CLOSURES_KEPT]
-        return made.closures
+        return made
 
 
 class _Kept(NamedTuple):
@@ -55,23 +64,72 @@ class _Kept(NamedTuple):
     wanted: Wanted
     ground: Ground
     closures: Closures
+    identities: WeakKeyDictionary[Segment, I32]
+    """The ids that a segment's dictionary gives to the terms of the closures."""
+
+    def identity(self, segment: Segment) -> I32:
+        found = self.identities.get(segment)
+        if found is None:
+            found = self.identities[segment] = find_identity(segment, terms_of(self.closures))
+        return found
+
+
+class Read(NamedTuple):
+    """A batch as one segment reads it."""
+
+    segment: Segment
+    views: Views
+    lost: frozenset[int]
+    """As `EntailedViews.lost`."""
+    encoded: Encoded
 
 
 class BatchReadings:
     """Each reading is made when it is first asked for."""
 
-    def __init__(self, plain: Views, closures: Closures | None) -> None:
-        self._closures = closures
-        self._ids: I32 | None = None
-        """Of `find_known`."""
-        self._made = {Reading.PLAIN: EntailedViews(plain, frozenset())}
+    def __init__(self, plain: Views, kept: _Kept | None, marks: Mapping[Reading, Collection[Mark]]) -> None:
+        """`marks`: the kinds that the segments of each reading want."""
+        self._kept = kept
+        self._marks = marks
+        self._pool: Pool | None = None
+        self._made = {Reading.PLAIN: EntailedViews(plain, frozenset(), np.zeros(0, np.int64))}
 
     def views(self, reading: Reading) -> EntailedViews:
         made = self._made.get(reading)
         if made is None:
-            assert self._closures is not None
-            plain = self._made[Reading.PLAIN].views
-            if self._ids is None:
-                self._ids = find_known(plain, self._closures)
-            made = self._made[reading] = entail_views(plain, self._closures, self._ids, reading)
+            assert self._kept is not None
+            if self._pool is None:
+                self._pool = make_pool(self._made[Reading.PLAIN].views, self._kept.closures)
+            made = self._made[reading] = entail_views(self._pool, self._kept.closures, reading, self._marks[reading])
         return made
+
+    def read(self, segments: Sequence[Segment]) -> Iterator[Read]:
+        """The batch as each segment reads it, one after the other. Terms are looked up once a segment, and literals cut
+        into words once a batch, whatever the readings."""
+        terms = self._made[Reading.PLAIN].views.terms
+        identities = [self._widen(segment, find_identity(segment, terms)) for segment in segments]
+        bank = self._cut_texts(segments, identities)
+        for segment, identity in zip(segments, identities, strict=True):
+            views, lost, source = self.views(segment.reading)
+            yield Read(segment, views, lost, encode_found(segment, views, identity, bank, source))
+
+    def _widen(self, segment: Segment, identity: I32) -> I32:
+        """The ids of the terms of the views that the segment reads; `identity` has those of the plain views."""
+        if segment.reading is Reading.PLAIN:
+            return identity
+        source = self.views(segment.reading).source
+        assert self._kept is not None
+        return np.concatenate([identity, self._kept.identity(segment)])[source]
+
+    def _cut_texts(self, segments: Sequence[Segment], identities: Sequence[I32]) -> WordBank:
+        """The words of the plain views' literals that some segment asks for."""
+        terms = self._made[Reading.PLAIN].views.terms
+        wanted = np.zeros(len(terms.start), np.uint8)
+        asked = False
+        for segment, identity in zip(segments, identities, strict=True):
+            if segment.uses_words:
+                views, _, source = self.views(segment.reading)
+                rows = np.flatnonzero(mark_views_texts(segment, views, identity))
+                wanted[rows if segment.reading is Reading.PLAIN else source[rows]] = 1
+                asked = True
+        return cut_texts(terms, wanted) if asked else no_words()

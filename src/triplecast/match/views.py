@@ -20,9 +20,10 @@ from triplecast.kernels.layout import (
     VALUE_NUMBER,
     Encoded,
 )
-from triplecast.kernels.resolve import Terms, current_hash_mask, find_languages, pair_ids, rank_strings, resolve
+from triplecast.kernels.pairing import Asked, pair_triples
+from triplecast.kernels.resolve import Terms, current_hash_mask, find_languages, rank_strings, resolve
 from triplecast.kernels.scan import ScannedBatch, scan
-from triplecast.kernels.wordbank import WordBank, add_words, cut_texts, mark_texts
+from triplecast.kernels.wordbank import WordBank, cut_texts, mark_texts, no_words
 from triplecast.model.publication import Publication
 
 WHOLE, DECIDED_ONLY, VERIFIED_ONLY = 0, 1, 2
@@ -107,30 +108,47 @@ def _make_values(scanned: ScannedBatch) -> F64:
 _NO_EXTRAS = np.zeros((0, 2), np.float64)
 
 
-def cut_views_texts(segments: Sequence[Segment], views: Views) -> WordBank | None:
-    """The words of all literals that some segment asks for; None when none does."""
+def mark_views_texts(segment: Segment, views: Views, identity: I32) -> U8:
+    """[L] 1 for the literals whose words a segment asks for; `identity` as of `find_identity`."""
     wanted = np.zeros(len(views.terms.start), np.uint8)
-    asking = [segment for segment in segments if segment.uses_words]
-    for segment in asking:
-        identity = resolve(segment.tables.dictionary, views.terms)
-        mark_texts(views.triples, identity, segment.tables.index.word_predicates, views.terms.value_class, wanted)
-    return cut_texts(views.terms, wanted) if asking else None
+    mark_texts(views.triples, identity, segment.tables.index.word_predicates, views.terms.value_class, wanted)
+    return wanted
 
 
-def encode(segment: Segment, views: Views, bank: WordBank | None = None) -> Encoded:
-    """A batch in the numbers of one segment; `bank` holds the words of its literals where other segments ask too."""
+def cut_views_texts(segment: Segment, views: Views, identity: I32) -> WordBank:
+    """The words of those literals."""
+    return cut_texts(views.terms, mark_views_texts(segment, views, identity)) if segment.uses_words else no_words()
+
+
+def find_identity(segment: Segment, terms: Terms) -> I32:
+    """[L] the id that the segment's dictionary gives to each term, -1 unknown."""
+    return resolve(segment.tables.dictionary, terms)
+
+
+def find_extras(segment: Segment, terms: Terms) -> F64:
+    """`Encoded.extras` of terms."""
     dictionary = segment.tables.dictionary
-    identity = resolve(dictionary, views.terms)
-    extras = _NO_EXTRAS
-    if segment.uses_languages or len(dictionary.bounds):
-        extras = np.empty((len(identity), 2), np.float64)
-        extras[:, EXTRA_RANK] = rank_strings(dictionary, views.terms)
-        extras[:, EXTRA_LANGUAGE] = find_languages(dictionary, views.terms, current_hash_mask())
-    triples, offsets = pair_ids(views.triples, identity), views.offsets
-    if segment.uses_words:
-        bank = bank or cut_views_texts([segment], views)
-        assert bank is not None
-        index = segment.tables.index
-        mask = current_hash_mask()
-        triples, offsets = add_words(dictionary, index.facts, index.word_predicates, bank, triples, offsets, mask)
+    if not segment.uses_languages and not len(dictionary.bounds):
+        return _NO_EXTRAS
+    extras = np.empty((len(terms.start), 2), np.float64)
+    extras[:, EXTRA_RANK] = rank_strings(dictionary, terms)
+    extras[:, EXTRA_LANGUAGE] = find_languages(dictionary, terms, current_hash_mask())
+    return extras
+
+
+def encode(segment: Segment, views: Views) -> Encoded:
+    """A batch in the numbers of one segment."""
+    identity = find_identity(segment, views.terms)
+    bank = cut_views_texts(segment, views, identity)
+    return encode_found(segment, views, identity, bank, np.zeros(0, np.int64))
+
+
+def encode_found(segment: Segment, views: Views, identity: I32, bank: WordBank, source: I64) -> Encoded:
+    """A batch in the numbers of one segment, of whose terms these are known; the bank has the words of all literals
+    that the segment asks for, by `source` as `pair_triples` takes it."""
+    tables = segment.tables
+    asked = Asked(tables.dictionary, tables.index.facts, segment.places, tables.index.word_predicates)
+    mask = current_hash_mask()
+    triples, offsets = pair_triples(asked, bank, source, views.triples, views.offsets, identity, mask)
+    extras = find_extras(segment, views.terms)
     return Encoded(offsets, views.spans, views.mode, triples, views.values, identity, extras)

@@ -176,6 +176,48 @@ def random_star(source: random.Random, literals: Sequence[str]) -> Publication:
     return publication(" ".join(triples))
 
 
+def random_trees(seed: int, queries: int = 50) -> tuple[list[Registration], list[Publication]]:
+    """Patterns whose subjects are linked as trees, with conditions on their ends, against graphs with cycles; the last
+    publication has more subjects than are joined by bits."""
+    source = random.Random(seed)
+    literals = [*map(str, range(5)), '"red fox"', '"red"']
+    writer = _Writer(source, ["e:n0"], literals)
+    texts = []
+    for _ in range(queries):
+        patterns, ends = [], []
+        for number in range(source.choice((1, 2, 2, 3))):
+            pair = [f"?v{source.randrange(number + 1)}", f"?v{number + 1}"]
+            source.shuffle(pair)
+            patterns.append(f"{pair[0]} e:l{source.randrange(2)} {pair[1]}")
+            for name in (name for name in pair if source.random() < 0.5):
+                ends.append(f"?e{len(patterns)}")
+                end = source.choice([ends[-1], source.choice(literals)])
+                patterns.append(f"{name} {source.choice(('e:p0', 'e:p1', '?p'))} {end}")
+        asked = [name for name in ends if name in " ".join(patterns)]
+        for name in asked:
+            if source.random() < 0.6:
+                word = f"ft:contains({name}, '\"red\"')"
+                patterns.append(f"FILTER({word if source.random() < 0.3 else writer.condition([name])})")
+        texts.append(f"SELECT * {{ {' . '.join(patterns)} }}")
+    sizes = (2, 3, 4, 6, 75)
+    return registrations(*texts), [_random_links(source, literals, size) for size in sizes]
+
+
+def _random_links(source: random.Random, literals: Sequence[str], size: int) -> Publication:
+    nodes = [f"e:n{number}" for number in range(size)]
+    links = [
+        f"{node} e:l{source.randrange(2)} {source.choice([*nodes, 'e:end'])} ."
+        for node in nodes
+        for _ in range(source.choice((0, 1, 1, 2)))
+    ]
+    ends = [
+        f"{node} e:p{source.randrange(2)} {source.choice(literals)} ."
+        for node in nodes
+        for _ in range(source.choice((0, 1, 2)))
+    ]
+    return publication(" ".join([*links, *ends]))
+
+
 class _Writer:
     """Writes random queries over a vocabulary."""
 

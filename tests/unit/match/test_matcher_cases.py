@@ -161,6 +161,40 @@ def test_a_star_is_decided_without_trying_the_products_of_its_objects() -> None:
     assert list(match_all(queries, [publication(many)])) == [(0, 2)]
 
 
+def test_a_tree_is_decided_without_trying_its_paths() -> None:
+    """216 thousand paths of two links: more than `STEPS_LIMIT`."""
+    nodes = range(60)
+    links = " ".join(f"e:n{i} e:l {', '.join(f'e:n{j}' for j in nodes)} ; e:p {i} ." for i in nodes)
+    tree = "?x e:l ?y . ?y e:l ?z . ?z e:p ?v FILTER"
+    queries = registrations(f"ASK {{ {tree}(?v > 1000) }}", f"ASK {{ {tree}(?v > 58) }}")
+    assert list(match_all(queries, [publication(links)])) == [(0, 2)]
+
+
+def test_a_tree_compares_only_ends_of_what_is_in_a_solution() -> None:
+    """From both sides: what is compared hangs on the first, the middle or the last subject."""
+    text = "e:a e:l e:b ; e:p 1 . e:b e:l e:c ; e:p 2 . e:c e:p 3 . e:d e:l e:e ; e:p 7 . e:e e:p 8 . e:f e:p 9"
+    tree = "?x e:l ?y ; e:p ?u . ?y e:l ?z ; e:p ?v . ?z e:p ?w FILTER"
+    for variable, value in zip("uvw", (1, 2, 3), strict=True):
+        assert answer(f"ASK {{ {tree}(?{variable} = {value}) }}", text) is not None
+        assert answer(f"ASK {{ {tree}(?{variable} != {value}) }}", text) is None
+        assert answer(f"ASK {{ {tree}(?{variable} > 3) }}", text) is None
+    assert answer(f"ASK {{ {tree}(?u = 1 && ?w = 3) }}", text) is not None
+    assert answer(f"ASK {{ {tree}(?u = 1 && ?w = 2) }}", text) is None
+
+
+def test_subjects_that_nothing_else_names_are_apart() -> None:
+    text = "e:a e:l e:c . e:b e:m e:c . e:c e:p 1"
+    assert answer("SELECT ?z { ?x e:l ?z . ?y e:m ?z . ?z e:p ?v }", text) == '[{"z":"<http://e/c>"}]'
+
+
+def test_links_that_are_no_tree_are_joined() -> None:
+    text = "e:a e:l e:b ; e:m e:c . e:b e:l e:a ; e:p 1 . e:c e:p 1 . e:d e:l e:d"
+    assert answer("SELECT ?x { ?x e:l ?y ; e:m ?y . ?y e:p 1 }", text) is None
+    assert answer("SELECT ?x { ?x e:l ?y . ?y e:l ?x . ?y e:p 1 }", text) == '[{"x":"<http://e/a>"}]'
+    assert answer("SELECT ?x { ?x e:l ?x . ?x e:l ?y }", text) == '[{"x":"<http://e/d>"}]'
+    assert answer("SELECT ?p { ?x ?p ?y . ?y e:p 1 . ?x ?p ?z . ?z e:l e:b }", text) is None
+
+
 def test_long_chains_are_joined_by_subject_and_object() -> None:
     """20,000 triples of one predicate: a nested loop would spend the budget."""
     chain = " ".join(f"e:n{i:05} e:p e:n{i + 1:05} ." for i in range(3000))

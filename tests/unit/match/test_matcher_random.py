@@ -15,10 +15,12 @@ from tests.unit.match.match_samples import (
     matches_of,
     random_case,
     random_stars,
+    random_trees,
     snapshot_of,
 )
 from triplecast.index import FirstWritten, IndexFolder, MemoryIndex, NoFilter, RarestKey, Snapshot, build_segment
 from triplecast.index.merge import merge_segments
+from triplecast.kernels.layout import SHAPE_STAR, TREE
 from triplecast.match import Matcher
 from triplecast.model.publication import Publication
 from triplecast.model.subscription import Registration
@@ -42,6 +44,20 @@ def test_stars_with_many_conditions_and_values(seed: int) -> None:
         assert len(wanted) > len(queries)
         assert match_all(queries, publications) == wanted, f"case {number}"
         assert _merged(queries, publications) == wanted, f"case {number}"
+
+
+def test_trees_agree_with_evaluator(seed: int) -> None:
+    pairs = matched = trees = 0
+    for number in range(seed, seed + 15):
+        queries, publications = random_trees(number)
+        wanted = expected(queries, publications)
+        assert match_all(queries, publications) == wanted, f"case {number}"
+        assert _merged(queries, publications) == wanted, f"case {number}"
+        shapes = build_segment(queries).tables.index.shapes
+        trees += int((shapes[:-1, SHAPE_STAR] == TREE).sum())
+        pairs, matched = pairs + len(queries) * len(publications), matched + len(wanted)
+    assert matched > pairs / 6
+    assert trees > 100
 
 
 @pytest.mark.parametrize("anchor", [RarestKey(), FirstWritten(), NoFilter()], ids=lambda anchor: type(anchor).__name__)
