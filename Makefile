@@ -6,7 +6,7 @@ READY := $(VENV)/ready
 # Two test files at a time, each file whole in one process: its fixtures (a JVM, a database) are made once
 SIDE_BY_SIDE := --numprocesses 2 --dist loadfile
 
-.PHONY: lock setup demo test check format differential mutants chaos flips kills bench peers experiments clean
+.PHONY: lock setup demo test check format differential mutants chaos flips kills schedules bench peers experiments clean
 
 # Makes .venv with every pinned dependency; says so when a piece of the system is missing
 setup: $(READY)
@@ -62,6 +62,10 @@ flips: setup
 # Kills, or stops and follows, an engine's process N times; nothing acknowledged may be lost, nothing cancelled be back
 kills: setup
 	@$(BIN)/python -m tests.kills $(or $(N),100) $(if $(SEED),--seed $(SEED))
+
+# Compares N random pairs under every schedule of operators with each subscription alone (docs/schedules.md)
+schedules: setup
+	@$(BIN)/python -m tests.schedules $(or $(N),10000) $(if $(SEED),--seed $(SEED))
 
 # Measures and writes benchmarks/results (about an hour); `make bench QUICK=1` takes two minutes and writes nothing
 bench: setup

@@ -25,7 +25,7 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from triplecast.kernels.chains import Chains, differences, find_edges, link
+from triplecast.kernels.chains import Chains, Edges, differences, find_edges, link
 from triplecast.operators.schedules.conjunctions import Conjunctions
 from triplecast.operators.schedules.experience import Experience
 from triplecast.operators.schedules.interface import Run, Standing
@@ -79,9 +79,13 @@ class SubOrder:
     def reorder(self) -> None:
         """Section 4.2.5 over all that stands."""
         subscriptions = sorted(self._members)
-        edges = find_edges(self._chains(subscriptions), MOST_PARTNERS)
+        edges = self.edges()
         order = link(edges, np.argsort(edges.weight, kind="stable"), len(subscriptions))
         self._line.fill([subscriptions[chain] for chain in order.tolist()])
+
+    def edges(self) -> Edges:
+        """The pairs whose order makes a difference, numbered by their places among all that stand, ascending."""
+        return find_edges(self._chains(sorted(self._members)), MOST_PARTNERS)
 
     def order(self) -> list[int]:
         """The standing subscriptions as they are evaluated."""

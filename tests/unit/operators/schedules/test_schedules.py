@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 
 import pytest
 
+from tests.schedules import check_history
 from tests.unit.operators.schedules.schedule_samples import Case, make_case, play
 from triplecast.operators.schedules import (
     FAILED,
@@ -112,3 +114,12 @@ def test_an_unknown_schedule_is_told_with_those_that_there_are() -> None:
 def test_rows_that_cannot_be_are_refused(members: list[int], costs: list[float], holds: list[float], told: str) -> None:
     with pytest.raises(ValueError, match=told):
         make_conjunctions([(0, members)], [0, 1], costs, holds)
+
+
+def test_histories_are_answered_as_each_subscription_alone(seed: int) -> None:
+    """The small form of ``python -m tests.schedules 1000000``."""
+    counts = sum((check_history(random.Random(f"{seed} {number}")) for number in range(12)), Counter[str]())
+    assert counts["pairs"] > 2_000
+    assert counts["matching"] > counts["pairs"] / 4
+    assert counts["undecided"] > 0
+    assert counts["adaptive"] < counts["sub-order"] < counts["naive"]

@@ -1,0 +1,175 @@
+"""Figures 4 to 8 and what the issue asks beside them.
+
+A sweep's figure has a line for each schedule: the expected cost of an event, in evaluations (predicates cost 1), mean,
+least and most over the events; and the lower bound. Beside it stands its ``-gap`` figure, of the claims: how much of
+Sub-Order's distance from the bound the adaptive schedule takes away, and how it stands to the best of the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.figures import Figure, Line, Point
+from experiments.operators.beside import measure_batches, measure_learning, measure_limits, measure_optimum
+from experiments.operators.bound import bound_event
+from experiments.operators.playing import OURS, SCHEDULES
+from experiments.operators.workload import Sizes, Workload, make_events, make_workload
+
+BOUND = "lower bound"
+SUB_ORDER = "Sub-Order"
+UNIT = "evaluations an event"
+SEED = 2007
+CLOSED, THIRD = "share of the gap closed", "a third"
+AGAINST, ALLOWED = "best other over adaptive", "1 over 1.02"
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    events: int
+    bounded: int
+    """Events over which the bound is taken."""
+    divided_by: int
+    """Subscriptions and predicates are this many times fewer."""
+
+
+FULL, QUICK = Effort(100, 10, 1), Effort(20, 4, 20)
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    name: str
+    title: str
+    across: str
+    points: Mapping[float, Sizes]
+    fixed: str
+
+
+THOUSAND = 1_000
+_UNIFORM = Sizes(80 * THOUSAND, 40 * THOUSAND)
+_ZIPF = replace(_UNIFORM, exponent=1.0)
+_MIDDLE = Sizes(20 * THOUSAND, 5 * THOUSAND, exponent=1.0)
+_SUBSCRIPTIONS = tuple(count * THOUSAND for count in (2, 10, 20, 40, 60, 80))
+_PREDICATES = tuple(count * THOUSAND for count in (2, 5, 10, 20, 30))
+
+
+def _by_subscriptions(base: Sizes, counts: Sequence[int] = _SUBSCRIPTIONS) -> dict[float, Sizes]:
+    return {count: replace(base, subscriptions=count) for count in counts}
+
+
+def _by_predicates(base: Sizes) -> dict[float, Sizes]:
+    return {count: replace(base, predicates=count) for count in _PREDICATES}
+
+
+_FEW = (20 * THOUSAND, 80 * THOUSAND)
+_EQUAL = "40,000 predicates, all equally probable, 3 to 5 a subscription"
+SWEEPS = (
+    Sweep("4", "uniform popularity", "subscriptions", _by_subscriptions(_UNIFORM), "40,000 predicates, 3 to 5 each"),
+    Sweep("5", "Zipf popularity", "subscriptions", _by_subscriptions(_ZIPF), "40,000 predicates, 3 to 5 each"),
+    Sweep("6", "predicates, Zipf", "predicates", _by_predicates(_MIDDLE), "20,000 subscriptions of 3 to 5"),
+    Sweep(
+        "6-uniform",
+        "predicates, uniform",
+        "predicates",
+        _by_predicates(replace(_MIDDLE, exponent=0.0)),
+        "20,000 subscriptions of 3 to 5",
+    ),
+    Sweep(
+        "7",
+        "length, Zipf",
+        "most predicates of a subscription",
+        {longest: replace(_MIDDLE, longest=longest) for longest in (5, 7, 9, 11)},
+        "20,000 subscriptions, 5,000 predicates, at least 3 each",
+    ),
+    Sweep(
+        "8",
+        "popularity",
+        "exponent of Zipf (0: uniform weights)",
+        {exponent: replace(_MIDDLE, exponent=exponent) for exponent in (0.0, 0.8, 1.0, 1.2)},
+        "20,000 subscriptions, 5,000 predicates, 3 to 5 each",
+    ),
+    Sweep(
+        "4-equal", "uniform, equal p", "subscriptions", _by_subscriptions(replace(_UNIFORM, equal=True), _FEW), _EQUAL
+    ),
+    Sweep("5-equal", "Zipf, equal p", "subscriptions", _by_subscriptions(replace(_ZIPF, equal=True), _FEW), _EQUAL),
+    Sweep(
+        "costs",
+        "unequal costs (4.3), Zipf",
+        "dearest over cheapest predicate",
+        {ratio: replace(_MIDDLE, cost_ratio=ratio) for ratio in (1.0, 10.0, 100.0)},
+        "20,000 subscriptions, 5,000 predicates, 3 to 5 each; the cheapest predicate costs 1",
+    ),
+)
+
+
+def measure(quick: bool) -> Iterator[Figure]:
+    """The limits first: the memory told is the most that the process has had so far."""
+    effort = QUICK if quick else FULL
+    yield from measure_limits(effort.divided_by)
+    yield measure_optimum(3 if quick else 20)
+    yield measure_learning(effort.divided_by)
+    yield measure_batches(effort.divided_by)
+    for sweep in SWEEPS:
+        yield from _measure_sweep(sweep, effort)
+
+
+def _measure_sweep(sweep: Sweep, effort: Effort) -> Iterator[Figure]:
+    points: dict[str, list[Point]] = {name: [] for name in (*SCHEDULES, BOUND)}
+    gaps: dict[str, list[Point]] = {name: [] for name in (CLOSED, THIRD, AGAINST, ALLOWED)}
+    for x, sizes in sweep.points.items():
+        found = _measure_sizes(_scale_down(sizes, effort.divided_by), effort)
+        x = x / effort.divided_by if sweep.across in ("subscriptions", "predicates") else x
+        for name, values in found.items():
+            mean = float(values.mean())
+            points[name].append(
+                Point(x, mean, float(values.min()), float(values.max())) if len(values) > 1 else Point(x, mean)
+            )
+        means = {name: float(values.mean()) for name, values in found.items()}
+        closed = (means[SUB_ORDER] - means[OURS]) / (means[SUB_ORDER] - means[BOUND])
+        best = min(mean for name, mean in means.items() if name not in (OURS, BOUND))
+        for name, value in ((CLOSED, closed), (THIRD, 1 / 3), (AGAINST, best / means[OURS]), (ALLOWED, 1 / 1.02)):
+            gaps[name].append(Point(x, value))
+    said = f"{sweep.fixed}; 0.2 % match; {effort.events} events, the bound over {effort.bounded} of them"
+    said += f"; sizes divided by {effort.divided_by}" if effort.divided_by > 1 else ""
+    unit = UNIT if sweep.name != "costs" else "cost of an event"
+    yield Figure(sweep.name, sweep.title, sweep.across, unit, _lines(points), sizes=said)
+    title = f"{sweep.title}: Sub-Order, adaptive, bound"
+    yield Figure(f"{sweep.name}-gap", title, sweep.across, "share; ratio", _lines(gaps), sizes=said)
+
+
+def _scale_down(sizes: Sizes, by: int) -> Sizes:
+    return replace(sizes, subscriptions=sizes.subscriptions // by, predicates=sizes.predicates // by)
+
+
+def _lines(points: Mapping[str, list[Point]]) -> tuple[Line, ...]:
+    return tuple(Line(name, tuple(sorted(found, key=lambda point: point.x))) for name, found in points.items())
+
+
+def _measure_sizes(sizes: Sizes, effort: Effort) -> dict[str, NDArray[np.float64]]:
+    """The cost of each event by schedule, and one number for the bound."""
+    workload = make_workload(sizes, SEED)
+    events = make_events(workload, effort.events, SEED + 1)
+    costs: dict[str, NDArray[np.float64]] = {}
+    excess: list[float] = []
+    for name, prepare in SCHEDULES.items():
+        evaluate = prepare(workload)
+        taken = []
+        for number, satisfied in enumerate(events):
+            evaluated = evaluate(satisfied)
+            taken.append(float(workload.costs[evaluated].sum()))
+            if name == OURS and number < effort.bounded:
+                excess.append(_excess(workload, satisfied, evaluated))
+        costs[name] = np.array(taken)
+    costs[BOUND] = np.array([costs[OURS].mean() - np.mean(excess)])
+    return costs
+
+
+def _excess(workload: Workload, satisfied: NDArray[np.bool_], evaluated: NDArray[np.bool_]) -> float:
+    """What was evaluated, priced as the bound prices it, above the bound: never negative, and in expectation the
+    distance of the schedule's cost from it. Its mean varies far less over events than the bound itself."""
+    false = evaluated & ~satisfied
+    priced = float((workload.costs[false] / (1 - workload.holds[false])).sum())
+    return priced - bound_event(workload, satisfied)
