@@ -75,8 +75,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "value-that-fails-drops-its-row",
         "match/calculate.py",
-        "                row[variable.name] = term\n",
-        "                row[variable.name] = term\n            else:\n                break\n",
+        "                row[each.variable.name] = term\n        else:\n",
+        "                row[each.variable.name] = term\n            else:\n                break\n        else:\n",
     ),
     Mutant(
         "minus-removes-without-a-variable-in-common",
@@ -329,12 +329,12 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "first-fact-keeps-its-predicate",
         "kernels/entailment.py",
-        "    facts, table = _raise_predicates(known, view, scratch, facts, table, 0)\n",
-        "    facts, table = _raise_predicates(known, view, scratch, facts, table, 1)\n",
+        "    _raise_predicates(known, view, scratch, facts, table, 0)\n",
+        "    _raise_predicates(known, view, scratch, facts, table, 1)\n",
     ),
     Mutant(
         "last-word-in-no-phrase",
-        "kernels/wordbank.py",
+        "kernels/pairing.py",
         "        while rest and word + length < last:\n",
         "        while rest and word + length < last - (length > 0):\n",
     ),

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from triplecast.cli.exits import Exit
-from triplecast.cli.inputs import add_taxonomy, choose_subscription
+from triplecast.cli.inputs import add_taxonomy, choose_subscription, load_taxonomy
 from triplecast.cli.operators import add_operators
 from triplecast.cli.terminal import describe_reject, print_json, say, tell
 from triplecast.errors import InputError
@@ -51,10 +51,9 @@ def run(arguments: argparse.Namespace) -> int:
     from triplecast.evaluate import Background, explain_subscription
     from triplecast.ingest import Parser
     from triplecast.ingest.document_files import read_documents
-    from triplecast.ingest.taxonomy_documents import read_taxonomy_files
     from triplecast.offline import Versions, cut_batches, parse_batch
 
-    taxonomy = read_taxonomy_files(arguments.taxonomy, arguments.broader)
+    taxonomy = load_taxonomy(arguments.taxonomy, arguments.broader)
     subscription = choose_subscription(arguments.subscription, arguments.id)
     drafts: list[Draft] = []
     rejects: list[Reject] = []

@@ -13,6 +13,10 @@ from triplecast.model.printable import printable_name
 if TYPE_CHECKING:
     from triplecast.compile.admitted import Admitted
     from triplecast.model.subscription import Subscription
+    from triplecast.taxonomy import Taxonomy
+
+
+_NO_ORDER = "no rdfs:subClassOf or rdfs:subPropertyOf (--broader takes skos:broader too)"
 
 
 def load_admitted(paths: list[Path], datasets: bool = True) -> Admitted:
@@ -38,6 +42,19 @@ def add_taxonomy(parser: argparse.ArgumentParser) -> None:
         "--taxonomy", metavar="PATH", nargs="+", type=Path, default=[], help="what is known of classes and properties"
     )
     parser.add_argument("--broader", action="store_true", help="skos:broader is part of the taxonomy")
+
+
+def load_taxonomy(paths: list[Path], broader: bool) -> Taxonomy:
+    """The taxonomy that is given; one in which nothing is under anything is told on stderr, since no subscription could
+    see a difference between its classes."""
+    from triplecast.ingest.taxonomy_documents import read_taxonomy_files
+    from triplecast.taxonomy.taxonomy import BROADER, SUB_CLASS, SUB_PROPERTY
+
+    taxonomy = read_taxonomy_files(paths, broader)
+    if paths and not any(map(taxonomy.count, (SUB_CLASS, SUB_PROPERTY, BROADER))):
+        taken = "no rdfs:subClassOf, rdfs:subPropertyOf or skos:broader" if broader else _NO_ORDER
+        say(f"nothing is under anything in the taxonomy: there is {taken} between IRIs (skos:narrower is not read)")
+    return taxonomy
 
 
 def check_publications(paths: list[Path]) -> int:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from triplecast.cli.exits import Exit
-from triplecast.cli.inputs import add_taxonomy, check_publications, load_admitted
+from triplecast.cli.inputs import add_taxonomy, check_publications, load_admitted, load_taxonomy
 from triplecast.cli.operators import add_operators
 from triplecast.cli.terminal import (
     Progress,
@@ -52,10 +52,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def run(arguments: argparse.Namespace) -> int:
     from triplecast.compile.admitted import first_of
     from triplecast.ingest.document_files import read_documents
-    from triplecast.ingest.taxonomy_documents import read_taxonomy_files
     from triplecast.offline import match_documents
 
-    taxonomy = read_taxonomy_files(arguments.taxonomy, arguments.broader)
+    taxonomy = load_taxonomy(arguments.taxonomy, arguments.broader)
     admitted = load_admitted(arguments.subscriptions, datasets=arguments.dataset)
     for line in first_of(admitted.warnings):
         say(line)

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 from triplecast.cli.exits import Exit
-from triplecast.cli.inputs import add_taxonomy, check_publications, choose_subscription
+from triplecast.cli.inputs import add_taxonomy, check_publications, choose_subscription, load_taxonomy
 from triplecast.cli.operators import add_operators
 from triplecast.cli.terminal import clip, describe_reject, describe_solution, print_json, say, tell
 from triplecast.model.printable import printable_name
@@ -36,10 +36,9 @@ def run(arguments: argparse.Namespace) -> int:
     from triplecast.compile.admission import admit
     from triplecast.compile.admitted import Admitted
     from triplecast.ingest.document_files import read_documents
-    from triplecast.ingest.taxonomy_documents import read_taxonomy_files
     from triplecast.offline import match_documents
 
-    taxonomy = read_taxonomy_files(arguments.taxonomy, arguments.broader)
+    taxonomy = load_taxonomy(arguments.taxonomy, arguments.broader)
     subscription = choose_subscription(arguments.subscription, arguments.id)
     admission = admit(subscription)
     asked = matches = undecided = rejected = 0

@@ -16,6 +16,7 @@ from pyoxigraph import Literal, NamedNode
 
 from triplecast.compile.constants import Constant, constant_text, place_of
 from triplecast.compile.slips import Slips, doubt_slips, read_slips
+from triplecast.compile.texts import NamedText, doubt_wildcards, texts_within
 from triplecast.evaluate.scope import parts_of
 from triplecast.languages import SlotKind, Template
 from triplecast.languages.prefixes import DECLARED
@@ -81,6 +82,8 @@ class _Readings(NamedTuple):
     named: tuple[str | int, ...]
     """Doubts of IRIs that the template itself names, the datatypes of its slots among them, and the slots that hold an
     IRI, another one in each subscription."""
+    texts: tuple[NamedText, ...]
+    """Its full-text conditions."""
 
 
 def find_doubts(template: Template, constants: tuple[str, ...]) -> tuple[str, ...]:
@@ -88,7 +91,8 @@ def find_doubts(template: Template, constants: tuple[str, ...]) -> tuple[str, ..
     found = _readings(template)
     compared = (_doubt_comparison(each, constants) for each in found.comparisons)
     named = (each if isinstance(each, str) else doubt_iri(constants[each][1:-1]) for each in found.named)
-    told = dict.fromkeys(chain(found.doubts, doubt_slips(found.slips, constants), compared, named))
+    patterns = doubt_wildcards(found.texts, constants)
+    told = dict.fromkeys(chain(found.doubts, doubt_slips(found.slips, constants), patterns, compared, named))
     return tuple([doubt for doubt in told if doubt is not None][:DOUBTS_TOLD])
 
 
@@ -117,6 +121,7 @@ def _readings(template: Template) -> _Readings:
         tuple(each for each in comparisons if not _is_ordinary(each, _class_of(each.constant, template))),
         _without_iris(read_slips(expressions, plain), template),
         (*filter(None, map(doubt_iri, fixed)), *_name_slots(template.kinds)),
+        tuple(texts_within(query.pattern)),
     )
 
 

@@ -560,7 +560,8 @@ class Engine:
     def _live(self, id: str) -> Registration:
         found = self._journal.live_registration(id)
         if found is None:
-            raise InputError(f"no subscription is live as {id!r}", "give the id that subscribing gave")
+            mend = "give the id that subscribing gave; one whose lease has ended has to be subscribed again"
+            raise InputError(f"no subscription is live as {id!r}", mend)
         return found
 
     def _free_name(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from os import PathLike
 from types import NoneType
 
 from triplecast.errors import InputError
@@ -25,7 +26,9 @@ def document_of(
 ) -> Document:
     """The document of a `publish` call: named by `graph`, or by its content, so that equal content is one document."""
     if not isinstance(data, bytes | bytearray | memoryview | str):
-        raise InputError(f"a document cannot be made of {type(data).__name__}", "give its bytes, or its text as str")
+        of_path = isinstance(data, PathLike)
+        mend = "give what is in it: path.read_bytes()" if of_path else "give its bytes, or its text as str"
+        raise InputError(f"a document cannot be made of {type(data).__name__}", mend)
     _check_types(Document("", b"", media_type, graph, dataset))
     try:
         content = data.encode() if isinstance(data, str) else bytes(data)

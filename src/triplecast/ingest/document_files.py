@@ -48,7 +48,7 @@ def _files(path: Path, inbox: Path | None) -> tuple[Path, Sequence[InboxFile]]:
         return path, scan_inbox(path, {}, {}, 0.0, quiet=0.0).ready
     if not path.is_file():
         what = "is neither a file nor a folder" if path.exists() else "does not exist"
-        raise InputError(f"{path} {what}", "name a file or a folder of publications")
+        raise InputError(f"{path} {what}", "name a file or a folder of documents")
     real = path.resolve()
     state = real.stat()
     if inbox is None:

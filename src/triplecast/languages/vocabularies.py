@@ -22,6 +22,8 @@ KNOWN: Mapping[str, str] = MappingProxyType(
         "wgs": "http://www.w3.org/2003/01/geo/wgs84_pos#",
         "dcmitype": "http://purl.org/dc/dcmitype/",
         "media": "http://search.yahoo.com/mrss/",
+        "text": "http://jena.apache.org/text#",
+        "bds": "http://www.bigdata.com/rdf/search#",
     }
 )
 """Prefixes in common use; those that no query has to declare are among them."""

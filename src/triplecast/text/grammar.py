@@ -64,6 +64,7 @@ _OPTION_WORDS: dict[str, tuple[tuple[tuple[str, ...], object], ...]] = {
     "wildcards": ((("wildcards",), True), (("no", "wildcards"), False)),
 }
 """By the field of `Options`: the words behind ``using``, and the value that they mean."""
+_FILTERS = ("ordered", "window", "distance")
 _Bounds: TypeAlias = tuple[int | None, int | None]
 
 
@@ -131,6 +132,22 @@ def count_words(selection: Selection) -> int:
     return count_words(selection.part)
 
 
+@lru_cache(maxsize=65_536)
+def find_patterns(text: str) -> tuple[str, ...]:
+    """The words of a selection that are read ``using wildcards``. Raises what `parse_selection` raises."""
+    if "wildcards" not in text.lower():
+        return ()
+    found: list[str] = []
+    waiting = [parse_selection(text)]
+    while waiting:
+        part = waiting.pop(0)
+        if isinstance(part, Phrase):
+            found.extend(part.words if part.options.wildcards else ())
+        else:
+            waiting.extend(part.parts if isinstance(part, And | Or | Near) else (part.part,))
+    return tuple(found)
+
+
 class _Parser:
     def __init__(self, text: str) -> None:
         self._text = text
@@ -195,6 +212,9 @@ class _Parser:
                 bounds = self._range()
                 self._units()
                 found = _Inner("distance", place, (found,), (bounds,))
+            elif isinstance(found, _Inner) and found.kind in _FILTERS and self.peek().text in ("ftand", "ftor"):
+                joined = f"{self.peek().text} behind a filter (distance, window, ordered), which ends its selection"
+                raise TextFault(place, joined, ('brackets, as in ("a" ftand "b" distance at most 2 words) ftand "c"',))
             else:
                 return found
             self._filters += 1

@@ -39,6 +39,12 @@ def split_patterns(text: str) -> tuple[str, ...]:
     return tuple(patterns)
 
 
+def find_stray_sign(pattern: str) -> str | None:
+    """The first of ``*``, ``?`` and ``+`` that stands behind no ``.`` and so for itself, which no word holds."""
+    plain = (match[0] for match in _PIECE.finditer(pattern) if match[0][0] not in ".\\")
+    return next((sign for piece in plain for sign in piece if sign in "*?+"), None)
+
+
 @lru_cache(maxsize=1024)
 def count_positions(pattern: str) -> int:
     """The characters of a pattern, its ranges written out: what RE2 may have to follow at once."""

@@ -19,6 +19,8 @@ LONGEST_STEMMED = 100
 """Characters beyond which a word is its own stem: the stemmers take time that grows with the square."""
 REMEMBERED_TEXTS = 16
 """Texts that are kept cut into words."""
+_SMALL_IOTA = "\u0345"
+"""A mark that is the letter iota in another case, and folds to it: under forms that keep case it is a letter too."""
 _OVERLAY, _FIRST_ACCENT = 1, 10
 """Canonical combining classes: overlays, and from here on accents and points."""
 _STEMMERS = {
@@ -58,7 +60,7 @@ def fold(word: str, form: Form = FOLDED) -> str:
 
 
 def _dropped(character: str, marks: bool) -> bool:
-    if character.isascii():
+    if character.isascii() or character == _SMALL_IOTA:
         return False
     if unicodedata.category(character) == "Cf":
         return True

@@ -265,3 +265,14 @@ def test_usage_is_exit_code_2(capsys: pytest.CaptureFixture[str]) -> None:
         main(["match"])
     assert stopped.value.code == 2
     assert "--subscriptions" in capsys.readouterr().err
+
+
+def test_a_taxonomy_in_which_nothing_is_under_anything_is_told(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    concepts = desk / "concepts.ttl"
+    skos = "http://www.w3.org/2004/02/skos/core#"
+    concepts.write_text(f"<urn:a> a <{skos}Concept> ; <{skos}broader> <urn:b> .")
+    assert match(desk, "--taxonomy", str(concepts)) == 0
+    assert "nothing is under anything in the taxonomy" in (err := capsys.readouterr().err)
+    assert "--broader takes skos:broader too" in err
+    assert match(desk, "--taxonomy", str(concepts), "--broader") == 0
+    assert "nothing is under anything" not in capsys.readouterr().err

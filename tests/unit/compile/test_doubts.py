@@ -49,6 +49,11 @@ def doubts(text: str) -> tuple[str, ...]:
         ("ASK { ?x :p ?y FILTER(?y > 2026-11-01) }", "2026-11-01 is the number 2014; a date is written"),
         ("ASK { ?x :p ?y FILTER(?y > NOW() - 'P7D'^^xsd:duration) }", "NOW() - … have no value"),
         ("ASK { ?x :p ?y FILTER(?y + 'P1D'^^xsd:dayTimeDuration > 1) }", "has no value"),
+        (
+            """ASK { ?x :p ?y FILTER(ft:contains(?y, '"rail" ftor "counc*" using wildcards')) }""",
+            "* in the pattern counc* stands for itself, which no word holds; any characters are .*",
+        ),
+        ("""ASK { ?x :p ?y FILTER(ft:contains(?y, '"a.*?" using wildcards')) }""", "? in the pattern a.*? stands for"),
         ("ASK { 'a' :p ?y }", '"a" as a subject matches nothing'),
         ("ASK { ?x a 'http://example.org/C' }", 'a "http://example.org/C" asks for a string'),
         (

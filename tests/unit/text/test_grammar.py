@@ -43,6 +43,7 @@ def test_strings() -> None:
         ('"a" window 3 lines', 13, "unexpected lines"),
         ('"a" using magic', 10, "unexpected magic"),
         ('"a" using stemming using no stemming', 25, "given twice"),
+        ('("a" ftand "b") ordered ftand "c"', 24, "ftand behind a filter"),
         ('("a" ftand "b") ftnear[0,1] "c"', 0, "ftnear stands between"),
     ],
 )  # fmt: skip

@@ -62,6 +62,15 @@ def test_equal_in_any_form_is_equal_folded() -> None:
                 assert fold(one, form) != fold(two, form) or fold(one) == fold(two)
 
 
+def test_a_character_equal_in_any_form_is_equal_folded() -> None:
+    """The small iota below (U+0345) is a letter wherever case counts: folded, it is iota."""
+    sample = [chr(code) for code in range(0x20, 0x3000) if unicodedata.category(chr(code)) not in ("Cn", "Cs")]
+    for form in (Form(True, True), Form(True), Form(marks=True)):
+        folded = {fold("1", form): fold("1")}
+        for character in sample:
+            assert folded.setdefault(fold(f"1{character}", form), fold(f"1{character}")) == fold(f"1{character}")
+
+
 def test_break_classes_of_the_standard() -> None:
     """Members of each class that UAX #29, table 3, names."""
     named = {
