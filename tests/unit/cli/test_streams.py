@@ -41,8 +41,14 @@ def test_a_reader_that_goes_away_is_141_without_a_word(desk: Path) -> None:
     assert process.returncode == 141
 
 
+def heed_interrupts() -> None:
+    """Background jobs of a shell ignore them, and their children do."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_an_interrupt_is_130_and_one_line(desk: Path) -> None:
-    with subprocess.Popen(MATCH, cwd=desk, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    pipe = subprocess.PIPE
+    with subprocess.Popen(MATCH, cwd=desk, stdout=pipe, stderr=pipe, preexec_fn=heed_interrupts) as process:
         assert process.stdout
         assert process.stderr
         assert process.stdout.read(ONE_MATCH)
