@@ -22,6 +22,7 @@ REFUSED = {
     "function <http://www.w3.org/2001/XMLSchema#date>": 4,  # SPARQL 1.1 has seven casts, and this is none
     "function <http://www.w3.org/2001/XMLSchema#int>": 1,
     "bif:xcontains": 1,  # a search in XML
+    "a search with an open '": 1,  # "'university"
 }
 """What is refused by name (semantics 1.5), in how many queries. Six of them pyoxigraph refuses for something else."""
 
@@ -39,7 +40,7 @@ def parsed_queries(shared_data: Path) -> list[str]:
 def test_they_parse_or_are_refused_as_pyoxigraph_accepts_them(shared_data: Path) -> None:
     found = verdicts(shared_data)
     counted = Counter(found.values())
-    assert counted.pop("parsed") == 1_560
+    assert counted.pop("parsed") == 1_559
     assert counted.pop("fault") == 1_006
     assert counted == REFUSED
     different = [text for text, said in found.items() if said in ("parsed", "fault") and misjudged(text, said)]

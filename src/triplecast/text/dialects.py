@@ -64,13 +64,15 @@ def _patterns(signs: Sequence[str], wildcards: str) -> Iterator[str]:
 
 
 def _pieces(form: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
-    """The matches of a text one behind the other. Raises `TextFault` where a quotation mark has no other."""
+    """The matches of a text one behind the other. Raises `TextRefused` where a quotation mark has no other."""
     at = 0
     for match in (*form.finditer(text), None):
         passed = text[at : match.start() if match else len(text)]
         for place, sign in enumerate(passed, at):
             if sign in "\"'":
-                raise TextFault(place, f"this {sign} does not end", (f"a closing {sign}",))
+                raise TextRefused(
+                    place, f"a search with an open {sign}", "where its phrase ends is not said", f"a closing {sign}"
+                )
         if match:
             at = match.end()
             yield match

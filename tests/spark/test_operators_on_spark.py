@@ -6,6 +6,7 @@ import base64
 import json
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -18,6 +19,9 @@ from triplecast.delivery import OutboxReader
 from triplecast.engine import Engine
 from triplecast.journal import Journal
 from triplecast.pipeline.run import Sources, run
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 assert wild_operators
@@ -46,14 +50,14 @@ def write_documents(inbox: Path) -> list[tuple[str, str, bytes]]:
     return documents
 
 
-def test_the_answers_are_those_of_an_engine(tmp_path: Path) -> None:
+def test_the_answers_are_those_of_an_engine(tmp_path: Path, spark: SparkSession) -> None:
     subscriptions, inbox, output = tmp_path / "subscriptions", tmp_path / "inbox", tmp_path / "out"
     subscriptions.mkdir()
     inbox.mkdir()
     documents = write_documents(inbox)
     for name, text in QUERIES.items():
         (subscriptions / f"{name}.rq").write_text(P + text)
-    summary = run(Sources([subscriptions], inbox), output, once=True)
+    summary = run(Sources([subscriptions], inbox), output, once=True, spark=spark)
     told: dict[tuple[str, str], str] = {}
     with OutboxReader.read_only(output) as outbox:
         for each in outbox.notifications():

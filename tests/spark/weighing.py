@@ -1,0 +1,13 @@
+"""An operator for runs that are killed: in a module of its own, which every worker can import."""
+
+from __future__ import annotations
+
+from pyoxigraph import NamedNode
+
+from triplecast.operators import Event, operator
+
+
+@operator("https://example.org/chaos#quads", version="1", arguments=("bound", "free"))
+def quads(event: Event, resource: NamedNode) -> int:
+    """How many quads speak of a resource."""
+    return sum(quad.subject == resource for quad in event.graph)
