@@ -29,6 +29,7 @@ from unittest.mock import patch
 
 import pyarrow as pa
 
+from tests.spark import weighing
 from tests.spark.workplace import QUERIES, Workplace, document
 from triplecast import faults
 from triplecast.delivery import Notification, Outbox
@@ -64,12 +65,17 @@ PATIENCE = 600
 PRUNED = 10
 """Notifications that the second phase prunes."""
 
+assert weighing
+WEIGHED = "SELECT ?s ?n { ?s <http://e/kind> 'k3' ; <https://example.org/chaos#quads> ?n }"
+"""Asks an operator, so that there are kills while its answers are kept."""
+
 
 # ---- what is run -----------------------------------------------------------------------------------------------------
 
 
 def first_files(place: Workplace) -> None:
-    """What the first phase finds: files, lines, a document that cannot be read."""
+    """What the first phase finds: files, lines, a document that cannot be read; one more subscription."""
+    (place.subscriptions / "weighed.rq").write_text(WEIGHED)
     place.fill(80)
     place.write("bad.ttl", "<http://e/s> <http://e/p> ")
 

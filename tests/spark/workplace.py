@@ -7,7 +7,6 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.spark import weighing
 from triplecast.delivery import Notification, Outbox
 from triplecast.engine import Engine
 from triplecast.ingest.document_files import read_documents
@@ -21,13 +20,11 @@ if TYPE_CHECKING:
 Told = tuple[str, int, str | None, str]
 """Graph, version, subscription and bindings of a notification."""
 
-assert weighing
 QUERIES = {
     "narrow.rq": 'SELECT ?s { ?s <http://e/kind> "k3" }',
     "window.rq": "SELECT ?s ?n { ?s <http://e/number> ?n FILTER(?n >= 5 && ?n < 12) }",
     "joined.rq": "SELECT * { ?s <http://e/kind> ?k ; <http://e/next> ?t . ?t <http://e/number> ?n }",
     "verified.rq": "SELECT ?s { ?s <http://e/kind> ?k FILTER NOT EXISTS { ?s <http://e/hidden> ?h } }",
-    "weighed.rq": "SELECT ?s ?n { ?s <http://e/kind> 'k3' ; <https://example.org/chaos#quads> ?n }",
     "ask/dated.rq": "ASK { ?s <http://e/on> ?d FILTER(?d > '2026-06-01'^^xsd:date) }",
 }
 
