@@ -106,7 +106,7 @@ def _style_of(line: Line, place: int) -> dict[str, Any]:
 def _save(drawn: Any, stem: Path, stamp: str) -> list[Path]:
     drawn.text(0.995, 0.005, stamp, ha="right", va="bottom", fontsize=6, color="0.4")
     drawn.tight_layout()
-    paths = [stem.with_suffix(f".{kind}") for kind in FORMATS]
+    paths = [stem.with_name(f"{stem.name}.{kind}") for kind in FORMATS]  # a figure's name may hold a dot
     for path in paths:
         plain: dict[str, Any] = {"metadata": {"Date": None}} if path.suffix == ".svg" else {"dpi": 110}
         drawn.savefig(path, **plain)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -90,9 +91,11 @@ def _line_rows(line: Line) -> Iterable[str]:
 
 
 def write_record(folder: Path, record: Record) -> list[Path]:
-    """Writes ``figures.md`` and ``figures.json``, over those of an earlier run."""
+    """Writes ``figures.md`` and ``figures.json``, over those of an earlier run: each is replaced whole or stays."""
     folder.mkdir(parents=True, exist_ok=True)
-    page, content = folder / "figures.md", folder / "figures.json"
-    page.write_text(to_markdown(record), encoding="utf-8")
-    content.write_text(to_json(record), encoding="utf-8")
-    return [page, content]
+    written = []
+    for name, text in (("figures.md", to_markdown(record)), ("figures.json", to_json(record))):
+        unfinished = folder / f".{name}.{os.getpid()}"
+        unfinished.write_text(text, encoding="utf-8")
+        written.append(unfinished.replace(folder / name))
+    return written
