@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
+from typing import Any
 
 from benchmarks.machine import Machine
 from benchmarks.report import show
@@ -46,7 +46,21 @@ def to_json(record: Record) -> str:
             {"name": verdict.claim.name, "held": verdict.held, "seen": verdict.seen} for verdict in record.verdicts
         ],
     }
-    return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(_to_finite(content), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _to_finite(content: Any) -> Any:
+    """Null for what JSON has no number for."""
+    if isinstance(content, Mapping):
+        return {name: _to_finite(each) for name, each in content.items()}
+    if isinstance(content, list | tuple):
+        return [_to_finite(each) for each in content]
+    return None if isinstance(content, float) and not math.isfinite(content) else content
+
+
+def _to_cell(text: str) -> str:
+    """As it is read in a table's cell."""
+    return text.replace("|", r"\|").replace("\n", " ")
 
 
 def to_markdown(record: Record) -> str:
@@ -68,7 +82,8 @@ def _verdict_table(verdicts: Sequence[Verdict]) -> Iterable[str]:
     yield "|---|---|---|---|---|"
     for verdict in verdicts:
         claim = verdict.claim
-        yield f"| {claim.name} | {claim.figure} | {claim.says} | {verdict.seen} | {'yes' if verdict.held else 'NO'} |"
+        cells = (claim.name, claim.figure, claim.says, verdict.seen, "yes" if verdict.held else "NO")
+        yield f"| {' | '.join(map(_to_cell, cells))} |"
     yield ""
 
 
@@ -76,7 +91,7 @@ def _figure_page(figure: Figure) -> str:
     rows = [f"## Figure {figure.name}: {figure.title}", ""]
     if figure.sizes:
         rows += [figure.sizes, ""]
-    rows += [f"| line | {figure.across} | {figure.unit} | counted work | of which |", "|---|---:|---:|---:|---|"]
+    rows += [f"| line | {_to_cell(figure.across)} | {_to_cell(figure.unit)} | counted work | of which |", "|---|---:|---:|---:|---|"]
     for line in figure.lines:
         rows += _line_rows(line)
     return "\n".join([*rows, ""])
@@ -87,15 +102,4 @@ def _line_rows(line: Line) -> Iterable[str]:
         spread = "" if point.low is None or point.high is None else f" ({show(point.low)} to {show(point.high)})"
         kinds = ", ".join(f"{kind} {show(count)}" for kind, count in point.work.items())
         steps = show(point.steps) if point.work else ""
-        yield f"| {line.name} | {point.x:,g} | {show(point.value)}{spread} | {steps} | {kinds} |"
-
-
-def write_record(folder: Path, record: Record) -> list[Path]:
-    """Writes ``figures.md`` and ``figures.json``, over those of an earlier run: each is replaced whole or stays."""
-    folder.mkdir(parents=True, exist_ok=True)
-    written = []
-    for name, text in (("figures.md", to_markdown(record)), ("figures.json", to_json(record))):
-        unfinished = folder / f".{name}.{os.getpid()}"
-        unfinished.write_text(text, encoding="utf-8")
-        written.append(unfinished.replace(folder / name))
-    return written
+        yield f"| {_to_cell(line.name)} | {point.x:,g} | {show(point.value)}{spread} | {steps} | {kinds} |"
