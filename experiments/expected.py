@@ -41,10 +41,10 @@ CLAIM = ({"name": _TEXT, "figure": _TEXT, "says": _TEXT, "check": _OBJECT}, {"fu
 
 KINDS: Mapping[str, tuple[Mapping[str, Shape], Mapping[str, Shape]]] = {
     "growth": (_LINE | {"between": _BAND}, _TOLD),
-    "linear": (_LINE, _TOLD | {"between": _BAND}),
+    "linear": (_LINE, _TOLD | {"between": _BAND, "r2": _NUMBER}),
     "rises": (_LINE, _TOLD | {"by": _NUMBER}),
     "factor": (_LINE | {"from": _NUMBER, "to": _NUMBER, "between": _BAND}, _TOLD),
-    "share": ({"line": _TEXT, "part": _TEXT, "from": _NUMBER, "to": _NUMBER, "at_least": _NUMBER}, _TOLD),
+    "share": ({"line": _TEXT, "of": _TEXT, "part": _TEXT, "from": _NUMBER, "to": _NUMBER, "at_least": _NUMBER}, _TOLD),
     "ratio": (
         {"over": _TEXT, "under": _TEXT, "of": _TEXT},
         _TOLD | {"at_least": _NUMBER, "at_most": _NUMBER, "at": _PLACE},

@@ -218,12 +218,20 @@ def choose_styles(figures: Sequence[Figure]) -> Styles:
     colours = _choose_numbers(together)
     after = [list(dict.fromkeys(_split(line.name)[1] for line in figure.lines)) for figure in figures]
     dashes = _choose_numbers(after)
-    return {line.name: _style_of(line, colours, dashes) for line in lines}
+    thresholds = list(dict.fromkeys(line.name for line in lines if line.threshold))
+    return {
+        line.name: _style_of_threshold(thresholds.index(line.name))
+        if line.threshold
+        else _style_of(line, colours, dashes)
+        for line in lines
+    }
+
+
+def _style_of_threshold(number: int) -> dict[str, Any]:
+    return {"color": "0.45", "linewidth": 0.9, "linestyle": _DASHES[1 + number % (len(_DASHES) - 1)]}
 
 
 def _style_of(line: Line, colours: Mapping[str, int], dashes: Mapping[str, int]) -> dict[str, Any]:
-    if line.threshold:
-        return {"color": "0.45", "linewidth": 0.8, "linestyle": "--" if colours[_split(line.name)[0]] % 2 else ":"}
     before, after = _split(line.name)
     number, dash = colours[before], dashes[after]
     return {

@@ -16,8 +16,9 @@ from experiments.claims import Verdict, judge, read_claims
 from experiments.figures import Figure
 from experiments.plots import Layout, find_plotting, write_plots
 from experiments.record import Record, to_json, to_markdown
-from experiments.results import UNFINISHED, CannotRun, open_results
+from experiments.results import CannotRun, open_results
 
+_SHOWN = {True: "holds", False: "FAILS", None: "?    "}
 ROOT = Path(__file__).resolve().parents[1]
 QUICK_RESULTS = ROOT / "build" / "experiments"
 """Where quick runs write: not in the repository. The record of a full run stands in the paper's own folder."""
@@ -72,7 +73,7 @@ def run_papers(papers: Sequence[Paper], quick: bool, folder: Path | None = None)
         own = QUICK_RESULTS / paper.name if quick else paper.folder / "results"
         try:
             run_paper(paper, quick, folder or own, machine)
-        except (CannotRun, ValueError, OSError) as error:
+        except (CannotRun, OSError) as error:
             print(f"{paper.name}: {error}", file=sys.stderr)
             failed = 2
     return failed
@@ -89,11 +90,14 @@ def _find_machine() -> Machine:
 
 
 def run_paper(paper: Paper, quick: bool, folder: Path, machine: Machine | None = None) -> Record:
-    """Raises ValueError where ``expected.json`` or a figure's name cannot be used and `CannotRun` where the folder
-    cannot, before anything is measured where that can be known. What was measured before an error stays as
-    `UNFINISHED` beside the earlier record, which stays as it is."""
+    """Raises `CannotRun` where ``expected.json``, the folder or a figure's name cannot be used: before anything is
+    measured where that can be known. What was measured before an error stays as `UNFINISHED` beside the earlier
+    record, which stays as it is."""
     start = time.perf_counter()
-    claims = read_claims(paper.folder / "expected.json")
+    try:
+        claims = read_claims(paper.folder / "expected.json")
+    except ValueError as error:
+        raise CannotRun(str(error)) from error
     day = datetime.now(UTC).date().isoformat()
     record = Record(paper.title, day, machine or _find_machine(), quick, 0.0, (), ())
     with open_results(folder) as results:
@@ -122,9 +126,9 @@ def _check_name(name: str, before: Sequence[Figure]) -> None:
     """A figure's name is part of a file's."""
     if not _SAFE_NAME.fullmatch(name):
         expected = "letters, digits, '.', '_' and '-', first a letter or a digit"
-        raise ValueError(f"figure {name!r}: the name is part of a file's: {expected}")
+        raise CannotRun(f"figure {name!r}: the name is part of a file's: {expected}")
     if name.lower() in {figure.name.lower() for figure in before}:
-        raise ValueError(f"figure {name!r} is measured twice: a name is one figure's")
+        raise CannotRun(f"figure {name!r} is measured twice: a name is one figure's")
 
 
 def _tell(paper: Paper, seconds: float, what: str) -> None:

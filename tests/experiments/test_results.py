@@ -41,7 +41,9 @@ def _draw_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def expect(folder: Path, *checks: object) -> None:
-    claims = [{"name": f"S-{n}", "figure": "1", "says": "is small", "check": check} for n, check in enumerate(checks)]
+    claims: list[object] = [
+        {"name": f"S-{n}", "figure": "1", "says": "is small", "check": check} for n, check in enumerate(checks)
+    ]
     (folder / "expected.json").write_text(json.dumps({"claims": claims}))
 
 
@@ -83,7 +85,7 @@ def test_claims_and_folder_are_looked_at_before_anything_is_measured(folder: Pat
     with pytest.raises(CannotRun, match="file: no folder for results"):
         run_paper(never, True, tmp_path / "file")
     (folder / "expected.json").write_text("{")
-    with pytest.raises(ValueError, match=r"expected\.json: cannot be read as JSON"):
+    with pytest.raises(CannotRun, match=r"expected\.json: cannot be read as JSON"):
         run_paper(never, True, tmp_path / "out")
 
 
@@ -145,12 +147,12 @@ def test_plots_and_figures_of_an_earlier_run_go_and_other_files_stay(
 
 @pytest.mark.parametrize("name", ["../1", "", "a b", ".x", "a/b", "-a"])
 def test_unsafe_names_of_figures_are_refused(folder: Path, tmp_path: Path, name: str) -> None:
-    with pytest.raises(ValueError, match="the name is part of a file's"):
+    with pytest.raises(CannotRun, match="the name is part of a file's"):
         run_paper(make_paper(make_figure(name)), True, tmp_path / "out")
 
 
 def test_a_figure_measured_twice_and_no_figure_are_refused(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="'1A' is measured twice"):
+    with pytest.raises(CannotRun, match="'1A' is measured twice"):
         run_paper(make_paper(make_figure("1a"), make_figure("1A")), True, tmp_path / "out")
     with pytest.raises(CannotRun, match="nothing was measured"):
         run_paper(make_paper(), True, tmp_path / "none")
@@ -205,3 +207,12 @@ def test_what_is_said_to_be_linear_is_drawn_on_a_linear_axis_too() -> None:
     drawn = [([line.name for line in panel.lines], panel.logarithmic) for panel in plots.find_panels(figure, [claim])]
     assert drawn == [(["a", "b"], True), (["a"], False), (["a"], True)]
     assert len(list(plots.find_panels(figure, []))) == 2
+
+
+def test_thresholds_are_thin_and_told_apart() -> None:
+    points = (Point(1, 1.0),)
+    lines = (Line("a", points), Line("b", points, threshold=True), Line("c", points, threshold=True))
+    styles = plots.choose_styles([Figure("1", "", "x", "ms", lines)])
+    assert "marker" not in styles["b"]
+    assert styles["b"]["linestyle"] != styles["c"]["linestyle"]
+    assert styles["a"]["linestyle"] == "-"
