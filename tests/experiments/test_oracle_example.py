@@ -1,4 +1,4 @@
-"""The example of `experiments/README.md` agrees with the engine, and what it shows would tell a matcher that is wrong."""
+"""The example of `experiments/README.md` agrees with the engine; a matcher that is wrong would be told."""
 
 from __future__ import annotations
 
