@@ -17,6 +17,7 @@ from experiments.gtopss.ops_tree import OpsTree
 from experiments.gtopss.rdf import contents
 from experiments.gtopss.workload import Parameters, Workload, make_workload
 from experiments.measuring import MILLISECONDS, deep_size, time_each
+from experiments.progress import tell
 
 GTOPSS = "G-ToPSS"
 FIRST_STAGE = "G-ToPSS, first stage"
@@ -137,6 +138,7 @@ class _Points:
         for name, rival in rivals.items():
             check = expected.checking(name)
             self.add(name, time_each(rival.match, publications, x, rival.work, seconds=SLOWEST, check=check))
+            tell(f"gtopss: {name} at {x:,g}")
         alone = self.add(ENGINE, engine.time_alone(bytes_in[: scale.publications], x))
         if batch:
             self.add(ENGINE_BATCH, engine.time_batch(bytes_in, alone))
@@ -194,6 +196,7 @@ def _measure_overlap(scale: Scale) -> Figure:
         memory.append(_measure_matrix(fill_matrix(workload.subscriptions), overlap))
         with ask_engine(workload.subscriptions) as engine:
             files.append(Point(overlap, engine.file_size() / 1e6))
+        tell(f"gtopss: memory at {overlap:g}")
     sizes = _describe(scale, default, "overlap")
     return Figure("9c", "memory", "overlap of subscriptions", MEGABYTES, _memory_lines(memory, files), sizes=sizes)
 

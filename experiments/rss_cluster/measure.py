@@ -14,6 +14,7 @@ from experiments.gtopss.measure import GTOPSS, SUBSCRIPTIONS
 from experiments.gtopss.rdf import contents
 from experiments.gtopss.workload import Workload, make_workload
 from experiments.measuring import MILLISECONDS, time_each
+from experiments.progress import tell
 from experiments.rss_cluster.match import Matcher
 from experiments.rss_cluster.tables import Matrix
 from experiments.rss_cluster.workload import MATCHES, SECTION_5, VARIATIONS, Variation, make_same_structure
@@ -104,6 +105,7 @@ class _Rivals:
             check = expected.checking(name)
             point = time_each(rival.match, publications, size, rival.work, seconds=SLOWEST, check=check)
             self.points[name].append(point)
+            tell(f"rss_cluster: {name} at {size:,}")
         alone = engine.time_alone(self.bytes_in[:count], size)
         self.points[ENGINE].append(alone)
         self.points[ENGINE_BATCH].append(engine.time_batch(self.bytes_in, alone))
