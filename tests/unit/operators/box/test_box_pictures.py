@@ -192,7 +192,9 @@ def header(width: int, height: int) -> bytes:
     """A PNG that says of itself how large it is, with a body of a few bytes."""
     ihdr = struct.pack(">IIBBBBB", width, height, 1, 0, 0, 0, 0)
     parts = [(b"IHDR", ihdr), (b"IDAT", zlib.compress(bytes(1000))), (b"IEND", b"")]
-    chunks = (struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body)) for kind, body in parts)
+    chunks = (
+        struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body)) for kind, body in parts
+    )
     return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)
 
 
@@ -213,9 +215,7 @@ ASKED: tuple[Callable[[Event, object], object], ...] = (pictures.colour, picture
         (None, "no attachment <urn:pic>; the publication has none; publish the picture's bytes with it"),
     ],
 )
-def test_what_is_no_picture_is_told(
-    ask: Callable[[Event, object], object], content: bytes | None, told: str
-) -> None:
+def test_what_is_no_picture_is_told(ask: Callable[[Event, object], object], content: bytes | None, told: str) -> None:
     with pytest.raises(PictureFault) as raised:
         ask(event(content), PICTURE)
     assert told in str(raised.value)
@@ -225,7 +225,9 @@ def test_what_is_no_picture_is_told(
 @pytest.mark.parametrize("form", FORMATS)
 def test_what_is_cut_short_is_told(ask: Callable[[Event, object], object], form: str) -> None:
     content = encode(draw(random.Random(2)).image.resize((400, 400)), form)
-    with pytest.raises(PictureFault, match=r"<urn:pic> is cut short or damaged \([0-9,]+ bytes; .*\); publish the whole"):
+    with pytest.raises(
+        PictureFault, match=r"<urn:pic> is cut short or damaged \([0-9,]+ bytes; .*\); publish the whole"
+    ):
         ask(event(content[: len(content) // 2]), PICTURE)
 
 
