@@ -1,10 +1,10 @@
 """Pictures among a publication's attachments: size, dominant colour, objects counted (docs/operators-in-the-box.md).
 
-A picture is an array of pixels, upright (its EXIF orientation applied), of an animation the first. A pixel less than half
-opaque is transparent and has no colour. Objects are what stands out from the background: the background's colour is
-the one that most pixels of the outermost frame have, and a pixel belongs to an object where it differs from it by more
-than `TOLERANCE` in red, green or blue. Pixels that touch, by side or corner, are one object; what has fewer than `LEAST`
-pixels is none (the specks of compression and scanning).
+A picture is an array of pixels, upright (its EXIF orientation applied); of an animation, the first. A pixel less than
+half opaque is transparent and has no colour. Objects are what stands out from the background: the background's colour
+is the one that most pixels of the outermost frame have, and a pixel belongs to an object where it differs from it by
+more than `TOLERANCE` in red, green or blue. Pixels that touch, by side or corner, are one object; what has fewer than
+`LEAST` pixels is none (the specks of compression and scanning).
 """
 
 from __future__ import annotations
@@ -145,8 +145,9 @@ def measure_objects(selected: Mask) -> list[tuple[int, float, float]]:
 
 
 def find_colour(pixels: Pixels) -> str | None:
-    """The dominant colour: of 16 × 16 × 16 equal cells of colours the one that most opaque pixels fall in, and in it the
-    colour that most of them have; of equals the darkest in red, then green, then blue. None where nothing is opaque."""
+    """The dominant colour: of 16 × 16 × 16 equal cells of colours the one that most opaque pixels fall in, and in it
+    the colour that most of them have; of equals the one with least red, then green, then blue. None where nothing is
+    opaque."""
     import numpy as np
 
     cells = np.zeros(_CELLS, np.int64)
@@ -256,8 +257,7 @@ def _codes(pixels: Pixels) -> NDArray[np.uint32]:
     import numpy as np
 
     red, green, blue = (pixels[..., channel].astype(np.uint32) for channel in range(3))
-    codes: NDArray[np.uint32] = red << 16 | green << 8 | blue
-    return codes
+    return np.asarray(red << 16 | green << 8 | blue, np.uint32)
 
 
 def _channels(code: int) -> tuple[int, int, int]:
@@ -269,8 +269,7 @@ def _cells(pixels: Pixels) -> NDArray[np.uint32]:
     import numpy as np
 
     red, green, blue = (pixels[..., channel].astype(np.uint32) >> 4 for channel in range(3))
-    numbers: NDArray[np.uint32] = red << 8 | green << 4 | blue
-    return numbers
+    return np.asarray(red << 8 | green << 4 | blue, np.uint32)
 
 
 def _split(cell: int) -> tuple[int, int, int]:

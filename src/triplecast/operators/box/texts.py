@@ -2,10 +2,10 @@
 
 The weight of a word that stands n times in a text and in d of a vocabulary's N documents is
 (1 + ln n) · (1 + ln((1 + N) / (1 + d))), d being 0 for a word that the vocabulary does not have (Salton and Buckley,
-"Term-weighting approaches in automatic text retrieval", 1988, with smoothed frequencies). Words are those of full text:
-cut at Unicode's word boundaries, compared without case and marks. The similarity is rounded to 9 decimal places, so that
-it is the same on every machine; it is symmetric, 1.0 for texts with the same words equally often, 0.0 without a common
-word, and 1.0 for two texts without any.
+"Term-weighting approaches in automatic text retrieval", 1988, with smoothed frequencies). Words are those of full
+text: cut at Unicode's word boundaries, compared without case and marks. The similarity is rounded to 9 decimal places,
+so that it is the same on every machine; it is symmetric, 1.0 for texts with the same words equally often, 0.0 without a
+common word, and 1.0 for two texts without any.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ def shipped_vocabulary() -> Vocabulary:
 
 
 def read_text(event: Event, term: object) -> str:
-    """A literal's text, or that of the attachment which an IRI names. Raises `TextFault` for any other term, where there
-    is no such attachment or it is not UTF-8, and beyond `LONGEST`."""
+    """A literal's text, or that of the attachment which an IRI names. Raises `TextFault` for any other term, where
+    there is no such attachment or it is not UTF-8, and beyond `LONGEST`."""
     if isinstance(term, Literal):
         text = term.value
     elif isinstance(term, NamedNode):

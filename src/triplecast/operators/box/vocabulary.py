@@ -1,8 +1,9 @@
-"""In how many documents of a corpus each word occurs: what tells words that say something from those that every text has.
+"""In how many documents of a corpus each word occurs: it tells words that say something from those of every text.
 
-A vocabulary is a text file. Its first line is ``triplecast-vocabulary 1``, the name, ``documents=N``, ``analyser=A`` and
-``sha256=H``, separated by tabs; each further line is a word (folded, `text.words`), a tab and the number of documents
-that have it, words sorted. H is of the lines after the first. `python -m triplecast.operators.box.vocabulary` makes one.
+A vocabulary is a text file. Its first line is ``triplecast-vocabulary 1``, the name, ``documents=N``, ``analyser=A``
+and ``sha256=H``, separated by tabs; each further line is a word (folded, `text.words`), a tab and the number of
+documents that have it, words sorted. H is of the lines after the first. `python -m
+triplecast.operators.box.vocabulary` makes one.
 """
 
 from __future__ import annotations
@@ -56,8 +57,8 @@ def format_vocabulary(vocabulary: Vocabulary) -> str:
 
 
 def parse_vocabulary(text: str, source: str) -> Vocabulary:
-    """Raises `InputError`, naming `source`, for what is no vocabulary, another format, changed by hand, or cut into words
-    by other rules than this version's (another version of Unicode is no other rule: it knows more characters)."""
+    """Raises `InputError`, naming `source`, for what is no vocabulary, another format, changed by hand, or cut into
+    words by other rules than this version's (another version of Unicode is no other rule: it knows more characters)."""
     head, _, body = text.partition("\n")
     match head.split("\t"):
         case [format_, name, documents, analyser, digest] if format_ == _FORMAT:

@@ -25,7 +25,7 @@ from triplecast.operators.registry import find_operator
 
 EVENT = Event(NamedNode("urn:g"), 1, {"urn:text": "Ünïted boats".encode(), "urn:pic": b"\x89PNG"}, b"")
 CORPUS = ("the boat in the harbour", "the train to the harbour", "a boat and the ferry", "the museum opens")
-WORDS = "the a boat ferry harbour train museum opens night and to zeppelin".split()
+WORDS = ("the", "a", "boat", "ferry", "harbour", "train", "museum", "opens", "night", "and", "to", "zeppelin")
 
 
 def by_hand(one: str, other: str) -> float:
