@@ -88,6 +88,4 @@ def find_cars(event: Event, picture: NamedNode, kind: str) -> list[tuple[float, 
 def find(event: Event, picture: NamedNode, colours: tuple[str, ...]) -> list[tuple[float, float]]:
     """The middles of the objects of some colours."""
     pixels = read_pixels(event, picture)
-    return [
-        (x, y) for colour in colours for _, x, y in measure_objects(select_colour(pixels, read_colour(colour)))
-    ]
+    return [(x, y) for colour in colours for _, x, y in measure_objects(select_colour(pixels, read_colour(colour)))]

@@ -1,7 +1,7 @@
-"""The five example subscriptions of the operators paper, on pictures that this program draws (needs the extra `operators`).
+"""The operators paper's five example subscriptions, on pictures that this program draws (needs the extra `operators`).
 
-    python examples/operators/city.py             # what is seen where, who is told what, and how often operators were asked
-    python examples/operators/city.py FOLDER      # also leaves the pictures and an inbox for `triplecast match` and `run`
+python examples/operators/city.py            # what is seen where, who is told what, how often operators were asked
+python examples/operators/city.py FOLDER     # also leaves the pictures, and an inbox for `triplecast match` and `run`
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ import triplecast
 
 HERE = Path(__file__).parent
 CITY = "https://city.example.org/"
-PREDICATES = {"s1-chase": 2, "s2-mob": 2, "s3-congestion": 3, "s4-accident": 4, "s5-boats": 3}
-"""What each subscription asks of operators: alone, it could take so many calls a snapshot."""
+PREDICATES = 2 + 2 + 3 + 4 + 3
+"""What the subscriptions ask of operators: each alone could take so many calls a snapshot."""
+TOLD = ("taken", "people", "pedestrians", "police", "metres", "tour", "guard")
 
 
 class View(NamedTuple):
@@ -104,8 +105,21 @@ def write_inbox(views: list[View], folder: Path) -> None:
             attached = {f"{CITY}snapshot/{number}.png": base64.b64encode(picture).decode()}
             row = {"id": f"{CITY}snapshot/{number}", "media_type": "text/turtle", "data": view.turtle(number)}
             lines.write(json.dumps({**row, "attachments": attached}) + "\n")
-    print(f"written; now try: cd {HERE} && PYTHONPATH=. triplecast match --operators cameras --subscriptions subscriptions")
-    print(f"    --publications {folder.absolute() / 'inbox'}")
+    print(f"\nwritten; now try, in {HERE}:")
+    print("    PYTHONPATH=. triplecast match --operators cameras --subscriptions subscriptions \\")
+    print(f"        --publications {folder.absolute() / 'inbox'}")
+
+
+def publish(engine: triplecast.Engine, number: int, view: View) -> str:
+    """Who is told of a snapshot, and what."""
+    iri = f"{CITY}snapshot/{number}"
+    receipt = engine.publish(view.turtle(number), "text/turtle", iri, attachments={f"{iri}.png": view.snapshot.png()})
+    told = []
+    for match in receipt.matches:
+        for row in match.bindings:
+            found = (f"{name} {row[name].value}" for name in TOLD if name in row)
+            told.append(f"{match.subscription}: {', '.join(found)}")
+    return "; ".join(told) or "-"
 
 
 def main() -> None:
@@ -117,17 +131,12 @@ def main() -> None:
             print(asked.removeprefix("# "))
         print(f"\n{'place':15} {'what was drawn':36} who is told")
         for number, view in enumerate(views, 1):
-            picture = {f"{CITY}snapshot/{number}.png": view.snapshot.png()}
-            receipt = engine.publish(view.turtle(number), "text/turtle", f"{CITY}snapshot/{number}", attachments=picture)
-            told = [
-                f"{match.subscription} {', '.join(f'{name} {term.value}' for name, term in row.items() if name not in ('snapshot', 'taken'))}".rstrip()
-                for match in receipt.matches
-                for row in match.bindings
-            ]
-            print(f"{view.place:15} {view.seen:36} {'; '.join(told) or '-'}")
+            print(f"{view.place:15} {view.seen:36} {publish(engine, number, view)}")
         calls = engine.statistics().work.operator_calls
-    alone = sum(PREDICATES.values()) * len(views)
-    print(f"\n{calls} calls of operators for {len(views)} snapshots; each subscription alone could take {alone}.")
+    alone = PREDICATES * len(views)
+    print(
+        f"\n{calls} calls of operators for {len(views)} snapshots; subscriptions asked one by one could take {alone}."
+    )
     if len(sys.argv) > 1:
         write_inbox(views, Path(sys.argv[1]))
 

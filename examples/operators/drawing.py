@@ -1,7 +1,7 @@
 """Draws what cameras over a city see: roads with cars, squares with people, a harbour with boats.
 
-Grounds are of one colour (lane marks and waves are hardly lighter), and each kind of thing has a colour of its own, so that
-what is counted can be checked against what was drawn.
+Grounds are of one colour (lane marks are hardly lighter), and each kind of thing has a colour of its own, so that what
+is counted can be checked against what was drawn.
 """
 
 from __future__ import annotations

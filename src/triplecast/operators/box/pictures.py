@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pyoxigraph import Literal, NamedNode
 
-from triplecast.operators.declaration import operator
-from triplecast.operators.event import Event
+from triplecast.operators import Event, Unanswerable, operator
 
 if TYPE_CHECKING:
     import numpy as np
@@ -47,10 +46,6 @@ _ORIENTATION = 0x0112
 """EXIF's tag; 5 to 8 lie on their side."""
 _MEMORY = 2 << 30
 _SECONDS = 20.0
-
-
-class PictureFault(ValueError):
-    """A picture that cannot be looked at; the message names it and says what would mend it."""
 
 
 @operator(OP + "width", version="1", arguments=("bound", "free"), cost=0.0005, seconds=_SECONDS, memory=_MEMORY)
@@ -91,7 +86,7 @@ def objects_of_colour(event: Event, picture: object, colour: object) -> int:
 
 
 def read_pixels(event: Event, picture: object) -> Pixels:
-    """The pixels of an attachment. Raises `PictureFault` where there is none under the IRI, or it is no picture, one of
+    """The pixels of an attachment. Raises `Unanswerable` where there is none under the IRI, or it is no picture, one of
     another format than `FORMATS`, larger than `MOST_PIXELS`, cut short or damaged."""
     import numpy as np
     from PIL import ImageOps
@@ -165,14 +160,14 @@ def find_colour(pixels: Pixels) -> str | None:
 
 
 def read_colour(term: object) -> tuple[int, int, int]:
-    """Red, green and blue of ``#rrggbb`` or a name of CSS. Raises `PictureFault` for anything else."""
+    """Red, green and blue of ``#rrggbb`` or a name of CSS. Raises `Unanswerable` for anything else."""
     from PIL import ImageColor
 
     text = term.value if isinstance(term, Literal) else str(term)
     try:
         red, green, blue, *_ = ImageColor.getrgb(text)
     except ValueError as error:
-        raise PictureFault(f"{text!r} is no colour; write it as CSS does: '#ff8800' or 'orange'") from error
+        raise Unanswerable(f"{text!r} is no colour; write it as CSS does: '#ff8800' or 'orange'") from error
     return red, green, blue
 
 
@@ -185,39 +180,39 @@ def _size(event: Event, picture: object) -> tuple[int, int]:
 
 @contextmanager
 def _opened(event: Event, picture: object) -> Iterator[Image]:
-    """An attachment's header, checked; whatever Pillow raises for damage until it is closed is a `PictureFault`."""
+    """An attachment's header, checked; whatever Pillow raises for damage until it is closed is a `Unanswerable`."""
     from PIL import Image, UnidentifiedImageError
 
     if not isinstance(picture, NamedNode):
-        raise PictureFault(f"a picture is named by the IRI of an attachment, and {picture} is none")
+        raise Unanswerable(f"a picture is named by the IRI of an attachment, and {picture} is none")
     named = f"the attachment <{picture.value}>"
     try:
         content = event.attachment(picture)
     except KeyError as error:
         known = ", ".join(f"<{iri}>" for iri in sorted(event.attachments)[:5]) or "none"
         mend = "publish the picture's bytes with it, under this IRI"
-        raise PictureFault(f"no attachment <{picture.value}>; the publication has {known}; {mend}") from error
+        raise Unanswerable(f"no attachment <{picture.value}>; the publication has {known}; {mend}") from error
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", Image.DecompressionBombWarning)
             image = Image.open(BytesIO(content), formats=FORMATS)
         with image:
             if image.width * image.height > MOST_PIXELS:
-                raise PictureFault(
+                raise Unanswerable(
                     f"{named} has {image.width} × {image.height} pixels, {MOST_PIXELS:,} at most; scale it down"
                 )
             yield image
     except UnidentifiedImageError as error:
         begins = content[:8].hex(" ") or "nothing"
-        raise PictureFault(
+        raise Unanswerable(
             f"{named} is no picture of a known format (it begins with {begins}); give one of {', '.join(FORMATS)}"
         ) from error
     except Image.DecompressionBombError as error:
-        raise PictureFault(f"{named} has more than {MOST_PIXELS:,} pixels; scale it down") from error
-    except PictureFault:
+        raise Unanswerable(f"{named} has more than {MOST_PIXELS:,} pixels; scale it down") from error
+    except Unanswerable:
         raise
     except (OSError, SyntaxError, ValueError, EOFError, StructError) as error:
-        raise PictureFault(
+        raise Unanswerable(
             f"{named} is cut short or damaged ({len(content):,} bytes; {error}); publish the whole file"
         ) from error
 

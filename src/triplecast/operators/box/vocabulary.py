@@ -8,7 +8,6 @@ triplecast.operators.box.vocabulary` makes one.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -105,6 +104,8 @@ def _digest(body: str) -> str:
 
 def main(arguments: list[str] | None = None) -> int:
     """Writes the vocabulary of text files to the standard output."""
+    import argparse
+
     parser = argparse.ArgumentParser(
         prog="python -m triplecast.operators.box.vocabulary",
         description="In how many documents of a corpus each word occurs; a paragraph is a document.",
@@ -127,4 +128,4 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

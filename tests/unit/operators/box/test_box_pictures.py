@@ -14,9 +14,9 @@ from drawn import GROUNDS, PALETTE, draw, encode
 from PIL import Image, ImageDraw
 from pyoxigraph import Literal, NamedNode
 
-from triplecast.operators import Event
+from triplecast.operators import Event, Unanswerable
 from triplecast.operators.box import pictures
-from triplecast.operators.box.pictures import FORMATS, LEAST, MOST_PIXELS, TOLERANCE, PictureFault
+from triplecast.operators.box.pictures import FORMATS, LEAST, MOST_PIXELS, TOLERANCE
 
 PICTURE = NamedNode("urn:pic")
 
@@ -217,7 +217,7 @@ ASKED: tuple[Callable[[Event, object], object], ...] = (pictures.colour, picture
     ],
 )
 def test_what_is_no_picture_is_told(ask: Callable[[Event, object], object], content: bytes | None, told: str) -> None:
-    with pytest.raises(PictureFault) as raised:
+    with pytest.raises(Unanswerable) as raised:
         ask(event(content), PICTURE)
     assert told in str(raised.value)
 
@@ -227,7 +227,7 @@ def test_what_is_no_picture_is_told(ask: Callable[[Event, object], object], cont
 def test_what_is_cut_short_is_told(ask: Callable[[Event, object], object], form: str) -> None:
     content = encode(draw(random.Random(2)).image.resize((400, 400)), form)
     with pytest.raises(
-        PictureFault, match=r"<urn:pic> is cut short or damaged \([0-9,]+ bytes; .*\); publish the whole"
+        Unanswerable, match=r"<urn:pic> is cut short or damaged \([0-9,]+ bytes; .*\); publish the whole"
     ):
         ask(event(content[: len(content) // 2]), PICTURE)
 
@@ -241,16 +241,16 @@ def test_damage_gives_a_picture_or_a_fault(form: str) -> None:
         for _ in range(chance.randint(1, 5)):
             damaged[chance.randrange(len(damaged))] = chance.randrange(256)
         for ask in (*ASKED, pictures.width):
-            with suppress(PictureFault):
+            with suppress(Unanswerable):
                 ask(event(bytes(damaged)), PICTURE)
 
 
 def test_arguments_that_name_no_picture_or_colour_are_told() -> None:
-    with pytest.raises(PictureFault, match='named by the IRI of an attachment, and "urn:pic" is none'):
+    with pytest.raises(Unanswerable, match='named by the IRI of an attachment, and "urn:pic" is none'):
         pictures.width(event(SMALL), Literal("urn:pic"))
-    with pytest.raises(PictureFault, match="the publication has <urn:a>, <urn:b>; publish"):
+    with pytest.raises(Unanswerable, match="the publication has <urn:a>, <urn:b>; publish"):
         pictures.width(event(None, "urn:b", "urn:a"), PICTURE)
-    with pytest.raises(PictureFault, match="'octarine' is no colour; write it as CSS does: '#ff8800' or 'orange'"):
+    with pytest.raises(Unanswerable, match="'octarine' is no colour; write it as CSS does: '#ff8800' or 'orange'"):
         pictures.objects_of_colour(event(SMALL), PICTURE, Literal("octarine"))
     assert pictures.read_colour(Literal("orange")) == (255, 165, 0)
 

@@ -9,17 +9,9 @@ import numpy as np
 import pytest
 from pyoxigraph import BlankNode, Literal, NamedNode
 
-from triplecast.operators import Event
-from triplecast.operators.box.texts import (
-    LONGEST,
-    SHIPPED,
-    TextFault,
-    compare_texts,
-    rarity,
-    read_text,
-    shipped_vocabulary,
-    similarity,
-)
+from triplecast.operators import Event, Unanswerable
+from triplecast.operators.box.likeness import compare_texts, rarity, shipped_vocabulary
+from triplecast.operators.box.texts import LONGEST, SHIPPED, read_text, similarity
 from triplecast.operators.box.vocabulary import Vocabulary, count_vocabulary
 from triplecast.operators.registry import find_operator
 
@@ -106,7 +98,8 @@ def test_the_shipped_vocabulary_knows_what_every_text_has() -> None:
     ],
 )
 def test_what_cannot_be_compared_is_told(term: object, told: str) -> None:
-    with pytest.raises(TextFault, match=told):
+    with pytest.raises(Unanswerable, match=told):
         read_text(EVENT, term)
-    with pytest.raises(TextFault, match=told):
-        similarity([EVENT], [Literal("boat")], [term])
+    good, refused = similarity([EVENT, EVENT], [Literal("boat"), Literal("boat")], [Literal("Boat"), term])
+    assert good == 1.0
+    assert isinstance(refused, Unanswerable)
