@@ -117,7 +117,11 @@ def publish(engine: triplecast.Engine, number: int, view: View) -> str:
     told = []
     for match in receipt.matches:
         for row in match.bindings:
-            found = (f"{name} {row[name].value}" for name in TOLD if name in row)
+            values = {name: row[name].value for name in TOLD if name in row}
+            found = (
+                f"{name} {float(value):.0f}" if name == "metres" else f"{name} {value}"
+                for name, value in values.items()
+            )
             told.append(f"{match.subscription}: {', '.join(found)}")
     return "; ".join(told) or "-"
 
