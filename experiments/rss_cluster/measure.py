@@ -9,7 +9,7 @@ from experiments.engine import BATCH, Engine
 from experiments.figures import ENGINE, ENGINE_BATCH, Figure, Line, Point
 from experiments.gtopss import match as gtopss
 from experiments.gtopss import matrix as gtopss_matrix
-from experiments.gtopss.asking import ask_engine, expect_answers, tell_publications
+from experiments.gtopss.asking import expect_answers, make_engine, tell_publications
 from experiments.gtopss.measure import GTOPSS, SUBSCRIPTIONS
 from experiments.gtopss.rdf import contents
 from experiments.gtopss.workload import Workload, make_workload
@@ -95,7 +95,7 @@ class _Rivals:
             self.tables.insert(subscription)
             self.gtopss.insert(subscription)
         before.close()
-        return ask_engine(fresh, before)
+        return make_engine(fresh, before)
 
     def _measure_size(self, size: int, engine: Engine) -> None:
         count = self.scale.publications
