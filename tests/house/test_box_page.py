@@ -1,93 +1,66 @@
-"""docs/operators-in-the-box.md: its modules answer, and its numbers are those of the code."""
+"""docs/operators-in-the-box.md: its example runs, and its numbers are those of the code."""
 
 from __future__ import annotations
 
-import json
 import os
 import re
-import sqlite3
 import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
-from triplecast.operators.answers import MOST_ROWS
+from triplecast.operators.box.likeness import shipped_vocabulary
+from triplecast.operators.box.pictures import FORMATS, LEAST, MOST_PIXELS, TOLERANCE
+from triplecast.operators.box.texts import LONGEST, SHIPPED
+from triplecast.operators.registry import find_operator
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "operators-in-the-box.md").read_text("utf-8")
-MODULES = {
-    module.partition("\n")[0].removeprefix("# "): module for module in re.findall(r"```python\n(.*?)```", PAGE, re.S)
-}
 PROGRAM = """
-import kin, parks, wares
+import news
 from triplecast import Engine
+
 engine = Engine()
-prefixes = "PREFIX : <https://example.org/> PREFIX my: <https://example.org/op#> "
-ask = lambda name, query: engine.subscribe(prefixes + query, id=name)
-ask("parks", 'SELECT ?x ?m { ?x :sku ?s ; my:inPark "North" . (?x "South") my:metresFromPark ?m }')
-ask("wares", "SELECT ?s ?p { ?x :sku ?s FILTER(my:inStock(?s)) BIND(my:price(?s) AS ?p) }")
-ask("kin", "SELECT ?a ?t { :a :sku ?s . :a my:ancestor ?a . ?a my:type ?t }")
-ask("entails", "SELECT ?p { :c :sku ?s . :c my:entails (?p :Elder) }")
-receipt = engine.publish('''
-@prefix : <https://example.org/> . @prefix geo: <http://www.opengis.net/ont/geosparql#> .
-:a :sku "x" ; :parent :b ; geo:asWKT "POINT(1 1)"^^geo:wktLiteral . :b :parent :c . :c :age 70 ; :sku "y" .
-''', "text/turtle")
-assert not receipt.undecided, receipt.undecided
-for match in sorted(receipt.matches, key=lambda match: match.subscription):
-    print(match.subscription, *(term.value for row in match.bindings for term in row.values()))
+engine.subscribe(
+    'SELECT ?n { ?item rss:title ?title BIND(<https://example.org/op#alike>(?title, "night train to Porto") AS ?n) }'
+)
+for title in ("The NIGHT train, to Porto", "a train", "nothing of the kind"):
+    text = f'@prefix rss: <http://purl.org/rss/1.0/> . <urn:item> rss:title "{title}" .'
+    receipt = engine.publish(text, "text/turtle")
+    print([round(float(row["n"].value), 3) for match in receipt.matches for row in match.bindings])
 """
 
 
-def test_its_modules_answer(tmp_path: Path) -> None:
-    for library in ("shapely", "sqlalchemy", "clingo"):
-        pytest.importorskip(library, reason="the extra triplecast[operators] is not installed")
-    for name in ("parks.py", "wares.py", "kin.py"):
-        (tmp_path / name).write_text(MODULES[name])
-    regions = [
-        {
-            "type": "Feature",
-            "id": name,
-            "geometry": {"type": "Polygon", "coordinates": [[[x, 0], [x + 2, 0], [x + 2, 2], [x, 2], [x, 0]]]},
-        }
-        for name, x in (("North", 0), ("South", 10))
-    ]
-    (tmp_path / "parks.geojson").write_text(json.dumps({"type": "FeatureCollection", "features": regions}))
-    made = sqlite3.connect(tmp_path / "wares.db")
-    made.executescript("CREATE TABLE wares (sku, price, stock); INSERT INTO wares VALUES ('x', 2.5, 1), ('y', 9.0, 0)")
-    made.close()
+def test_a_vocabulary_of_ones_own(tmp_path: Path) -> None:
+    (module,) = (block for block in re.findall(r"```python\n(.*?)```", PAGE, re.S) if block.startswith("# news.py"))
+    (command,) = re.findall(r"\$ python -m (triplecast.operators.box.vocabulary \S+)", PAGE)
+    (tmp_path / "news.py").write_text(module)
+    (tmp_path / "corpus.txt").write_text("the train to Porto\n\nthe museum\n\nthe night in Ghent\n")
     path = os.pathsep.join((str(tmp_path), *(each for each in sys.path if each)))
+    environment = {**os.environ, "PYTHONPATH": path}
+    made = [sys.executable, "-m", *command.split(), "corpus.txt", "--least", "1"]
+    with (tmp_path / "news-2026.vocabulary").open("wb") as written:
+        subprocess.run(made, stdout=written, check=True, cwd=tmp_path, env=environment)
     answer = subprocess.run(
-        [sys.executable, "-c", PROGRAM],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": path},
+        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=False, cwd=tmp_path, env=environment
     )
-    told = answer.stdout.splitlines()
-    assert told[:1] == ["entails http://www.w3.org/1999/02/22-rdf-syntax-ns#type"], answer.stderr
-    assert told[1] == "kin https://example.org/c https://example.org/Elder"
-    name, metres, thing = told[2].split()
-    assert (name, thing) == ("parks", "https://example.org/a")
-    assert float(metres) == pytest.approx(1_001_722.6, abs=0.1)  # 9 degrees, a little less than along the equator
-    assert told[3:] == ["wares 2.5 x"]
+    assert answer.stdout.split("\n") == ["[0.959]", "[0.289]", "[0.0]", ""], answer.stderr
 
 
 def test_its_numbers_are_those_of_the_code() -> None:
-    pytest.importorskip("shapely", reason="the extra triplecast[operators] is not installed")
-    from triplecast.operators.box.geography import GEOF, UNITS
-    from triplecast.operators.box.geometries import LONGEST
-    from triplecast.operators.box.metres import _LIKELY
-    from triplecast.operators.box.rules import MOST_TRIPLES
-
-    assert f"more than {LONGEST:,} characters" in PAGE
-    assert f"from the {_LIKELY} likeliest edges" in PAGE
-    assert f"more than {MOST_TRIPLES:,} triples" in PAGE
-    assert f"{MOST_ROWS:,} at most" in PAGE
-    for unit in UNITS:
-        assert unit in PAGE or f"`{unit.rpartition('/')[2]}`" in PAGE
-    from triplecast.operators import known_operators
-
-    for declared in known_operators().all():
-        if declared.iri.startswith(GEOF):
-            assert f"{declared.iri.removeprefix(GEOF)}" in PAGE
+    assert f"by at most {TOLERANCE} of 255" in PAGE
+    assert f"at most {TOLERANCE} in each" in PAGE
+    assert f"fewer than {LEAST} pixels is a speck" in PAGE
+    assert (
+        f"Read are {', '.join(FORMATS[:-1])} and {FORMATS[-1]} of at most {MOST_PIXELS:,} pixels".replace(
+            "WEBP", "WebP"
+        )
+        in PAGE
+    )
+    assert f"at most {LONGEST:,} characters" in PAGE
+    vocabulary = shipped_vocabulary()
+    told = f"`{SHIPPED}`, has {len(vocabulary.frequencies):,} words of {vocabulary.documents} paragraphs"
+    assert told in PAGE
+    for name in ("width", "height", "colour", "objects", "objectsOfColour"):
+        declared = find_operator(f"urn:triplecast:op:{name}")
+        assert declared is not None
+        assert f"A call may take {declared.seconds:g} s and {declared.memory >> 30} GB" in PAGE
+        assert f"op:{name}(" in PAGE
