@@ -28,6 +28,7 @@ POINTS = (
     "outbox.rows-written",
     "outbox.position-written",
     "outbox.committed",
+    "outbox.some-wait",
     "outbox.pruned",
 )
 """Every name that `reach` is called with."""

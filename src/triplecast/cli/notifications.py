@@ -52,7 +52,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def run(arguments: argparse.Namespace) -> int:
     from triplecast.delivery import Outbox
-    from triplecast.delivery.outbox import DATABASE
+    from triplecast.delivery.reader import DATABASE
     from triplecast.journal import Journal
 
     if not arguments.follow and not (arguments.folder / DATABASE).exists():
