@@ -25,6 +25,7 @@ POINTS = (
     "index.manifest-replaced",
     "pipeline.batch-matched",
     "pipeline.batch-returned",
+    "pipeline.operators-asked",
     "outbox.rows-written",
     "outbox.position-written",
     "outbox.committed",
