@@ -41,7 +41,7 @@ CLAIM = ({"name": _TEXT, "figure": _TEXT, "says": _TEXT, "check": _OBJECT}, {"fu
 
 KINDS: Mapping[str, tuple[Mapping[str, Shape], Mapping[str, Shape]]] = {
     "growth": (_LINE | {"between": _BAND}, _TOLD),
-    "linear": (_LINE, _TOLD | {"between": _BAND, "r2": _NUMBER}),
+    "linear": (_LINE, _TOLD | {"between": _BAND}),
     "rises": (_LINE, _TOLD | {"by": _NUMBER}),
     "factor": (_LINE | {"from": _NUMBER, "to": _NUMBER, "between": _BAND}, _TOLD),
     "share": ({"line": _TEXT, "of": _TEXT, "part": _TEXT, "from": _NUMBER, "to": _NUMBER, "at_least": _NUMBER}, _TOLD),
