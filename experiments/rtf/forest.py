@@ -1,6 +1,6 @@
 """RTFm and RTFs: the query table, the trie forest, the proximity table and the filtering procedure (sections 3.1, 3.2).
 
-The filtering procedure is common to both (line 126). Figure 4, its pseudocode, is not in the text; lines 143 to 151 are
+The filtering procedure is common to both (line 126). Figure 4, its pseudocode, is not in the text; lines 138 to 147 are
 followed. Where the text leaves something open, `README.md` says how it was read.
 """
 
@@ -95,7 +95,7 @@ class TrieForest:
         return told
 
     def _mark(self, statement: Statement, structures: set[Node]) -> None:
-        """Marks every tuple that a triple fulfils by itself (lines 143 to 151). `structures`: RTFs' FT nodes that are
+        """Marks every tuple that a triple fulfils by itself (lines 138 to 147). `structures`: RTFs' FT nodes that are
         reached."""
         form, work = self.form, self.work
         doubtful: list[int] = []
@@ -123,7 +123,7 @@ class TrieForest:
         return found
 
     def _has_positions(self, tid: int, statement: Statement) -> bool:
-        """What is "checked for satisfaction after the trie traversal" (line 151): distances, and c5."""
+        """What is "checked for satisfaction after the trie traversal" (line 147): distances, and c5."""
         positions = self._proximity.get(tid)
         if positions is None:
             return True
@@ -146,7 +146,7 @@ class TrieForest:
         return [table[number] for number in sorted({row_of[tid] for tid in self._marks})]
 
     def _is_matched(self, row: Row) -> bool:
-        """Whether all tuples of a query are marked (line 151) and, c2, agree."""
+        """Whether all tuples of a query are marked (line 147) and, c2, agree."""
         marks = self._marks
         self.work.rows += 1
         for tid in row.tids:

@@ -1,7 +1,7 @@
 """iBroker extended with text and wildcards, the paper's baseline (section 3.3).
 
 An inverted index from attributes to lists of entries. The entries of a query form a chain: each refers to the bucket of
-the next one's attribute (lines 157 to 159).
+the next one's attribute (lines 153 to 155).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from experiments.rtf.queries import ANY, ContinuousQuery, Element, Places, Varia
 
 
 class Entry(NamedTuple):
-    """One tuple of one query in its bucket's list (line 157, i to iv)."""
+    """One tuple of one query in its bucket's list (line 153, i to iv)."""
 
     subscription: int
     following: Following | None
@@ -27,7 +27,7 @@ class Entry(NamedTuple):
     value: str | None
     """The object's constant; None: any."""
     words: Conjunct | None
-    """The words that took the value's place (line 161)."""
+    """The words that took the value's place (line 157)."""
     places: Places
     """The subject and the variables."""
 
@@ -105,7 +105,7 @@ class InvertedIndex:
         return told
 
     def _begin(self, entries: Sequence[Entry], statement: Statement, publication: Publication) -> list[int]:
-        """Examines a whole list for beginnings of queries and follows those that fit (line 159)."""
+        """Examines a whole list for beginnings of queries and follows those that fit (line 155)."""
         return [
             entry.subscription
             for entry in entries

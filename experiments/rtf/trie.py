@@ -9,7 +9,7 @@ from experiments.rtf.publications import Text
 from experiments.rtf.queries import ANY, Variable
 
 VARIABLE = "$variable"
-"""The content of every variable's node (line 143). The text's figure 2 writes the variable's name; one node for all of
+"""The content of every variable's node (line 138). The text's figure 2 writes the variable's name; one node for all of
 them shares more and asks no more of a triple."""
 FULL_TEXT = "FT"
 """The pseudo-node between structure and words (line 94)."""
@@ -64,7 +64,7 @@ def grow_words(node: Node, words: Sequence[str]) -> Node:
 def reach_structure(
     forest: Node, places: tuple[str, str, str], variable_roots: bool, hashed: bool, work: Work
 ) -> list[Node]:
-    """The object's nodes whose paths fit a triple (line 143); roots are found through a hash table (line 115)."""
+    """The object's nodes whose paths fit a triple (line 138); roots are found through a hash table (line 115)."""
     subject, predicate, last = places
     wanted_roots = (subject, VARIABLE, ANY) if variable_roots else (subject,)
     work.nodes += len(wanted_roots)
@@ -84,7 +84,7 @@ def _fitting(node: Node, term: str, hashed: bool, work: Work) -> list[Node]:
 
 
 def reach_words(top: Node, text: Text, hashed_top: bool, hashed: bool, work: Work) -> Iterator[Node]:
-    """`top` and all nodes under it whose words the text has, depth first (line 145)."""
+    """`top` and all nodes under it whose words the text has, depth first (line 140)."""
     yield top
     waiting = [(top, hashed_top)]
     while waiting:
