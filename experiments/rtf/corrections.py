@@ -1,13 +1,13 @@
-"""The forms in which the algorithms run, and the steps that they count.
+"""The forms in which the algorithms run.
 
 The paper's text is followed where it says something. Each correction is needed for right answers and can be turned off,
-which gives the literal form and its wrong answers; each kindness keeps the answers and spares work that the text asks
-for. `README.md` tells them one by one.
+which gives the literal form and its wrong answers; what is spared keeps the answers and leaves out work that the text
+asks for. `README.md` tells them one by one.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,28 +43,5 @@ CORRECTED = Form()
 """Right, and otherwise step by step as the text has it."""
 LITERAL = Form(*(False,) * 9)
 """As the text has it."""
-KIND = Form(k1_hashed=True, k2_touched_only=True)
+SPARED = Form(k1_hashed=True, k2_touched_only=True)
 """Right, and spared what a hash table spares."""
-
-
-@dataclass(slots=True)
-class Work:
-    """Steps counted while filtering; they do not depend on the machine."""
-
-    nodes: int = 0
-    """Trie nodes whose content was examined, or look-ups in their stead."""
-    postings: int = 0
-    """Tuple identifiers taken from traversed nodes; entries of iBroker's lists examined."""
-    rows: int = 0
-    """Queries looked at in the query table."""
-    joins: int = 0
-    """Triples tried while the variables of a query are bound."""
-    checks: int = 0
-    """Lists of words and proximity constraints compared with a text."""
-
-    matches: int = 0
-    """Subscriptions told."""
-
-    def kinds(self, publications: int = 1) -> dict[str, float]:
-        """Per publication."""
-        return {kind: count / publications for kind, count in asdict(self).items()}
