@@ -6,31 +6,42 @@ import json
 import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import numpy as np
 
 from experiments.figures import ENGINE, ENGINE_BATCH, Line, Point
-from experiments.measuring import time_each
+from experiments.measuring import time_batch, time_each
 from experiments.metered import count_work
 from triplecast.index import Segment, Snapshot
 from triplecast.index.merge import merge_segments
 from triplecast.index.removals import NO_REMOVALS
 from triplecast.index.segment import build_segments
 from triplecast.match import Matcher
+from triplecast.match.pairs import Scratch, match_ids
+from triplecast.match.readings import Readings
+from triplecast.match.views import scan_views
+from triplecast.model.match import MatchedBatch
 from triplecast.model.publication import Publication
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
-from triplecast.taxonomy import NO_TAXONOMIES, Taxonomies
+from triplecast.taxonomy import NO_TAXONOMIES, NO_TAXONOMY, Taxonomies
 
 Rows = tuple[tuple[tuple[str, str], ...], ...]
 """A match's bindings: sorted rows of (variable, N-Triples term), sorted by name."""
 
 METERED = 5
-"""Publications whose work is counted: the uncompiled kernels are slow, and counts vary little."""
-_BATCH = 100
+"""Publications, the first, whose work is counted: the uncompiled kernels are slow."""
+BATCH = 100
+"""Publications of a batch, all different."""
 _ACCEPTED = "2026-11-21T08:00:00.000000Z"
 
 
 class Engine:
-    """An index over some subscriptions, in memory, and a matcher of its own, which `close` ends. For one thread."""
+    """An index over some subscriptions, in memory, and a matcher of its own, which `close` or ``with`` ends. For one
+    thread."""
 
     def __init__(
         self,
@@ -51,6 +62,14 @@ class Engine:
         self._taxonomies = taxonomies
         self._matcher = Matcher()
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, raised: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
     def close(self) -> None:
         self._matcher.close()
 
@@ -63,9 +82,7 @@ class Engine:
 
     def match(self, publications: Sequence[Publication]) -> list[dict[int, Rows]]:
         """By publication: number of the subscription (from 0) → bindings. Raises ValueError for an undecided pair."""
-        matched = self._matcher.match(self.snapshot, publications, self._taxonomies)
-        for pair in matched.undecided:
-            raise ValueError(f"the engine left a pair undecided: {pair}")
+        matched = self._match_decided(publications)
         found: list[dict[int, Rows]] = [{} for _ in publications]
         for row in range(len(matched)):
             solutions = json.loads(matched.bindings_of(row))
@@ -74,22 +91,49 @@ class Engine:
             )
         return found
 
-    def points(self, contents: Sequence[bytes], x: float) -> tuple[Point, Point]:
-        """Of `ENGINE` and of `ENGINE_BATCH`: N-Triples bytes in, matches with their bindings as JSON out.
+    def match_numbers(self, publications: Sequence[Publication]) -> list[list[int]]:
+        """By publication: the numbers of the subscriptions that match, from 0, ascending. Raises as `match`."""
+        matched = self._match_decided(publications)
+        ends = np.searchsorted(matched.publication, range(len(publications) + 1))
+        return [sorted((matched.registration[start:end] - 1).tolist()) for start, end in pairwise(ends)]
 
-        For batches the publications are given several times over, so that a batch is one worth the name.
-        """
+    def _match_decided(self, publications: Sequence[Publication]) -> MatchedBatch:
+        matched = self._matcher.match(self.snapshot, publications, self._taxonomies)
+        for pair in matched.undecided:
+            raise ValueError(f"the engine left a pair undecided: {pair}")
+        return matched
+
+    def time_alone(self, contents: Sequence[bytes], x: float) -> Point:
+        """Of `ENGINE`: N-Triples bytes of one publication a call in, matches with their bindings as JSON out. The work
+        is that of the first `METERED`."""
         publications = self.take(contents)
-        work = count_work(self.snapshot.segments, publications[:METERED])
+        counted = [count_work(self.snapshot.segments, [each]) for each in publications[:METERED]]
+        work = {
+            kind: sum(each.get(kind, 0.0) for each in counted) / len(counted)
+            for kind in sorted({kind for each in counted for kind in each})
+        }
+        alone = time_each(self._match, [[publication] for publication in publications], x)
+        return replace(alone, work=work, steps_each=tuple(sum(each.values()) for each in counted))
 
-        def match(batch: Sequence[Publication]) -> None:
-            self._matcher.match(self.snapshot, batch, self._taxonomies)
+    def time_batch(self, contents: Sequence[bytes], alone: Point) -> Point:
+        """Of `ENGINE_BATCH`: the same of all in one call, per publication; they are to be different. Work, and where it
+        stands, are those of `alone`."""
+        together = time_batch(self._match, self.take(contents), alone.x)
+        return replace(together, work=alone.work, steps_each=alone.steps_each)
 
-        alone = time_each(match, [[publication] for publication in publications], x)
-        batch = publications * (_BATCH // len(publications) + 1)
-        together = time_each(match, [batch] * 3, x)
-        low, high = (None if end is None else end / len(batch) for end in (together.low, together.high))
-        return replace(alone, work=work), Point(x, together.value / len(batch), low, high, work)
+    def time_numbers(self, contents: Sequence[bytes], x: float) -> Point:
+        """As `time_batch`, but no bindings are made: the numbers of those that match are all that is found."""
+        scratches = [Scratch(segment) for segment in self.snapshot.segments]
+
+        def match(publications: Sequence[Publication]) -> None:
+            batch = Readings().of(self.snapshot.segments, NO_TAXONOMY, scan_views(publications))
+            for read, scratch in zip(batch.read(self.snapshot.segments), scratches, strict=True):
+                match_ids(read.segment, read.views, read.encoded, scratch)
+
+        return time_batch(match, self.take(contents), x)
+
+    def _match(self, publications: Sequence[Publication]) -> None:
+        self._matcher.match(self.snapshot, publications, self._taxonomies)
 
     def file_size(self) -> int:
         """Bytes of the index as files: all that a matcher needs of the subscriptions."""
@@ -107,5 +151,7 @@ def _merge_alike(segments: Sequence[Segment]) -> tuple[Segment, ...]:
     return tuple(alike[0] if len(alike) == 1 else merge_segments(alike, set()) for alike in by_reading.values())
 
 
-def engine_lines(points: Sequence[tuple[Point, Point]]) -> tuple[Line, Line]:
-    return Line(ENGINE, tuple(alone for alone, _ in points)), Line(ENGINE_BATCH, tuple(batch for _, batch in points))
+def engine_lines(alone: Sequence[Point], batches: Sequence[Point]) -> tuple[Line, ...]:
+    """That of batches only where there are some."""
+    lines = (Line(ENGINE, tuple(alone)), Line(ENGINE_BATCH, tuple(batches)))
+    return lines if batches else lines[:1]

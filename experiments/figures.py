@@ -20,6 +20,12 @@ class Point:
     high: float | None = None
     work: Mapping[str, float] = field(default_factory=dict)
     """Steps by kind, per publication (or whatever the value is per). They do not depend on the machine."""
+    each: tuple[float, ...] = ()
+    """The values of which `value` is the mean, publication by publication; empty where they cannot be told apart."""
+    steps_each: tuple[float, ...] = ()
+    """Steps, publication by publication, those counted: of the engine fewer than were timed."""
+    rounds: int = 0
+    """How often each publication was matched, its fastest being its value; 0 of what is no time."""
 
     @property
     def steps(self) -> float:

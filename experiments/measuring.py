@@ -1,4 +1,9 @@
-"""Seconds of matching, publication by publication, and the memory of Python objects."""
+"""Milliseconds of matching, publication by publication, and the memory of Python objects.
+
+One rule for all lines of all papers: processor time, Python's collector off, all publications gone through `ROUNDS`
+times one after the other, each publication's fastest counts, and a point is their mean. What is too slow for that is
+matched on fewer publications and once, and the point says so (`Point.each`, `Point.rounds`).
+"""
 
 from __future__ import annotations
 
@@ -6,53 +11,95 @@ import gc
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import TypeVar
 
 from experiments.figures import Point
 
 Item = TypeVar("Item")
+Found = TypeVar("Found")
 
 MILLISECONDS = "ms a publication"
-ROUNDS = 10
-SHORT = 0.1
-"""Seconds: what takes less is matched again, up to `ROUNDS` times."""
+ROUNDS = 3
 
 
 def time_each(
-    match: Callable[[Item], object],
+    match: Callable[[Item], Found],
     items: Sequence[Item],
     x: float,
     counter: Counter[str] | None = None,
+    *,
     seconds: float | None = None,
+    check: Callable[[int, Found], None] | None = None,
 ) -> Point:
-    """A point of milliseconds of processor time an item, after the first was matched once uncounted; where they are
-    short each is matched several times, and its fastest counts.
+    """A point of milliseconds an item.
 
-    `counter` is what `match` adds its steps to; the point has them per item. Beyond `seconds` no further item is begun,
-    so that a slow algorithm is measured on fewer; at least one is.
+    `counter` is what `match` adds its steps to; the point has those of the first round, per item. `check` is given each
+    item's number and what was found for it, in the first round, and raises where that is wrong. Beyond `seconds` no
+    further item is begun, at least one is; no further round is begun that would end beyond them.
     """
-    rounds = max(1, min(ROUNDS, int(SHORT / max(_time(match, items[0]), 1e-6))))
-    if counter is not None:
-        counter.clear()
-    gc.collect()
+    steps: Counter[str] = Counter()
+    steps_each: list[float] = []
     fastest: list[float] = []
-    spent = 0.0
-    for item in items:
-        if fastest and seconds is not None and spent > seconds:
-            break
-        taken = [_time(match, item) for _ in range(rounds)]
-        spent += sum(taken)
-        fastest.append(min(taken) * 1e3)
-    work = {kind: steps / (rounds * len(fastest)) for kind, steps in sorted((counter or {}).items())}
-    return Point(x, sum(fastest) / len(fastest), min(fastest), max(fastest), work)
+    with without_collector():
+        for number, item in enumerate(items):
+            if fastest and seconds is not None and sum(fastest) > seconds * 1e3:
+                break
+            if counter is not None:
+                counter.clear()
+            taken, found = _time(match, item)
+            fastest.append(taken)
+            if counter is not None:
+                steps += counter
+                steps_each.append(sum(counter.values()))
+            if check is not None:
+                check(number, found)
+            del found
+        round_takes = spent = sum(fastest)
+        rounds = 1
+        while rounds < ROUNDS and (seconds is None or spent + round_takes <= seconds * 1e3):
+            again = [_time(match, item)[0] for item in items[: len(fastest)]]
+            fastest = list(map(min, fastest, again))
+            spent += sum(again)
+            rounds += 1
+    work = {kind: count / len(fastest) for kind, count in sorted(steps.items())}
+    mean = sum(fastest) / len(fastest)
+    return Point(x, mean, min(fastest), max(fastest), work, tuple(fastest), tuple(steps_each), rounds)
 
 
-def _time(match: Callable[[Item], object], item: Item) -> float:
-    """Seconds of processor time: others use the machine too."""
+def time_batch(match: Callable[[Sequence[Item]], object], batch: Sequence[Item], x: float) -> Point:
+    """A point of milliseconds an item of a batch that is matched as a whole: the fastest of `ROUNDS`."""
+    whole = time_each(match, [batch], x)
+    return replace(whole, value=whole.value / len(batch), low=None, high=None, each=())
+
+
+@contextmanager
+def without_collector() -> Iterator[None]:
+    """Python's collector off: it would walk millions of nodes of which none is garbage, now in this line, now in
+    that."""
+    was_on = gc.isenabled()
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def time_once(run: Callable[[], object]) -> float:
+    """Milliseconds of processor time: others use the machine too."""
     start = time.process_time()
-    match(item)
-    return time.process_time() - start
+    run()
+    return (time.process_time() - start) * 1e3
+
+
+def _time(match: Callable[[Item], Found], item: Item) -> tuple[float, Found]:
+    start = time.process_time()
+    found = match(item)
+    return (time.process_time() - start) * 1e3, found
 
 
 def deep_size(root: object) -> int:

@@ -4,16 +4,29 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from benchmarks.machine import Machine
 from benchmarks.report import show
 from experiments.claims import Verdict
-from experiments.figures import Figure, Line
+from experiments.engine import METERED
+from experiments.figures import Figure, Line, Point
+from experiments.measuring import ROUNDS
 
-FORMAT = 1
+FORMAT = 2
+"""2: times by one rule (`measuring`), publication by publication; counts one for each thing touched."""
+
+
+RULE = (
+    "Times are processor time with Python's collector off; each publication is matched "
+    f"{ROUNDS} times, in turn with the others, its fastest counts, and a figure is the mean over the publications (the "
+    "fastest to the slowest of them); where fewer or fewer times, it is said. The engine's *in batches* is per "
+    "publication of one call with all of them, of which no two are alike. Work is per publication, of the engine over "
+    f"the first {METERED}. A claim's ratio is over the publications that both lines were measured on."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +54,38 @@ def to_json(record: Record) -> str:
         "quick": record.quick,
         "seconds": round(record.seconds, 1),
         "machine": asdict(record.machine),
-        "figures": [asdict(figure) for figure in record.figures],
+        "figures": [_to_plain(figure) for figure in record.figures],
         "claims": [
             {"name": verdict.claim.name, "held": verdict.held, "seen": verdict.seen} for verdict in record.verdicts
         ],
     }
     return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+
+
+def _to_plain(figure: Figure) -> dict[str, Any]:
+    """Six digits; numbers by publication as one text, so that a point takes lines for its kinds of work only."""
+    plain = asdict(figure)
+    for line in plain["lines"]:
+        for point in line["points"]:
+            for name in ("each", "steps_each"):
+                point[name] = " ".join(f"{number:.6g}" for number in point[name])
+    return plain
+
+
+def read_figures(content: Mapping[str, Any]) -> list[Figure]:
+    """The figures of a record's JSON, of format 1 too."""
+    return [
+        Figure(**(figure | {"lines": tuple(_read_line(line) for line in figure["lines"])}))
+        for figure in content["figures"]
+    ]
+
+
+def _read_line(line: Mapping[str, Any]) -> Line:
+    points = []
+    for point in line["points"]:
+        each = {name: tuple(map(float, point.get(name, "").split())) for name in ("each", "steps_each")}
+        points.append(Point(**(point | each)))
+    return Line(line["name"], tuple(points))
 
 
 def to_markdown(record: Record) -> str:
@@ -57,18 +96,19 @@ def to_markdown(record: Record) -> str:
         "",
         f"{record.stamp}; {machine.processor}, {machine.cores} cores, {machine.memory_gib} GiB; {machine.system}; "
         f"{versions}. {record.seconds:.0f} s.",
-        "Times are processor time, means over the publications (fastest to slowest); work is per publication.",
+        RULE,
         "",
     ]
     return "\n".join([*head, *_verdict_table(record.verdicts), *(_figure_page(each) for each in record.figures)])
 
 
 def _verdict_table(verdicts: Sequence[Verdict]) -> Iterable[str]:
-    yield "| claim | figure | expected | seen | holds |"
-    yield "|---|---|---|---|---|"
+    yield "| claim | figure | whose | expected | seen | holds |"
+    yield "|---|---|---|---|---|---|"
     for verdict in verdicts:
         claim = verdict.claim
-        yield f"| {claim.name} | {claim.figure} | {claim.says} | {verdict.seen} | {'yes' if verdict.held else 'NO'} |"
+        whose = "ours" if claim.ours else "paper"
+        yield f"| {claim.name} | {claim.figure} | {whose} | {claim.says} | {verdict.seen} | {verdict.word} |"
     yield ""
 
 
@@ -77,17 +117,27 @@ def _figure_page(figure: Figure) -> str:
     if figure.sizes:
         rows += [figure.sizes, ""]
     rows += [f"| line | {figure.across} | {figure.unit} | counted work | of which |", "|---|---:|---:|---:|---|"]
+    most = max((len(point.each) for line in figure.lines for point in line.points), default=0)
     for line in figure.lines:
-        rows += _line_rows(line)
+        rows += _line_rows(line, most)
     return "\n".join([*rows, ""])
 
 
-def _line_rows(line: Line) -> Iterable[str]:
+def _line_rows(line: Line, most: int) -> Iterable[str]:
+    """`most`: publications of the line that has most."""
     for point in line.points:
         spread = "" if point.low is None or point.high is None else f" ({show(point.low)} to {show(point.high)})"
+        value = f"{show(point.value)}{spread}{_tell_rule(point, most)}"
         kinds = ", ".join(f"{kind} {show(count)}" for kind, count in point.work.items())
         steps = show(point.steps) if point.work else ""
-        yield f"| {line.name} | {point.x:,g} | {show(point.value)}{spread} | {steps} | {kinds} |"
+        yield f"| {line.name} | {point.x:,g} | {value} | {steps} | {kinds} |"
+
+
+def _tell_rule(point: Point, most: int) -> str:
+    """What was measured less than the rule asks."""
+    fewer = f"{len(point.each)} of {most}" if 0 < len(point.each) < most else ""
+    times = {1: "once", 2: "twice"}.get(point.rounds, "")
+    return f"; {', '.join(filter(None, (fewer, times)))}" if fewer or times else ""
 
 
 def write_record(folder: Path, record: Record) -> list[Path]:

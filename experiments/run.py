@@ -16,6 +16,7 @@ from experiments.figures import Figure
 from experiments.plots import Layout, can_plot, write_plots
 from experiments.record import Record, write_record
 
+_SHOWN = {True: "holds", False: "FAILS", None: "?    "}
 ROOT = Path(__file__).resolve().parents[1]
 QUICK_RESULTS = ROOT / "build" / "experiments"
 """Where quick runs write: not in the repository. The record of a full run stands in the paper's own folder."""
@@ -66,6 +67,6 @@ def run_paper(paper: Paper, quick: bool, folder: Path) -> Record:
     else:
         print("no plots: matplotlib is not installed (`make experiments` installs it)", file=sys.stderr)
     for verdict in verdicts:
-        print(f"{'holds' if verdict.held else 'FAILS'}  {verdict.claim.name}: {verdict.claim.says}: {verdict.seen}")
+        print(f"{_SHOWN[verdict.held]}  {verdict.claim.name}: {verdict.claim.says}: {verdict.seen}")
     print(f"written to {folder} ({len(written)} files)", file=sys.stderr)
     return record

@@ -124,17 +124,17 @@ def _measure_numbers(scale: Scale) -> Iterator[Figure]:
         engine = _ask(fresh, engine)
         memory.append(_measure_matrix(matrix, size))
         files.append(Point(size, engine.file_size() / 1e6))
-        engines.append(engine.points(bytes_in, size))
+        engines.append(engine.time_alone(bytes_in, size))
         times[GTOPSS].append(_time_matcher(matrix, work.publications, size))
         times[FIRST_STAGE].append(_time_first_stage(matrix, work.publications, size))
         first = work.publications[0]
         check_alike(GTOPSS, Matcher(matrix).match(first), engine, first, bytes_in[0])
         for name, rival in ((OPS, ops), (OPS_TREE, tree), (NAIVE, naive)):
-            times[name].append(time_each(rival.match, work.publications, size, rival.work, SLOWEST))
+            times[name].append(time_each(rival.match, work.publications, size, rival.work, seconds=SLOWEST))
         for name, other in ((OPS, ops), (OPS_TREE, tree)):
             check_alike(name, other.match(first), engine, first, bytes_in[0])
     sizes = _describe(parameters, "N_sub")
-    ours = engine_lines(engines)
+    ours = engine_lines(engines, ())
     yield Figure("9a", "memory", SUBSCRIPTIONS, MEGABYTES, _memory_lines(memory, files), sizes=sizes)
     for figure, title, names in (
         ("9b", "matching time", (GTOPSS, FIRST_STAGE)),
@@ -180,10 +180,10 @@ def _measure_edges(scale: Scale) -> Iterator[Figure]:
         memory.append(_measure_matrix(matrix, edges))
         files.append(Point(edges, engine.file_size() / 1e6))
         times.append(_time_checked(work, matrix, engine, edges))
-        engines.append(engine.points(contents(work.publications, work.subscriptions), edges))
+        engines.append(engine.time_alone(contents(work.publications, work.subscriptions), edges))
     sizes = _describe(default, "SizeS", f"SizeS ({default.subscription_size[0]}, x).")
     yield Figure("9d", "memory", EDGES, MEGABYTES, _memory_lines(memory, files), sizes=sizes)
-    lines = (Line(GTOPSS, tuple(times)), *engine_lines(engines))
+    lines = (Line(GTOPSS, tuple(times)), *engine_lines(engines, ()))
     yield Figure("9e", "matching time", EDGES, MILLISECONDS, lines, True, sizes)
 
 
@@ -201,7 +201,7 @@ def _measure_ratio(scale: Scale) -> Figure:
         work = make_workload(replace(default, matched=ratio))
         matrix, engine = fill_matrix(work.subscriptions), _ask(work.subscriptions)
         times.append(_time_checked(work, matrix, engine, ratio))
-        engines.append(engine.points(contents(work.publications, work.subscriptions), ratio))
-    lines = (Line(GTOPSS, tuple(times)), *engine_lines(engines))
+        engines.append(engine.time_alone(contents(work.publications, work.subscriptions), ratio))
+    lines = (Line(GTOPSS, tuple(times)), *engine_lines(engines, ()))
     sizes = _describe(default, "ratio_match")
     return Figure("9f", "matching time", "ratio of matching subscriptions", MILLISECONDS, lines, True, sizes)

@@ -87,7 +87,7 @@ class _Rivals:
         self.tables = Matrix()
         self.gtopss = gtopss_matrix.Matrix()
         self.engine: Engine | None = None
-        self.points: list[tuple[Point, Point, tuple[Point, Point]]] = []
+        self.points: list[tuple[Point, Point, Point]] = []
 
     def _grow(self, size: int) -> Engine:
         fresh = self.work.subscriptions[len(self.tables.subscriptions) : size]
@@ -107,10 +107,10 @@ class _Rivals:
             (
                 time_each(tables.match, publications, size, tables.work),
                 time_each(other.match, publications, size, other.work),
-                self.engine.points(self.bytes_in, size),
+                self.engine.time_alone(self.bytes_in, size),
             )
         )
 
     def lines(self) -> tuple[Line, ...]:
         tables, other, ours = zip(*self.points, strict=True)
-        return Line(TABLES, tables), Line(GTOPSS, other), *engine_lines(ours)
+        return Line(TABLES, tables), Line(GTOPSS, other), *engine_lines(ours, ())

@@ -11,13 +11,18 @@ import pytest
 from experiments.claims import Claim, judge, read_claims
 from experiments.figures import Figure, Line, Point
 
-SIZES = (10.0, 20.0, 40.0)
+SIZES = (10.0, 20.0, 40.0, 80.0, 160.0)
 
 
 def make_line(name: str, *values: float) -> Line:
     return Line(
-        name, tuple(Point(x, y, work={"joins": 2 * y, "checks": 1}) for x, y in zip(SIZES, values, strict=True))
+        name, tuple(Point(x, y, work={"joins": 2 * y, "checks": 1}) for x, y in zip(SIZES, values, strict=False))
     )
+
+
+def make_prefix(name: str, *each: float) -> Line:
+    """Publications of which the later ones are dear."""
+    return Line(name, (Point(10.0, sum(each) / len(each), work={"joins": 1}, each=each, steps_each=each),))
 
 
 FIGURE = Figure(
@@ -25,46 +30,76 @@ FIGURE = Figure(
     "time",
     "subscriptions",
     "ms",
-    (make_line("slow", 30, 60, 120), make_line("flat", 2, 2, 3), make_line("u", 9, 1, 9)),
+    (
+        make_line("slow", 30, 60, 120, 240, 480),
+        make_line("flat", 2, 2, 3, 3, 3),
+        make_line("u", 9, 1, 9, 4, 9),
+        make_line("offset", 1010, 1020, 1040, 1080, 1160),
+        make_line("square", 1001, 1004, 1016, 1064, 1256),
+        make_line("short", 1, 2, 3, 4),
+        make_prefix("few", 8, 8),
+        make_prefix("many", 2, 2, 50, 50),
+    ),
 )
 
 
-def seen(**check: Any) -> tuple[bool, str]:
+def seen(**check: Any) -> tuple[bool | None, str]:
     (verdict,) = judge([Claim("c", "9b", "says", check)], [FIGURE], quick=False)
     return verdict.held, verdict.seen
+
+
+def growth(line: str, *between: float, kind: str = "growth") -> dict[str, Any]:
+    return {"kind": kind, "line": line, "of": "value"} | ({"between": between} if between else {})
+
+
+def ratio(over: str, under: str, of: str = "value", **asked: Any) -> dict[str, Any]:
+    return {"kind": "ratio", "over": over, "under": under, "of": of, **asked}
 
 
 @pytest.mark.parametrize(
     ("check", "held", "told"),
     [
-        ({"kind": "linear", "line": "slow", "of": "value", "r2": 0.99}, True, "r² 1.000"),
-        ({"kind": "linear", "line": "u", "of": "value", "r2": 0.99}, False, "r² 0.036"),
-        ({"kind": "linear", "line": "slow", "of": "value", "r2": 0.99, "rises": False}, False, "r² 1.000"),
-        ({"kind": "growth", "line": "slow", "of": "value", "between": [0.9, 1.1]}, True, "exponent 1.00"),
-        ({"kind": "growth", "line": "flat", "of": "value", "between": [-0.2, 0.2]}, False, "exponent 0.29"),
+        (growth("slow", 0.9, 1.1), True, "exponent 1.00"),
+        (growth("flat", -0.1, 0.1), False, "exponent 0.18"),
+        (growth("offset", 0.85, 1.15), False, "exponent 0.05"),
+        (growth("offset", kind="linear"), True, "rises with exponent 1.00"),
+        (growth("square", kind="linear"), False, "rises with exponent 1.64"),
+        (growth("u", kind="linear"), False, "no rise"),
+        (growth("slow", kind="rises"), True, "at least 2 times the point before, at 20"),
+        (growth("flat", kind="rises") | {"by": 1.01}, False, "at least 1.00 times the point before, at 20"),
         (
             {"kind": "factor", "line": "slow", "of": "joins", "from": 10, "to": 20, "between": [1.9, 2.1]},
             True,
             "2 times from 10 to 20",
         ),
-        ({"kind": "ratio", "over": "slow", "under": "flat", "of": "value", "at_least": 40}, True, "40 times at 40"),
         (
-            {"kind": "ratio", "over": "slow", "under": "flat", "of": "value", "at_least": 40, "at": "all"},
+            {"kind": "share", "line": "slow", "part": "joins", "of": "work", "from": 10, "to": 20, "at_least": 1.1},
             False,
-            "15 times at 10",
+            "100% of the steps added from 10 to 20",
         ),
-        ({"kind": "ratio", "over": "slow", "under": "flat", "of": "work", "at_least": 34}, True, "34 times at 40"),
-        ({"kind": "value", "line": "flat", "of": "checks", "at": 10, "between": [1, 1]}, True, "1"),
+        (ratio("slow", "flat", at_least=160), True, "160 times at 160"),
+        (ratio("slow", "flat", at_least=40, at_most=150), False, "160 times at 160"),
+        (ratio("slow", "flat", at_least=40, at="all"), False, "15 times at 10, 160 times at 160"),
+        (ratio("slow", "flat", at_least=15, at=10), True, "15 times at 10"),
+        (ratio("slow", "flat", "work", at_least=137), True, "137 times at 160"),
+        (ratio("few", "many", at_least=4, at_most=4), True, "4 times at 10"),
+        (ratio("few", "many", "work", at_least=4, at_most=4), True, "4 times at 10"),
+        ({"kind": "value", "line": "flat", "of": "checks", "at": 10, "between": [1, 1]}, True, "1.00"),
         (
             {
                 "kind": "either",
-                "checks": [
-                    {"kind": "ratio", "over": "slow", "under": "flat", "of": "work", "at_least": 40},
-                    {"kind": "ratio", "over": "slow", "under": "flat", "of": "value", "at_least": 40},
-                ],
+                "checks": [ratio("slow", "flat", "work", at_least=200), ratio("slow", "flat", at_least=150)],
             },
             True,
-            "34 times at 40 (work), 40 times at 40 (value)",
+            "137 times at 160 (steps), 160 times at 160 (time)",
+        ),
+        (
+            {
+                "kind": "both",
+                "checks": [ratio("slow", "flat", "joins", at_least=200, told="them"), ratio("slow", "u", at_least=1)],
+            },
+            False,
+            "160 times at 160 (them), 53 times at 160 (time)",
         ),
     ],
 )
@@ -74,15 +109,19 @@ def test_checks(check: dict[str, Any], held: bool, told: str) -> None:
 
 def test_what_cannot_be_checked_fails_with_the_reason() -> None:
     held, told = seen(kind="value", line="flat", of="value", at=15, between=[0, 9])
-    assert not held
+    assert held is None
     assert "no point at 15" in told
     held, told = seen(kind="growth", line="absent", of="value", between=[0, 9])
-    assert not held
+    assert held is None
     assert "no line 'absent'" in told
+    assert seen(**growth("short", 0, 9)) == (
+        None,
+        "cannot be checked: line 'short' has 4 points, growth is told from 5",
+    )
 
 
 def test_full_runs_are_held_to_more_and_other_figures_to_nothing() -> None:
-    check = {"kind": "linear", "line": "slow", "of": "value", "r2": 0.9}
+    check = growth("slow", kind="linear")
     claims = [Claim("a", "9b", "", check), Claim("b", "9b", "", check, full_only=True), Claim("c", "9c", "", check)]
     assert [verdict.claim.name for verdict in judge(claims, [FIGURE], quick=True)] == ["a"]
     assert [verdict.claim.name for verdict in judge(claims, [FIGURE], quick=False)] == ["a", "b"]

@@ -76,9 +76,13 @@ def test_an_index_that_grew_answers_as_one_that_was_made_whole() -> None:
     assert found == whole.match(whole.take(bytes_in))
     assert all(found)
     assert grown.file_size() > 1_000
-    alone, batch = grown.points(bytes_in, 100.0)
+    alone = grown.time_alone(bytes_in, 100.0)
+    batch = grown.time_batch(bytes_in, alone)
     assert (alone.x, alone.work["matches"]) == (100.0, 1.0)
-    assert batch.work == alone.work
+    assert (batch.x, batch.work, batch.each) == (100.0, alone.work, ())
+    assert (len(alone.each), len(alone.steps_each)) == (3, 3)
+    assert grown.match_numbers(grown.take(bytes_in)) == [sorted(each) for each in found]
+    assert grown.time_numbers(bytes_in, 100.0).value > 0
     assert ENGINE == "Triplecast"
     first = work.publications[0]
     answers = to_answers(found[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from collections import Counter
 from collections.abc import Iterator
@@ -9,19 +10,22 @@ from pathlib import Path
 
 import pytest
 
+from experiments import measuring
 from experiments import run as running
 from experiments.__main__ import PAPERS, find_paper
 from experiments.claims import read_claims
 from experiments.figures import Figure, Line, Point
-from experiments.measuring import deep_size, time_each
+from experiments.measuring import ROUNDS, deep_size, time_batch, time_each
 from experiments.plots import can_plot
+from experiments.record import read_figures
 from experiments.run import Paper, run_paper
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 def measure_two(quick: bool) -> Iterator[Figure]:
-    points = tuple(Point(x, 2 * x, x, 3 * x, {"joins": x}) for x in ((1.0, 2.0) if quick else (1.0, 2.0, 4.0)))
+    sizes = (1.0, 2.0, 4.0, 8.0, 16.0)[: 2 if quick else 5]
+    points = tuple(Point(x, 2 * x, x, 3 * x, {"joins": x}) for x in sizes)
     yield Figure("1a", "time", "subscriptions", "ms", (Line("theirs", points),), sizes="two points")
     yield Figure("1b.x", "memory", "subscriptions", "MB", (Line("theirs", points),), logarithmic=True)
 
@@ -45,11 +49,12 @@ def test_a_run_writes_what_it_measured_and_what_failed(
     assert "FAILS  T-1a: grows as the square: exponent 1.00" in capsys.readouterr().out
     page = (tmp_path / "out" / "figures.md").read_text("utf-8")
     assert f"{record.day}, commit {record.machine.commit}" in page
-    assert "| T-1a | 1a | grows as the square | exponent 1.00 | NO |" in page
+    assert "| T-1a | 1a | paper | grows as the square | exponent 1.00 | **no** |" in page
     assert "| theirs | 4 | 8 (4 to 12) | 4 | joins 4 |" in page
     content = json.loads((tmp_path / "out" / "figures.json").read_text("utf-8"))
     assert content["machine"]["processor"] == record.machine.processor
-    assert [point["value"] for point in content["figures"][0]["lines"][0]["points"]] == [2, 4, 8]
+    assert [point["value"] for point in content["figures"][0]["lines"][0]["points"]] == [2, 4, 8, 16, 32]
+    assert read_figures(content) == list(record.figures)
     assert content["claims"] == [{"name": "T-1a", "held": False, "seen": "exponent 1.00"}]
 
 
@@ -72,16 +77,44 @@ def test_quick_runs_write_outside_the_repository_and_full_ones_beside_the_paper(
     assert (tmp_path / "experiments" / "two" / "results" / "figures.md").exists()
 
 
-def test_slow_items_are_measured_on_fewer() -> None:
+def test_all_items_are_timed_by_one_rule_and_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A clock that only `match` moves: by 1, 2 and 4 ms in the first round, by a millisecond less in each later one."""
+    now = 0.0
     counter: Counter[str] = Counter()
+    rounds: Counter[int] = Counter()
+    found: list[tuple[int, int]] = []
+    monkeypatch.setattr(measuring.time, "process_time", lambda: now)
 
-    def match(item: int) -> None:
-        counter.update({f"item {item}": 6, "steps": 1})
+    def match(item: int) -> int:
+        nonlocal now
+        assert not gc.isenabled()
+        now += (item - 0.1 * rounds[item]) / 1e3
+        rounds[item] += 1
+        counter.update({f"item {item}": 6, "steps": item})
+        return -item
 
-    one = time_each(match, [1, 2, 3], 5.0, counter, seconds=-1.0)
-    assert one.x == 5.0
-    assert one.work == {"item 1": 6, "steps": 1}
-    assert time_each(match, [1, 2, 3], 5.0, counter).work == {"item 1": 2, "item 2": 2, "item 3": 2, "steps": 1}
+    point = time_each(match, [1, 2, 4], 5.0, counter, check=lambda number, answer: found.append((number, answer)))
+    assert gc.isenabled()
+    assert rounds == {1: ROUNDS, 2: ROUNDS, 4: ROUNDS}
+    assert found == [(0, -1), (1, -2), (2, -4)]
+    assert point.each == pytest.approx((0.8, 1.8, 3.8))
+    assert (point.value, point.low, point.high) == pytest.approx((6.4 / 3, 0.8, 3.8))
+    assert (point.x, point.rounds, point.steps_each) == (5.0, ROUNDS, (7, 8, 10))
+    assert point.work == {"item 1": 2, "item 2": 2, "item 4": 2, "steps": 7 / 3}
+
+
+def test_slow_items_are_measured_on_fewer_and_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    monkeypatch.setattr(measuring.time, "process_time", lambda: now)
+
+    def match(item: float) -> None:
+        nonlocal now
+        now += item
+
+    points = [time_each(match, [3.0, 3.0, 3.0], 1.0, seconds=seconds) for seconds in (2, 8, 20)]
+    assert [(len(point.each), point.rounds) for point in points] == [(1, 1), (3, 1), (3, 2)]
+    batch = time_batch(lambda items: match(sum(items)), [1.0, 2.0], 1.0)
+    assert (batch.value, batch.each, batch.rounds) == (pytest.approx(1_500), (), ROUNDS)
 
 
 def test_memory_counts_what_is_held_once() -> None:

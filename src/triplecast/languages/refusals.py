@@ -80,9 +80,13 @@ _STAGES = (
     (
         "urn:triplecast:op:",
         "no operator of this name is known",
-        "`triplecast operators` lists those that are; import the module that declares it, or install its package",
+        "`triplecast operators` lists those that are; those in the box come with the extra `operators` (pip install "
+        "'triplecast[operators]'), others with the module that declares them",
     ),
 )
+
+_OURS = ("urn:triplecast:ft:", FUNCTIONS, XSD)
+"""Namespaces in which nobody declares operators: none is meant by a slip there."""
 
 
 def refuse_word(word: str) -> tuple[str, str, str] | None:
@@ -99,7 +103,7 @@ def refuse_function(iri: str) -> tuple[str, str, str] | None:
     if iri in CASTS or iri in FUNCTION_MARKS:
         return None
     near = known_operators().nearest(iri)
-    if near:
+    if near and not iri.startswith(_OURS):
         return f"function <{iri}>", "no such function or operator is known", f"was <{near[0]}> meant?"
     for namespace, reason, mend in _STAGES:
         if iri.startswith(namespace):

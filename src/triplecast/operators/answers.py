@@ -53,6 +53,12 @@ class WrongResult(TypeError):
     """An operator gave what its declaration does not allow."""
 
 
+class Unanswerable(ValueError):
+    """Raised by an operator (or given in a batch's list, for one call of it) for what it cannot say anything of: text
+    that is no geometry, a picture that is not there. The pair is undecided with its message, which says how to mend it;
+    the operator itself has done nothing wrong, so this counts nothing towards its quarantine."""
+
+
 def read_result(declared: Operator, result: object) -> Found:
     """What a function gave, as rows. Raises `WrongResult`; iterates no further than `MOST_ROWS` allows."""
     result = _plain(result)

@@ -48,7 +48,7 @@ class Standing:
     """Made, failed ones too."""
     failed: int = 0
     in_a_row: int = 0
-    """Failures since the last answer, costly ones counted as so many."""
+    """Failures since the last answer, costly ones counted as so many, calls that it called unanswerable not at all."""
     passed_over: int = 0
     last_failure: str = ""
 
@@ -170,7 +170,7 @@ class Performer:
         began = self._clock()
         answers, weight = self._answers(sandbox, declared, [asked[index] for index in tried])
         seconds = (self._clock() - began) / len(tried)
-        if len(tried) > 1 and any(isinstance(answer, Failed) for answer in answers):
+        if len(tried) > 1 and weight:
             for index in tried:
                 outcomes.update(self._ask(sandbox, declared, [index], asked))
             return outcomes
@@ -180,7 +180,8 @@ class Performer:
         return outcomes
 
     def _answers(self, sandbox: Sandbox, declared: Operator, asked: Sequence[Asked]) -> tuple[list[Answer], int]:
-        """Of one request; and what each failure among them counts."""
+        """Of one request; and what each failure among them counts: nothing where the operator did its work and said of
+        some calls that they are unanswerable."""
         try:
             (outcome,) = sandbox.map([write_request(asked)], once=(0,))
         except SandboxFailed as failed:
@@ -192,7 +193,7 @@ class Performer:
                 outcome = Failure("crash", f"its worker answered nonsense: {error}")
             else:
                 if len(answers) == len(asked):
-                    return answers, 1
+                    return [_told(declared, *each) for each in zip(asked, answers, strict=True)], 0
                 outcome = Failure("crash", f"its worker gave {len(answers)} answers for {len(asked)} calls")
         weight = 1 if outcome.kind in ("error", "size") else COSTLY
         return [Failed(_reason(declared, each, outcome)) for each in asked], weight
@@ -215,6 +216,12 @@ def _groups(declared: Operator, indexes: Iterable[int], asked: Sequence[Asked]) 
 
 def _reason(declared: Operator, asked: Asked, failure: Failure) -> str:
     return f"{_named(declared)} failed on <{asked.publication.graph}>: {failure.kind}: {failure.detail}"
+
+
+def _told(declared: Operator, asked: Asked, answer: Answer) -> Answer:
+    if isinstance(answer, Failed):
+        return Failed(f"{_named(declared)} cannot answer on <{asked.publication.graph}>: {answer.reason}")
+    return answer
 
 
 def _passed_over(declared: Operator, standing: Standing) -> Failed:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from triplecast.model.terms import from_ntriples
-from triplecast.operators.answers import WrongResult, format_answer, read_result
+from triplecast.operators.answers import Failed, Unanswerable, WrongResult, format_answer, read_result
+from triplecast.operators.declaration import Operator
 from triplecast.operators.frames import Request, read_request, write_answers
 from triplecast.operators.registry import find_operator
 
@@ -15,16 +19,43 @@ def answer(request: bytes) -> bytes:
     if declared is None:
         raise LookupError(f"<{asked.operator}> is not declared when its module is imported")
     function = declared.load()
-    results: list[object] = []
     if declared.batch:
-        columns = _columns(asked)
-        results = list(function([event for event, _ in asked.calls], *columns))
-        if len(results) != len(asked.calls):
-            raise WrongResult(f"it was given {len(asked.calls)} events and gave {len(results)} results")
+        results = _batch(function, asked)
     else:
-        for event, arguments in asked.calls:
-            results.append(function(event, *map(from_ntriples, arguments)))
-    return write_answers([format_answer(read_result(declared, result)) for result in results])
+        results = [_one(function, event, *map(from_ntriples, arguments)) for event, arguments in asked.calls]
+    return write_answers([_written(declared, result) for result in results])
+
+
+def _one(function: Callable[..., object], *arguments: object) -> object:
+    """What it gives, or that it cannot."""
+    try:
+        return function(*arguments)
+    except Unanswerable as refused:
+        return refused
+
+
+def _batch(function: Callable[..., Any], asked: Request) -> list[object]:
+    """A result for each call. A batch that is refused as a whole is asked again in parts, so it fails here."""
+    given = [[event for event, _ in asked.calls], *_columns(asked)]
+    try:
+        results = list(function(*given))
+    except Unanswerable as refused:
+        if len(asked.calls) > 1:
+            raise
+        return [refused]
+    if len(results) != len(asked.calls):
+        raise WrongResult(f"it was given {len(asked.calls)} events and gave {len(results)} results")
+    return results
+
+
+def _written(declared: Operator, result: object) -> bytes:
+    """One answer. Results that are made while they are read may turn out to be unanswerable here."""
+    try:
+        if isinstance(result, Unanswerable):
+            raise result
+        return format_answer(read_result(declared, result))
+    except Unanswerable as refused:
+        return format_answer(Failed(str(refused)))
 
 
 def _columns(asked: Request) -> list[list[object]]:

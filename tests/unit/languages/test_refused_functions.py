@@ -16,7 +16,7 @@ from triplecast.terms.values import XSD
     [
         ("xsd:date(?o)", KNOWN_CASTS),
         ("xsd:int(?o)", "STRDT"),
-        ("geof:distance(?o, ?o)", "operators"),
+        ("geof:buffer(?o, ?o)", "operators"),
         ("op:neither(?o)", "operators"),
         ("tc:instances(?o, ?s)", "taxonomy"),
         ("<urn:none>(?o)", KNOWN_CASTS),

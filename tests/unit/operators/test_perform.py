@@ -120,3 +120,21 @@ def test_quarantine_and_probation(performer: Performer) -> None:
     standing.note(Found(()))
     assert not standing.quarantined
     assert standing.may_try()
+
+
+def test_what_is_unanswerable_is_told_and_counts_nothing(performer: Performer) -> None:
+    calls = [asked("lengths", f'"{text}"') for text in ("ab", "none", "c")]
+    calls += [asked("positive", f'"{number}"') for number in [-1] * (QUARANTINE + 1) + [4]]
+    calls += [asked("lengths", '"refuse"'), asked("growing", '"x"')]
+    answers = [each.answer for each in performer.perform(calls)]
+    told = "version 1 cannot answer on <urn:g:1>:"
+    assert answers[0] == rows(2)
+    assert answers[1] == Failed(f"operator <{WILD}lengths> {told} nothing to measure")
+    assert answers[2] == rows(1)
+    assert set(answers[3:-3]) == {Failed(f"operator <{WILD}positive> {told} -1 is not positive; give another")}
+    assert answers[-3] == Found(((),))
+    assert answers[-2] == Failed(f"operator <{WILD}lengths> {told} the whole batch")
+    assert answers[-1] == Failed(f"operator <{WILD}growing> {told} it stopped")
+    standing = performer.standings[WILD + "positive", "1"]
+    assert (standing.failed, standing.in_a_row, standing.quarantined) == (QUARANTINE + 1, 0, False)
+    assert performer.children == 1

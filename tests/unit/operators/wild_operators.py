@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pyoxigraph import Literal, NamedNode
 
-from triplecast.operators import Event, operator
+from triplecast.operators import Event, Unanswerable, operator
 
 WILD = "https://example.org/wild#"
 
@@ -41,11 +41,28 @@ def long(event: Event, text: Literal) -> bool:
 
 
 @operator(WILD + "lengths", version="1", arguments=("bound", "free"), batch=True)
-def lengths(events: list[Event], texts: list[Literal]) -> list[int]:
+def lengths(events: list[Event], texts: list[Literal]) -> list[int | Unanswerable]:
     """How long each text is; fails where one says so."""
     if any(text.value == "fail" for text in texts):
         raise ValueError("one of them fails")
-    return [len(text.value) for text in texts]
+    if any(text.value == "refuse" for text in texts):
+        raise Unanswerable("the whole batch")
+    return [Unanswerable("nothing to measure") if text.value == "none" else len(text.value) for text in texts]
+
+
+@operator(WILD + "positive", version="1", arguments=("bound",))
+def positive(event: Event, number: Literal) -> bool:
+    """Whether a number is; of others it cannot tell."""
+    if int(number.value) < 0:
+        raise Unanswerable(f"{number.value} is not positive; give another")
+    return True
+
+
+@operator(WILD + "growing", version="1", arguments=("bound", "free"))
+def growing(event: Event, anything: object) -> Iterator[int]:
+    """Results until it stops."""
+    yield 1
+    raise Unanswerable("it stopped")
 
 
 @operator(WILD + "quads", version="1", arguments=("bound", "free"))

@@ -1,0 +1,167 @@
+"""Geography: GeoSPARQL's relations and distance between geometries, and `op:within` and `op:distance` between the
+things of a publication and regions that have names. What geometries and metres are: `box.geometries`, `box.metres`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from pyoxigraph import Literal, NamedNode
+
+from triplecast.operators import Event, Unanswerable, operator
+from triplecast.operators.box.regions import Regions
+
+if TYPE_CHECKING:
+    from triplecast.operators.box.geometries import Geometry
+
+__all__ = ["DRAWN", "Regions", "is_within", "metres_from"]
+
+GEOF = "http://www.opengis.net/def/function/geosparql/"
+OP = "urn:triplecast:op:"
+DRAWN = Regions(Path(__file__).with_name("regions.geojson"))
+"""Regions drawn roughly by hand, for examples and tests; how to name one's own: docs/operators-in-the-box.md."""
+VERSION = "1"
+"""Of all of them: another one whenever a result changes, a region's among them."""
+
+_UOM = "http://www.opengis.net/def/uom/OGC/1.0/"
+_QUDT = "http://qudt.org/vocab/unit/"
+UNITS = MappingProxyType(
+    {
+        _UOM + "metre": 1.0,
+        _QUDT + "M": 1.0,
+        _QUDT + "KiloM": 1000.0,
+        _QUDT + "MI": 1609.344,
+        _QUDT + "MI_N": 1852.0,
+        _QUDT + "FT": 0.3048,
+    }
+)
+"""In metres."""
+_TWO, _THREE = ("bound", "bound"), ("bound", "bound", "free")
+_QUICK, _SEARCHED = 0.0002, 0.002
+"""Seconds that a relation of plane geometries, and a search of the nearest places, are expected to take."""
+
+
+def is_within(event: Event, place: object, region: object, regions: Regions) -> bool:
+    """Whether all of a place lies in a region, as ``sfWithin`` means it (not on its edge alone). False where no triple
+    says where one of them is. Raises `Unanswerable` for what is stated wrongly and for a region that is not known."""
+    from triplecast.operators.box.places import locate
+
+    inner, outer = locate(event, place, regions), locate(event, region, regions)
+    return inner is not None and outer is not None and _relate("contains", outer, inner)
+
+
+def metres_from(event: Event, place: object, other: object, regions: Regions) -> float | None:
+    """Metres between two places, 0 where they meet; None where no triple says where one of them is. Raises
+    `Unanswerable` for what is stated wrongly and for a region that is not known."""
+    from triplecast.operators.box.metres import metres_between
+    from triplecast.operators.box.places import locate
+
+    here, there = locate(event, place, regions), locate(event, other, regions)
+    return None if here is None or there is None else metres_between(here, there)
+
+
+@operator(OP + "within", VERSION, _TWO, cost=_QUICK, batch=True)
+def within(events: Sequence[Event], places: Sequence[object], regions: Sequence[object]) -> list[object]:
+    """Whether a place lies in a region: each a thing, a geometry or a name."""
+    return [_said(is_within, *each, DRAWN) for each in zip(events, places, regions, strict=True)]
+
+
+@operator(OP + "distance", VERSION, _THREE, cost=_SEARCHED, batch=True)
+def distance_of_places(events: Sequence[Event], places: Sequence[object], others: Sequence[object]) -> list[object]:
+    """Metres between two places, each a thing, a geometry or a name."""
+    return [_said(metres_from, *each, DRAWN) for each in zip(events, places, others, strict=True)]
+
+
+@operator(GEOF + "distance", VERSION, ("bound", *_THREE), cost=_SEARCHED, batch=True)
+def distance(
+    events: Sequence[Event], firsts: Sequence[object], seconds: Sequence[object], units: Sequence[object]
+) -> list[object]:
+    """The shortest distance between two geometries on the ellipsoid, in a unit of length."""
+    return [_said(_in_units, *each) for each in zip(firsts, seconds, units, strict=True)]
+
+
+@operator(GEOF + "sfEquals", VERSION, _TWO, cost=_QUICK, batch=True)
+def sf_equals(events: Sequence[Event], firsts: Sequence[object], seconds: Sequence[object]) -> list[object]:
+    """Whether two geometries are the same points."""
+    return _each("equals", firsts, seconds)
+
+
+@operator(GEOF + "sfDisjoint", VERSION, _TWO, cost=_QUICK, batch=True)
+def sf_disjoint(events: Sequence[Event], firsts: Sequence[object], seconds: Sequence[object]) -> list[object]:
+    """Whether two geometries have no point in common."""
+    return _each("disjoint", firsts, seconds)
+
+
+@operator(GEOF + "sfIntersects", VERSION, _TWO, cost=_QUICK, batch=True)
+def sf_intersects(events: Sequence[Event], firsts: Sequence[object], seconds: Sequence[object]) -> list[object]:
+    """Whether two geometries have a point in common."""
+    return _each("intersects", firsts, seconds)
+
+
+@operator(GEOF + "sfTouches", VERSION, _TWO, cost=_QUICK, batch=True)
+def sf_touches(events: Sequence[Event], firsts: Sequence[object], seconds: Sequence[object]) -> list[object]:
+    """Whether two geometries have points in common, but none inside both."""
+    return _each("touches", firsts, seconds)
+
+
+@operator(GEOF + "sfWithin", VERSION, _TWO, cost=_QUICK, batch=True)
+def sf_within(events: Sequence[Event], firsts: Sequence[object], seconds: Sequence[object]) -> list[object]:
+    """Whether the first geometry lies in the second."""
+    return _each("contains", seconds, firsts)
+
+
+@operator(GEOF + "sfContains", VERSION, _TWO, cost=_QUICK, batch=True)
+def sf_contains(events: Sequence[Event], firsts: Sequence[object], seconds: Sequence[object]) -> list[object]:
+    """Whether the second geometry lies in the first."""
+    return _each("contains", firsts, seconds)
+
+
+@operator(GEOF + "sfOverlaps", VERSION, _TWO, cost=_QUICK, batch=True)
+def sf_overlaps(events: Sequence[Event], firsts: Sequence[object], seconds: Sequence[object]) -> list[object]:
+    """Whether two geometries of one dimension share a part of it, and each has more."""
+    return _each("overlaps", firsts, seconds)
+
+
+@operator(GEOF + "sfCrosses", VERSION, _TWO, cost=_QUICK, batch=True)
+def sf_crosses(events: Sequence[Event], firsts: Sequence[object], seconds: Sequence[object]) -> list[object]:
+    """Whether two geometries cross: what they share is less than the larger of them."""
+    return _each("crosses", firsts, seconds)
+
+
+def _each(relation: str, firsts: Sequence[object], seconds: Sequence[object]) -> list[object]:
+    from triplecast.operators.box.geometries import read_geometry
+
+    return [
+        _said(lambda first, second: _relate(relation, read_geometry(first), read_geometry(second)), *pair)
+        for pair in zip(firsts, seconds, strict=True)
+    ]
+
+
+def _said(function: Callable[..., object], *given: Any) -> object:
+    """What a function gives, or that it cannot: of a batch only that call."""
+    try:
+        return function(*given)
+    except Unanswerable as refused:
+        return refused
+
+
+def _relate(relation: str, first: Geometry, second: Geometry) -> bool:
+    """The prepared geometry of the two comes first, or the one with more places where either may."""
+    import shapely
+
+    if relation != "contains" and shapely.get_num_coordinates(first) < shapely.get_num_coordinates(second):
+        first, second = second, first
+    return bool(getattr(shapely, relation)(first, second))
+
+
+def _in_units(first: object, second: object, unit: object) -> float:
+    from triplecast.operators.box.geometries import read_geometry
+    from triplecast.operators.box.metres import metres_between
+
+    written = unit.value if isinstance(unit, NamedNode | Literal) else str(unit)
+    if written not in UNITS:
+        known = ", ".join(f"<{name}>" for name in UNITS)
+        raise Unanswerable(f"{unit} is no unit of length that is known; use one of {known}")
+    return metres_between(read_geometry(first), read_geometry(second)) / UNITS[written]

@@ -1,0 +1,93 @@
+"""Geometries from literals: in the plane of WGS 84 longitude and latitude, in degrees. Edges are straight there, as
+GeoJSON's are, and nothing crosses the 180th meridian.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TypeAlias
+
+import numpy as np
+import shapely
+from pyoxigraph import Literal
+from shapely.geometry.base import BaseGeometry
+
+from triplecast.operators import Unanswerable
+
+Geometry: TypeAlias = BaseGeometry
+
+GEO = "http://www.opengis.net/ont/geosparql#"
+WKT, GEOJSON = GEO + "wktLiteral", GEO + "geoJSONLiteral"
+LONGEST = 1 << 20
+"""Characters of a literal."""
+MOST_COLLECTIONS = 32
+"""Collections in a geometry: nested ones would exhaust the stack of the library."""
+
+_LON_LAT = ("OGC/1.3/CRS84", "OGC/0/CRS84", "OGC:1.3:CRS84", "OGC::CRS84")
+_LAT_LON = ("EPSG/0/4326", "EPSG::4326")
+_KINDS = (
+    "Point", "LineString", "LinearRing", "Polygon",
+    "MultiPoint", "MultiLineString", "MultiPolygon", "GeometryCollection",
+)  # fmt: skip
+_CRS = re.compile(r"\s*<([^<>]*)>\s*", re.ASCII)
+
+
+def is_geometry(term: object) -> bool:
+    return isinstance(term, Literal) and term.datatype.value in (WKT, GEOJSON)
+
+
+def read_geometry(term: object) -> Geometry:
+    """The valid, non-empty geometry of a literal, in longitude and latitude; equal literals give one object, prepared.
+    Raises `Unanswerable`."""
+    if not isinstance(term, Literal) or not is_geometry(term):
+        raise Unanswerable(f"{_short(str(term))} is no geometry; give a geo:wktLiteral or a geo:geoJSONLiteral")
+    return _parsed(term.datatype.value, term.value)
+
+
+@lru_cache(512)
+def _parsed(datatype: str, text: str) -> Geometry:
+    if len(text) > LONGEST:
+        raise Unanswerable(f"a geometry of {len(text):,} characters; {LONGEST:,} are allowed, so simplify it")
+    if text.upper().count("COLLECTION") > MOST_COLLECTIONS:
+        raise Unanswerable(f"a geometry of more than {MOST_COLLECTIONS} collections; give its parts themselves")
+    crs, swapped = _CRS.match(text) if datatype == WKT else None, False
+    body = text
+    if crs is not None:
+        swapped = crs[1].endswith(_LAT_LON)
+        body = text[crs.end() :]
+        if not swapped and not crs[1].endswith(_LON_LAT):
+            raise Unanswerable(f"coordinates in <{crs[1]}> are not converted; give them in CRS84 or EPSG:4326")
+    try:
+        read = shapely.from_wkt(body) if datatype == WKT else shapely.from_geojson(body)
+    except (shapely.errors.ShapelyError, NotImplementedError) as error:
+        told = str(error).removeprefix("ParseException: ")
+        raise Unanswerable(f"{_short(text)} cannot be read as a geometry: {told}; mend it") from error
+    if swapped and read is not None:
+        read = shapely.transform(read, lambda places: places[:, ::-1])
+    return checked(read, text, "latitude" if swapped else "longitude")
+
+
+def checked(read: Geometry | None, text: str, first: str) -> Geometry:
+    """A geometry in the plane, prepared; `text` is how it was written, and `first` what is written first there, for
+    messages. Raises `Unanswerable`."""
+    if read is None or read.geom_type not in _KINDS:
+        raise Unanswerable(f"{_short(text)} is no geometry of points, straight lines and polygons; give one")
+    geometry = shapely.force_2d(read)
+    if geometry.is_empty:
+        raise Unanswerable(f"{_short(text)} is empty, so it is nowhere")
+    places = shapely.get_coordinates(geometry)
+    if not (np.abs(places) <= (180.0, 90.0)).all():
+        raise Unanswerable(
+            f"{_short(text)} leaves the earth: longitudes are from -180 to 180, latitudes from -90 to 90, and "
+            f"the {first} is written first here"
+        )
+    if not shapely.is_valid(geometry):
+        raise Unanswerable(f"{_short(text)} is no valid geometry: {shapely.is_valid_reason(geometry)}; mend its rings")
+    if len(places) > 1:
+        shapely.prepare(geometry)
+    return geometry
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 80 else text[:79] + "…"

@@ -1,0 +1,105 @@
+"""Where the things of a publication are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from types import MappingProxyType
+
+import shapely
+from pyoxigraph import BlankNode, Dataset, Literal, NamedNode
+
+from triplecast.operators import Event, Unanswerable
+from triplecast.operators.box.geometries import GEO, Geometry, checked, is_geometry, read_geometry
+from triplecast.operators.box.regions import Regions
+
+_W3C = "http://www.w3.org/2003/01/geo/wgs84_pos#"
+_GEORSS = "http://www.georss.org/georss/"
+_SCHEMA = ("https://schema.org/", "http://schema.org/")
+_XSD_STRING = "http://www.w3.org/2001/XMLSchema#string"
+_LITERALS = frozenset({GEO + "asWKT", GEO + "asGeoJSON", "http://www.w3.org/ns/locn#geometry"})
+_LATITUDES = frozenset({_W3C + "lat", *(schema + "latitude" for schema in _SCHEMA)})
+_LONGITUDES = frozenset({_W3C + "long", *(schema + "longitude" for schema in _SCHEMA)})
+_LINKS = frozenset(
+    {
+        GEO + "hasGeometry",
+        GEO + "hasDefaultGeometry",
+        _W3C + "location",
+        "http://xmlns.com/foaf/0.1/based_near",
+        *(schema + "geo" for schema in _SCHEMA),
+    }
+)
+_GEORSS_SHAPES = MappingProxyType({_GEORSS + shape: shape for shape in ("point", "line", "polygon", "box")})
+_FEWEST = MappingProxyType({"point": 1, "line": 2, "polygon": 4, "box": 2})
+_STEPS = 2
+"""Links that are followed from a thing to its geometry."""
+
+
+def locate(event: Event, term: object, regions: Regions) -> Geometry | None:
+    """What a term stands for: a geometry that it is; the region that it names; or, of a thing in the publication, all
+    the geometries that its triples state, together. None for a thing of which no triple says where it is. Raises
+    `Unanswerable` for what is stated wrongly."""
+    if is_geometry(term):
+        return read_geometry(term)
+    if isinstance(term, Literal) and term.datatype.value == _XSD_STRING:
+        return regions.find(term.value)
+    if not isinstance(term, NamedNode | BlankNode):
+        raise Unanswerable(
+            f"{term} is no place; give a thing of the publication, a geo:wktLiteral or the name of a region"
+        )
+    stated = list(_stated(event.graph, term, _STEPS))
+    if not stated and isinstance(term, NamedNode) and term.value in regions:
+        return regions.find(term.value)
+    return _together(stated)
+
+
+def _together(stated: Iterable[Geometry]) -> Geometry | None:
+    distinct = {geometry.wkb: geometry for geometry in stated}
+    if len(distinct) < 2:
+        return next(iter(distinct.values()), None)
+    return shapely.union_all([distinct[key] for key in sorted(distinct)])
+
+
+def _stated(graph: Dataset, node: NamedNode | BlankNode, steps: int) -> Iterator[Geometry]:
+    latitudes: set[str] = set()
+    longitudes: set[str] = set()
+    for quad in graph.quads_for_subject(node):
+        predicate, value = quad.predicate.value, quad.object
+        if isinstance(value, Literal):
+            if predicate in _LATITUDES:
+                latitudes.add(value.value)
+            elif predicate in _LONGITUDES:
+                longitudes.add(value.value)
+            elif predicate in _GEORSS_SHAPES:
+                yield _read_georss(_GEORSS_SHAPES[predicate], value.value)
+            elif predicate in _LITERALS and is_geometry(value):
+                yield read_geometry(value)
+        elif predicate in _LINKS and steps and isinstance(value, NamedNode | BlankNode):
+            yield from _stated(graph, value, steps - 1)
+    if latitudes or longitudes:
+        if len(latitudes) != 1 or len(longitudes) != 1:
+            found = f"{len(latitudes)} latitudes and {len(longitudes)} longitudes"
+            raise Unanswerable(f"{node} has {found}; state one of each, or give geo:asWKT")
+        (latitude,), (longitude,) = latitudes, longitudes
+        yield _read_georss("point", f"{latitude.strip()} {longitude.strip()}")
+
+
+def _read_georss(shape: str, text: str) -> Geometry:
+    """GeoRSS Simple: numbers in pairs, latitude first, between blanks or commas."""
+    try:
+        numbers = [float(number) for number in text.replace(",", " ").split()]
+    except ValueError:
+        numbers = []
+    places = [(longitude, latitude) for latitude, longitude in zip(numbers[::2], numbers[1::2], strict=False)]
+    exactly = shape in ("point", "box")
+    if len(numbers) % 2 or len(places) < _FEWEST[shape] or (exactly and len(places) > _FEWEST[shape]):
+        raise Unanswerable(f"{text[:80]!r} is no {shape}; write pairs of numbers, latitude before longitude")
+    if shape == "point":
+        return checked(shapely.Point(places[0]), text, "latitude")
+    if shape == "line":
+        return checked(shapely.LineString(places), text, "latitude")
+    if shape == "polygon":
+        return checked(shapely.Polygon(places), text, "latitude")
+    (west, south), (east, north) = places
+    return checked(
+        shapely.box(min(west, east), min(south, north), max(west, east), max(south, north)), text, "latitude"
+    )

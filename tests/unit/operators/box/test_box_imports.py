@@ -1,0 +1,48 @@
+"""What importing the box costs every process that reads queries, and what it says where the extra is missing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+HEAVY = ("numpy", "shapely", "pyproj", "scipy", "sqlalchemy", "clingo", "PIL", "sklearn")
+MEASURED = """
+import sys, time
+import triplecast.operators
+began = time.process_time()
+import triplecast.operators.box
+spent = time.process_time() - began
+print(spent, *[module for module in {heavy!r} if module in sys.modules])
+"""
+WITHOUT = """
+import sys
+for library in {heavy!r}:
+    sys.modules[library] = None
+import triplecast.operators.box
+from triplecast.operators import known_operators
+known_operators().ignore_entry_points()
+assert not known_operators().all(), known_operators().all()
+from triplecast.languages import parse_query
+try:
+    parse_query("ASK {{ ?x geo:asWKT ?y FILTER({call}) }}")
+except Exception as error:
+    print(error)
+"""
+
+
+def run(program: str) -> str:
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+
+
+def test_it_imports_no_library_and_takes_milliseconds() -> None:
+    spent = []
+    for _ in range(3):
+        seconds, *loaded = run(MEASURED.format(heavy=HEAVY)).split()
+        assert not loaded
+        spent.append(float(seconds))
+    assert min(spent) < 0.010  # about 2 ms on an idle machine, of which half are declarations
+
+
+def test_without_the_extra_a_query_is_refused_with_its_name() -> None:
+    for call in ("geof:sfWithin(?y, ?y)", "op:within(?x, ?y)"):
+        assert "pip install 'triplecast[operators]'" in run(WITHOUT.format(heavy=HEAVY, call=call))
