@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from experiments.engine import BATCH, Engine
 from experiments.figures import ENGINE, ENGINE_BATCH, Point
@@ -64,22 +65,19 @@ def grow_algorithm(
     size = 0
     for queries, expected in zip(parts, answers, strict=True):
         size += len(queries)
-        insertion = _time_insertion(index, queries)
-        megabytes = measure_index(index)
-        filtering = {}
-        for line, form in ((f"{name}, hashed", SPARED), (name, CORRECTED)):
-            index.form = form
-            filtering[line] = time_filtering(line, index, stream.publications[: stream.alone], expected, size)
+        with without_collector():
+            insertion = time_once(partial(_insert, index, queries))
+            megabytes = measure_index(index)
+            filtering = {}
+            for line, form in ((f"{name}, hashed", SPARED), (name, CORRECTED)):
+                index.form = form
+                filtering[line] = time_filtering(line, index, stream.publications[: stream.alone], expected, size)
         yield Stage(size, insertion, megabytes, filtering)
 
 
-def _time_insertion(index: Index, queries: Sequence[ContinuousQuery]) -> float:
-    def insert() -> None:
-        for query in queries:
-            index.insert(query)
-
-    with without_collector():
-        return time_once(insert)
+def _insert(index: Index, queries: Sequence[ContinuousQuery]) -> None:
+    for query in queries:
+        index.insert(query)
 
 
 def measure_index(index: Index) -> float:
@@ -90,9 +88,7 @@ def measure_index(index: Index) -> float:
     return deep_size(index) / 1e6
 
 
-def time_filtering(
-    line: str, index: Index, publications: Sequence[Publication], expected: Answers, x: float
-) -> Point:
+def time_filtering(line: str, index: Index, publications: Sequence[Publication], expected: Answers, x: float) -> Point:
     """Raises ValueError where an answer is not the expected one."""
 
     def check(number: int, found: list[int]) -> None:
@@ -119,13 +115,14 @@ def grow_engine(parts: Sequence[Sequence[str]], stream: Stream) -> Iterator[Engi
     for part in parts:
         held = before.size if before else 0
         added = [Subscription(f"s{number}", text) for number, text in enumerate(part, held)]
-        grown: list[Engine] = []
+        engines: list[Engine] = []
         with without_collector():
-            insertion = time_once(lambda added=added, before=before: grown.append(Engine(added, before=before)))
-        with grown[0] as engine:
-            answers = engine.match_numbers(engine.take(stream.contents))
-            yield EngineStage(_ask_engine(engine, insertion, stream), answers, engine)
-        before = engine
+            insertion = time_once(lambda: engines.append(Engine(added, before=before)))  # noqa: B023 called here
+        with engines[0] as before:
+            answers = before.match_numbers(before.take(stream.contents))
+            with without_collector():
+                stage = _ask_engine(before, insertion, stream)
+            yield EngineStage(stage, answers, before)
 
 
 def _ask_engine(engine: Engine, insertion: float, stream: Stream) -> Stage:

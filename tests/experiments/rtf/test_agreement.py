@@ -13,6 +13,7 @@ from tests.experiments.rtf.generate import make_workload
 from tests.experiments.rtf.indexes import ALGORITHMS, make_index
 from triplecast.model.subscription import Subscription
 
+
 @pytest.mark.parametrize("form", [CORRECTED, SPARED], ids=["as the text has it", "hashed"])
 def test_all_algorithms_answer_as_a_reading_without_index(seed: int, form: Form) -> None:
     contents, queries = make_workload(seed, 30, 60)

@@ -85,9 +85,7 @@ def queries() -> list[ContinuousQuery]:
 
 @pytest.mark.parametrize(("form", "looked_at", "tested"), [(CORRECTED, 4, 6), (SPARED, 3, 5)])
 @pytest.mark.parametrize("variant", Variant)
-def test_counted_steps_are_those_of_the_procedure(
-    variant: Variant, form: Form, looked_at: int, tested: int
-) -> None:
+def test_counted_steps_are_those_of_the_procedure(variant: Variant, form: Form, looked_at: int, tested: int) -> None:
     """Two triples look for three roots each and examine the two predicates below the variable and an object below one
     of them; the text's three words are a path of three nodes."""
     forest = TrieForest(variant, form)
