@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+_RESULTS = ":(exclude,glob)**/results/**"
+"""What runs write takes no part in them."""
 PACKAGES = ("numba", "numpy", "pyoxigraph", "pyspark", "pyarrow")
 
 
@@ -41,7 +43,7 @@ def _commit(root: Path, folders: Sequence[str]) -> str:
         return subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True, check=True).stdout.strip()
 
     try:
-        changed = git("status", "--porcelain", "--untracked-files=no", "--", *folders)
+        changed = git("status", "--porcelain", "--untracked-files=all", "--", *folders, _RESULTS)
         return git("rev-parse", "--short=10", "HEAD") + ("+" if changed else "")
     except (OSError, subprocess.CalledProcessError):
         return "unknown"

@@ -1,4 +1,4 @@
-"""``python -m experiments``: every paper's experiments in turn; ``--quick`` in small sizes."""
+"""``python -m experiments``: every paper's experiments in turn, in small sizes or for the record."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 import sys
 from importlib import import_module
 
-from experiments.run import QUICK_RESULTS, Paper, run_paper
+from experiments.run import Paper, add_options, run_papers
 
 PAPERS: tuple[str, ...] = ("gtopss", "rss_cluster", "rtf")
 """Folders with a ``run.py`` that has a `PAPER`."""
@@ -19,13 +19,12 @@ def find_paper(name: str) -> Paper:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m experiments", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="small sizes, about a minute a paper")
+    add_options(parser)
     parser.add_argument("--only", action="append", choices=PAPERS, help="a paper; may be repeated")
     given = parser.parse_args()
-    for name in given.only or PAPERS:
-        paper = find_paper(name)
-        run_paper(paper, given.quick, QUICK_RESULTS / name if given.quick else paper.folder / "results")
-    return 0
+    if not (given.quick or given.record):
+        parser.error("say --quick or --record (which replaces the committed records)")
+    return run_papers([find_paper(name) for name in given.only or PAPERS], given.quick)
 
 
 if __name__ == "__main__":

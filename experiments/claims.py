@@ -24,7 +24,6 @@ measured on fewer publications is of those that both were.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,6 +31,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from experiments.expected import read_expected
 from experiments.figures import Figure, Line, Point
 
 
@@ -66,39 +66,37 @@ LINEAR = (0.85, 1.15)
 
 
 def read_claims(path: Path) -> list[Claim]:
-    """Raises ValueError where a claim has a check that does not exist, or a name twice."""
-    claims = [Claim(**entry) for entry in json.loads(path.read_text("utf-8"))["claims"]]
-    for claim in claims:
-        if claim.check.get("kind") not in _CHECKS:
-            raise ValueError(f"{path}: claim {claim.name}: no check {claim.check.get('kind')!r}, but {[*_CHECKS]}")
-    names = [claim.name for claim in claims]
-    if len(set(names)) < len(names):
-        raise ValueError(f"{path}: a claim's name occurs twice among {names}")
-    return claims
+    """Raises ValueError where it is not what `experiments.expected` says that it can be."""
+    return [Claim(**entry) for entry in read_expected(path)]
 
 
 def judge(claims: Sequence[Claim], figures: Sequence[Figure], quick: bool) -> list[Verdict]:
-    """Of each claim about one of the figures; those for full runs only where `quick` is false."""
+    """Of each claim, in order; those for full runs only where `quick` is false."""
     known = {figure.name: figure for figure in figures}
-    return [
-        _judge_one(claim, known[claim.figure])
-        for claim in claims
-        if claim.figure in known and not (quick and claim.full_only)
-    ]
+    return [_judge_one(claim, known) for claim in claims if not (quick and claim.full_only)]
 
 
-def _judge_one(claim: Claim, figure: Figure) -> Verdict:
+def _judge_one(claim: Claim, known: Mapping[str, Figure]) -> Verdict:
+    if claim.figure not in known:
+        return Verdict(claim, None, f"not measured: no figure {claim.figure}")
     try:
-        held, seen = _CHECKS[claim.check["kind"]](figure, claim.check)
-    except (KeyError, ZeroDivisionError, ValueError) as error:
+        held, seen = _CHECKS[claim.check["kind"]](known[claim.figure], claim.check)
+    except (LookupError, ArithmeticError, ValueError) as error:
         return Verdict(claim, None, f"cannot be checked: {error.args[0]}")
     return Verdict(claim, held, seen)
 
 
 def _measure(point: Point, of: str) -> float:
-    if of == "value":
-        return point.value
-    return point.steps if of == "work" else point.work[of]
+    """Raises KeyError where such steps were not counted and ValueError where the value is not finite."""
+    if of not in ("value", "work") and of not in point.work:
+        raise KeyError(f"no steps {of!r} were counted at {point.x:g}, but {[*point.work]}")
+    return _finite(point.value if of == "value" else point.steps if of == "work" else point.work[of], point.x)
+
+
+def _finite(value: float, x: float) -> float:
+    if not math.isfinite(value):
+        raise ValueError(f"{value} at {x:g} is no number")
+    return value
 
 
 def _points(figure: Figure, check: Mapping[str, Any], least: int = POINTS) -> list[tuple[float, float]]:
@@ -172,6 +170,8 @@ def _check_ratio(figure: Figure, check: Mapping[str, Any]) -> tuple[bool, str]:
     at = check.get("at", "last")
     shared = [point.x for point in over.points if point.x in {other.x for other in under.points}]
     asked = shared if at == "all" else shared[-1:] if at == "last" else [at]
+    if not asked:
+        raise ValueError(f"lines {over.name!r} and {under.name!r} have no x in common")
     ratios = [(_compare(over.at(x), under.at(x), check["of"]), x) for x in asked]
     (least, x), (most, _) = min(ratios), max(ratios)
     held = check.get("at_least", 0.0) <= least and most <= check.get("at_most", math.inf)
@@ -192,7 +192,7 @@ def _compare(over: Point, under: Point, of: str) -> float:
         both = (over.each, under.each) if of == "value" else (over.steps_each, under.steps_each)
         shared = min(map(len, both))
         if shared:
-            return sum(both[0][:shared]) / sum(both[1][:shared])
+            return _finite(sum(both[0][:shared]), over.x) / _finite(sum(both[1][:shared]), under.x)
     return _measure(over, of) / _measure(under, of)
 
 
@@ -212,8 +212,8 @@ def _check_several(figure: Figure, check: Mapping[str, Any]) -> tuple[bool, str]
 
 def _name_part(check: Mapping[str, Any]) -> str:
     """What one of several checks is about: what is measured, or the line."""
-    of: str = {"work": "steps", "value": "time"}.get(check["of"], check["of"])
-    return str(check.get("told", of))
+    of = check.get("of", check["kind"])
+    return str(check.get("told", {"work": "steps", "value": "time"}.get(of, of)))
 
 
 def show_times(ratio: float) -> str:

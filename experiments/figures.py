@@ -38,6 +38,8 @@ class Line:
     name: str
     points: tuple[Point, ...]
     """Ascending in x."""
+    threshold: bool = False
+    """Nothing measured, but what a claim holds the other lines against."""
 
     def at(self, x: float) -> Point:
         """Raises KeyError where the line has no such point."""

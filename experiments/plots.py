@@ -1,16 +1,23 @@
 """Figures as PNG and SVG: each beside its counted work, and all on one sheet laid out like the paper's.
 
+A name has one colour on all of a paper's plots; what follows its comma (``RTFm, 50%``) has a dash. Where values are
+drawn logarithmically and a claim says that a line is linear, that line is drawn a second time on a linear axis.
+
 matplotlib is wanted (`requirements-experiments.lock`, which ``make experiments`` installs); where it is absent no plot
 is drawn and the caller is told.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from importlib.util import find_spec
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
+from experiments.claims import Claim
 from experiments.figures import ENGINE, ENGINE_BATCH, Figure, Line
 from experiments.record import Record
 
@@ -18,94 +25,240 @@ Layout = Sequence[Sequence[str]]
 """Rows of figure names, as on the paper's page."""
 
 FORMATS = ("png", "svg")
-_COLOURS = ("#1f5aa6", "#c8532d", "#3d8b4f", "#8a5aa8", "#7a6a3a", "#b0307a")
-_MARKERS = ("o", "s", "^", "D", "v", "P")
+SHEET = "figures"
+_COLOURS = ("#1f5aa6", "#c8532d", "#3d8b4f", "#8a5aa8", "#b8901e", "#b0307a", "#2a9aa8", "#7a4a2a")
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+_DASHES = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)))
+_NARROW = 2.2
+"""Decades: values that span fewer have ticks at 2 and 5 too."""
+
+Styles = Mapping[str, Mapping[str, Any]]
+"""By name of the line."""
 
 
-def can_plot() -> bool:
-    return find_spec("matplotlib") is not None
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """What is drawn on one pair of axes."""
+
+    figure: Figure
+    lines: Sequence[Line]
+    of_work: bool = False
+    logarithmic: bool = False
+    title: str = ""
+
+    @property
+    def unit(self) -> str:
+        return "counted steps a publication" if self.of_work else self.figure.unit
+
+    def values(self, line: Line) -> tuple[list[float], list[float]]:
+        """(across, up): what is not finite leaves a gap, and so does 0 where it has no place."""
+        up = [point.steps if self.of_work else point.value for point in line.points]
+        return [point.x for point in line.points], [
+            y if math.isfinite(y) and (y > 0 or not self.logarithmic) else math.nan for y in up
+        ]
+
+
+def find_plotting() -> str:
+    """Why no plot can be drawn; empty where it can."""
+    try:
+        import matplotlib.pyplot  # noqa: F401
+    except ImportError as error:
+        return f"matplotlib cannot be imported ({error}): `make experiments` installs it"
+    return ""
+
+
+def name_plots(figures: Iterable[Figure], layout: Layout) -> list[str]:
+    """The files of a run's plots."""
+    names = [figure.name for figure in figures]
+    stems = [*(f"figure-{name}" for name in names), *([SHEET] if _rows_of(names, layout) else [])]
+    return [f"{stem}.{kind}" for stem in stems for kind in FORMATS]
 
 
 def write_plots(folder: Path, record: Record, layout: Layout) -> list[Path]:
-    """``figure-<name>`` for each figure and ``figures`` for the sheet, as `FORMATS`. Needs matplotlib."""
+    """`name_plots` in `folder`, which exists. Needs matplotlib."""
     import matplotlib
 
     matplotlib.use("agg")
-    matplotlib.rcParams.update({"svg.hashsalt": "experiments", "font.size": 9, "axes.spines.top": False})
+    matplotlib.rcParams.update(
+        {"svg.hashsalt": "experiments", "font.size": 9, "axes.spines.top": False, "axes.spines.right": False}
+    )
     from matplotlib import pyplot
 
-    folder.mkdir(parents=True, exist_ok=True)
+    styles = choose_styles(record.figures)
+    claims = [verdict.claim for verdict in record.verdicts]
     written: list[Path] = []
     for figure in record.figures:
-        counted = any(point.work for line in figure.lines for point in line.points)
-        drawn, places = pyplot.subplots(1, 2 if counted else 1, figsize=(9.6 if counted else 5.0, 3.6), squeeze=False)
-        _draw(places[0][0], figure, of_work=False)
-        if counted:
-            _draw(places[0][1], figure, of_work=True)
-        drawn.suptitle(f"Figure {figure.name}: {figure.title}")
+        panels = list(find_panels(figure, claims))
+        size = (1.8 + 3.8 * len(panels), 3.5)
+        drawn, places = pyplot.subplots(1, len(panels), figsize=size, squeeze=False, layout="constrained")
+        for panel, axes in zip(panels, places[0], strict=True):
+            _draw(axes, panel, styles)
+            axes.set_title(panel.title, fontsize=8)
+        _add_legend(drawn, panels[0], styles, loc="outside right center")
+        drawn.suptitle(_plain(f"Figure {figure.name}: {figure.title}"), fontsize=10)
         written += _save(drawn, folder / f"figure-{figure.name}", record.stamp)
         pyplot.close(drawn)
-    written += _write_sheet(folder, record, layout, pyplot)
-    return written
+    return written + _write_sheet(folder, record, layout, styles, pyplot)
 
 
-def _write_sheet(folder: Path, record: Record, layout: Layout, pyplot: Any) -> list[Path]:
-    known = {figure.name: figure for figure in record.figures}
+def find_panels(figure: Figure, claims: Sequence[Claim]) -> Iterator[Panel]:
+    """The values; those that a claim calls linear on a linear axis, if they are not on one; the counted work."""
+    yield Panel(figure, figure.lines, logarithmic=figure.logarithmic)
+    called = {name for claim in claims if claim.figure == figure.name for name in _called_linear(claim.check)}
+    linear = [line for line in figure.lines if line.name in called]
+    if linear and figure.logarithmic:
+        yield Panel(figure, linear, title="said to be linear: on a linear axis")
+    counted = [line for line in figure.lines if any(point.work for point in line.points)]
+    counted = [line for line in counted if line.name != ENGINE_BATCH]
+    if counted:
+        yield Panel(figure, counted, of_work=True, logarithmic=True)
+
+
+def _called_linear(check: Mapping[str, Any]) -> Iterator[str]:
+    if check["kind"] == "linear" and check["of"] == "value":
+        yield check["line"]
+    for each in check.get("checks", ()):
+        yield from _called_linear(each)
+
+
+def _rows_of(names: Iterable[str], layout: Layout) -> list[list[str]]:
+    known = set(names)
     rows = [[name for name in row if name in known] for row in layout]
-    rows = [row for row in rows if row]
+    return [row for row in rows if row]
+
+
+def _write_sheet(folder: Path, record: Record, layout: Layout, styles: Styles, pyplot: Any) -> list[Path]:
+    known = {figure.name: figure for figure in record.figures}
+    rows = _rows_of(known, layout)
     if not rows:
         return []
     width = max(len(row) for row in rows)
-    drawn, places = pyplot.subplots(len(rows), width, figsize=(4.2 * width, 3.3 * len(rows)), squeeze=False)
-    for i, row in enumerate(rows):
-        for j in range(width):
-            if j < len(row):
-                _draw(places[i][j], known[row[j]], of_work=False)
-                places[i][j].set_title(f"({row[j]}) {known[row[j]].title}", fontsize=8)
-            else:
-                places[i][j].axis("off")
-    drawn.suptitle(record.title)
-    written = _save(drawn, folder / "figures", record.stamp)
+    size = (4.9 * width, 0.4 + 3.0 * len(rows))
+    drawn, places = pyplot.subplots(len(rows), width, figsize=size, squeeze=False, layout="constrained")
+    for row, line_of_axes in zip(rows, places, strict=True):
+        for name, axes in zip(row, line_of_axes, strict=False):
+            figure = known[name]
+            panel = Panel(figure, figure.lines, logarithmic=figure.logarithmic)
+            _draw(axes, panel, styles)
+            axes.set_title(fill(_plain(f"({name}) {figure.title}"), 44), fontsize=8)
+            _add_legend(axes, panel, styles, loc="center left", bbox_to_anchor=(1.0, 0.5))
+        for axes in line_of_axes[len(row) :]:
+            axes.axis("off")
+    drawn.suptitle(_plain(record.title))
+    written = _save(drawn, folder / SHEET, record.stamp)
     pyplot.close(drawn)
     return written
 
 
-def _draw(axes: Any, figure: Figure, of_work: bool) -> None:
-    drawn = [line for line in figure.lines if not of_work or any(point.work for point in line.points)]
-    if of_work:
-        drawn = [line for line in drawn if line.name != ENGINE_BATCH]
-    for number, line in enumerate(drawn):
-        across = [point.x for point in line.points]
-        values = [point.steps if of_work else point.value for point in line.points]
-        style = _style_of(line, [each.name for each in figure.lines].index(line.name))
-        axes.plot(across, values, label=line.name, zorder=3 + number, **style)
-    logarithmic = of_work or figure.logarithmic
-    if logarithmic:
-        axes.set_yscale("log")
+def _draw(axes: Any, panel: Panel, styles: Styles) -> None:
+    from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
+
+    shown: list[float] = []
+    for number, line in enumerate(panel.lines):
+        across, up = panel.values(line)
+        shown += [y for y in up if math.isfinite(y)]
+        axes.plot(across, up, zorder=3 + number, clip_on=False, **styles[line.name])
+    if panel.logarithmic and shown:
+        _scale_by_decades(axes.yaxis, min(shown), max(shown))
     else:
-        axes.set_ylim(bottom=0)
-    axes.set_xlabel(figure.across)
-    axes.set_ylabel("counted steps a publication" if of_work else figure.unit)
+        axes.set_ylim(bottom=min(0.0, *shown) if shown else 0.0)
+        axes.yaxis.set_major_formatter(FuncFormatter(_show_tick))
+    measured = sorted({point.x for line in panel.lines for point in line.points})
+    axes.xaxis.set_major_locator(FixedLocator(measured) if _are_apart(measured) else MaxNLocator(4))
+    axes.xaxis.set_major_formatter(FuncFormatter(_show_tick))
+    axes.set_xlabel(_plain(panel.figure.across))
+    axes.set_ylabel(_plain(panel.unit))
     axes.grid(alpha=0.25)
-    outside = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)} if len(drawn) > len(_COLOURS) else {}
-    axes.legend(fontsize=7, frameon=False, **outside)
 
 
-def _style_of(line: Line, place: int) -> dict[str, Any]:
-    if line.name.startswith(ENGINE):
-        dash = {ENGINE: "-", ENGINE_BATCH: ":"}.get(line.name, "--")
-        return {"color": "black", "linestyle": dash, "marker": _MARKERS[place % len(_MARKERS)], "markersize": 3}
+def _are_apart(measured: Sequence[float]) -> bool:
+    """Whether each can have its label."""
+    gaps = [after - before for before, after in pairwise(measured)]
+    return len(measured) > 1 and min(gaps) >= (measured[-1] - measured[0]) / 5
+
+
+def _scale_by_decades(axis: Any, least: float, most: float) -> None:
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    axis.axes.set_yscale("log")
+    narrow = math.log10(most / least) < _NARROW
+    if narrow:  # limits that hold at least two of 1, 2, 5
+        axis.axes.set_ylim(least / 1.6, most * 1.6)
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5) if narrow else (1,)))
+    axis.set_major_formatter(FuncFormatter(_show_tick))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def _show_tick(value: float, _place: int) -> str:
+    """No power of ten: 0.4 and 40,000."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:g}"
+
+
+def _add_legend(place: Any, panel: Panel, styles: Styles, **where: Any) -> None:
+    """Beside the axes: on them it would lie on lines."""
+    from matplotlib.lines import Line2D
+
+    names = [line.name for line in panel.lines]
+    signs = [Line2D([], [], **styles[name]) for name in names]
+    place.legend(signs, [_plain(name) for name in names], fontsize=7, frameon=False, handlelength=3.2, **where)
+
+
+def _plain(text: str) -> str:
+    """Without what matplotlib takes for its own: mathematics between dollars, and names that begin with ``_``, which
+    legends leave out."""
+    text = text.replace("$", r"\$")
+    return f" {text}" if text.startswith("_") else text
+
+
+def choose_styles(figures: Sequence[Figure]) -> Styles:
+    """By name of the line: a colour and a marker for what is before the comma, the same on all figures and never that
+    of another on one of them; a dash for what is after it. The engine is black, a threshold thin and grey."""
+    lines = [line for figure in figures for line in figure.lines]
+    together = [list(dict.fromkeys(_split(line.name)[0] for line in figure.lines)) for figure in figures]
+    colours = _choose_numbers(together)
+    after = [list(dict.fromkeys(_split(line.name)[1] for line in figure.lines)) for figure in figures]
+    dashes = _choose_numbers(after)
+    thresholds = list(dict.fromkeys(line.name for line in lines if line.threshold))
     return {
-        "color": _COLOURS[place % len(_COLOURS)],
-        "linestyle": "-" if place < len(_COLOURS) else "--",
-        "marker": _MARKERS[place % len(_MARKERS)],
+        line.name: _style_of_threshold(thresholds.index(line.name))
+        if line.threshold
+        else _style_of(line, colours, dashes)
+        for line in lines
+    }
+
+
+def _style_of_threshold(number: int) -> dict[str, Any]:
+    return {"color": "0.45", "linewidth": 0.9, "linestyle": _DASHES[1 + number % (len(_DASHES) - 1)]}
+
+
+def _style_of(line: Line, colours: Mapping[str, int], dashes: Mapping[str, int]) -> dict[str, Any]:
+    before, after = _split(line.name)
+    number, dash = colours[before], dashes[after]
+    return {
+        "color": "black" if ENGINE in before else _COLOURS[number % len(_COLOURS)],
+        "linestyle": _DASHES[dash % len(_DASHES)],
+        "marker": _MARKERS[(number + 3 * dash) % len(_MARKERS)],
         "markersize": 4,
     }
 
 
+def _split(name: str) -> tuple[str, str]:
+    before, _, after = name.partition(", ")
+    return before, after
+
+
+def _choose_numbers(groups: Iterable[Sequence[str]]) -> dict[str, int]:
+    """A number for each name, the least that no name has with which it shares a group; the empty name has 0."""
+    groups = list(groups)
+    chosen: dict[str, int] = {}
+    for name in dict.fromkeys(["", *(name for group in groups for name in group)]):
+        taken = {chosen[other] for group in groups if name in group for other in group if other in chosen}
+        chosen[name] = next(number for number in range(len(chosen) + 1) if number not in taken)
+    return chosen
+
+
 def _save(drawn: Any, stem: Path, stamp: str) -> list[Path]:
-    drawn.text(0.995, 0.005, stamp, ha="right", va="bottom", fontsize=6, color="0.4")
-    drawn.tight_layout()
+    drawn.supxlabel(stamp, x=0.995, ha="right", fontsize=6, color="0.4")
     paths = [stem.with_name(f"{stem.name}.{kind}") for kind in FORMATS]  # a figure's name may hold a dot
     for path in paths:
         plain: dict[str, Any] = {"metadata": {"Date": None}} if path.suffix == ".svg" else {"dpi": 110}

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 from benchmarks.machine import Machine
@@ -59,7 +58,21 @@ def to_json(record: Record) -> str:
             {"name": verdict.claim.name, "held": verdict.held, "seen": verdict.seen} for verdict in record.verdicts
         ],
     }
-    return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(_to_finite(content), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _to_finite(content: Any) -> Any:
+    """Null for what JSON has no number for."""
+    if isinstance(content, Mapping):
+        return {name: _to_finite(each) for name, each in content.items()}
+    if isinstance(content, list | tuple):
+        return [_to_finite(each) for each in content]
+    return None if isinstance(content, float) and not math.isfinite(content) else content
+
+
+def to_cell(text: str) -> str:
+    """As it is read in a table's cell."""
+    return text.replace("|", r"\|").replace("\n", " ")
 
 
 def _to_plain(figure: Figure) -> dict[str, Any]:
@@ -84,8 +97,9 @@ def _read_line(line: Mapping[str, Any]) -> Line:
     points = []
     for point in line["points"]:
         each = {name: tuple(map(float, point.get(name, "").split())) for name in ("each", "steps_each")}
-        points.append(Point(**(point | each)))
-    return Line(line["name"], tuple(points))
+        value = math.nan if point["value"] is None else point["value"]
+        points.append(Point(**(point | each | {"value": value})))
+    return Line(line["name"], tuple(points), line.get("threshold", False))
 
 
 def to_markdown(record: Record) -> str:
@@ -108,7 +122,8 @@ def _verdict_table(verdicts: Sequence[Verdict]) -> Iterable[str]:
     for verdict in verdicts:
         claim = verdict.claim
         whose = "ours" if claim.ours else "paper"
-        yield f"| {claim.name} | {claim.figure} | {whose} | {claim.says} | {verdict.seen} | {verdict.word} |"
+        cells = (claim.name, claim.figure, whose, claim.says, verdict.seen, verdict.word)
+        yield f"| {' | '.join(map(to_cell, cells))} |"
     yield ""
 
 
@@ -116,7 +131,8 @@ def _figure_page(figure: Figure) -> str:
     rows = [f"## Figure {figure.name}: {figure.title}", ""]
     if figure.sizes:
         rows += [figure.sizes, ""]
-    rows += [f"| line | {figure.across} | {figure.unit} | counted work | of which |", "|---|---:|---:|---:|---|"]
+    head = ("line", figure.across, figure.unit, "counted work", "of which")
+    rows += [f"| {' | '.join(map(to_cell, head))} |", "|---|---:|---:|---:|---|"]
     most = max((len(point.each) for line in figure.lines for point in line.points), default=0)
     for line in figure.lines:
         rows += _line_rows(line, most)
@@ -130,7 +146,7 @@ def _line_rows(line: Line, most: int) -> Iterable[str]:
         value = f"{show(point.value)}{spread}{_tell_rule(point, most)}"
         kinds = ", ".join(f"{kind} {show(count)}" for kind, count in point.work.items())
         steps = show(point.steps) if point.work else ""
-        yield f"| {line.name} | {point.x:,g} | {value} | {steps} | {kinds} |"
+        yield f"| {to_cell(line.name)} | {point.x:,g} | {value} | {steps} | {kinds} |"
 
 
 def _tell_rule(point: Point, most: int) -> str:
@@ -138,14 +154,3 @@ def _tell_rule(point: Point, most: int) -> str:
     fewer = f"{len(point.each)} of {most}" if 0 < len(point.each) < most else ""
     times = {1: "once", 2: "twice"}.get(point.rounds, "")
     return f"; {', '.join(filter(None, (fewer, times)))}" if fewer or times else ""
-
-
-def write_record(folder: Path, record: Record) -> list[Path]:
-    """Writes ``figures.md`` and ``figures.json``, over those of an earlier run: each is replaced whole or stays."""
-    folder.mkdir(parents=True, exist_ok=True)
-    written = []
-    for name, text in (("figures.md", to_markdown(record)), ("figures.json", to_json(record))):
-        unfinished = folder / f".{name}.{os.getpid()}"
-        unfinished.write_text(text, encoding="utf-8")
-        written.append(unfinished.replace(folder / name))
-    return written

@@ -145,7 +145,10 @@ def _scale_down(sizes: Sizes, by: int) -> Sizes:
 
 
 def _lines(points: Mapping[str, list[Point]]) -> tuple[Line, ...]:
-    return tuple(Line(name, tuple(sorted(found, key=lambda point: point.x))) for name, found in points.items())
+    return tuple(
+        Line(name, tuple(sorted(found, key=lambda point: point.x)), threshold=name in (THIRD, ALLOWED))
+        for name, found in points.items()
+    )
 
 
 def _measure_sizes(sizes: Sizes, effort: Effort) -> dict[str, NDArray[np.float64]]:

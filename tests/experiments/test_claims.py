@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from experiments import claims as judging
 from experiments.claims import Claim, judge, read_claims
+from experiments.expected import KINDS
 from experiments.figures import Figure, Line, Point
 
 SIZES = (10.0, 20.0, 40.0, 80.0, 160.0)
@@ -129,20 +132,71 @@ def test_what_cannot_be_checked_fails_with_the_reason() -> None:
     )
 
 
-def test_full_runs_are_held_to_more_and_other_figures_to_nothing() -> None:
+def test_full_runs_are_held_to_more_and_figures_that_nobody_measured_are_told() -> None:
     check = growth("slow", kind="linear")
     claims = [Claim("a", "9b", "", check), Claim("b", "9b", "", check, full_only=True), Claim("c", "9c", "", check)]
-    assert [verdict.claim.name for verdict in judge(claims, [FIGURE], quick=True)] == ["a"]
-    assert [verdict.claim.name for verdict in judge(claims, [FIGURE], quick=False)] == ["a", "b"]
+    assert [verdict.claim.name for verdict in judge(claims, [FIGURE], quick=True)] == ["a", "c"]
+    assert [verdict.claim.name for verdict in judge(claims, [FIGURE], quick=False)] == ["a", "b", "c"]
+    absent = judge(claims, [FIGURE], quick=True)[1]
+    assert (absent.held, absent.seen) == (None, "not measured: no figure 9c")
 
 
-def test_an_unknown_check_and_a_repeated_name_are_told(tmp_path: Path) -> None:
-    path = tmp_path / "expected.json"
-    claim = {"name": "a", "figure": "1", "says": "", "check": {"kind": "guess"}}
-    path.write_text(json.dumps({"claims": [claim]}))
-    with pytest.raises(ValueError, match="claim a: no check 'guess'"):
-        read_claims(path)
-    claim["check"] = {"kind": "linear"}
-    path.write_text(json.dumps({"claims": [claim, claim]}))
-    with pytest.raises(ValueError, match="name occurs twice"):
-        read_claims(path)
+def test_values_that_are_no_numbers_and_lines_without_points_decide_nothing() -> None:
+    empty = Figure("9b", "", "x", "ms", (Line("slow", ()), Line("nan", (Point(1, math.nan), Point(2, 1)))))
+    for check in (ratio("nan", "nan", at="all", at_least=0), ratio("slow", "nan", at_least=0), growth("slow", 0, 9)):
+        (verdict,) = judge([Claim("c", "9b", "says", check)], [empty], quick=False)
+        assert verdict.held is None
+        assert verdict.seen.startswith("cannot be checked: ")
+
+
+def write_expected(path: Path, **claim: Any) -> Path:
+    path.write_text(json.dumps({"claims": [{"name": "a", "figure": "1", "says": "grows", **claim}]}))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("check", "told"),
+    [
+        ({"kind": "guess"}, "claim a: no check 'guess', but \\['growth'"),
+        ({"kind": ["ratio"]}, "claim a: no check \\['ratio'\\]"),
+        (growth("slow", 0, 9) | {"between": [0]}, "check 'growth': 'between' is \\[0\\], expected \\[least, most\\]"),
+        (growth("slow", 9, 0), "expected \\[least, most\\]"),
+        (ratio("a", "b", at_least="high"), "check 'ratio': 'at_least' is 'high', expected a number"),
+        (ratio("a", "b", at_least=True), "'at_least' is True, expected a number"),
+        (ratio("a", "b", at_least=1, att="all"), "check 'ratio': no option 'att', but"),
+        (ratio("a", "b", at_least=1, at="al"), """'at' is 'al', expected "last", "all" or an x"""),
+        (ratio("a", "b"), "'at_least' or 'at_most' is missing"),
+        ({"kind": "rises", "line": "slow"}, "check 'rises': 'of' is missing"),
+        ({"kind": "either", "checks": []}, "'checks' is \\[\\], expected a list of checks"),
+        ({"kind": "either", "checks": [{"kind": "guess"}]}, "check 'either', number 1: no check 'guess'"),
+        ("ratio", "'check' is 'ratio', expected an object"),
+    ],
+)
+def test_a_slip_of_the_pen_in_a_check_is_told(tmp_path: Path, check: Any, told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        read_claims(write_expected(tmp_path / "expected.json", check=check))
+
+
+def test_a_slip_of_the_pen_in_a_claim_is_told(tmp_path: Path) -> None:
+    path, check = tmp_path / "expected.json", growth("slow", 0, 9)
+    assert len(read_claims(write_expected(path, check=check))) == 1
+    with pytest.raises(ValueError, match="claim a: no option 'fullonly'"):
+        read_claims(write_expected(path, check=check, fullonly=True))
+    with pytest.raises(ValueError, match="claim a: 'full_only' is 1, expected true or false"):
+        read_claims(write_expected(path, check=check, full_only=1))
+    with pytest.raises(ValueError, match="claim number 1: 'name' is '', expected a name"):
+        read_claims(write_expected(path, check=check, name=""))
+    claims = json.loads(path.read_text())["claims"]
+    for text, told in (
+        (json.dumps({"claims": [claims[0] | {"name": "b"}] * 2}), "claim b: the name occurs twice"),
+        (json.dumps(claims), "each claim an object"),
+        ('{"claims": [NaN]}', "NaN is no number"),
+        ("{", "cannot be read as JSON"),
+    ):
+        path.write_text(text)
+        with pytest.raises(ValueError, match=told):
+            read_claims(path)
+
+
+def test_each_kind_of_check_has_its_options() -> None:
+    assert set(KINDS) == set(judging._CHECKS)

@@ -16,7 +16,7 @@ from experiments.__main__ import PAPERS, find_paper
 from experiments.claims import read_claims
 from experiments.figures import Figure, Line, Point
 from experiments.measuring import ROUNDS, deep_size, time_batch, time_each
-from experiments.plots import can_plot
+from experiments.plots import find_plotting
 from experiments.record import read_figures
 from experiments.run import Paper, run_paper
 
@@ -59,7 +59,7 @@ def test_a_run_writes_what_it_measured_and_what_failed(
 
 
 def test_a_run_draws_each_figure_and_the_sheet(paper: Paper, tmp_path: Path) -> None:
-    if not can_plot():
+    if find_plotting():
         pytest.skip("matplotlib is not installed: it is no part of set-up (`make experiments` installs it)")
     run_paper(paper, True, tmp_path / "out")
     stems = ("figure-1a", "figure-1b.x", "figures")
@@ -73,7 +73,7 @@ def test_quick_runs_write_outside_the_repository_and_full_ones_beside_the_paper(
     monkeypatch.setattr(running, "QUICK_RESULTS", tmp_path / "build")
     assert running.run(paper, ["--quick"]) == 0
     assert (tmp_path / "build" / "two" / "figures.md").exists()
-    assert running.run(paper, []) == 0
+    assert running.run(paper, ["--record"]) == 0
     assert (tmp_path / "experiments" / "two" / "results" / "figures.md").exists()
 
 
