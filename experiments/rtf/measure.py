@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from benchmarks.workloads.abstracts import draw_interests, write_interest
 from experiments.figures import ENGINE, Figure, Line, Point
+from experiments.progress import tell
 from experiments.rtf.filtering import Stage, Stream, grow_algorithm, grow_engine, read_stream, time_filtering
 from experiments.rtf.forest import TrieForest, Variant
 from experiments.rtf.ibroker import InvertedIndex
@@ -87,7 +87,7 @@ def _grow(found: NamedCorpus, stream: Stream, sizes: Sizes, share: float, with_i
             streams[name] = last.filtering[name]
         elif with_ibroker:
             streams[name] = time_filtering(name, index, stream.publications, answers[-1], last.subscriptions)
-        print(f"          rtf: {name}, FT_pr {share:.0%}", file=sys.stderr, flush=True)
+        tell(f"rtf: {name}, FT_pr {share:.0%}")
     return Grown(stages | {ENGINE: own}, streams)
 
 
