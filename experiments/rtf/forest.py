@@ -15,7 +15,7 @@ from experiments.rtf.fulltext import Conjunct, ConjunctTuple, fulfils, split_dis
 from experiments.rtf.joining import agree, needs_join
 from experiments.rtf.publications import Publication, Statement
 from experiments.rtf.queries import ContinuousQuery, Places
-from experiments.rtf.steps import CHECKS, MATCHES, POSTINGS, QUERIES, TESTS
+from experiments.rtf.steps import CHECKS, POSTINGS, QUERIES, TESTS
 from experiments.rtf.trie import FULL_TEXT, Node, grow_structure, grow_words, reach_structure, reach_words
 
 
@@ -96,9 +96,7 @@ class TrieForest:
                 structures = set()
             self._mark(statement, structures)
         matched = self._scan()
-        told = sorted(set(matched)) if self.form.c4_notified_once else sorted(matched)
-        self.steps[MATCHES] += len(told)
-        return told
+        return sorted(set(matched)) if self.form.c4_notified_once else sorted(matched)
 
     def _mark(self, statement: Statement, structures: set[Node]) -> None:
         """Marks every tuple that a triple fulfils by itself (lines 138 to 147). `structures`: RTFs' FT nodes that are

@@ -16,7 +16,7 @@ from experiments.rtf.fulltext import Conjunct, fulfils, split_disjunctions
 from experiments.rtf.joining import Bound, bind
 from experiments.rtf.publications import Publication, Statement
 from experiments.rtf.queries import ANY, ContinuousQuery, Element, Places, Variable
-from experiments.rtf.steps import CHECKS, MATCHES, POSTINGS, TRIES
+from experiments.rtf.steps import CHECKS, POSTINGS, TRIES
 
 
 class Entry(NamedTuple):
@@ -102,9 +102,7 @@ class InvertedIndex:
                 if bucket is not None:
                     self.steps[POSTINGS] += len(bucket.entries)
                     found += self._begin(bucket.entries, statement, publication)
-        told = sorted(set(found)) if self.form.c4_notified_once else sorted(found)
-        self.steps[MATCHES] += len(told)
-        return told
+        return sorted(set(found)) if self.form.c4_notified_once else sorted(found)
 
     def _begin(self, entries: Sequence[Entry], statement: Statement, publication: Publication) -> list[int]:
         """Examines a whole list for beginnings of queries and follows those that fit (line 155)."""

@@ -1,4 +1,5 @@
-"""Kinds of counted steps: one for each thing that is touched. They do not depend on the machine."""
+"""Kinds of counted steps: one for each thing that is touched; the writing of results is left out, as of the engine.
+They do not depend on the machine."""
 
 from __future__ import annotations
 
@@ -14,5 +15,3 @@ TRIES = "triples tried"
 """While the variables of a query are bound."""
 CHECKS = "constraint checks"
 """Distances and negated words, and iBroker's lists of words, held against a text."""
-MATCHES = "matches"
-"""Subscriptions told."""

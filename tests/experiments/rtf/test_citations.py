@@ -16,7 +16,7 @@ CITED = re.compile(r"\b[Ll]ines? (\d+(?:(?:,| to| and) \d+)*)")
 NEAR = 240
 """Characters before and after a citation in which one of its line's words has to stand."""
 WORDS = {
-    13: ("negation",),
+    13: ("negation", "orders of magnitude"),
     31: ("ftNEAR", "ftcontains", "literal"),
     38: ("olympic", "words after", "proximity"),
     40: ("wildcard",),
@@ -43,6 +43,7 @@ WORDS = {
     165: ("multi-set", "half of the queries", "Each query", "conjunct"),
     167: ("publications",),
     208: ("memory",),
+    212: ("orders of magnitude",),
 }
 """By line: words that it has."""
 ALIKE = {"query table": "scan of qt", "value's place": "value field", "hashed": "hash table", "abstracts": "corpus"}
