@@ -73,8 +73,11 @@ def run_papers(papers: Sequence[Paper], quick: bool, folder: Path | None = None)
         own = QUICK_RESULTS / paper.name if quick else paper.folder / "results"
         try:
             run_paper(paper, quick, folder or own, machine)
-        except (CannotRun, OSError) as error:
+        except CannotRun as error:
             print(f"{paper.name}: {error}", file=sys.stderr)
+            failed = 2
+        except OSError as error:
+            print(f"{paper.name}: {error}; the results in {folder or own} are what they were", file=sys.stderr)
             failed = 2
     return failed
 
