@@ -167,7 +167,7 @@ def _measure_numbers(scale: Scale) -> Iterator[Figure]:
         engine = ask_engine(fresh, engine)
         memory.append(_measure_matrix(matrix, size))
         files.append(Point(size, engine.file_size() / 1e6))
-        rivals = {GTOPSS: Matcher(matrix), OPS: ops, OPS_TREE: tree, NAIVE: naive}
+        rivals: dict[str, Rival] = {GTOPSS: Matcher(matrix), OPS: ops, OPS_TREE: tree, NAIVE: naive}
         points.add_rivals(scale, workload, engine, size, rivals, batch=True)
         points.add_stages(scale, workload, matrix, size)
     engine.close()

@@ -1,6 +1,7 @@
 """What must be corrected in the 2007 text for its ``match`` (section 4.5, lines 298 to 322) to be right.
 
-Each is a switch, so that the printed form runs too; ``tests/experiments/test_rss_cluster.py`` shows what each changes.
+Each is a switch, so that the printed form runs too; ``tests/experiments/rss_cluster/test_rss_cluster.py`` shows what
+each changes.
 Listing lines are those of ``match``.
 """
 
