@@ -116,6 +116,8 @@ def _within(value: float, between: Sequence[float | None]) -> bool:
 def find_exponent(points: Sequence[tuple[float, float]]) -> float:
     """The slope of the straight line of least squares through the logarithms. Raises ValueError where one is not above
     0."""
+    if any(x <= 0 or y <= 0 for x, y in points):
+        raise ValueError(f"growth is told of what is above 0: {points}")
     logs = [(math.log(x), math.log(y)) for x, y in points]
     middle = sum(x for x, _ in logs) / len(logs), sum(y for _, y in logs) / len(logs)
     spread = sum((x - middle[0]) ** 2 for x, _ in logs)

@@ -46,7 +46,7 @@ CLAIM = ({"name": _TEXT, "figure": _TEXT, "says": _TEXT, "check": _OBJECT}, {"fu
 
 KINDS: Mapping[str, tuple[Mapping[str, Shape], Mapping[str, Shape]]] = {
     "growth": (_LINE | {"between": _BAND}, _TOLD),
-    "linear": (_LINE, _TOLD | {"between": _BAND, "r2": _NUMBER}),
+    "linear": (_LINE, _TOLD | {"between": _BAND}),
     "rises": (_LINE, _TOLD | {"by": _NUMBER}),
     "steady": (_LINE | {"at_most": _NUMBER}, _TOLD),
     "adds": (_LINE | {"between": _BAND}, _TOLD),

@@ -10,7 +10,7 @@ from experiments.gtopss.model import Answers, Subscription
 from experiments.gtopss.rdf import to_answers, to_asked
 
 
-def ask_engine(subscriptions: Sequence[Subscription], before: Engine | None = None) -> Engine:
+def make_engine(subscriptions: Sequence[Subscription], before: Engine | None = None) -> Engine:
     """`before` as of `Engine`: an engine over the subscriptions before these."""
     held = before.size if before else 0
     return Engine([to_asked(each, f"s{held + n}") for n, each in enumerate(subscriptions)], before=before)

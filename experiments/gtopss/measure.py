@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from experiments.engine import BATCH, Engine
 from experiments.figures import ENGINE, ENGINE_BATCH, Figure, Line, Point
-from experiments.gtopss.asking import ask_engine, expect_answers, tell_publications
+from experiments.gtopss.asking import expect_answers, make_engine, tell_publications
 from experiments.gtopss.match import Matcher
 from experiments.gtopss.matrix import Matrix, fill_matrix
 from experiments.gtopss.naive import Naive
@@ -17,6 +17,7 @@ from experiments.gtopss.ops_tree import OpsTree
 from experiments.gtopss.rdf import contents
 from experiments.gtopss.workload import Parameters, Workload, make_workload
 from experiments.measuring import MILLISECONDS, deep_size, time_each
+from experiments.progress import tell
 
 GTOPSS = "G-ToPSS"
 FIRST_STAGE = "G-ToPSS, first stage"
@@ -137,6 +138,7 @@ class _Points:
         for name, rival in rivals.items():
             check = expected.checking(name)
             self.add(name, time_each(rival.match, publications, x, rival.work, seconds=SLOWEST, check=check))
+            tell(f"gtopss: {name} at {x:,g}")
         alone = self.add(ENGINE, engine.time_alone(bytes_in[: scale.publications], x))
         if batch:
             self.add(ENGINE_BATCH, engine.time_batch(bytes_in, alone))
@@ -164,7 +166,7 @@ def _measure_numbers(scale: Scale) -> Iterator[Figure]:
             for index in (matrix, ops, tree, naive):
                 index.insert(subscription)
         engine.close()
-        engine = ask_engine(fresh, engine)
+        engine = make_engine(fresh, engine)
         memory.append(_measure_matrix(matrix, size))
         files.append(Point(size, engine.file_size() / 1e6))
         rivals: dict[str, Rival] = {GTOPSS: Matcher(matrix), OPS: ops, OPS_TREE: tree, NAIVE: naive}
@@ -192,8 +194,9 @@ def _measure_overlap(scale: Scale) -> Figure:
     for overlap in scale.overlaps:
         workload = make_workload(replace(default, overlap=overlap))
         memory.append(_measure_matrix(fill_matrix(workload.subscriptions), overlap))
-        with ask_engine(workload.subscriptions) as engine:
+        with make_engine(workload.subscriptions) as engine:
             files.append(Point(overlap, engine.file_size() / 1e6))
+        tell(f"gtopss: memory at {overlap:g}")
     sizes = _describe(scale, default, "overlap")
     return Figure("9c", "memory", "overlap of subscriptions", MEGABYTES, _memory_lines(memory, files), sizes=sizes)
 
@@ -205,7 +208,7 @@ def _measure_edges(scale: Scale) -> Iterator[Figure]:
     for edges in scale.edges:
         workload = make_workload(replace(default, subscription_size=(default.subscription_size[0], edges)))
         matrix = fill_matrix(workload.subscriptions)
-        with ask_engine(workload.subscriptions) as engine:
+        with make_engine(workload.subscriptions) as engine:
             memory.append(_measure_matrix(matrix, edges))
             files.append(Point(edges, engine.file_size() / 1e6))
             points.add_rivals(scale, workload, engine, edges, {GTOPSS: Matcher(matrix)}, batch=True)
@@ -221,7 +224,7 @@ def _measure_nodes(scale: Scale) -> Figure:
     default = _make_varied(scale)
     for nodes in scale.nodes:
         workload = make_workload(replace(default, subscription_size=(nodes, default.subscription_size[1])))
-        with ask_engine(workload.subscriptions) as engine:
+        with make_engine(workload.subscriptions) as engine:
             rivals = {GTOPSS: Matcher(fill_matrix(workload.subscriptions))}
             points.add_rivals(scale, workload, engine, nodes, rivals, batch=False)
     sizes = _describe(scale, default, "SizeS", f" SizeS (x, {default.subscription_size[1]}).", batches=False)
@@ -236,7 +239,7 @@ def _measure_ratio(scale: Scale) -> Figure:
     default = replace(_make_varied(scale), publications=scale.publications)
     for ratio in scale.ratios:
         workload = make_workload(replace(default, matched=ratio))
-        with ask_engine(workload.subscriptions) as engine:
+        with make_engine(workload.subscriptions) as engine:
             rivals = {GTOPSS: Matcher(fill_matrix(workload.subscriptions))}
             points.add_rivals(scale, workload, engine, ratio, rivals, batch=False)
     sizes = _describe(scale, default, "ratio_match", batches=False)

@@ -9,11 +9,12 @@ from experiments.engine import BATCH, Engine
 from experiments.figures import ENGINE, ENGINE_BATCH, Figure, Line, Point
 from experiments.gtopss import match as gtopss
 from experiments.gtopss import matrix as gtopss_matrix
-from experiments.gtopss.asking import ask_engine, expect_answers, tell_publications
+from experiments.gtopss.asking import expect_answers, make_engine, tell_publications
 from experiments.gtopss.measure import GTOPSS, SUBSCRIPTIONS
 from experiments.gtopss.rdf import contents
 from experiments.gtopss.workload import Workload, make_workload
 from experiments.measuring import MILLISECONDS, time_each
+from experiments.progress import tell
 from experiments.rss_cluster.match import Matcher
 from experiments.rss_cluster.tables import Matrix
 from experiments.rss_cluster.workload import MATCHES, SECTION_5, VARIATIONS, Variation, make_same_structure
@@ -94,7 +95,7 @@ class _Rivals:
             self.tables.insert(subscription)
             self.gtopss.insert(subscription)
         before.close()
-        return ask_engine(fresh, before)
+        return make_engine(fresh, before)
 
     def _measure_size(self, size: int, engine: Engine) -> None:
         count = self.scale.publications
@@ -104,6 +105,7 @@ class _Rivals:
             check = expected.checking(name)
             point = time_each(rival.match, publications, size, rival.work, seconds=SLOWEST, check=check)
             self.points[name].append(point)
+            tell(f"rss_cluster: {name} at {size:,}")
         alone = engine.time_alone(self.bytes_in[:count], size)
         self.points[ENGINE].append(alone)
         self.points[ENGINE_BATCH].append(engine.time_batch(self.bytes_in, alone))
