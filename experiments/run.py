@@ -49,7 +49,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     sizes.add_argument(
         "--record",
         action="store_true",
-        help="full sizes, 10 to 30 minutes a paper, over the record in experiments/<paper>/results",
+        help="full sizes, six minutes to half an hour a paper, over the record in experiments/<paper>/results",
     )
 
 

@@ -13,7 +13,7 @@ from experiments.gtopss.taxonomy import NO_TAXONOMY, Taxonomy
 Match: TypeAlias = Callable[[Publication], Answers]
 
 
-def ask_engine(
+def find_answers(
     subscriptions: Sequence[Subscription], publications: Sequence[Publication], taxonomy: Taxonomy = NO_TAXONOMY
 ) -> list[Answers]:
     """By publication: the subscriptions that match, by number from 0, each with all its bindings."""
