@@ -274,7 +274,8 @@ class _Stage:
                     call = self._judge(publication, each, number)
                     if call is not None:
                         wanted[publication, call] = None
-            self._ask(wanted, running)
+            if wanted:
+                self._ask(wanted, running)
 
     def _ask(self, wanted: Iterable[tuple[int, GroundCall]], running: Mapping[int, _Running]) -> None:
         """Makes the calls, and lets every condition that waits for one of them learn what it can."""
