@@ -62,5 +62,5 @@ def test_its_numbers_are_those_of_the_code() -> None:
     for name in ("width", "height", "colour", "objects", "objectsOfColour"):
         declared = find_operator(f"urn:triplecast:op:{name}")
         assert declared is not None
-        assert f"A call may take {declared.seconds:g} s and {declared.memory >> 30} GB" in PAGE
+        assert f"A call may take {declared.seconds:g} s and {declared.memory >> 30} GB (" in PAGE
         assert f"op:{name}(" in PAGE

@@ -78,6 +78,12 @@ def hangs(event: Event, anything: object) -> int:
         time.sleep(1)
 
 
+@operator(WILD + "stuck", version="1", arguments=("bound", "free"), seconds=5)
+def stuck(event: Event, anything: object) -> int:
+    """Never, and it takes longer."""
+    return hangs(event, anything)
+
+
 @operator(WILD + "raises", version="1", arguments=("bound", "free"))
 def raises(event: Event, anything: object) -> int:
     """Not this time."""
@@ -120,3 +126,9 @@ def counted(event: Event, path: Literal) -> int:
     with Path(path.value).open("a") as log:
         log.write(f"{event.publication.value}\n")
     return 1
+
+
+@operator(WILD + "drifting", version=os.environ.get("WILD_VERSION", "1"), arguments=("bound",))
+def drifting(event: Event, anything: object) -> bool:
+    """Of a version that depends on where it is imported."""
+    return True

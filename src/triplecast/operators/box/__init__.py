@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from types import MappingProxyType
 
 LIBRARIES: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {"geography": ("shapely", "pyproj"), "pictures": ("PIL", "scipy"), "texts": ()}
+    {"geography": ("shapely", "pyproj", "scipy"), "pictures": ("PIL", "scipy"), "texts": ()}
 )
 """What each module that declares operators needs. Those of which a library is missing declare none."""
 

@@ -158,6 +158,8 @@ def test_within_by_brute_force() -> None:
         (wkt("<http://www.opengis.net/def/crs/EPSG/0/3857> POINT(1 1)"), "give them in CRS84 or EPSG:4326"),
         (wkt("CIRCULARSTRING(0 0, 1 1, 2 0)"), "cannot be read"),
         (wkt("GEOMETRYCOLLECTION(" * 5000 + "POINT(1 1)" + ")" * 5000), f"more than {MOST_COLLECTIONS} collections"),
+        (wkt("POINT(1 1)\0, anything"), "has U+0000"),
+        (Literal('{"type":"Pointé","coordinates":[1,2' + "9" * 120, datatype=NamedNode(GEOJSON)), "cannot be read"),
         (wkt("POINT(1 1)" + " " * (1 << 20)), "1,048,576 are allowed"),
         (Literal("[" * 100_000, datatype=NamedNode(GEOJSON)), "cannot be read"),
         (Literal("POINT(1 1)"), "is no geometry; give a geo:wktLiteral"),

@@ -7,11 +7,12 @@ import struct
 import zlib
 from collections.abc import Callable
 from contextlib import suppress
+from io import BytesIO
 
 import numpy as np
 import pytest
 from drawn import GROUNDS, PALETTE, draw, encode
-from PIL import Image, ImageDraw
+from PIL import Image, ImageDraw, ImageOps
 from pyoxigraph import Literal, NamedNode
 
 from triplecast.operators import Event, Unanswerable
@@ -173,13 +174,23 @@ def test_the_dominant_colour_is_that_of_a_count_by_hand(seed: int) -> None:
     assert pictures.find_colour(pixels) == "#{:02x}{:02x}{:02x}".format(*wanted), seed
 
 
-def test_a_picture_is_upright() -> None:
+@pytest.mark.parametrize("orientation", range(10))
+def test_a_picture_is_upright(orientation: int) -> None:
+    """As Pillow turns it."""
     exif = Image.Exif()
-    exif[0x0112] = 6
-    image = canvas(size=(60, 40))
-    content = encode(image, "JPEG", exif=exif)
-    assert (pictures.width(event(content), PICTURE), pictures.height(event(content), PICTURE)) == (40, 60)
-    assert pictures.read_pixels(event(content), PICTURE).shape == (60, 40, 4)
+    exif[0x0112] = orientation
+    image = draw(random.Random(4)).image
+    for form in ("PNG", "JPEG", "WEBP"):
+        content = encode(image, form, exif=exif)
+        with Image.open(BytesIO(content)) as stored:
+            upright = ImageOps.exif_transpose(stored).convert("RGBA")
+        assert (pictures.width(event(content), PICTURE), pictures.height(event(content), PICTURE)) == upright.size
+        assert np.array_equal(pictures.read_pixels(event(content), PICTURE), np.asarray(upright))
+
+
+def test_a_size_is_read_from_the_header() -> None:
+    content = encode(draw(random.Random(4)).image.resize((800, 600)))
+    assert pictures.width(event(content[:100]), PICTURE) == 800
 
 
 def test_of_an_animation_the_first_picture_counts() -> None:
