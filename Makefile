@@ -76,10 +76,10 @@ bench: setup
 peers: setup
 	@$(BIN)/python -m benchmarks.peers $(if $(QUICK),--quick)
 
-# Remakes the papers' figures beside the engine's, in small sizes, into build/experiments (about two minutes);
-# `make experiments FULL=1` makes the record in experiments/*/results (about half an hour on a quiet machine)
+# Remakes the papers' figures beside the engine's, in small sizes, into build/experiments (about three minutes);
+# `make experiments FULL=1` makes the records anew in experiments/*/results (over an hour on a quiet machine; ONLY=rtf: one)
 experiments: $(VENV)/plotting
-	@$(BIN)/python -m experiments $(if $(FULL),,--quick) $(if $(ONLY),--only $(ONLY))
+	@$(BIN)/python -m experiments $(if $(FULL),--record,--quick) $(if $(ONLY),--only $(ONLY))
 
 $(VENV)/plotting: $(READY) requirements-experiments.lock
 	@$(BIN)/python -m pip --disable-pip-version-check install --quiet --require-hashes -r requirements-experiments.lock

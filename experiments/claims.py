@@ -7,16 +7,19 @@ A claim that does not hold is reported; nothing is raised for it. Each has a che
 | ``growth`` | the exponent of growth, that of the best straight line through logarithms, lies within ``between`` |
 | ``linear`` | that of what is added beyond the first point does (0.85 to 1.15 unless said): a constant part is none |
 | ``rises`` | each point is at least ``by`` times the one before (1 unless said) |
+| ``steady`` | the greatest point is at most ``at_most`` times the least |
+| ``adds`` | what each point adds to the one before lies within ``between`` |
 | ``factor`` | the point at ``to`` over that at ``from`` lies within ``between`` |
 | ``share`` | of what is added from ``from`` to ``to``, ``part`` (a kind of work) is at least ``at_least`` |
 | ``ratio`` | line ``over`` over line ``under`` is at least ``at_least``, at most ``at_most``: at the last point, at |
 | | that which ``at`` names, or at ``all`` |
-| ``value`` | the point at ``at`` lies within ``between`` |
+| ``widens`` | that ratio is at the last point at least ``at_least`` times what it is at the first |
+| ``value`` | the point at ``at``, or each ``at`` ``all``, lies within ``between`` |
 | ``either``, ``both`` | one of ``checks`` holds, all do |
 
-``of`` says of what: ``value`` (the figure's unit), ``work`` (all counted steps) or one kind of work. Growth is told
-from at least `POINTS` points. A ratio of lines of which one was measured on fewer publications is of those that both
-were.
+``of`` says of what: ``value`` (the figure's unit), ``work`` (all counted steps) or one kind of work. An end of
+``between`` that is null is open. Growth is told from at least `POINTS` points. A ratio of lines of which one was
+measured on fewer publications is of those that both were.
 """
 
 from __future__ import annotations
@@ -105,13 +108,16 @@ def _points(figure: Figure, check: Mapping[str, Any], least: int = POINTS) -> li
     return points
 
 
-def _within(value: float, between: Sequence[float]) -> bool:
-    return between[0] <= value <= between[1]
+def _within(value: float, between: Sequence[float | None]) -> bool:
+    least, most = between
+    return (least is None or least <= value) and (most is None or value <= most)
 
 
 def find_exponent(points: Sequence[tuple[float, float]]) -> float:
     """The slope of the straight line of least squares through the logarithms. Raises ValueError where one is not above
     0."""
+    if any(x <= 0 or y <= 0 for x, y in points):
+        raise ValueError(f"growth is told of what is above 0: {points}")
     logs = [(math.log(x), math.log(y)) for x, y in points]
     middle = sum(x for x, _ in logs) / len(logs), sum(y for _, y in logs) / len(logs)
     spread = sum((x - middle[0]) ** 2 for x, _ in logs)
@@ -135,6 +141,17 @@ def _check_rises(figure: Figure, check: Mapping[str, Any]) -> tuple[bool, str]:
     points = _points(figure, check, 2)
     least, x = min((after / before, x) for (_, before), (x, after) in pairwise(points))
     return least >= check.get("by", 1.0), f"at least {show_times(least)} the point before, at {x:,g}"
+
+
+def _check_steady(figure: Figure, check: Mapping[str, Any]) -> tuple[bool, str]:
+    values = [value for _, value in _points(figure, check, 2)]
+    spread = max(values) / min(values)
+    return spread <= check["at_most"], f"{show_times(spread)} from the least to the greatest"
+
+
+def _check_adds(figure: Figure, check: Mapping[str, Any]) -> tuple[bool, str]:
+    added = [after - before for (_, before), (_, after) in pairwise(_points(figure, check, 2))]
+    return all(_within(each, check["between"]) for each in added), show_range(added)
 
 
 def _check_factor(figure: Figure, check: Mapping[str, Any]) -> tuple[bool, str]:
@@ -165,6 +182,12 @@ def _check_ratio(figure: Figure, check: Mapping[str, Any]) -> tuple[bool, str]:
     return held, f"{show_times(least)} at {x:,g}"
 
 
+def _check_widens(figure: Figure, check: Mapping[str, Any]) -> tuple[bool, str]:
+    over, under = figure.line(check["over"]), figure.line(check["under"])
+    first, last = (_compare(over.points[at], under.points[at], check["of"]) for at in (0, -1))
+    return last / first >= check["at_least"], f"{show_times(first)}, at last {show_times(last)}"
+
+
 def _compare(over: Point, under: Point, of: str) -> float:
     """Over the publications that both have, where each publication's are known."""
     if of in ("value", "work"):
@@ -176,8 +199,10 @@ def _compare(over: Point, under: Point, of: str) -> float:
 
 
 def _check_value(figure: Figure, check: Mapping[str, Any]) -> tuple[bool, str]:
-    value = _measure(figure.line(check["line"]).at(check["at"]), check["of"])
-    return _within(value, check["between"]), show_number(value)
+    line = figure.line(check["line"])
+    asked = line.points if check["at"] == "all" else [line.at(check["at"])]
+    values = [_measure(point, check["of"]) for point in asked]
+    return all(_within(value, check["between"]) for value in values), show_range(values)
 
 
 def _check_several(figure: Figure, check: Mapping[str, Any]) -> tuple[bool, str]:
@@ -197,6 +222,11 @@ def show_times(ratio: float) -> str:
     return f"{show_number(ratio)} times"
 
 
+def show_range(values: Sequence[float]) -> str:
+    least, most = show_number(min(values)), show_number(max(values))
+    return least if least == most else f"{least} to {most}"
+
+
 def show_number(value: float) -> str:
     """Two significant digits below 10, whole numbers from 10 on: 1.04 is not shown as 1, as it decides a claim."""
     if value >= 10:
@@ -208,9 +238,12 @@ _CHECKS: Mapping[str, Callable[[Figure, Mapping[str, Any]], tuple[bool, str]]] =
     "growth": _check_growth,
     "linear": _check_linear,
     "rises": _check_rises,
+    "steady": _check_steady,
+    "adds": _check_adds,
     "factor": _check_factor,
     "share": _check_share,
     "ratio": _check_ratio,
+    "widens": _check_widens,
     "value": _check_value,
     "either": _check_several,
     "both": _check_several,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -121,8 +121,15 @@ class Engine:
         together = time_batch(self._match, self.take(contents), alone.x)
         return replace(together, work=alone.work, steps_each=alone.steps_each)
 
+    def time_numbers_alone(self, contents: Sequence[bytes], x: float) -> Point:
+        """As `time_alone`, but no bindings are made: the numbers of those that match are all that is found."""
+        return time_each(self._find_numbers(), [[publication] for publication in self.take(contents)], x)
+
     def time_numbers(self, contents: Sequence[bytes], x: float) -> Point:
-        """As `time_batch`, but no bindings are made: the numbers of those that match are all that is found."""
+        """As `time_batch`, but without bindings."""
+        return time_batch(self._find_numbers(), self.take(contents), x)
+
+    def _find_numbers(self) -> Callable[[Sequence[Publication]], None]:
         scratches = [Scratch(segment) for segment in self.snapshot.segments]
 
         def match(publications: Sequence[Publication]) -> None:
@@ -130,7 +137,7 @@ class Engine:
             for read, scratch in zip(batch.read(self.snapshot.segments), scratches, strict=True):
                 match_ids(read.segment, read.views, read.encoded, scratch)
 
-        return time_batch(match, self.take(contents), x)
+        return match
 
     def _match(self, publications: Sequence[Publication]) -> None:
         self._matcher.match(self.snapshot, publications, self._taxonomies)

@@ -22,14 +22,19 @@ def _is_number(value: Any) -> bool:
 
 
 def _is_band(value: Any) -> bool:
-    return isinstance(value, list) and len(value) == 2 and all(map(_is_number, value)) and value[0] <= value[1]
+    """One end may be open."""
+    if not isinstance(value, list) or len(value) != 2:
+        return False
+    ends = [end for end in value if end is not None]
+    return bool(ends) and all(map(_is_number, ends)) and ends == sorted(ends)
 
 
 _TEXT = Shape("a name in quotes", lambda value: isinstance(value, str) and bool(value))
 _FLAG = Shape("true or false", lambda value: isinstance(value, bool))
 _NUMBER = Shape("a number", _is_number)
-_BAND = Shape("[least, most]", _is_band)
+_BAND = Shape("[least, most], null for an end that is open", _is_band)
 _PLACE = Shape('"last", "all" or an x', lambda value: value in ("last", "all") or _is_number(value))
+_POINT = Shape('"all" or an x', lambda value: value == "all" or _is_number(value))
 _CHECKS = Shape("a list of checks", lambda value: isinstance(value, list) and len(value) > 0)
 _OBJECT = Shape("an object", lambda value: isinstance(value, dict))
 
@@ -41,15 +46,18 @@ CLAIM = ({"name": _TEXT, "figure": _TEXT, "says": _TEXT, "check": _OBJECT}, {"fu
 
 KINDS: Mapping[str, tuple[Mapping[str, Shape], Mapping[str, Shape]]] = {
     "growth": (_LINE | {"between": _BAND}, _TOLD),
-    "linear": (_LINE, _TOLD | {"between": _BAND, "r2": _NUMBER}),
+    "linear": (_LINE, _TOLD | {"between": _BAND}),
     "rises": (_LINE, _TOLD | {"by": _NUMBER}),
+    "steady": (_LINE | {"at_most": _NUMBER}, _TOLD),
+    "adds": (_LINE | {"between": _BAND}, _TOLD),
     "factor": (_LINE | {"from": _NUMBER, "to": _NUMBER, "between": _BAND}, _TOLD),
     "share": ({"line": _TEXT, "of": _TEXT, "part": _TEXT, "from": _NUMBER, "to": _NUMBER, "at_least": _NUMBER}, _TOLD),
     "ratio": (
         {"over": _TEXT, "under": _TEXT, "of": _TEXT},
         _TOLD | {"at_least": _NUMBER, "at_most": _NUMBER, "at": _PLACE},
     ),
-    "value": (_LINE | {"at": _NUMBER, "between": _BAND}, _TOLD),
+    "widens": ({"over": _TEXT, "under": _TEXT, "of": _TEXT, "at_least": _NUMBER}, _TOLD),
+    "value": (_LINE | {"at": _POINT, "between": _BAND}, _TOLD),
     "either": ({"checks": _CHECKS}, {}),
     "both": ({"checks": _CHECKS}, {}),
 }

@@ -79,14 +79,15 @@ def time_batch(match: Callable[[Sequence[Item]], object], batch: Sequence[Item],
 def without_collector() -> Iterator[None]:
     """Python's collector off: it would walk millions of nodes of which none is garbage, now in this line, now in
     that."""
-    was_on = gc.isenabled()
+    if not gc.isenabled():
+        yield
+        return
     gc.collect()
     gc.disable()
     try:
         yield
     finally:
-        if was_on:
-            gc.enable()
+        gc.enable()
 
 
 def time_once(run: Callable[[], object]) -> float:

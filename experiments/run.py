@@ -49,7 +49,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     sizes.add_argument(
         "--record",
         action="store_true",
-        help="full sizes, 10 to 30 minutes a paper, over the record in experiments/<paper>/results",
+        help="full sizes, six minutes to half an hour a paper, over the record in experiments/<paper>/results",
     )
 
 
@@ -73,8 +73,11 @@ def run_papers(papers: Sequence[Paper], quick: bool, folder: Path | None = None)
         own = QUICK_RESULTS / paper.name if quick else paper.folder / "results"
         try:
             run_paper(paper, quick, folder or own, machine)
-        except (CannotRun, OSError) as error:
+        except CannotRun as error:
             print(f"{paper.name}: {error}", file=sys.stderr)
+            failed = 2
+        except OSError as error:
+            print(f"{paper.name}: {error}; the results in {folder or own} are what they were", file=sys.stderr)
             failed = 2
     return failed
 

@@ -1,7 +1,7 @@
 """What must be corrected in the 2005 text for its algorithm to be right, and what would be wasted otherwise.
 
-Each is a switch, so that the printed form runs too; ``tests/experiments/test_gtopss_corrections.py`` shows what each
-changes. Lines are those of the listings in sections 4.2 (``Insert``, ``match``, ``CheckConstraint``, ``isTrue``).
+Each is a switch, so that the printed form runs too; ``tests/experiments/gtopss/test_gtopss_corrections.py`` shows what
+each changes. Lines are those of the listings in sections 4.2 (``Insert``, ``match``, ``CheckConstraint``, ``isTrue``).
 """
 
 from __future__ import annotations

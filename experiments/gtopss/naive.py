@@ -1,4 +1,9 @@
-"""The naive baseline: the same general search, for one subscription after the other (2005, section 5, line 228)."""
+"""The naive baseline: one subscription after the other (2005, section 5, line 228).
+
+The text says no more. Each is searched for by itself as in ``ops_tree.py``: any node may map to any node, so every pair
+of nodes is tried for an edge whose ends are new. A reader who looked at names first would be far faster: this is what
+the text compares OPS with, not the best that can be done for one subscription.
+"""
 
 from __future__ import annotations
 

@@ -8,7 +8,8 @@ constraints are looked at last. Two corrections:
 
 - **o1** A mapping may take two nodes to one: section 3.3 (line 69) asks that each tuple has a triple, no more; an
   isomorphism would miss matches that G-ToPSS finds.
-- **o2** Tables and counters are cleared, distinct edges counted, all constraints looked at: c3 to c7 of G-ToPSS.
+- **o2** Binding tables are emptied before each publication, as c3 of G-ToPSS. What c4 to c7 correct there has no
+  uncorrected form here: counters are made anew, and distinct edges counted, once for each row, with all constraints.
 """
 
 from __future__ import annotations
@@ -25,8 +26,9 @@ from experiments.gtopss.taxonomy import NO_TAXONOMY, Taxonomy, check_constraints
 
 
 class Ops:
-    def __init__(self, taxonomy: Taxonomy = NO_TAXONOMY, one_to_one: bool = False) -> None:
-        """`one_to_one` is the printed form, without o1."""
+    def __init__(self, taxonomy: Taxonomy = NO_TAXONOMY, one_to_one: bool = False, clears: bool = True) -> None:
+        """`one_to_one` is the printed form, without o1; not `clears`, without o2."""
+        self.clears = clears
         self.taxonomy = taxonomy
         self.one_to_one = one_to_one
         self.work: Counter[str] = Counter()
@@ -50,7 +52,8 @@ class Ops:
 
     def _find_edges(self, publication: Publication) -> dict[int, int]:
         """Fills the binding tables: of each subscription with such edges, how many."""
-        self.matrix.clear_tables()
+        if self.clears:
+            self.matrix.clear_tables()
         rows_of: dict[Label, list[Edge]] = {}
         for edge in publication:
             rows_of.setdefault(edge.label, []).append(edge)
@@ -65,7 +68,7 @@ class Ops:
                 postings += len(known.subscriptions)
                 for number in known.subscriptions:
                     counts[number] = counts.get(number, 0) + 1
-        self.work.update({LOOKUPS: len(publication), POSTINGS: postings, BOUND: rows})
+        self.work.update({LOOKUPS: len(rows_of), POSTINGS: postings, BOUND: rows})
         return counts
 
     def _find_bindings(self, number: int, answers: Answers) -> None:

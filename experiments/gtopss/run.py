@@ -11,7 +11,7 @@ PAPER = Paper(
     "gtopss",
     "G-ToPSS: Fast Filtering of Graph-based Metadata (2005), figure 9",
     measure,
-    (("9a", "9b", "9c"), ("9d", "9e", "9f"), ("9g", "9h")),
+    (("9a", "9b", "9c"), ("9d", "9e", "9f"), ("9g", "9h", "9e-nodes")),
 )
 
 if __name__ == "__main__":

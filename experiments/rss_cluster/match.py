@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from experiments.gtopss.corrections import CORRECTED as EVERY
 from experiments.gtopss.join import Table, join_all, star_rows
 from experiments.gtopss.match import BOUND, CANDIDATES, LOOKUPS, POSTINGS
-from experiments.gtopss.model import Answers, Edge, Node, Publication
+from experiments.gtopss.model import Answers, Edge, Publication
+from experiments.gtopss.taxonomy import NO_TAXONOMY, check_constraints
 from experiments.rss_cluster.corrections import CORRECTED, Corrections
 from experiments.rss_cluster.tables import Matrix, MatrixEdge
 
-Rows = list[tuple[Node, Node]]
+Found = dict[int, set[MatrixEdge]]
+"""``SubSet``, in the order found: by subscription, those of its edges that were found and whose constraints held."""
 
 
 class Matcher:
@@ -22,51 +25,45 @@ class Matcher:
         self.corrections = corrections
         self.work: Counter[str] = Counter()
         """Of all publications so far."""
-        self._tables: dict[int, dict[MatrixEdge, Rows]] = {}
-        """Subscription → its binding table of each edge: ``SubSet`` with c3."""
 
     def match(self, publication: Publication) -> Answers:
         """``match(G_P)``."""
         return self.find_bindings(self.find_edges(publication))
 
-    def find_edges(self, publication: Publication) -> list[int]:
-        """The first stage, lines 1 to 8: ``SubSet``, in the order found."""
+    def find_edges(self, publication: Publication) -> Found:
+        """The first stage, lines 1 to 8."""
         if self.corrections.c4_tables_are_cleared:
-            self._tables.clear()
             self.matrix.clear_tables()
-        found: dict[int, None] = {}
-        postings = 0
+        found: Found = {}
+        rows = 0
         for edge in publication:  # line 2
-            row = edge.subject, edge.object
             for matched in self._matched_edges(edge):  # lines 3 and 4
                 satisfied = self._satisfied(matched, edge)  # line 5
-                postings += len(satisfied)
                 if satisfied:
                     self.matrix.filled[matched] = None
-                    matched.rows.append(row)
+                    matched.rows.append((edge.subject, edge.object))  # line 7
+                    rows += 1
                 for number in satisfied:  # line 6
-                    self._tables.setdefault(number, {}).setdefault(matched, []).append(row)  # line 7
-                    found[number] = None  # line 8
-        self.work[POSTINGS] += postings
-        self.work[BOUND] += postings
-        return list(found)
+                    found.setdefault(number, set()).add(matched)  # line 8
+        self.work[BOUND] += rows
+        return found
 
-    def find_bindings(self, found: list[int]) -> Answers:
+    def find_bindings(self, found: Found) -> Answers:
         """The second stage, lines 9 to 14."""
         answers: Answers = {}
+        looks_again = self.corrections.c3_constraints_hold_of_what_is_joined
         self.work[CANDIDATES] += len(found)
-        for number in found:
+        for number, satisfied in found.items():
             edges = self.matrix.edges[number]
-            if self.corrections.c3_rows_belong_to_a_subscription:
-                own = self._tables[number]
-                if len(own) < len(edges):
-                    continue  # some edge has an empty table
-                tables = [Table(edge.ends, own[edge]) for edge in edges]
-            else:
-                tables = [Table(edge.ends, edge.rows) for edge in edges]
-            joined = join_all(tables, self.work)  # line 11
-            if joined.rows:  # line 12
-                answers[number] = set(star_rows(joined))  # line 13
+            if len(satisfied) < len(edges):
+                continue  # as line 14 of ``match`` of G-ToPSS: not all edges were found
+            joined = join_all([Table(edge.ends, edge.rows) for edge in edges], self.work)  # line 11
+            rows = set(star_rows(joined)) if joined.rows else set()
+            if looks_again:
+                limits = self.matrix.subscriptions[number].constraints
+                rows = {row for row in rows if check_constraints(row, limits, NO_TAXONOMY, EVERY, self.work)}
+            if rows:  # line 12
+                answers[number] = rows  # line 13
         return answers
 
     def _matched_edges(self, edge: Edge) -> Iterator[MatrixEdge]:
@@ -87,8 +84,10 @@ class Matcher:
                     yield known
 
     def _satisfied(self, matched: MatrixEdge, edge: Edge) -> list[int]:
-        """Line 300: who has no constraints there, and whose hold."""
+        """Line 300: who has no constraints there, and whose hold. The former are postings; the latter were counted
+        where their lists were traversed."""
         satisfied = list(matched.free)
+        self.work[POSTINGS] += len(satisfied)
         if not matched.wanted:
             return satisfied
         corrections, wanted = self.corrections, matched.wanted

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from experiments.engine import Engine, engine_lines
-from experiments.figures import Figure, Line, Point
+from experiments.engine import BATCH, Engine
+from experiments.figures import ENGINE, ENGINE_BATCH, Figure, Line, Point
 from experiments.gtopss import match as gtopss
 from experiments.gtopss import matrix as gtopss_matrix
-from experiments.gtopss.measure import GTOPSS, SUBSCRIPTIONS, check_alike
-from experiments.gtopss.model import Subscription
-from experiments.gtopss.rdf import contents, to_asked
+from experiments.gtopss.asking import expect_answers, make_engine, tell_publications
+from experiments.gtopss.measure import GTOPSS, SUBSCRIPTIONS
+from experiments.gtopss.rdf import contents
 from experiments.gtopss.workload import Workload, make_workload
 from experiments.measuring import MILLISECONDS, time_each
+from experiments.progress import tell
 from experiments.rss_cluster.match import Matcher
 from experiments.rss_cluster.tables import Matrix
 from experiments.rss_cluster.workload import MATCHES, SECTION_5, VARIATIONS, Variation, make_same_structure
@@ -23,16 +24,18 @@ TABLES = "constraint tables"
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    lookups: tuple[int, ...]
-    """Subscriptions in figure 9(a)."""
-    same: tuple[int, ...]
-    """Subscriptions in figure 9(b)."""
+    numbers: tuple[int, ...]
+    """Subscriptions, in all figures."""
     publications: int
+    """Matched one a call; the batches have `BATCH`, of which they are the first."""
     matched: float
+    """Of the subscriptions, by each publication."""
 
 
-QUICK = Scale((500, 1_000, 2_000), (1_000, 2_000, 4_000), 2, 0.01)
-FULL = Scale((10_000, 25_000, 50_000, 75_000, 100_000), (10_000, 25_000, 50_000, 75_000, 100_000), 5, SECTION_5.matched)
+QUICK = Scale((250, 500, 1_000, 1_500, 2_000), 3, 0.004)
+FULL = Scale((10_000, 25_000, 50_000, 75_000, 100_000), 10, SECTION_5.matched)
+SLOWEST = 20.0
+"""Seconds of a line and point after which no further publication or round is begun."""
 
 
 def measure(quick: bool) -> Iterator[Figure]:
@@ -42,75 +45,67 @@ def measure(quick: bool) -> Iterator[Figure]:
         yield _measure_same(scale, variation)
 
 
-def _ask(subscriptions: Sequence[Subscription], before: Engine | None = None) -> Engine:
-    held = before.size if before else 0
-    return Engine([to_asked(each, f"s{held + n}") for n, each in enumerate(subscriptions)], before=before)
-
-
 def _measure_lookups(scale: Scale) -> Figure:
     """9(a). G-ToPSS on the same input is one more line than the text has."""
-    parameters = replace(
-        SECTION_5, subscriptions=scale.lookups[-1], publications=scale.publications, matched=scale.matched
-    )
-    rivals = _Rivals(make_workload(parameters))
-    for size in scale.lookups:
-        rivals.measure(size)
+    parameters = replace(SECTION_5, subscriptions=scale.numbers[-1], publications=BATCH, matched=scale.matched)
+    lines = _Rivals(make_workload(parameters), scale).measure()
     sizes = (
         f"Fixed: SizeP {parameters.publication_size}, SizeS {parameters.subscription_size}, ratio_match "
-        f"{parameters.matched:.1%}, N_stars {parameters.stars}, N_sub* {parameters.with_stars:.0%}, overlap "
-        f"{parameters.overlap:.0%}, {parameters.limited:.0%} of the stars limited, {parameters.publications} "
-        "publications."
+        f"{parameters.matched:.3g}, N_stars {parameters.stars}, N_sub* {parameters.with_stars:.0%}, overlap "
+        f"{parameters.overlap:.0%}, {parameters.limited:.0%} of the stars limited. "
+        f"{tell_publications(scale.publications)}"
     )
-    return Figure("9a", "index look-up", SUBSCRIPTIONS, MILLISECONDS, rivals.lines(), True, sizes)
+    return Figure("9a", "index look-up", SUBSCRIPTIONS, MILLISECONDS, lines, True, sizes)
 
 
 def _measure_same(scale: Scale, variation: Variation) -> Figure:
     """9(b), in one of the variations of the workload that the text allows."""
-    rivals = _Rivals(make_same_structure(scale.same[-1], scale.publications, variation))
-    for size in scale.same:
-        rivals.measure(size)
+    lines = _Rivals(make_same_structure(scale.numbers[-1], BATCH, variation), scale).measure()
     sizes = (
         f"Fixed: SizeP {SECTION_5.publication_size}, SizeS {SECTION_5.subscription_size}, N_stars {SECTION_5.stars}, "
-        f"{MATCHES} matches, {scale.publications} publications. Both stars are limited, each to "
+        f"{MATCHES} matches, {tell_publications(scale.publications)} Both stars are limited, each to "
         f"{'four values' if variation.windows else 'a value'} of the subscription's own; "
         f"{'some edges touch none' if variation.free_edges else 'every edge touches one'} of them."
     )
-    return Figure(variation.name, variation.title, SUBSCRIPTIONS, MILLISECONDS, rivals.lines(), True, sizes)
+    return Figure(variation.name, variation.title, SUBSCRIPTIONS, MILLISECONDS, lines, True, sizes)
 
 
 class _Rivals:
     """The three indexes over one growing workload, and their points so far."""
 
-    def __init__(self, work: Workload) -> None:
-        self.work = work
-        self.bytes_in = contents(work.publications, work.subscriptions)
+    def __init__(self, workload: Workload, scale: Scale) -> None:
+        self.workload = workload
+        self.scale = scale
+        self.bytes_in = contents(workload.publications, workload.subscriptions)
         self.tables = Matrix()
         self.gtopss = gtopss_matrix.Matrix()
-        self.engine: Engine | None = None
-        self.points: list[tuple[Point, Point, Point]] = []
+        self.points: dict[str, list[Point]] = {name: [] for name in (TABLES, GTOPSS, ENGINE, ENGINE_BATCH)}
 
-    def _grow(self, size: int) -> Engine:
-        fresh = self.work.subscriptions[len(self.tables.subscriptions) : size]
+    def measure(self) -> tuple[Line, ...]:
+        engine = Engine([])
+        for size in self.scale.numbers:
+            engine = self._grow(size, engine)
+            self._measure_size(size, engine)
+        engine.close()
+        return tuple(Line(name, tuple(points)) for name, points in self.points.items())
+
+    def _grow(self, size: int, before: Engine) -> Engine:
+        fresh = self.workload.subscriptions[before.size : size]
         for subscription in fresh:
             self.tables.insert(subscription)
             self.gtopss.insert(subscription)
-        return _ask(fresh, self.engine)
+        before.close()
+        return make_engine(fresh, before)
 
-    def measure(self, size: int) -> None:
-        """The points of the first `size` subscriptions."""
-        self.engine = self._grow(size)
-        publications = self.work.publications
-        tables, other = Matcher(self.tables), gtopss.Matcher(self.gtopss)
-        for name, found in ((TABLES, tables.match(publications[0])), (GTOPSS, other.match(publications[0]))):
-            check_alike(name, found, self.engine, publications[0], self.bytes_in[0])
-        self.points.append(
-            (
-                time_each(tables.match, publications, size, tables.work),
-                time_each(other.match, publications, size, other.work),
-                self.engine.time_alone(self.bytes_in, size),
-            )
-        )
-
-    def lines(self) -> tuple[Line, ...]:
-        tables, other, ours = zip(*self.points, strict=True)
-        return Line(TABLES, tables), Line(GTOPSS, other), *engine_lines(ours, ())
+    def _measure_size(self, size: int, engine: Engine) -> None:
+        count = self.scale.publications
+        publications = self.workload.publications[:count]
+        expected = expect_answers(engine, self.bytes_in[:count])
+        for name, rival in ((TABLES, Matcher(self.tables)), (GTOPSS, gtopss.Matcher(self.gtopss))):
+            check = expected.checking(name)
+            point = time_each(rival.match, publications, size, rival.work, seconds=SLOWEST, check=check)
+            self.points[name].append(point)
+            tell(f"rss_cluster: {name} at {size:,}")
+        alone = engine.time_alone(self.bytes_in[:count], size)
+        self.points[ENGINE].append(alone)
+        self.points[ENGINE_BATCH].append(engine.time_batch(self.bytes_in, alone))

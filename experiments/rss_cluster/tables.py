@@ -95,7 +95,7 @@ class MatrixEdge:
     def __init__(self, ends: tuple[Node, Node]) -> None:
         self.ends = ends
         self.rows: list[tuple[Node, Node]] = []
-        """The binding table that all its subscriptions share in the printed form."""
+        """The binding table that all its subscriptions share."""
         self.free: list[int] = []
         """Subscriptions without constraints on either end."""
         self.subject_table = ConstraintTable()

@@ -63,10 +63,18 @@ def make_same_structure(subscriptions: int, publications: int, variation: Variat
     edges = tuple(Edge(stars.get(left, left), label, stars.get(right, right)) for left, label, right in part)
     asked = []
     for number in range(subscriptions):
-        values = [int(node) if number < MATCHES else SECTION_5.names + number for node in chosen]
+        values = [int(node) if number < MATCHES else _miss(number, variation) for node in chosen]
         limits = [each for star, value in enumerate(values, 1) for each in _limit(-star, value, variation.windows)]
         asked.append(Subscription(edges, tuple(limits)))
     return Workload(tuple(asked), tuple(_redraw(source, graph, part) for _ in range(publications)))
+
+
+def _miss(number: int, variation: Variation) -> int:
+    """A value that matches nothing: no node is named by a number of `SECTION_5.names` or more, nor by one below 0.
+    Windows lie above all nodes and below them in turn, so that either list ends its traversal in its middle."""
+    if variation.windows and number % 2:
+        return -WIDTH - number
+    return SECTION_5.names + number
 
 
 def _surround(graph: Publication, count: int) -> Publication:
@@ -81,7 +89,6 @@ def _surround(graph: Publication, count: int) -> Publication:
 
 
 def _limit(star: int, value: int, windows: bool) -> tuple[Constraint, ...]:
-    """No node is named by a number of `SECTION_5.names` or more, so that such a value matches nothing."""
     if windows:
         return Constraint(star, ">=", value), Constraint(star, "<=", value + WIDTH - 1)
     return (Constraint(star, "=", value),)

@@ -2,7 +2,7 @@
 
 A trie holds the distinct words of a conjunction (line 94). Disjunctions become queries of their own (line 100). What is
 left, the order and distance of words and what must not be there, stands in the proximity table and is looked at after
-the traversal (lines 100 and 151).
+the traversal (lines 100 and 147).
 """
 
 from __future__ import annotations

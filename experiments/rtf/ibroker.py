@@ -1,24 +1,26 @@
 """iBroker extended with text and wildcards, the paper's baseline (section 3.3).
 
 An inverted index from attributes to lists of entries. The entries of a query form a chain: each refers to the bucket of
-the next one's attribute (lines 157 to 159).
+the next one's attribute (lines 153 to 155).
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from experiments.rtf.corrections import CORRECTED, Form, Work
+from experiments.rtf.corrections import CORRECTED, Form
 from experiments.rtf.fulltext import Conjunct, fulfils, split_disjunctions
 from experiments.rtf.joining import Bound, bind
 from experiments.rtf.publications import Publication, Statement
 from experiments.rtf.queries import ANY, ContinuousQuery, Element, Places, Variable
+from experiments.rtf.steps import CHECKS, POSTINGS, TRIES
 
 
 class Entry(NamedTuple):
-    """One tuple of one query in its bucket's list (line 157, i to iv)."""
+    """One tuple of one query in its bucket's list (line 153, i to iv)."""
 
     subscription: int
     following: Following | None
@@ -27,7 +29,7 @@ class Entry(NamedTuple):
     value: str | None
     """The object's constant; None: any."""
     words: Conjunct | None
-    """The words that took the value's place (line 161)."""
+    """The words that took the value's place (line 157)."""
     places: Places
     """The subject and the variables."""
 
@@ -54,11 +56,11 @@ class Bucket:
         self.entries.append(entry)
         self.numbers.append(number)
 
-    def find(self, number: int, hashed: bool, work: Work) -> Entry:
+    def find(self, number: int, hashed: bool, steps: Counter[str]) -> Entry:
         """NextToMatch leads to a bucket, so the query's entry is looked for from the front of its list; under k1 it
         counts as one step."""
         place = bisect_left(self.numbers, number) if hashed else self.numbers.index(number)
-        work.postings += 1 if hashed else place + 1
+        steps[POSTINGS] += 1 if hashed else place + 1
         return self.entries[place]
 
 
@@ -67,7 +69,7 @@ class InvertedIndex:
 
     def __init__(self, form: Form = CORRECTED) -> None:
         self.form = form
-        self.work = Work()
+        self.steps: Counter[str] = Counter()
         self._buckets: dict[str, Bucket] = {}
         self._entries = 0
 
@@ -98,14 +100,12 @@ class InvertedIndex:
             for attribute in (statement.predicate, ANY):
                 bucket = self._buckets.get(attribute)
                 if bucket is not None:
-                    self.work.postings += len(bucket.entries)
+                    self.steps[POSTINGS] += len(bucket.entries)
                     found += self._begin(bucket.entries, statement, publication)
-        told = sorted(set(found)) if self.form.c4_notified_once else sorted(found)
-        self.work.matches += len(told)
-        return told
+        return sorted(set(found)) if self.form.c4_notified_once else sorted(found)
 
     def _begin(self, entries: Sequence[Entry], statement: Statement, publication: Publication) -> list[int]:
-        """Examines a whole list for beginnings of queries and follows those that fit (line 159)."""
+        """Examines a whole list for beginnings of queries and follows those that fit (line 155)."""
         return [
             entry.subscription
             for entry in entries
@@ -119,10 +119,10 @@ class InvertedIndex:
         if entry.following is None:
             return True
         bucket = entry.following.bucket
-        following = bucket.find(entry.following.entry, self.form.k1_hashed, self.work)
+        following = bucket.find(entry.following.entry, self.form.k1_hashed, self.steps)
         every = bucket.attribute == ANY
         for statement in publication.statements if every else publication.by_predicate.get(bucket.attribute, ()):
-            self.work.joins += 1
+            self.steps[TRIES] += 1
             grown = self._fit(following, statement, bound)
             if grown is not None and self._follow(following, grown, publication):
                 return True
@@ -143,7 +143,7 @@ class InvertedIndex:
         text = statement.text
         if text is None:
             return False
-        self.work.checks += 1
+        self.steps[CHECKS] += 1
         if self.form.c7_positions_kept:
             return fulfils(words, text, self.form.c5_negated)
         return all(word in text for word in words.words)

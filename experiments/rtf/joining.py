@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from experiments.rtf.corrections import Work
 from experiments.rtf.publications import Statement
 from experiments.rtf.queries import Places, Variable
+from experiments.rtf.steps import TRIES
 
 Bound = Mapping[str, str]
 """Variable's name → term."""
@@ -27,18 +28,18 @@ def bind(places: Places, statement: Statement, bound: Bound) -> Bound | None:
     return grown
 
 
-def agree(tuples: Sequence[Places], fitting: Sequence[Sequence[Statement]], work: Work) -> bool:
+def agree(tuples: Sequence[Places], fitting: Sequence[Sequence[Statement]], steps: Counter[str]) -> bool:
     """`fitting` are the triples that each tuple matches by itself. Tuples with few of them go first."""
     order = sorted(range(len(tuples)), key=lambda number: len(fitting[number]))
-    return _agree([tuples[number] for number in order], [fitting[number] for number in order], {}, work)
+    return _agree([tuples[number] for number in order], [fitting[number] for number in order], {}, steps)
 
 
-def _agree(tuples: Sequence[Places], fitting: Sequence[Sequence[Statement]], bound: Bound, work: Work) -> bool:
+def _agree(tuples: Sequence[Places], fitting: Sequence[Sequence[Statement]], bound: Bound, steps: Counter[str]) -> bool:
     if not tuples:
         return True
     for statement in fitting[0]:
-        work.joins += 1
+        steps[TRIES] += 1
         grown = bind(tuples[0], statement, bound)
-        if grown is not None and _agree(tuples[1:], fitting[1:], grown, work):
+        if grown is not None and _agree(tuples[1:], fitting[1:], grown, steps):
             return True
     return False

@@ -1,4 +1,4 @@
-"""Publications as triples with text (definition 2, line 133)."""
+"""Publications as triples with text (definition 2, line 134)."""
 
 from __future__ import annotations
 

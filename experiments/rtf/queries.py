@@ -31,8 +31,9 @@ Places: TypeAlias = tuple[Element, Element, Element]
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """Words that follow one another in a text (ftNEAR, line 38): `gaps[i]` is how many words may lie between word i and
-    the next, at least and at most (None: no bound). One word is a chain; a phrase is one whose gaps are all (0, 0).
+    """Words that follow one another in a text (ftNEAR, lines 31 and 38): `gaps[i]` is how many words may lie between
+    word i and the next, at least and at most (None: no bound). One word is a chain; a phrase is one whose gaps are all
+    (0, 0).
     """
 
     words: tuple[str, ...]

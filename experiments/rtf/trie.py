@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from experiments.rtf.corrections import Work
 from experiments.rtf.publications import Text
 from experiments.rtf.queries import ANY, Variable
+from experiments.rtf.steps import NODES
 
 VARIABLE = "$variable"
-"""The content of every variable's node (line 143). The text's figure 2 writes the variable's name; one node for all of
+"""The content of every variable's node (line 138). The text's figure 2 writes the variable's name; one node for all of
 them shares more and asks no more of a triple."""
 FULL_TEXT = "FT"
 """The pseudo-node between structure and words (line 94)."""
@@ -62,39 +63,39 @@ def grow_words(node: Node, words: Sequence[str]) -> Node:
 
 
 def reach_structure(
-    forest: Node, places: tuple[str, str, str], variable_roots: bool, hashed: bool, work: Work
+    forest: Node, places: tuple[str, str, str], variable_roots: bool, hashed: bool, steps: Counter[str]
 ) -> list[Node]:
-    """The object's nodes whose paths fit a triple (line 143); roots are found through a hash table (line 115)."""
+    """The object's nodes whose paths fit a triple (line 138); roots are found through a hash table (line 115)."""
     subject, predicate, last = places
     wanted_roots = (subject, VARIABLE, ANY) if variable_roots else (subject,)
-    work.nodes += len(wanted_roots)
+    steps[NODES] += len(wanted_roots)
     roots = [forest.children[content] for content in wanted_roots if content in forest.children]
-    reached = [child for root in roots for child in _fitting(root, predicate, hashed, work)]
-    return [child for node in reached for child in _fitting(node, last, hashed, work)]
+    reached = [child for root in roots for child in _fitting(root, predicate, hashed, steps)]
+    return [child for node in reached for child in _fitting(node, last, hashed, steps)]
 
 
-def _fitting(node: Node, term: str, hashed: bool, work: Work) -> list[Node]:
+def _fitting(node: Node, term: str, hashed: bool, steps: Counter[str]) -> list[Node]:
     """The children with this content, a variable or the wildcard."""
     wanted, children = (term, VARIABLE, ANY), node.children
     if hashed and len(children) > len(wanted):
-        work.nodes += len(wanted)
+        steps[NODES] += len(wanted)
         return [children[content] for content in wanted if content in children]
-    work.nodes += len(children)
+    steps[NODES] += len(children)
     return [child for content, child in children.items() if content in wanted]
 
 
-def reach_words(top: Node, text: Text, hashed_top: bool, hashed: bool, work: Work) -> Iterator[Node]:
-    """`top` and all nodes under it whose words the text has, depth first (line 145)."""
+def reach_words(top: Node, text: Text, hashed_top: bool, hashed: bool, steps: Counter[str]) -> Iterator[Node]:
+    """`top` and all nodes under it whose words the text has, depth first (line 140)."""
     yield top
     waiting = [(top, hashed_top)]
     while waiting:
         node, by_hash = waiting.pop()
         children = node.children
         if by_hash and len(children) > len(text):
-            work.nodes += len(text)
+            steps[NODES] += len(text)
             found = [children[word] for word in text if word in children]
         else:
-            work.nodes += len(children)
+            steps[NODES] += len(children)
             found = [child for word, child in children.items() if word in text]
         yield from found
         waiting += [(child, hashed) for child in reversed(found)]

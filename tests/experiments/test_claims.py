@@ -70,6 +70,11 @@ def ratio(over: str, under: str, of: str = "value", **asked: Any) -> dict[str, A
         (growth("u", kind="linear"), False, "no rise"),
         (growth("slow", kind="rises"), True, "at least 2 times the point before, at 20"),
         (growth("flat", kind="rises") | {"by": 1.01}, False, "at least 1.00 times the point before, at 20"),
+        (growth("flat", kind="steady") | {"at_most": 1.5}, True, "1.50 times from the least to the greatest"),
+        (growth("u", kind="steady") | {"at_most": 8.9}, False, "9 times from the least to the greatest"),
+        (growth("slow", 30, 240, kind="adds"), True, "30 to 240"),
+        (growth("slow", 31, None, kind="adds"), False, "30 to 240"),
+        (growth("slow", None, 239, kind="adds"), False, "30 to 240"),
         (
             {"kind": "factor", "line": "slow", "of": "joins", "from": 10, "to": 20, "between": [1.9, 2.1]},
             True,
@@ -87,6 +92,10 @@ def ratio(over: str, under: str, of: str = "value", **asked: Any) -> dict[str, A
         (ratio("slow", "flat", "work", at_least=137), True, "137 times at 160"),
         (ratio("few", "many", at_least=4, at_most=4), True, "4 times at 10"),
         (ratio("few", "many", "work", at_least=4, at_most=4), True, "4 times at 10"),
+        (ratio("slow", "flat", at_least=10.6) | {"kind": "widens"}, True, "15 times, at last 160 times"),
+        (ratio("slow", "flat", at_least=10.7) | {"kind": "widens"}, False, "15 times, at last 160 times"),
+        (growth("flat", 2, 3, kind="value") | {"at": "all"}, True, "2 to 3"),
+        (growth("flat", 2.1, None, kind="value") | {"at": "all"}, False, "2 to 3"),
         ({"kind": "value", "line": "flat", "of": "checks", "at": 10, "between": [1, 1]}, True, "1.00"),
         (
             {

@@ -90,7 +90,7 @@ def test_claims_and_folder_are_looked_at_before_anything_is_measured(folder: Pat
 
 
 def test_a_set_that_cannot_be_written_leaves_the_earlier_one(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "out"
     run_paper(make_paper(make_figure("1")), True, out)
@@ -102,6 +102,7 @@ def test_a_set_that_cannot_be_written_leaves_the_earlier_one(
     monkeypatch.setattr(running, "find_plotting", str)
     monkeypatch.setattr(running, "write_plots", fill_disk)
     assert run_papers([make_paper(make_figure("1", 4.0))], True, out) == 2
+    assert f"No space left on device; the results in {out} are what they were" in capsys.readouterr().err
     assert {name: (out / name).read_bytes() for name in before} == before
     assert names(out) == [UNFINISHED, *before]
 

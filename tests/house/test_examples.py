@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -15,12 +16,28 @@ PRINTS = {
     "first_subscription.py": ["80 items, 10 matches"],
     "full_text.py": ["calmly: as written", "hearing 17; figures 32; calmly 23; cost 24; rtf 32"],
     "taxonomy.py": ["environment: []", "health: ['living', 'society']", "transport: ['society']"],
+    "operators/city.py": [
+        "the Bronx       a police car close behind a car      s1-chase: taken 2026-11-21T18:01:00Z",
+        "Harlem          a police car close behind a car      -",
+        "the Bronx       60 people in a crowd                 s2-mob: people 60",
+        "the Bronx       two crowds of 30                     -",
+        "Times Square    a traffic jam, 260 pedestrians       s3-congestion: pedestrians 260",
+        "Times Square    a traffic jam, 250 pedestrians       -",
+        "the Bronx       an accident in a jam, 1 police car   s4-accident: police 1",
+        "the Bronx       an accident in a jam, 2 police cars  -",
+        "the harbour     5 tour boats, 2 of the guard         s5-boats: metres 512, tour 5, guard 2",
+        "the harbour     5 tour boats, 3 of the guard         -",
+        "the East River  5 tour boats                         -",
+        "Brooklyn        nobody                               -",
+    ],
     "durable.py": ["280 pages: 0 matches", "320 pages: 1 matches", "320 pages: 0 matches", "350 pages: 1 matches"],
 }
 
 
 @pytest.mark.parametrize("name", sorted(PRINTS))
 def test_an_example_runs(name: str) -> None:
+    if name == "operators/city.py":
+        pytest.importorskip("shapely", reason="the city needs the extra [operators]")
     answer = subprocess.run([sys.executable, ROOT / "examples" / name], capture_output=True, text=True, check=False)
     assert answer.returncode == 0, answer.stderr
     lines = answer.stdout.splitlines()
@@ -28,7 +45,23 @@ def test_an_example_runs(name: str) -> None:
 
 
 def test_every_example_is_tested() -> None:
-    assert {path.name for path in (ROOT / "examples").glob("*.py")} - {"generate.py"} == set(PRINTS)
+    found = {path.relative_to(ROOT / "examples").as_posix() for path in (ROOT / "examples").rglob("*.py")}
+    assert found - {"generate.py", "operators/cameras.py", "operators/drawing.py"} == set(PRINTS)
+
+
+def test_what_the_city_leaves_is_matched_by_the_command_line(tmp_path: Path) -> None:
+    pytest.importorskip("shapely", reason="the city needs the extra [operators]")
+    city = ROOT / "examples" / "operators"
+    written = subprocess.run([sys.executable, city / "city.py", tmp_path], capture_output=True, text=True, check=True)
+    calls, snapshots, alone = map(int, re.findall(r"\d+", written.stdout.split("\n\n")[2])[:3])
+    assert (snapshots, alone) == (12, 168)
+    assert 66 <= calls <= 100, "66 are needed whatever the order, and three quarters as many again are not"
+    command = [sys.executable, "-m", "triplecast", "match", "--operators", "cameras"]
+    command += ["--subscriptions", str(city / "subscriptions"), "--publications", str(tmp_path / "inbox")]
+    path = os.pathsep.join((str(city), *(each for each in sys.path if each)))
+    environment = {**os.environ, "PYTHONPATH": path}
+    answer = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert "5 subscriptions: 5 matches, 0 rejected, 0 undecided" in answer.stderr
 
 
 def test_the_readme_snippet_runs() -> None:

@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from triplecast.ingest.attachments import LARGEST
 from triplecast.operators.answers import MOST_ROWS
 from triplecast.operators.declaration import MEMORY, SECONDS
@@ -19,11 +21,68 @@ PAGE = (Path(__file__).resolve().parents[2] / "docs" / "operators.md").read_text
 def test_its_example_runs(tmp_path: Path) -> None:
     module, program, *_ = re.findall(r"```python\n(.*?)```", PAGE, re.S)
     (tmp_path / "boats.py").write_text(module)
-    path = os.pathsep.join((str(tmp_path), *(each for each in sys.path if each)))
-    command = [sys.executable, "-c", program]
+    assert run(tmp_path, program) == "[3]\n"
+
+
+MODEL = """
+import numpy as np
+
+
+class InferenceSession:
+    def __init__(self, path):
+        assert path == "people.onnx"
+
+    def run(self, wanted, given):
+        images = given["images"]
+        assert images.shape[1:] == (640, 640, 3)
+        assert images.dtype == np.uint8
+        with open("batches", "a") as batches:
+            batches.write(f"{len(images)}\\n")
+        boxes = np.zeros((len(images), 100, 5))
+        for each, image in zip(boxes, images):
+            each[: image[0, 0, 0], 4] = 0.9
+        return [boxes]
+"""
+"""Sees as many people as the first pixel is red."""
+PROGRAM = """
+import io
+import people
+from PIL import Image
+from triplecast import Engine
+from triplecast.ingest.document import Document
+
+def draw(red):
+    buffer = io.BytesIO()
+    Image.new("RGB", (30, 20 + red), (red, 0, 0)).save(buffer, "PNG")
+    return {"urn:pic": buffer.getvalue()}
+
+engine = Engine()
+engine.subscribe("SELECT ?n { ?p a <urn:Picture> ; <https://example.org/op#people> ?n FILTER(?n > 2) }")
+text = b"<urn:pic> a <urn:Picture> ."
+documents = [
+    Document(f"{red}.ttl", text, graph=f"urn:{red}", attachments=draw(red)) for red in (0, 2, 3, 77)
+]
+for receipt in engine.publish_many(documents):
+    print([row["n"].value for match in receipt.matches for row in match.bindings], receipt.undecided)
+"""
+
+
+def test_its_model_runs(tmp_path: Path) -> None:
+    pytest.importorskip("PIL", reason="pictures need the extra [operators]")
+    (module,) = (block for block in re.findall(r"```python\n(.*?)```", PAGE, re.S) if block.startswith("# people.py"))
+    (tmp_path / "people.py").write_text(module)
+    (tmp_path / "onnxruntime.py").write_text(MODEL)
+    assert run(tmp_path, PROGRAM).splitlines() == ["[] ()", "[] ()", "['3'] ()", "['77'] ()"]
+    assert (tmp_path / "batches").read_text() == "4\n", "all at once"
+
+
+def run(folder: Path, program: str) -> str:
+    path = os.pathsep.join((str(folder), *(each for each in sys.path if each)))
     environment = {**os.environ, "PYTHONPATH": path}
-    answer = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, env=environment)
-    assert answer.stdout == "[3]\n", answer.stderr
+    command = [sys.executable, "-c", program]
+    answer = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, env=environment)
+    assert answer.returncode == 0, answer.stderr
+    return answer.stdout
 
 
 def test_its_numbers_are_those_of_the_code() -> None:

@@ -15,6 +15,7 @@ from pyoxigraph import NamedNode
 
 from triplecast.languages.context import NIL, Translation
 from triplecast.languages.prefixes import RDF
+from triplecast.languages.refusals import OPERATORS, refuse_operator
 from triplecast.languages.searches import MAGIC, path_slots
 from triplecast.model.algebra import (
     Call,
@@ -57,8 +58,8 @@ class Production(NamedTuple):
 
 
 def is_magic(iri: str) -> bool:
-    """Whether a triple with this predicate means something else than a triple."""
-    return iri in MAGIC or find_operator(iri) is not None
+    """Whether a triple with this predicate means something else than a triple, or cannot mean anything."""
+    return iri in MAGIC or iri.startswith(OPERATORS) or find_operator(iri) is not None
 
 
 def operator_call(
@@ -80,13 +81,16 @@ def operator_call(
 
 
 def find_property_function(translation: Translation, verb: object) -> Operator | None:
-    """The operator that a predicate names, which is then part of the template."""
+    """The operator that a predicate names, which is then part of the template. Raises `QueryRefused` for one that is
+    not known in the namespace that holds operators only."""
     if not isinstance(verb, Slot):
         return None
     iri = translation.resolve(translation.tokens[verb.index])
     declared = find_operator(iri.value) if isinstance(iri, NamedNode) else None
     if declared is not None:
         translation.pin(verb)
+    elif isinstance(iri, NamedNode) and iri.value.startswith(OPERATORS):
+        raise translation.refusal(translation.tokens[verb.index], *refuse_operator(iri.value))
     return declared
 
 

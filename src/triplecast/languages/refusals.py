@@ -59,6 +59,8 @@ WORDS = MappingProxyType(
 
 KNOWN_CASTS = ", ".join(f"xsd:{iri.removeprefix(XSD)}" for iri in CASTS)
 
+OPERATORS = "urn:triplecast:op:"
+"""Names in this namespace are operators and nothing else."""
 _STAGES = (
     ("urn:triplecast:ft:", "full text has ft:contains and ft:score only", "use one of these"),
     (
@@ -78,7 +80,7 @@ _STAGES = (
         "use tc:instance, tc:descendant or tc:ancestor, with a node and a class",
     ),
     (
-        "urn:triplecast:op:",
+        OPERATORS,
         "no operator of this name is known",
         "`triplecast operators` lists those that are; those in the box come with the extra `operators` (pip install "
         "'triplecast[operators]'), others with the module that declares them",
@@ -113,6 +115,13 @@ def refuse_function(iri: str) -> tuple[str, str, str] | None:
         "no such function is known",
         f"use a built-in function of SPARQL 1.1, a cast ({KNOWN_CASTS}) or an operator that is declared here",
     )
+
+
+def refuse_operator(iri: str) -> tuple[str, str, str]:
+    """Construct, reason and mend for a predicate in the namespace of operators that is none."""
+    near = known_operators().nearest(iri)
+    (found,) = ((reason, mend) for namespace, reason, mend in _STAGES if namespace == OPERATORS)
+    return f"operator <{iri}>", found[0], f"was <{near[0]}> meant?" if near else found[1]
 
 
 def refuse_depth(what: str, name: str | None) -> QueryRefused:

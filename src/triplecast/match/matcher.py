@@ -76,6 +76,7 @@ class Matcher:
         known: Mapping[int, Answers] = NO_ANSWERS_KNOWN,
     ) -> Begun:
         """The first half of `match`, which asks no operator. To be finished, if at all, before another is begun."""
+        self.operators.leave(snapshot)
         return Begun(
             [
                 self._match_run(snapshot, publications[first:last], taxonomy, known)

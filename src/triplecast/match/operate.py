@@ -17,8 +17,10 @@ from numpy.typing import NDArray
 from triplecast.evaluate import DEFAULT_STEPS, BudgetExceeded, Candidate, Decision, Evaluator
 from triplecast.evaluate.rowwise import Calculation
 from triplecast.evaluate.unknown import Answers, Unknown
+from triplecast.index import Snapshot
 from triplecast.match.answer import Verdict, answer_asking
 from triplecast.match.asking import Asking, Condition, bare_condition, judge
+from triplecast.match.standing import Standing
 from triplecast.model.match import Learnt, OperatorResult
 from triplecast.model.publication import Publication
 from triplecast.operators import find_operator
@@ -72,9 +74,14 @@ class Operators:
         kept = [LearntTemplate(self._number(row.template), *row[1:]) for row in learnt]
         self.experience = Experience(kept)
         self._schedule = make_schedule(schedule, self.experience)
+        self._standing = Standing(self._schedule)
 
     def close(self) -> None:
         self.performer.close()
+
+    def leave(self, snapshot: Snapshot) -> None:
+        """Subscriptions that this one has no more are forgotten."""
+        self._standing.leave(snapshot)
 
     def begin(
         self,
@@ -127,6 +134,10 @@ class Operators:
             templates,
             _shared_costs(numbers, members, self.experience.costs(columns), holds).tolist(),
             holds.tolist(),
+        )
+        self._standing.meet(
+            (row.registration, [templates[member] for member in of_row])
+            for row, of_row in zip(rows, members, strict=True)
         )
         calls = [{condition.waits_for: None} for condition in numbers]
         running = _Running(self._schedule.start(conjunctions), list(numbers), templates, calls)

@@ -1,8 +1,8 @@
 """What passes between an engine and an operator's worker: calls of one operator with the events they look at.
 
-Request: a JSON line ``{"operator": iri, "events": [[graph, version, dataset, length, [[iri, length], …]], …], "calls":
-[[event, [argument, …]], …]}``, then each event's quads and attachments. Answer: a JSON line of lengths, then the
-written answers (`operators.answers`), one for each call.
+Request: a JSON line ``{"operator": iri, "version": its version, "events": [[graph, version, dataset, length, [[iri,
+length], …]], …], "calls": [[event, [argument, …]], …]}``, then each event's quads and attachments. Answer: a JSON line
+of lengths, then the written answers (`operators.answers`), one for each call.
 """
 
 from __future__ import annotations
@@ -28,11 +28,13 @@ class Asked(NamedTuple):
 
 class Request(NamedTuple):
     operator: str
+    version: str
+    """That the engine knows, under which answers are kept."""
     calls: list[tuple[Event, tuple[str, ...]]]
     """Event and arguments of each; calls of one publication share an event."""
 
 
-def write_request(asked: Sequence[Asked]) -> bytes:
+def write_request(asked: Sequence[Asked], version: str) -> bytes:
     """For calls of one operator."""
     numbers: dict[int, int] = {}
     stamps: list[object] = []
@@ -46,7 +48,7 @@ def write_request(asked: Sequence[Asked]) -> bytes:
             )
             parts += [publication.quads, *(content for _, content in publication.attachments)]
     calls = [[numbers[id(publication)], call.arguments] for publication, call in asked]
-    header = {"operator": asked[0].call.operator, "events": stamps, "calls": calls}
+    header = {"operator": asked[0].call.operator, "version": version, "events": stamps, "calls": calls}
     return b"".join([json.dumps(header).encode(), b"\n", *parts])
 
 
@@ -63,7 +65,8 @@ def read_request(request: bytes) -> Request:
             attachments[iri] = rest[start : start + size]
             start += size
         events.append(Event(NamedNode(graph), version, attachments, quads, dataset))
-    return Request(header["operator"], [(events[number], tuple(arguments)) for number, arguments in header["calls"]])
+    calls = [(events[number], tuple(arguments)) for number, arguments in header["calls"]]
+    return Request(header["operator"], header["version"], calls)
 
 
 def write_answers(answers: Sequence[bytes]) -> bytes:

@@ -191,7 +191,7 @@ class Performer:
         """Of one request; and what each failure among them counts: nothing where the operator did its work and said of
         some calls that they are unanswerable."""
         try:
-            (outcome,) = sandbox.map([write_request(asked)], once=(0,))
+            (outcome,) = sandbox.map([write_request(asked, declared.version)], once=(0,))
         except SandboxFailed as failed:
             outcome = Failure("start", failed.reason)
         if isinstance(outcome, bytes):

@@ -13,11 +13,17 @@ from triplecast.operators.registry import find_operator
 
 
 def answer(request: bytes) -> bytes:
-    """Raises LookupError for an operator that the modules of this worker do not declare, and whatever it raises."""
+    """Raises LookupError for an operator that the modules of this worker do not declare, or with another version, and
+    whatever it raises."""
     asked = read_request(request)
     declared = find_operator(asked.operator)
     if declared is None:
         raise LookupError(f"<{asked.operator}> is not declared when its module is imported")
+    if declared.version != asked.version:
+        raise LookupError(
+            f"<{asked.operator}> has version {declared.version} where it is evaluated, and {asked.version} where it is "
+            "asked: what it is made of changed meanwhile; start the engine again"
+        )
     function = declared.load()
     if declared.batch:
         results = _batch(function, asked)

@@ -1,9 +1,13 @@
-"""Random publications and queries of the RTF paper's kind: few words and terms, so that much of it meets."""
+"""Random publications and queries of the RTF paper's kind: few words and terms, so that much of it meets. Texts are
+written as people write: capitals, accents composed or not, punctuation between words and within."""
 
 from __future__ import annotations
 
 import random
+import unicodedata
 from collections.abc import Sequence
+
+from pyoxigraph import Literal
 
 from experiments.rtf.queries import (
     ANY,
@@ -19,11 +23,15 @@ from experiments.rtf.queries import (
     phrase,
 )
 
-WORDS = ("olympic", "games", "rio", "athens", "city", "of", "the", "summer", "winter")
+WORDS = ("olympic", "games", "rio", "athens", "city", "of", "the", "can't", "3.5")
+_SPELLINGS = {"rio": ("Río", "RÍO"), "city": ("cíty", "Çity"), "the": ("thé",), "olympic": ("Ólympic",)}
+_BETWEEN = (*(" ",) * 12, ", ", ". ", " – ", "; ", " (", ' "', "\n", "-", " … ", ".")
+"""The last joins two words to one that nobody asks for."""
 _SUBJECTS = tuple(f"<urn:s{number}>" for number in range(3))
 _PREDICATES = tuple(f"<urn:p{number}>" for number in range(3))
 _CLASSES = tuple(f"<urn:c{number}>" for number in range(3))
 _NUMBER = '"7"^^<http://www.w3.org/2001/XMLSchema#integer>'
+_LITERALS = (_NUMBER, '"Rio"', '"Rio"@en')
 _VARIABLES = tuple(map(Variable, "abc"))
 
 
@@ -46,10 +54,19 @@ def _make_object(source: random.Random) -> str:
         return source.choice(_CLASSES)
     if kind < 0.4:
         return source.choice(_SUBJECTS)
-    if kind < 0.45:
-        return _NUMBER
-    words = (source.choice(WORDS) for _ in range(source.randint(2, 14)))
-    return f'"{" ".join(words)}"{source.choice(("", "", "@en"))}'
+    if kind < 0.48:
+        return source.choice(_LITERALS)
+    return str(Literal(make_text(source), language=source.choice((None, None, "en"))))
+
+
+def make_text(source: random.Random) -> str:
+    words = (_spell(source, source.choice(WORDS)) for _ in range(source.randint(2, 14)))
+    return "".join(word + source.choice(_BETWEEN) for word in words)
+
+
+def _spell(source: random.Random, word: str) -> str:
+    spelled = source.choice((word, word, word, word.capitalize(), word.upper(), *_SPELLINGS.get(word, ())))
+    return unicodedata.normalize(source.choice(("NFC", "NFC", "NFD")), spelled)
 
 
 def make_query(source: random.Random, subscription: int) -> ContinuousQuery:
@@ -62,7 +79,7 @@ def _make_tuple(source: random.Random) -> QueryTuple:
     subject: Element = source.choice((*_VARIABLES, *_VARIABLES, ANY, ANY, source.choice(_SUBJECTS)))
     predicate: Element = source.choice((*_PREDICATES, ANY, Variable("p")))
     last: Element = source.choice(
-        (*_VARIABLES, *map(Variable, "uvwxyz"), ANY, source.choice(_CLASSES), source.choice(_SUBJECTS))
+        (*_VARIABLES, *map(Variable, "uvwxyz"), ANY, *_LITERALS[:2], source.choice(_CLASSES), source.choice(_SUBJECTS))
     )
     with_text = isinstance(last, Variable) and source.random() < 0.7
     return QueryTuple(subject, predicate, last, make_expression(source) if with_text else None)

@@ -1,12 +1,16 @@
 """The meaning of a query without any index: every choice of a triple for each tuple, every choice of places for each
-chain of words. Shares with `experiments.rtf` only what a query and a publication are."""
+chain of words. Shares with `experiments.rtf` only what a query and a triple are, and cuts words by its own means."""
 
 from __future__ import annotations
 
+import json
+from collections import defaultdict
+from functools import lru_cache
 from itertools import pairwise, product
 
 from experiments.rtf.publications import Publication, Statement, Text
 from experiments.rtf.queries import ANY, And, Chain, ContinuousQuery, Expression, Not, QueryTuple, Variable
+from tests.reference.wording import words_of
 
 
 def matches(query: ContinuousQuery, publication: Publication) -> bool:
@@ -20,7 +24,22 @@ def _fits(asked: QueryTuple, statement: Statement) -> bool:
     for place, term in zip(asked.places, statement.places, strict=True):
         if not isinstance(place, Variable) and place not in (ANY, term):
             return False
-    return asked.text is None or (statement.text is not None and holds(asked.text, statement.text))
+    if asked.text is None:
+        return True
+    text = read_text(statement.object)
+    return text is not None and holds(asked.text, text)
+
+
+@lru_cache(maxsize=4_096)
+def read_text(term: str) -> Text | None:
+    """Of a term as N-Triples, whose escapes are JSON's too; None where it is no string, nor one in a language."""
+    quoted, mark, rest = term.rpartition('"')
+    if not mark or rest.startswith("^^"):
+        return None
+    places: dict[str, list[int]] = defaultdict(list)
+    for place, word in enumerate(words_of(json.loads(quoted + mark))):
+        places[word.folded].append(place)
+    return {word: tuple(found) for word, found in places.items()}
 
 
 def _are_consistent(tuples: tuple[QueryTuple, ...], chosen: tuple[Statement, ...]) -> bool:

@@ -24,10 +24,10 @@ from experiments.rtf.queries import (
     Variable,
     phrase,
 )
-from tests.experiments.rtf.test_agreement import make_index
+from tests.experiments.rtf.indexes import make_index
 
 S, T, U = map(Variable, "stu")
-TITLE, BODY, KIND = "<urn:title>", "<urn:body>", "<urn:type>"
+TITLE, BODY, TYPE = "<urn:title>", "<urn:body>", "<urn:type>"
 
 
 class Case(NamedTuple):
@@ -50,7 +50,7 @@ def word(name: str) -> Chain:
 
 
 FIGURE_1 = (
-    asked(S, KIND, "<urn:article>"),
+    asked(S, TYPE, "<urn:article>"),
     asked(S, TITLE, T, And((word("olympic"), word("games")))),
     asked(S, BODY, U, And((word("olympic"), Chain(("games", "rio"), ((0, 2),))))),
 )
@@ -60,7 +60,7 @@ OLYMPIC = (
     '<urn:a> <urn:body> "The Olympic Games are in Rio"',
 )
 TWO_SUBJECTS = ("<urn:a> <urn:type> <urn:article>", '<urn:b> <urn:title> "olympic"')
-ABOUT_ARTICLES = (asked(S, KIND, "<urn:article>"), asked(S, TITLE, T, word("olympic")))
+ABOUT_ARTICLES = (asked(S, TYPE, "<urn:article>"), asked(S, TITLE, T, word("olympic")))
 EITHER = (asked(S, TITLE, T, Or((word("olympic"), word("games")))),)
 NOT_RIO = (asked(S, TITLE, T, And((word("olympic"), Not(word("rio"))))),)
 TITLE_ONLY = (asked(S, TITLE, T, word("olympic")),)

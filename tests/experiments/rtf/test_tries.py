@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 
 import pytest
 
-from experiments.rtf.corrections import CORRECTED, KIND, Form, Work
+from experiments.measuring import deep_size
+from experiments.rtf.corrections import CORRECTED, SPARED, Form
+from experiments.rtf.filtering import measure_index
 from experiments.rtf.forest import TrieForest, Variant
 from experiments.rtf.fulltext import has_chain, split_disjunctions, to_conjuncts
 from experiments.rtf.ibroker import InvertedIndex
@@ -23,6 +26,7 @@ from experiments.rtf.queries import (
     phrase,
     write_sparql,
 )
+from experiments.rtf.steps import CHECKS, NODES, POSTINGS, QUERIES, TESTS, TRIES
 from experiments.rtf.trie import FULL_TEXT, VARIABLE, Node, grow_structure, grow_words, reach_structure, reach_words
 from tests.experiments.rtf import naive
 from tests.experiments.rtf.generate import make_expression
@@ -59,7 +63,7 @@ def test_a_child_that_holds_a_later_word_is_followed() -> None:
 def test_words_are_reached_through_those_that_the_text_has(hashed: bool) -> None:
     top = Node()
     nodes = [grow_words(top, words) for words in (("a",), ("a", "b"), ("c",), ("a", "d", "e"))]
-    reached = list(reach_words(top, {"a": (0,), "b": (1,), "e": (2,)}, hashed, hashed, Work()))
+    reached = list(reach_words(top, {"a": (0,), "b": (1,), "e": (2,)}, hashed, hashed, Counter()))
     assert reached == [top, nodes[0], nodes[1]]
 
 
@@ -68,9 +72,9 @@ def test_a_list_of_children_is_examined_whole_and_a_hash_table_is_not() -> None:
     for number in range(50):
         grow_structure(forest, (P, f"<urn:p{number}>", ANY))
     for hashed, expected in ((False, 3 + 50 + 1), (True, 3 + 3 + 1)):
-        work = Work()
-        assert len(reach_structure(forest, ("<urn:a>", "<urn:p7>", "<urn:b>"), True, hashed, work)) == 1
-        assert work.nodes == expected
+        steps: Counter[str] = Counter()
+        assert len(reach_structure(forest, ("<urn:a>", "<urn:p7>", "<urn:b>"), True, hashed, steps)) == 1
+        assert steps == {NODES: expected}
 
 
 def queries() -> list[ContinuousQuery]:
@@ -79,25 +83,49 @@ def queries() -> list[ContinuousQuery]:
     return [ContinuousQuery(0, (kind, body)), ContinuousQuery(1, (kind,)), ContinuousQuery(2, (body, kind))]
 
 
-@pytest.mark.parametrize(("form", "rows"), [(CORRECTED, 4), (KIND, 3)])
+@pytest.mark.parametrize(("form", "looked_at", "tested"), [(CORRECTED, 4, 6), (SPARED, 3, 5)])
 @pytest.mark.parametrize("variant", Variant)
-def test_counted_steps_are_those_of_the_procedure(variant: Variant, form: Form, rows: int) -> None:
+def test_counted_steps_are_those_of_the_procedure(variant: Variant, form: Form, looked_at: int, tested: int) -> None:
+    """Two triples look for three roots each and examine the two predicates below the variable and an object below one
+    of them; the text's three words are a path of three nodes."""
     forest = TrieForest(variant, form)
     for query in queries():
         forest.insert(query)
     forest.insert(ContinuousQuery(3, (QueryTuple("<urn:other>", ANY, ANY),)))
     assert forest.filter(read_publication(LINES)) == [0, 1, 2]
-    assert (forest.work.postings, forest.work.rows, forest.work.joins, forest.work.checks) == (5, rows, 4, 2)
+    assert forest.steps == {
+        NODES: 2 * (3 + 2 + 1) + 3,
+        POSTINGS: 5,
+        QUERIES: looked_at,
+        TESTS: tested,
+        TRIES: 4,
+        CHECKS: 2,
+    }
 
 
 def test_ibroker_walks_the_next_bucket_for_the_entry_of_a_query() -> None:
     """The second tuple of query 0 stands first in the list of bodies, that of query 2 first in the list of types."""
-    for form, walked in ((CORRECTED, 5 + 1 + 3), (KIND, 5 + 2)):
+    for form, walked in ((CORRECTED, 5 + 1 + 3), (SPARED, 5 + 2)):
         index = InvertedIndex(form)
         for query in queries():
             index.insert(query)
         assert index.filter(read_publication(LINES)) == [0, 1, 2]
-        assert (index.work.postings, index.work.joins, index.work.checks) == (walked, 2, 2)
+        assert index.steps == {POSTINGS: walked, TRIES: 2, CHECKS: 2}
+
+
+@pytest.mark.parametrize("variant", Variant)
+def test_the_size_of_an_index_is_not_that_of_what_it_was_asked(variant: Variant) -> None:
+    forest = TrieForest(variant)
+    for query in queries():
+        forest.insert(query)
+    forest.filter(read_publication(LINES))
+    forest.steps.clear()
+    forest.forget()
+    before = deep_size(forest)
+    forest.filter(read_publication(LINES))
+    marked = deep_size(forest)
+    assert marked - before > 1_000
+    assert measure_index(forest) == before / 1e6
 
 
 def test_disjunctions_of_several_tuples_multiply() -> None:

@@ -141,3 +141,10 @@ def test_what_is_unanswerable_is_told_and_counts_nothing(performer: Performer) -
     standing = performer.standings[WILD + "positive", "1"]
     assert (standing.failed, standing.in_a_row, standing.quarantined) == (QUARANTINE + 1, 0, False)
     assert performer.children == 1
+
+
+def test_a_worker_with_another_version_does_not_answer(performer: Performer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WILD_VERSION", "2")
+    (failed,) = performer.perform([asked("drifting", '"x"')])
+    assert isinstance(failed.answer, Failed)
+    assert "has version 2 where it is evaluated, and 1 where it is asked" in failed.answer.reason

@@ -126,3 +126,9 @@ def counted(event: Event, path: Literal) -> int:
     with Path(path.value).open("a") as log:
         log.write(f"{event.publication.value}\n")
     return 1
+
+
+@operator(WILD + "drifting", version=os.environ.get("WILD_VERSION", "1"), arguments=("bound",))
+def drifting(event: Event, anything: object) -> bool:
+    """Of a version that depends on where it is imported."""
+    return True

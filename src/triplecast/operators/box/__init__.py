@@ -9,7 +9,9 @@ from importlib import import_module
 from importlib.util import find_spec
 from types import MappingProxyType
 
-LIBRARIES: Mapping[str, tuple[str, ...]] = MappingProxyType({"geography": ("shapely", "pyproj")})
+LIBRARIES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {"geography": ("shapely", "pyproj", "scipy"), "pictures": ("PIL", "scipy"), "texts": ()}
+)
 """What each module that declares operators needs. Those of which a library is missing declare none."""
 
 for _module, _needed in LIBRARIES.items():

@@ -49,6 +49,8 @@ def read_geometry(term: object) -> Geometry:
 def _parsed(datatype: str, text: str) -> Geometry:
     if len(text) > LONGEST:
         raise Unanswerable(f"a geometry of {len(text):,} characters; {LONGEST:,} are allowed, so simplify it")
+    if "\0" in text:
+        raise Unanswerable(f"{_short(text)} has U+0000, at which it would end; leave it out")
     if text.upper().count("COLLECTION") > MOST_COLLECTIONS:
         raise Unanswerable(f"a geometry of more than {MOST_COLLECTIONS} collections; give its parts themselves")
     crs, swapped = _CRS.match(text) if datatype == WKT else None, False
@@ -60,7 +62,7 @@ def _parsed(datatype: str, text: str) -> Geometry:
             raise Unanswerable(f"coordinates in <{crs[1]}> are not converted; give them in CRS84 or EPSG:4326")
     try:
         read = shapely.from_wkt(body) if datatype == WKT else shapely.from_geojson(body)
-    except (shapely.errors.ShapelyError, NotImplementedError) as error:
+    except (shapely.errors.ShapelyError, NotImplementedError, UnicodeDecodeError) as error:
         told = str(error).removeprefix("ParseException: ")
         raise Unanswerable(f"{_short(text)} cannot be read as a geometry: {told}; mend it") from error
     if swapped and read is not None:

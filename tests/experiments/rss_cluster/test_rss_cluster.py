@@ -8,12 +8,14 @@ from dataclasses import fields, replace
 
 import pytest
 
-from experiments.gtopss.match import BOUND, CANDIDATES
+from experiments.gtopss.join import JOINED
+from experiments.gtopss.match import BOUND, CANDIDATES, LOOKUPS, POSTINGS
 from experiments.gtopss.model import COMPARISONS, Answers, Constraint, Edge, Publication, Subscription, compares
+from experiments.gtopss.taxonomy import CHECKED
 from experiments.rss_cluster.corrections import AS_PRINTED, CORRECTED, Corrections
 from experiments.rss_cluster.match import Matcher
 from experiments.rss_cluster.tables import VISITED, ConstraintTable, fill_matrix
-from experiments.rss_cluster.workload import MATCHES, VARIATIONS, Variation, make_same_structure
+from experiments.rss_cluster.workload import MATCHES, SECTION_5, VARIATIONS, WIDTH, Variation, make_same_structure
 
 
 def without(name: str) -> Corrections:
@@ -68,17 +70,26 @@ def test_every_correction_has_a_test_here() -> None:
     assert not any(getattr(AS_PRINTED, field.name) for field in fields(Corrections))
 
 
+NO_SECOND_LOOK = without("c3")
+"""Without it, what the other corrections keep out is an answer; with it, it is joined for nothing."""
+
+
 def test_c1_the_constraints_of_both_ends_count() -> None:
     asked = [Subscription((Edge(-1, "l", -2),), (Constraint(-1, "=", 5), Constraint(-2, "=", 6)))]
-    assert run(CORRECTED, asked, (Edge(5, "l", 7),))[0] == {}
-    assert run(without("c1"), asked, (Edge(5, "l", 7),))[0] == {0: {(5, 7)}}
+    publication = (Edge(5, "l", 7),)
+    assert run(NO_SECOND_LOOK, asked, publication)[0] == {}
+    assert run(replace(NO_SECOND_LOOK, c1_both_ends_count=False), asked, publication)[0] == {0: {(5, 7)}}
+    assert [run(form, asked, publication)[1][CANDIDATES] for form in (CORRECTED, without("c1"))] == [0, 1]
     assert run(CORRECTED, asked, (Edge(5, "l", 6),))[0] == {0: {(5, 6)}}
 
 
 def test_c2_all_constraints_of_an_end_count() -> None:
     asked = [Subscription((Edge(-1, "l", "a"),), (Constraint(-1, ">=", 3), Constraint(-1, "<=", 4)))]
-    assert run(CORRECTED, asked, (Edge(9, "l", "a"),))[0] == {}
-    assert run(without("c2"), asked, (Edge(9, "l", "a"),))[0] == {0: {(9,)}}
+    publication = (Edge(9, "l", "a"),)
+    assert run(NO_SECOND_LOOK, asked, publication)[0] == {}
+    form = replace(NO_SECOND_LOOK, c2_all_constraints_of_an_end_count=False)
+    assert run(form, asked, publication)[0] == {0: {(9,)}}
+    assert [run(form, asked, publication)[1][CANDIDATES] for form in (CORRECTED, without("c2"))] == [0, 1]
     assert run(CORRECTED, asked, (Edge(4, "l", "a"),))[0] == {0: {(4,)}}
 
 
@@ -88,6 +99,25 @@ def test_c3_a_row_that_another_subscription_admits_is_not_bound() -> None:
     publication = (Edge(9, "l", "a"), Edge(2, "l", "a"))
     assert run(CORRECTED, asked, publication)[0] == {0: {(9,)}, 1: {(2,)}}
     assert run(without("c3"), asked, publication)[0] == {0: {(2,), (9,)}, 1: {(2,), (9,)}}
+
+
+def test_each_thing_that_is_touched_counts_one() -> None:
+    """One label and one pair of ends for each of two edges; both lists' entries, of which one ends a traversal and one
+    is halved for; the free one as a posting; two rows in one table, joined for the two candidates and the free one, and
+    looked at once more where there are constraints."""
+    edge = Edge(-1, "l", "a")
+    asked = [Subscription((edge,), (Constraint(-1, how, 5),)) for how in ">="] + [Subscription((edge,))]
+    answers, work = run(CORRECTED, asked, (Edge(9, "l", "a"), Edge(5, "l", "a")))
+    assert answers == {0: {(9,)}, 1: {(5,)}, 2: {(9,), (5,)}}
+    assert work == {
+        LOOKUPS: 2 * (1 + 4 - 1),
+        VISITED: (1 + 1) + (1 + 1 + 1),
+        POSTINGS: 2,
+        BOUND: 2,
+        CANDIDATES: 3,
+        JOINED: 3 * 2,
+        CHECKED: 2 * 2,
+    }
 
 
 @pytest.mark.parametrize("others", [CORRECTED, without("c3")])
@@ -120,3 +150,11 @@ def test_one_structure_has_a_fixed_number_of_matches(variation: Variation) -> No
         assert [len(matcher.match(publication)) for publication in work.publications] == [MATCHES] * 2
         candidates = len(work.subscriptions) if variation.free_edges else MATCHES
         assert matcher.work[CANDIDATES] == 2 * candidates
+
+
+def test_windows_lie_above_and_below_all_nodes() -> None:
+    workload = make_same_structure(MATCHES + 400, 1, VARIATIONS[1])
+    lows = [
+        limit.value for each in workload.subscriptions[MATCHES:] for limit in each.constraints if limit.operator == ">="
+    ]
+    assert sum(low < -WIDTH for low in lows) == sum(low >= SECTION_5.names for low in lows) == 400

@@ -8,9 +8,9 @@ import pytest
 
 from experiments.engine import Engine
 from experiments.figures import ENGINE
+from experiments.gtopss.asking import expect_answers
 from experiments.gtopss.match import Matcher
 from experiments.gtopss.matrix import fill_matrix
-from experiments.gtopss.measure import check_alike
 from experiments.gtopss.model import Subscription, compares, is_star
 from experiments.gtopss.rdf import contents, to_answers, to_asked
 from experiments.gtopss.workload import Parameters, make_workload
@@ -78,17 +78,17 @@ def test_an_index_that_grew_answers_as_one_that_was_made_whole() -> None:
     assert grown.file_size() > 1_000
     alone = grown.time_alone(bytes_in, 100.0)
     batch = grown.time_batch(bytes_in, alone)
-    assert (alone.x, alone.work["matches"]) == (100.0, 1.0)
+    assert (alone.x, alone.work["structures"]) == (100.0, 1.0)
     assert (batch.x, batch.work, batch.each) == (100.0, alone.work, ())
     assert (len(alone.each), len(alone.steps_each)) == (3, 3)
     assert grown.match_numbers(grown.take(bytes_in)) == [sorted(each) for each in found]
     assert grown.time_numbers(bytes_in, 100.0).value > 0
     assert ENGINE == "Triplecast"
-    first = work.publications[0]
+    expected = expect_answers(grown, bytes_in)
     answers = to_answers(found[0])
-    check_alike("the engine", answers, grown, first, bytes_in[0])
-    with pytest.raises(ValueError, match="G-ToPSS and the engine differ"):
-        check_alike("G-ToPSS", {**answers, 99: {()}}, grown, first, bytes_in[0])
+    expected.checking("G-ToPSS")(0, answers)
+    with pytest.raises(ValueError, match=r"G-ToPSS and the engine differ on publication 0 in subscriptions \[99\]"):
+        expected.checking("G-ToPSS")(0, {**answers, 99: {()}})
 
 
 def test_the_engine_refuses_loudly() -> None:

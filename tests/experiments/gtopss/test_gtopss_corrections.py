@@ -10,12 +10,13 @@ import pytest
 
 from experiments.gtopss.corrections import AS_PRINTED, CORRECTED, Corrections
 from experiments.gtopss.join import JOINED, Table, join_all, star_rows
-from experiments.gtopss.match import Matcher
+from experiments.gtopss.match import BOUND, CANDIDATES, LOOKUPS, POSTINGS, Matcher
 from experiments.gtopss.matrix import fill_matrix
 from experiments.gtopss.model import Answers, Constraint, Edge, Publication, Row, Subscription
 from experiments.gtopss.naive import Naive
 from experiments.gtopss.ops import Ops
 from experiments.gtopss.ops_tree import OpsTree
+from experiments.gtopss.steps import NAMED
 from experiments.gtopss.taxonomy import NO_TAXONOMY, Taxonomy
 
 FIGURE_5 = (
@@ -121,14 +122,12 @@ def test_c3_rows_of_earlier_publications_are_gone() -> None:
 
 
 def test_c4_counts_of_earlier_publications_are_gone() -> None:
-    asked = [ask(Edge("a", "l", -1), Edge(-1, "m", "c"))]
+    asked = [ask(Edge(-1, "m", "c"), Edge("a", "l", -1))]
     first, second = (Edge("a", "l", "b"),), (Edge("b", "m", "c"),)
     answers, matcher = run(CORRECTED, asked, first, second)
     wasted, other = run(without("c4"), asked, first, second)
     assert answers == wasted == {}
-    assert (matcher.work[JOINED], other.work[JOINED]) == (0, 0)
-    assert matcher._counts == {0: 1}
-    assert other._counts == {0: 0}  # it was joined, an empty table first
+    assert (matcher.work[JOINED], other.work[JOINED]) == (0, 2)  # a row, joined with an empty table
     both = replace(without("c4"), c3_tables_are_cleared=False)
     assert run(both, asked, first, second)[0] == {0: {("b",)}}
 
@@ -192,7 +191,32 @@ def test_o1_two_nodes_may_be_one(kind: type[Ops | OpsTree]) -> None:
 
 
 def test_o2_nothing_is_left_of_an_earlier_publication() -> None:
+    first, second = (Edge("a", "l", "b"),), (Edge("a", "l", "c"),)
+    corrected, printed = Ops(), Ops(clears=False)
+    for ops in (corrected, printed):
+        ops.insert(ask(Edge("a", "l", -1)))
+        assert ops.match(first) == {0: {("b",)}}
+    assert corrected.match(second) == {0: {("c",)}}
+    assert printed.match(second) == {0: {("b",), ("c",)}}
+
+
+def test_each_thing_that_is_touched_counts_one() -> None:
+    """Of four pairs of ends for each of two edges, where there is one star (no loop), two are found; two subscriptions
+    of the one, one of the other; a row for each; the two candidates whose edges are all there join their rows."""
+    asked = [ask(Edge("a", "l", -1)), ask(Edge("a", "l", -1), Edge(-1, "m", "c")), ask(Edge("a", "n", -1))]
+    publication = (Edge("a", "l", "b"), Edge("b", "m", "c"))
+    answers, matcher = run(CORRECTED, asked, publication)
+    assert answers == {0: {("b",)}, 1: {("b",)}}
+    assert matcher.work == {LOOKUPS: 2 * 3 + 2, POSTINGS: 2 + 1, BOUND: 2, CANDIDATES: 2, JOINED: 1 + (1 + 1 + 1 + 1)}
     ops = Ops()
-    ops.insert(ask(Edge("a", "l", -1), Edge(-1, "m", "c")))
-    first, second = (Edge("a", "l", "b"),), (Edge("b", "m", "c"),)
-    assert [ops.match(each) for each in (first, second, first + second)] == [{}, {}, {0: {("b",)}}]
+    for each in asked:
+        ops.insert(each)
+    assert ops.match(publication) == answers
+    assert ops.work == {
+        LOOKUPS: 2,
+        POSTINGS: 2 + 1,
+        BOUND: 2,
+        CANDIDATES: 2,
+        JOINED: 1 + (1 + 1 + 1 + 1),
+        NAMED: 2 + 3,
+    }

@@ -1,0 +1,209 @@
+"""Rules: Datalog over a publication, by clingo.
+
+A publication is facts: ``triple(S, P, O)`` for each triple (of a dataset, of any of its graphs) and ``number(L, N)``
+for each literal L that is an integer N of 32 bits. An IRI is a string, a literal ``literal("text", "datatype")``, or
+``literal("text", "@tag")`` with a language tag, a blank node ``blank("label")``. What rules derive is read in the same
+way, and a number N as the integer that it is. The constant ``rdf_type`` stands for rdf:type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from pyoxigraph import BlankNode, Literal, NamedNode, RdfFormat, parse
+
+from triplecast.errors import InputError
+from triplecast.operators import Event, Unanswerable
+from triplecast.terms.nearness import nearest_names
+from triplecast.terms.values import ILL_VALUE, ValueClass, value_of
+
+if TYPE_CHECKING:
+    from triplecast.model.algebra import Term
+
+MOST_TRIPLES = 50_000
+"""Of a publication that rules are applied to."""
+VERSION = "1"
+RDF_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
+_PRELUDE = f'#const rdf_type="{RDF_TYPE}". [default]\n'
+_FACTS = (("triple", 3), ("number", 2))
+_WIDEST = 1 << 31
+
+Signature: TypeAlias = tuple[str, int]
+Rows: TypeAlias = dict[object, list[Sequence[Any]]]
+"""Arguments (symbols of clingo) of a predicate's facts, by the first of them; under None, all."""
+
+
+class Rules:
+    """A Datalog program in clingo's language. Applied to a publication it has to have exactly one stable model, as
+    every program without choices and without negation through recursion has. The process that needs it reads it when it
+    is first needed."""
+
+    def __init__(self, program: str) -> None:
+        self._program = program
+        self._models = lru_cache(4)(self._derive)
+
+    @cached_property
+    def version(self) -> str:
+        """Of the program: another text is another version of the operators that use it."""
+        from hashlib import sha256
+
+        return f"{VERSION}-{sha256(self._program.encode()).hexdigest()[:12]}"
+
+    def rows(self, event: Event, predicate: str, *given: Term) -> list[Any]:
+        """What is derived: the other arguments of each fact of `predicate` that begins with `given`, as a tuple, or as
+        a term where there is one only. Raises `Unanswerable` for a publication that is too large or that the program
+        contradicts, and `InputError` for a program or a predicate that cannot be used."""
+        arity = self._arity(predicate, len(given), exactly=False)
+        found = [tuple(map(_term, row[len(given) :])) for row in self._matching(event, predicate, arity, given)]
+        return [row[0] for row in found] if arity == len(given) + 1 else found
+
+    def holds(self, event: Event, predicate: str, *given: Term) -> bool:
+        """Whether exactly this fact is there. Raises what `rows` raises."""
+        arity = self._arity(predicate, len(given), exactly=True)
+        return bool(self._matching(event, predicate, arity, given))
+
+    def _matching(self, event: Event, predicate: str, arity: int, given: Sequence[Term]) -> list[Sequence[Any]]:
+        symbols = list(map(_symbol, given))
+        facts = self._models(event.quads, event.dataset).get((predicate, arity), {})
+        return [row for row in facts.get(symbols[0] if symbols else None, []) if row[: len(given)] == symbols]
+
+    def entails(self, event: Event, subject: Term) -> list[tuple[Term, Term]]:
+        """Predicate and object of each triple of a subject, stated or derived."""
+        return self.rows(event, "triple", subject)
+
+    def types(self, event: Event, subject: Term) -> list[Term]:
+        """The types of a subject, stated or derived."""
+        return self.rows(event, "triple", subject, NamedNode(RDF_TYPE))
+
+    def _arity(self, predicate: str, given: int, exactly: bool) -> int:
+        """How many arguments the facts have that are asked for: as many as are given, or the one larger number."""
+        sizes = sorted({size for name, size in self._signatures if name == predicate})
+        if not sizes:
+            near = nearest_names(predicate, sorted({name for name, _ in self._signatures}))
+            raise InputError(
+                f"no rule derives {predicate}", f"was {near[0]} meant?" if near else "add a rule with it as its head"
+            )
+        fitting = [size for size in sizes if (size == given if exactly else size > given)]
+        if len(fitting) != 1:
+            known = " and ".join(f"{predicate}/{size}" for size in sizes)
+            raise InputError(f"{given} arguments are given for {known}", "give as many as leave one predicate")
+        return fitting[0]
+
+    @cached_property
+    def _signatures(self) -> tuple[Signature, ...]:
+        """Predicates that may hold: those of facts, and heads of rules."""
+        from clingo import ast
+
+        found: list[Signature] = list(_FACTS)
+
+        def look(node: Any) -> None:
+            if node.ast_type == ast.ASTType.Rule:
+                heads = [node.head, *getattr(node.head, "elements", ())]
+                for head in heads:
+                    symbol = getattr(getattr(getattr(head, "literal", head), "atom", None), "symbol", None)
+                    if symbol is not None and symbol.ast_type == ast.ASTType.Function:
+                        found.append((symbol.name, len(symbol.arguments)))
+
+        told: list[str] = []
+        try:
+            ast.parse_string(self._program, look, logger=lambda _, message: told.append(message))
+        except RuntimeError as error:
+            raise _unusable(told, error) from error
+        return tuple(found)
+
+    def _derive(self, quads: bytes, dataset: bool) -> dict[Signature, Rows]:
+        """The one stable model, for lookups."""
+        import clingo
+
+        told: list[str] = []
+        control = clingo.Control(logger=lambda _, message: told.append(message))
+        try:
+            control.add("base", [], _PRELUDE)
+            control.add("base", [], self._program)
+            with control.backend() as backend:
+                for fact in _facts(quads, dataset):
+                    backend.add_rule([backend.add_atom(fact)])
+            control.ground([("base", [])])
+        except RuntimeError as error:
+            raise _unusable(told, error) from error
+        control.configuration.solve.models = 2
+        models: list[Sequence[clingo.Symbol]] = []
+        with control.solve(yield_=True) as found:
+            models.extend(model.symbols(atoms=True) for model in found)
+        if not models:
+            raise Unanswerable("the publication contradicts a constraint of the rules; mend one of them")
+        if len(models) > 1:
+            raise InputError("the rules leave a choice: they have several stable models", "derive without choices")
+        return _indexed(models[0])
+
+
+def _unusable(told: Sequence[str], error: Exception) -> InputError:
+    return InputError(f"the rules cannot be read: {'; '.join(told).strip() or error}", "mend them there")
+
+
+def _facts(quads: bytes, dataset: bool) -> list[Any]:
+    """Raises `Unanswerable` for a publication that is too large, or has text that clingo cannot hold."""
+    import clingo
+
+    lines = quads.count(b"\n")
+    if lines > MOST_TRIPLES:
+        raise Unanswerable(f"rules apply to {MOST_TRIPLES:,} triples at most, and the publication has {lines:,}")
+    facts: dict[Any, None] = {}
+    for quad in parse(quads, format=RdfFormat.N_QUADS if dataset else RdfFormat.N_TRIPLES):
+        terms = [_symbol(term) for term in (quad.subject, quad.predicate, quad.object)]
+        facts[clingo.Function("triple", terms)] = None
+        kind, number = value_of(quad.object) if isinstance(quad.object, Literal) else ILL_VALUE
+        if kind == ValueClass.EXACT and isinstance(number, int) and -_WIDEST <= number < _WIDEST:
+            facts[clingo.Function("number", [terms[2], clingo.Number(number)])] = None
+    return list(facts)
+
+
+def _symbol(term: object) -> Any:
+    from clingo import Function, String
+
+    if isinstance(term, NamedNode):
+        return String(term.value)
+    if isinstance(term, BlankNode):
+        return Function("blank", [String(term.value)])
+    if not isinstance(term, Literal):
+        raise Unanswerable("rules apply to triples of IRIs, blank nodes and literals; leave triple terms out")
+    if "\0" in term.value:
+        raise Unanswerable("the publication has text with U+0000, which rules cannot read; leave it out")
+    kind = f"@{term.language}" if term.language is not None else term.datatype.value
+    return Function("literal", [String(term.value), String(kind)])
+
+
+def _term(symbol: Any) -> Term:
+    """Raises `InputError` for what stands for no term."""
+    from clingo import SymbolType
+
+    try:
+        if symbol.type == SymbolType.Number:
+            return Literal(symbol.number)
+        if symbol.type == SymbolType.String:
+            return NamedNode(symbol.string)
+        texts = [part.string for part in symbol.arguments]
+        if symbol.match("blank", 1):
+            return BlankNode(*texts)
+        if symbol.match("literal", 2):
+            text, kind = texts
+            return Literal(text, language=kind[1:]) if kind[:1] == "@" else Literal(text, datatype=NamedNode(kind))
+    except (ValueError, RuntimeError):
+        pass
+    raise InputError(
+        f"the rules derive {symbol}, which is no term",
+        'derive absolute IRIs ("https://…"), literal("text", "datatype"), blank("label") and numbers',
+    )
+
+
+def _indexed(model: Sequence[Any]) -> dict[Signature, Rows]:
+    indexed: dict[Signature, Rows] = {}
+    for symbol in model:
+        row = symbol.arguments
+        rows = indexed.setdefault((symbol.name, len(row)), {})
+        rows.setdefault(None, []).append(row)
+        if row:
+            rows.setdefault(row[0], []).append(row)
+    return indexed
