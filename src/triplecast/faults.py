@@ -25,9 +25,11 @@ POINTS = (
     "index.manifest-replaced",
     "pipeline.batch-matched",
     "pipeline.batch-returned",
+    "pipeline.operators-asked",
     "outbox.rows-written",
     "outbox.position-written",
     "outbox.committed",
+    "outbox.some-wait",
     "outbox.pruned",
 )
 """Every name that `reach` is called with."""

@@ -13,7 +13,7 @@ import pytest
 from triplecast.ingest.attachments import LARGEST
 from triplecast.operators.answers import MOST_ROWS
 from triplecast.operators.declaration import MEMORY, SECONDS
-from triplecast.operators.perform import BATCH_CALLS, COSTLY, PROBATION, QUARANTINE
+from triplecast.operators.perform import BATCH_CALLS, COSTLY, PROBATION, QUARANTINE, REST
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "operators.md").read_text("utf-8")
 
@@ -93,3 +93,4 @@ def test_its_numbers_are_those_of_the_code() -> None:
     assert f"After {QUARANTINE} failures in a row" in PAGE
     assert f"each counts as {COSTLY}" in PAGE
     assert f"one call in {PROBATION}" in PAGE
+    assert f"not before {REST} times as long" in PAGE

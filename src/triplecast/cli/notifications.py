@@ -32,7 +32,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "notifications",
         help="the outbox of a run; what it rejected; what it could not decide",
         description="Prints the notifications of a run, in order; or, with --rejects, the documents that it did not "
-        "accept, with --undecided the pairs that ran out of their budget.",
+        "accept, with --undecided the pairs that could not be decided, since an operator failed or a budget ran out.",
     )
     parser.add_argument("folder", metavar="DIR", type=Path, help="the run's output folder")
     parser.add_argument(
@@ -52,7 +52,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def run(arguments: argparse.Namespace) -> int:
     from triplecast.delivery import Outbox
-    from triplecast.delivery.outbox import DATABASE
+    from triplecast.delivery.reader import DATABASE
     from triplecast.journal import Journal
 
     if not arguments.follow and not (arguments.folder / DATABASE).exists():

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from triplecast.model.match import MatchedBatch, Undecided
+from triplecast.model.match import Awaited, MatchedBatch, Undecided
 from triplecast.model.publication import Publication
 
 _Number = TypeVar("_Number", bound=np.generic)
@@ -20,7 +20,7 @@ _Number = TypeVar("_Number", bound=np.generic)
 class OutboxBatch:
     """Matches of publications in order of position.
 
-    `publication` and `Undecided.publication` count within `positions`; the rows are sorted by (publication,
+    `publication`, also of undecided and awaited pairs, counts within `positions`; the rows are sorted by (publication,
     registration) without duplicates; row i has the bindings ``bindings[bindings_offsets[i]:bindings_offsets[i + 1]]``
     (UTF-8 JSON, as `MatchedBatch` has it). Construction raises ValueError where this does not hold.
     """
@@ -35,6 +35,8 @@ class OutboxBatch:
     bindings_offsets: NDArray[np.int64]
     bindings: NDArray[np.uint8]
     undecided: tuple[Undecided, ...] = ()
+    awaited: tuple[Awaited, ...] = ()
+    """Pairs that are not told yet, since operators are asked about them; sorted."""
 
     def __post_init__(self) -> None:
         count, rows = len(self.positions), len(self.publication)
@@ -48,8 +50,13 @@ class OutboxBatch:
         if ((step < 0) | ((step == 0) & (np.diff(self.registration) <= 0))).any():
             raise ValueError("rows of an outbox batch must be sorted by publication and registration, each pair once")
         used = [int(self.publication[0]), int(self.publication[-1])] if rows else []
-        if any(not 0 <= index < count for index in (*used, *(pair.publication for pair in self.undecided))):
+        if any(not 0 <= index < count for index in (*used, *self._named())):
             raise ValueError("a row of an outbox batch names a publication that the batch does not have")
+
+    def _named(self) -> Iterator[int]:
+        """Publications that pairs without rows name."""
+        yield from (pair.publication for pair in self.undecided)
+        yield from (pair.publication for pair in self.awaited)
 
     @classmethod
     def of(cls, publications: Sequence[Publication], matched: MatchedBatch) -> OutboxBatch:
@@ -64,6 +71,7 @@ class OutboxBatch:
             matched.bindings_offsets,
             matched.bindings,
             matched.undecided,
+            matched.awaited,
         )
 
     @classmethod
@@ -94,6 +102,52 @@ class OutboxBatch:
                 for batch, shift in zip(ordered, shifts, strict=False)
                 for pair in batch.undecided
             ),
+            tuple(
+                Awaited(pair.publication + shift, pair.registration)
+                for batch, shift in zip(ordered, shifts, strict=False)
+                for pair in batch.awaited
+            ),
+        )
+
+    def part(self, first: int, last: int) -> OutboxBatch:
+        """The publications ``[first, last)`` and what is told of them."""
+        start, end = np.searchsorted(self.publication, (first, last)).tolist()
+        offsets = self.bindings_offsets[start : end + 1]
+        return OutboxBatch(
+            self.positions[first:last],
+            self.graphs[first:last],
+            self.versions[first:last],
+            self.accepted_at[first:last],
+            self.publication[start:end] - np.int32(first),
+            self.registration[start:end],
+            offsets - offsets[0],
+            self.bindings[offsets[0] : offsets[-1]],
+            tuple(
+                Undecided(pair.publication - first, pair.registration, pair.reason)
+                for pair in self.undecided
+                if first <= pair.publication < last
+            ),
+            tuple(
+                Awaited(pair.publication - first, pair.registration)
+                for pair in self.awaited
+                if first <= pair.publication < last
+            ),
+        )
+
+    def only(self, kept: NDArray[np.bool_]) -> OutboxBatch:
+        """The same publications with these of the rows."""
+        if kept.all():
+            return self
+        lengths = np.diff(self.bindings_offsets)
+        offsets = np.zeros(int(kept.sum()) + 1, np.int64)
+        np.cumsum(lengths[kept], out=offsets[1:])
+        used = self.bindings[self.bindings_offsets[0] : self.bindings_offsets[-1]]
+        return replace(
+            self,
+            publication=self.publication[kept],
+            registration=self.registration[kept],
+            bindings_offsets=offsets,
+            bindings=used[np.repeat(kept, lengths)],
         )
 
     def texts(self, start: int) -> Iterator[str]:
@@ -104,6 +158,11 @@ class OutboxBatch:
         if raw.isascii():
             return map(raw.decode("ascii").__getitem__, slices)
         return (raw[part].decode() for part in slices)
+
+    def digest_of(self, publication: int) -> bytes:
+        """`digest` of its rows."""
+        start, end = np.searchsorted(self.publication, (publication, publication + 1)).tolist()
+        return self.digest(start, end)
 
     def digest(self, start: int, end: int) -> bytes:
         """16 bytes that tell the rows ``[start, end)`` of one publication from others: registrations and bindings."""

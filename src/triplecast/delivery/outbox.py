@@ -2,90 +2,33 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from triplecast.database import Database, make_folder, row_number
 from triplecast.delivery.batch import OutboxBatch
-from triplecast.delivery.tables import (
-    OUTBOX,
-    RowReader,
-    added_rows,
-    check_next,
-    check_rows,
-    fields_checksum,
-    verify_fields,
-    verify_notification,
-)
+from triplecast.delivery.reader import DATABASE, OutboxReader
+from triplecast.delivery.tables import OUTBOX, added_rows, fields_checksum, verify_fields
 from triplecast.faults import reach
-from triplecast.model.match import publication_key
+from triplecast.model.match import Awaited, publication_key
 from triplecast.model.subscription import Registration
 
-DATABASE = "outbox.sqlite"
+Names = Callable[[Sequence[int]], Iterable[Registration]]
+"""Gives name and owner of the ids that the outbox meets for the first time (`JournalReader.registrations_of`)."""
 
-_TOLD_WITH = (
-    "publication.position, graph, version, accepted_at, key, digest, publication.crc,"
-    " registration.id, name, owner, registration.crc FROM {0}"
-    " LEFT JOIN publication ON publication.position = {0}.position"
-    " LEFT JOIN registration ON registration.id = {0}.registration"
-)
-"""Left joins, so that what is missing is seen."""
-_NOTIFICATIONS = (
-    "SELECT sequence, notification.position, notification.registration, change, bindings, notification.crc, "
-    f"{_TOLD_WITH.format('notification')} WHERE sequence > ? ORDER BY sequence LIMIT ?"
-)
-_UNDECIDED = (
-    "SELECT undecided.position, undecided.registration, reason, undecided.crc, "
-    f"{_TOLD_WITH.format('undecided')} WHERE undecided.position > ? ORDER BY undecided.position, undecided.registration"
-)
-
-_PROGRESS = "SELECT position, sequence, crc FROM (SELECT 1) LEFT JOIN progress"
-"""A row of nothing where the row is missing, which no checksum is of; no row only where there is no file."""
-
-_PAGE = 2_000
-"""Rows that a reader takes at once; between pages it holds no lock and no snapshot."""
 _PRUNED_AT_ONCE = 50_000
+_NOTHING_TOLD = OutboxBatch.joined(()).digest(0, 0)
+"""Of a publication without rows."""
 
 
 def _nobody_else() -> None:
     """Of an outbox that nobody can take over."""
-
-
-@dataclass(frozen=True, slots=True)
-class Notification:
-    """One row of the view ``outbox``."""
-
-    sequence: int
-    """Strictly increasing, never given again."""
-    id: str
-    change: str
-    graph: str
-    version: int
-    registration: int
-    name: str
-    """The subscriber's id for the subscription."""
-    owner: str | None
-    bindings: str
-    """JSON: a list of objects from variable name to the N-Triples form of its term."""
-    accepted_at: str
-
-
-class UndecidedPair(NamedTuple):
-    """A pair that was not decided, under the id that its notification would have had."""
-
-    position: int
-    id: str
-    graph: str
-    version: int
-    registration: int
-    name: str
-    owner: str | None
-    reason: str
 
 
 class Committed(NamedTuple):
@@ -98,129 +41,6 @@ class Committed(NamedTuple):
     """Rows of publications that were committed before."""
     differing: tuple[int, ...]
     """Positions among those whose rows now differ from the ones committed first, which stay (semantics 9.6)."""
-
-
-class Counts(NamedTuple):
-    """Rows that are there now, and how far the outbox has come."""
-
-    notifications: int
-    publications: int
-    undecided: int
-    position: int
-    sequence: int
-
-
-class OutboxReader:
-    """Reads an outbox, as its writer or from another process; as an empty one while there is none yet.
-
-    Methods may be called from any thread and raise `StorageFault` for a damaged file.
-    """
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    @staticmethod
-    def read_only(folder: Path | str) -> OutboxReader:
-        """A follower of the outbox in `folder`, which need not exist yet: it takes no lock."""
-        return OutboxReader(Database.follower(Path(folder) / DATABASE, OUTBOX))
-
-    def close(self) -> None:
-        self._database.close()
-
-    def __enter__(self) -> OutboxReader:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    @property
-    def progress(self) -> int:
-        """Every publication up to this journal position has been matched and its rows are here, or have been pruned."""
-        return self._progress()[0]
-
-    def notifications(self, since: int = 0, limit: int | None = None) -> Iterator[Notification]:
-        """Notifications after sequence `since`, in order, as far as they are there when their page is read.
-
-        Raises `StorageFault` at the first that is damaged or missing, `InputError` for numbers that cannot be.
-        """
-        return self._notifications(row_number(since, "since"), None if limit is None else row_number(limit, "limit"))
-
-    def _notifications(self, since: int, limit: int | None) -> Iterator[Notification]:
-        while limit is None or limit > 0:
-            page = _PAGE if limit is None else min(limit, _PAGE)
-            rows = self._database.ask(_NOTIFICATIONS, (since, page))
-            yield from self._verified(rows)
-            if len(rows) < page:
-                return
-            since = rows[-1][0]
-            limit = None if limit is None else limit - page
-
-    def _verified(self, rows: Sequence[tuple[Any, ...]]) -> Iterator[Notification]:
-        where = self._database.where
-        joined = RowReader(where)
-        before = None
-        for row in rows:
-            sequence, position, registration, change, bindings, crc = row[:6]
-            verify_notification(where, (sequence, position, registration, change, bindings), crc)
-            check_next(where, before, sequence)
-            joined.verify_joined(f"notification {sequence}", position, row[6:13], row[13:])
-            before = sequence
-            _, graph, version, accepted_at, key, _, _, _, name, owner, _ = row[6:]
-            yield Notification(
-                sequence,
-                f"{key}-{registration}",
-                "removed" if change else "added",
-                graph,
-                version,
-                registration,
-                name,
-                owner,
-                bindings,
-                accepted_at,
-            )
-
-    def undecided(self, after: int = 0) -> list[UndecidedPair]:
-        """Undecided pairs of publications at positions beyond `after`, by position and registration."""
-        where = self._database.where
-        joined = RowReader(where)
-        pairs = []
-        for row in self._database.ask(_UNDECIDED, (row_number(after, "after"),)):
-            position, registration, reason, crc = row[:4]
-            verify_fields(where, "undecided", row[:3], crc)
-            joined.verify_joined(f"an undecided pair of {position}", position, row[4:11], row[11:])
-            _, graph, version, _, key, _, _, _, name, owner, _ = row[4:]
-            id = f"{key}-{registration}"
-            pairs.append(UndecidedPair(position, id, graph, version, registration, name, owner, reason))
-        return pairs
-
-    def counts(self) -> Counts:
-        """Notifications are counted by their sequences, which have no gaps: only the first ones are ever pruned."""
-        position, sequence = self._progress()
-        first = self._database.ask("SELECT min(sequence) FROM notification")
-        notifications = sequence - first[0][0] + 1 if first and first[0][0] is not None else 0
-        publications, undecided = (
-            int((self._database.ask(f"SELECT count(*) FROM {table}") or [(0,)])[0][0])
-            for table in ("publication", "undecided")
-        )
-        return Counts(notifications, publications, undecided, position, sequence)
-
-    def check(self) -> None:
-        """Reads every page and row; raises `StorageFault` for the first that is malformed, damaged or missing."""
-        with self._database.reading():
-            self._database.check_pages()
-            check_rows(self._database)
-
-    def _progress(self) -> tuple[int, int]:
-        for position, sequence, crc in self._database.ask(_PROGRESS):
-            verify_fields(self._database.where, "progress", (position, sequence), crc)
-            return position, sequence
-        return 0, 0
-
-    def _horizon(self) -> int:
-        """Up to this position publications may have been pruned."""
-        position, crc = self._database.ask_one("SELECT position, crc FROM horizon")
-        verify_fields(self._database.where, "horizon", (position,), crc)
-        return int(position)
 
 
 class Outbox(OutboxReader):
@@ -236,6 +56,8 @@ class Outbox(OutboxReader):
         with self._write():
             pass  # one that began before the folder was taken over has ended now
         self._known: set[int] = {id for (id,) in database.ask("SELECT id FROM registration")}
+        self._waiting = Counter(id for (id,) in database.ask("SELECT registration FROM waiting"))
+        """By registration, how many of its pairs wait."""
 
     @classmethod
     def open(
@@ -261,37 +83,68 @@ class Outbox(OutboxReader):
     def __enter__(self) -> Outbox:
         return self
 
-    def commit(
-        self,
-        rows: OutboxBatch,
-        upto: int,
-        registrations: Callable[[Sequence[int]], Iterable[Registration]],
-        after: int | None = None,
-    ) -> Committed:
-        """Writes the rows of publications beyond `progress`, and `upto` as the new progress, in one synced transaction.
+    def commit(self, rows: OutboxBatch, upto: int, names: Names, after: int | None = None) -> Committed:
+        """Writes what is told of publications beyond `told`, and how far that is now, in one synced transaction.
 
-        `registrations` gives name and owner of the ids that the outbox meets for the first time
-        (`JournalReader.registrations_of`). `rows` hold all that is told of publications beyond `after` (default:
-        `progress`), so that one which had rows and has none now differs. Raises ValueError for a row beyond `upto`.
+        `rows` hold all that is told of publications beyond `after` (default: `progress`), so that one which had rows
+        and has none now differs. Where they name pairs that operators have to be asked about (`awaited`), those wait
+        for `settle`; so do later rows of the same registrations, so that nobody is told of a publication before an
+        earlier one. Without such pairs `upto` is the new `progress`. Raises ValueError for a row beyond `upto`.
         """
-        if len(rows.positions) and int(rows.positions[-1]) > upto:
-            raise ValueError(f"a publication at {rows.positions[-1]} cannot be committed as progress up to {upto}")
+        _check_end(rows, upto)
         with self._database.lock:
             with self._write():
-                done, sequence = self._progress()
-                first = int(np.searchsorted(rows.positions, done, side="right"))
-                start = int(np.searchsorted(rows.publication, first))
-                known = self._write_names(rows, first, start, registrations)
-                self._write_rows(rows, first, start, sequence + 1)
+                (done, sequence), told = self._progress(), self.told
+                first = int(np.searchsorted(rows.positions, told, side="right"))
+                new = rows.part(first, len(rows.positions))
+                waiting = self._waiting_of(new)
+                new = new.only(~_among(new, waiting))
+                known = self._write_names(new, names)
+                self._write_rows(new, new, sequence + 1)
+                self._wait_for(waiting)
                 reach("outbox.rows-written")
-                last = sequence + len(rows.publication) - start
-                reached = (max(done, upto), last)
-                crc = fields_checksum("progress", *reached)
-                self._database.run("UPDATE progress SET position = ?, sequence = ?, crc = ?", [(*reached, crc)])
+                last = sequence + len(new.publication)
+                self._reach(max(told, upto), last)
                 reach("outbox.position-written")
             self._known |= known
+            self._waiting.update(registration for _, registration in waiting)
             reach("outbox.committed")
-            return Committed(sequence + 1, last, start, self._differing(rows, first, after, min(done, upto)))
+            if waiting:
+                reach("outbox.some-wait")
+            dropped = int(np.searchsorted(rows.publication, first))
+            matched = int(np.searchsorted(rows.positions, done, side="right"))
+            return Committed(sequence + 1, last, dropped, self._differing(rows, matched, after, min(done, upto)))
+
+    def settle(self, rows: OutboxBatch, upto: int, names: Names) -> Committed:
+        """Writes what became of the pairs that wait, of publications up to `upto`, in one synced transaction.
+
+        `rows` hold all that is told of each publication that has such pairs, those told before included: they are
+        held to what was told. Raises ValueError where `upto` is beyond `told`, and for a row beyond `upto`.
+        """
+        _check_end(rows, upto)
+        with self._database.lock:
+            if upto > self.told:
+                raise ValueError(f"nothing waits beyond position {self.told}, so up to {upto} nothing can be settled")
+            with self._write():
+                sequence, told = self._progress()[1], self.told
+                waiting = self._waiting_until(upto)
+                late = _among(rows, waiting)
+                differing = self._differing(rows.only(~late), len(rows.positions), None, upto)
+                new = rows.only(late)
+                known = self._write_names(new, names)
+                self._write_rows(new, rows, sequence + 1)
+                self._database.run("DELETE FROM waiting WHERE position <= ?", [(upto,)])
+                reach("outbox.rows-written")
+                last = sequence + len(new.publication)
+                if last > sequence:
+                    row = (last, int(new.positions[new.publication[0]]))
+                    self._database.run("INSERT INTO late VALUES (?, ?, ?)", [(*row, fields_checksum("late", *row))])
+                self._reach(told, last)
+                reach("outbox.position-written")
+            self._known |= known
+            self._waiting -= Counter(registration for _, registration in waiting)
+            reach("outbox.committed")
+            return Committed(sequence + 1, last, len(rows.publication) - len(new.publication), differing)
 
     def prune(self, upto_sequence: int) -> int:
         """Deletes notifications up to `upto_sequence`, and undecided pairs of the publications that leaves behind.
@@ -311,8 +164,9 @@ class Outbox(OutboxReader):
                     return pruned
                 last, position = rows[-1]
                 self._database.run("DELETE FROM notification WHERE sequence <= ?", [(last,)])
-                left = self._database.ask("SELECT position FROM notification ORDER BY sequence LIMIT 1")
-                self._forget(left[0][0] - 1 if left else position)
+                self._database.run("DELETE FROM late WHERE last <= ?", [(last,)])
+                left = self._first_position()
+                self._forget(min(position if left is None else left - 1, self.progress))
                 reach("outbox.pruned")
             pruned += len(rows)
 
@@ -333,9 +187,19 @@ class Outbox(OutboxReader):
         horizon = max(self._horizon(), upto)
         crc = fields_checksum("horizon", horizon)
         self._database.run("UPDATE horizon SET position = ?, crc = ?", [(horizon, crc)])
-        needed = self._database.ask("SELECT position FROM notification ORDER BY sequence LIMIT 1")
-        first = min(needed[0][0], horizon + 1) if needed else horizon + 1
+        needed = self._first_position()
+        first = horizon + 1 if needed is None else min(needed, horizon + 1)
         self._database.run("DELETE FROM publication WHERE position < ?", [(first,)])
+
+    def _first_position(self) -> int | None:
+        """The first publication that a notification is of. They stand in order of position, but for those settled
+        late, each group of which `late` remembers by its first."""
+        for sequence, position in self._database.ask(
+            "SELECT sequence, position FROM notification ORDER BY sequence LIMIT 1"
+        ):
+            ((late,),) = self._database.ask("SELECT min(position) FROM late WHERE last >= ?", (sequence,))
+            return int(position if late is None else min(position, late))
+        return None
 
     # ---- inside -----------------------------------------------------------------------------------------------------
 
@@ -346,46 +210,71 @@ class Outbox(OutboxReader):
             self._check_writer()
             yield
 
-    def _write_names(
-        self,
-        rows: OutboxBatch,
-        first: int,
-        start: int,
-        registrations: Callable[[Sequence[int]], Iterable[Registration]],
-    ) -> set[int]:
+    def _waiting_of(self, new: OutboxBatch) -> list[tuple[int, int]]:
+        """Position and registration of the pairs that wait: those that operators are asked about, and all that would be
+        told of their registrations after them."""
+        held = dict.fromkeys(self._waiting, -1)
+        for publication, registration in reversed(new.awaited):
+            if held.get(registration, 0) >= 0:
+                held[registration] = publication
+        pairs = set(new.awaited)
+        if held:
+            for row in np.flatnonzero(np.isin(new.registration, list(held))).tolist():
+                publication, registration = int(new.publication[row]), int(new.registration[row])
+                if publication > held[registration]:
+                    pairs.add(Awaited(publication, registration))
+        return sorted((int(new.positions[publication]), registration) for publication, registration in pairs)
+
+    def _waiting_until(self, upto: int) -> list[tuple[int, int]]:
+        statement = "SELECT position, registration, crc FROM waiting WHERE position <= ? ORDER BY position"
+        rows = self._database.ask(statement, (upto,))
+        for position, registration, crc in rows:
+            verify_fields(self._database.where, "waiting", (position, registration), crc)
+        return [(position, registration) for position, registration, _ in rows]
+
+    def _wait_for(self, pairs: Iterable[tuple[int, int]]) -> None:
+        self._database.run(
+            "INSERT INTO waiting VALUES (?, ?, ?)", ((*pair, fields_checksum("waiting", *pair)) for pair in pairs)
+        )
+
+    def _reach(self, told: int, sequence: int) -> None:
+        """Writes how far everything has come."""
+        ((waiting,),) = self._database.ask("SELECT min(position) FROM waiting")
+        progress = (told if waiting is None else waiting - 1, sequence)
+        self._database.run("UPDATE told SET position = ?, crc = ?", [(told, fields_checksum("told", told))])
+        crc = fields_checksum("progress", *progress)
+        self._database.run("UPDATE progress SET position = ?, sequence = ?, crc = ?", [(*progress, crc)])
+
+    def _write_names(self, new: OutboxBatch, names: Names) -> set[int]:
         """Ids that were written now; they are known only once the transaction is committed."""
-        met = set(np.unique(rows.registration[start:]).tolist())
-        met.update(pair.registration for pair in rows.undecided if pair.publication >= first)
-        new = sorted(met - self._known)
-        names = [(int(found.id), found.subscription.name, found.subscription.owner) for found in registrations(new)]
+        met = {*np.unique(new.registration).tolist(), *(pair.registration for pair in new.undecided)}
+        found = [
+            (int(each.id), each.subscription.name, each.subscription.owner) for each in names(sorted(met - self._known))
+        ]
         self._database.run(
             "INSERT OR IGNORE INTO registration VALUES (?, ?, ?, ?)",
-            ((*name, fields_checksum("registration", *name)) for name in names),
+            ((*name, fields_checksum("registration", *name)) for name in found),
         )
-        return {name[0] for name in names}
+        return {name[0] for name in found}
 
-    def _write_rows(self, rows: OutboxBatch, first: int, start: int, sequence: int) -> None:
-        told = set(np.unique(rows.publication[start:]).tolist())
-        told.update(pair.publication for pair in rows.undecided if pair.publication >= first)
+    def _write_rows(self, new: OutboxBatch, all: OutboxBatch, sequence: int) -> None:
+        """The rows and undecided pairs of `new`; `all` has the same publications, with all that is told of them."""
+        told = {*np.unique(new.publication).tolist(), *(pair.publication for pair in new.undecided)}
         publications = (
-            (int(rows.positions[index]), graph, version, at, publication_key(graph, version), _digest(rows, index))
+            (int(new.positions[index]), graph, version, at, publication_key(graph, version), all.digest_of(index))
             for index in sorted(told)
-            for graph, version, at in [(rows.graphs[index], rows.versions[index], rows.accepted_at[index])]
+            for graph, version, at in [(new.graphs[index], new.versions[index], new.accepted_at[index])]
         )
         self._database.run(
-            "INSERT INTO publication VALUES (?, ?, ?, ?, ?, ?, ?)",
+            "INSERT OR REPLACE INTO publication VALUES (?, ?, ?, ?, ?, ?, ?)",
             ((*row, fields_checksum("publication", *row)) for row in publications),
         )
-        positions = rows.positions[rows.publication[start:]]
+        positions = new.positions[new.publication]
         self._database.run(
             "INSERT INTO notification(sequence, position, registration, bindings, crc) VALUES (?, ?, ?, ?, ?)",
-            added_rows(sequence, positions, rows.registration[start:], rows.texts(start)),
+            added_rows(sequence, positions, new.registration, new.texts(0)),
         )
-        pairs = (
-            (int(rows.positions[pair.publication]), int(pair.registration), pair.reason)
-            for pair in rows.undecided
-            if pair.publication >= first
-        )
+        pairs = ((int(new.positions[pair.publication]), int(pair.registration), pair.reason) for pair in new.undecided)
         self._database.run(
             "INSERT OR IGNORE INTO undecided(position, registration, reason, crc) VALUES (?, ?, ?, ?)",
             ((*pair, fields_checksum("undecided", *pair)) for pair in pairs),
@@ -394,7 +283,7 @@ class Outbox(OutboxReader):
     def _differing(self, rows: OutboxBatch, first: int, after: int | None, upto: int) -> tuple[int, ...]:
         """Of the publications before `first` and those in (`after`, `upto`], all committed earlier, the ones whose rows
         are not those kept. One that is not kept had no rows, unless it may have been pruned."""
-        replayed = {int(rows.positions[index]): _digest(rows, index) for index in range(first)}
+        replayed = {int(rows.positions[index]): rows.digest_of(index) for index in range(first)}
         begin = min([*replayed, upto + 1 if after is None else after + 1])
         kept: dict[int, bytes] = dict(
             self._database.ask(
@@ -403,15 +292,25 @@ class Outbox(OutboxReader):
         )
         left_out = [] if after is None else [position for position in kept if position > after]
         horizon = self._horizon()
-        nothing = rows.digest(0, 0)
         return tuple(
             position
             for position in sorted({*replayed, *left_out})
             if (position in kept or position > horizon)
-            and replayed.get(position, nothing) != kept.get(position, nothing)
+            and replayed.get(position, _NOTHING_TOLD) != kept.get(position, _NOTHING_TOLD)
         )
 
 
-def _digest(rows: OutboxBatch, index: int) -> bytes:
-    start, end = np.searchsorted(rows.publication, (index, index + 1))
-    return rows.digest(int(start), int(end))
+def _check_end(rows: OutboxBatch, upto: int) -> None:
+    if len(rows.positions) and int(rows.positions[-1]) > upto:
+        raise ValueError(f"a publication at {rows.positions[-1]} cannot be committed as told up to {upto}")
+
+
+def _among(rows: OutboxBatch, pairs: Iterable[tuple[int, int]]) -> NDArray[np.bool_]:
+    """[rows] Whether each is of one of these pairs of position and registration."""
+    found = np.zeros(len(rows.publication), np.bool_)
+    wanted = set(pairs)
+    if wanted:
+        near = np.flatnonzero(np.isin(rows.registration, [registration for _, registration in wanted]))
+        for row in near.tolist():
+            found[row] = (int(rows.positions[rows.publication[row]]), int(rows.registration[row])) in wanted
+    return found

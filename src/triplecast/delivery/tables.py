@@ -24,6 +24,9 @@ FIELDS = MappingProxyType(
         "registration": "id, name, owner",
         "progress": "position, sequence",
         "horizon": "position",
+        "told": "position",
+        "waiting": "position, registration",
+        "late": "last, position",
     }
 )
 """What `fields_checksum` is of, by table; a row of ``notification`` has a checksum that is quicker to make."""
@@ -135,6 +138,9 @@ def _missing(where: str, what: str, needed_by: str) -> StorageFault:
     return StorageFault(where, f"{what} is missing, which {needed_by} needs", _MEND)
 
 
+_OF_VERSION_1 = ("publication", "undecided", "registration", "progress", "horizon")
+
+
 def _add_checksums(connection: sqlite3.Connection) -> None:
     """Version 1 had no checksums, and at first no horizon: what stands in its rows now is taken as sound."""
     connection.execute(
@@ -143,15 +149,36 @@ def _add_checksums(connection: sqlite3.Connection) -> None:
     connection.execute("INSERT OR IGNORE INTO horizon SELECT 1, position FROM progress")
     connection.create_function("fields_checksum", -1, fields_checksum)
     connection.create_function("notification_checksum", 5, notification_checksum)
-    made = {table: f"fields_checksum('{table}', {fields})" for table, fields in FIELDS.items()}
+    made = {table: f"fields_checksum('{table}', {FIELDS[table]})" for table in _OF_VERSION_1}
     for table, crc in {**made, "notification": f"notification_checksum({NOTIFICATION})"}.items():
         connection.execute(f"ALTER TABLE {table} ADD COLUMN crc INTEGER NOT NULL DEFAULT 0")
         connection.execute(f"UPDATE {table} SET crc = {crc}")
 
 
+_OF_LATE = (
+    """
+CREATE TABLE told(
+    one INTEGER PRIMARY KEY CHECK (one = 1), position INTEGER NOT NULL, crc INTEGER NOT NULL)""",
+    """
+CREATE TABLE waiting(
+    position INTEGER NOT NULL, registration INTEGER NOT NULL, crc INTEGER NOT NULL,
+    PRIMARY KEY (position, registration)) WITHOUT ROWID""",
+    """
+CREATE TABLE late(last INTEGER PRIMARY KEY, position INTEGER NOT NULL, crc INTEGER NOT NULL)""",
+)
+
+
+def _add_late(connection: sqlite3.Connection) -> None:
+    """Version 2 told everything of a publication at once."""
+    for statement in _OF_LATE:
+        connection.execute(statement)
+    connection.create_function("fields_checksum", -1, fields_checksum)
+    connection.execute("INSERT INTO told SELECT 1, position, fields_checksum('told', position) FROM progress")
+
+
 OUTBOX = Format(
     application=0x54434F31,
-    version=2,
+    version=3,
     schema=f"""
 CREATE TABLE publication(
     position INTEGER PRIMARY KEY, graph TEXT NOT NULL, version INTEGER NOT NULL, accepted_at TEXT NOT NULL,
@@ -173,7 +200,13 @@ CREATE VIEW outbox AS
 INSERT INTO progress VALUES (1, 0, 0, {fields_checksum("progress", 0, 0)});
 CREATE TABLE horizon(
     one INTEGER PRIMARY KEY CHECK (one = 1), position INTEGER NOT NULL, crc INTEGER NOT NULL);
-INSERT INTO horizon VALUES (1, 0, {fields_checksum("horizon", 0)})""",
-    upgrades=MappingProxyType({1: _add_checksums}),
+INSERT INTO horizon VALUES (1, 0, {fields_checksum("horizon", 0)});
+{";".join(_OF_LATE).strip()};
+INSERT INTO told VALUES (1, 0, {fields_checksum("told", 0)})""",
+    upgrades=MappingProxyType({1: _add_checksums, 2: _add_late}),
 )
-"""``horizon``: up to this position publications may have been pruned; beyond it, one that is not there had no rows."""
+"""``told``: up to here all that is decided without operators is there; ``waiting`` are the pairs that they are still
+asked about, ``progress`` ends before the first of them. ``late``: of each group of notifications told afterwards the
+last sequence and the first position.
+
+``horizon``: up to this position publications may have been pruned; beyond it, one that is not there had no rows."""

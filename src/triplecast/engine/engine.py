@@ -315,8 +315,9 @@ class Engine:
         a publication has those that came with its document; of a document with several publications, each has those
         whose IRI stands in its triples.
 
-        A document that cannot be read is told in `Receipt.rejects`. Raises `StorageFault`; after `StorageFull` nothing
-        was accepted, or it was accepted and the next call matches it.
+        It returns when operators have answered or failed, too; what is decided without them is in the outbox before
+        (`notifications`). A document that cannot be read is told in `Receipt.rejects`. Raises `StorageFault`; after
+        `StorageFull` nothing was accepted, or it was accepted and the next call matches it.
         """
         return self.publish_many([document_of(data, media_type, graph, dataset, attachments)])[0]
 
@@ -507,21 +508,34 @@ class Engine:
         """Matches what the journal has and the outbox has not, and tells it to `outcome` too."""
         head = self._journal.head()
         while self._matched < head:
-            publications = self._journal.publications(self._matched, head, MATCHED_AT_ONCE, BYTES_AT_ONCE)
-            upto = publications[-1].position if publications else head
+            told = self._outbox.told
+            end = min(head, told) if told > self._matched else head
+            publications = self._journal.publications(self._matched, end, MATCHED_AT_ONCE, BYTES_AT_ONCE)
+            upto = publications[-1].position if publications else end
             if publications:
                 self._index_registered()
-                taxonomies = self._journal.taxonomies(self._matched, upto)
-                known = self._journal.answers(self._matched, upto)
-                matched = self._matcher.match(self._snapshot, publications, taxonomies, known)
-                self._journal.keep_results(kept_results(publications, matched))
-                self._work += matched.stats
-                self._keep_learnt(LEARNT_AT_ONCE)
-                batch = OutboxBatch.of(publications, matched)
-                self._outbox.commit(batch, upto, self._journal.registrations_of)
+                matched = self._match(publications, upto)
                 if outcome is not None:
                     outcome.add(publications, matched, self._asked(matched))
             self._matched = upto
+
+    def _match(self, publications: Sequence[Publication], upto: int) -> MatchedBatch:
+        """Matches all that the journal has from `_matched` to `upto` and tells it: what is decided without operators
+        before they are asked."""
+        taxonomies = self._journal.taxonomies(self._matched, upto)
+        known = self._journal.answers(self._matched, upto)
+        begun = self._matcher.begin(self._snapshot, publications, taxonomies, known)
+        matched = begun.decided()
+        if upto > self._outbox.told:
+            self._outbox.commit(OutboxBatch.of(publications, matched), upto, self._journal.registrations_of)
+        if matched.awaited:
+            matched = begun.finish()
+            self._journal.keep_results(kept_results(publications, matched))
+        if upto > self._outbox.progress:
+            self._outbox.settle(OutboxBatch.of(publications, matched), upto, self._journal.registrations_of)
+        self._work += matched.stats
+        self._keep_learnt(LEARNT_AT_ONCE)
+        return matched
 
     def _keep_learnt(self, calls: int) -> None:
         """Keeps what was learnt of operators once there were so many new calls; another writer's is worth more."""

@@ -16,8 +16,10 @@ import numpy as np
 from triplecast.evaluate import DEFAULT_STEPS, BudgetExceeded, Candidate, Decision, Evaluator
 from triplecast.evaluate.rowwise import Calculation
 from triplecast.evaluate.unknown import Answers, Unknown
+from triplecast.index import Snapshot
 from triplecast.match.answer import Verdict, answer_asking
 from triplecast.match.asking import Asking, Condition, bare_condition, judge
+from triplecast.match.standing import Standing
 from triplecast.model.match import Learnt, OperatorResult
 from triplecast.model.publication import Publication
 from triplecast.operators import find_operator
@@ -68,72 +70,27 @@ class Operators:
         kept = [LearntTemplate(self._number(row.template), *row[1:]) for row in learnt]
         self.experience = Experience(kept)
         self._schedule = make_schedule(schedule, self.experience)
+        self._standing = Standing(self._schedule)
 
     def close(self) -> None:
         self.performer.close()
 
-    def decide(
-        self,
-        publications: Sequence[Publication],
-        asking: Sequence[Asking],
-        candidates: Sequence[tuple[int, int, Candidate]],
-        evaluator: Evaluator,
-        known: Mapping[int, Answers],
-    ) -> Operated:
-        """A verdict for each pair that the index asks about, and a decision for each candidate (publication,
-        registration, what is asked). `known` are answers by journal position, which are not asked for again."""
-        places = {id(pair.tables): place for place, pair in reversed(list(enumerate(asking)))}
-        alike = [places[id(pair.tables)] for pair in asking]
-        answered = self._decide(
-            publications, [asking[place] for place in sorted(places.values())], candidates, evaluator, known
-        )
-        of_place = dict(zip(sorted(places.values()), answered.verdicts, strict=True))
-        answered.verdicts = [of_place[place] for place in alike]
-        return answered
+    def leave(self, snapshot: Snapshot) -> None:
+        """Subscriptions that this one has no more are forgotten."""
+        self._standing.leave(snapshot)
 
-    def _decide(
+    def begin(
         self,
         publications: Sequence[Publication],
         asking: Sequence[Asking],
         candidates: Sequence[tuple[int, int, Candidate]],
         evaluator: Evaluator,
         known: Mapping[int, Answers],
-    ) -> Operated:
-        """The same for pairs of which no two have one set of rows."""
-        stage = _Stage(self, publications, known)
-        open_candidates = [
-            (publication, registration, replace(candidate, answers=stage.answers[publication]))
-            for publication, registration, candidate in candidates
-        ]
-        decisions = evaluator.decide([candidate for _, _, candidate in open_candidates]) if candidates else []
-        verdicts = [answer_asking(pair, stage.answers[pair.publication]) for pair in asking]
-        while True:
-            rows = [
-                *(
-                    Waiting(pair.publication, pair.registration, conditions)
-                    for pair, verdict in zip(asking, verdicts, strict=True)
-                    for conditions in verdict.waiting
-                ),
-                *(
-                    Waiting(publication, registration, tuple(map(bare_condition, calls)))
-                    for (publication, registration, _), decision in zip(open_candidates, decisions, strict=True)
-                    for calls in decision.wanted
-                ),
-            ]
-            if not rows:
-                break
-            before = len(stage.results)
-            stage.learn(rows)
-            assert len(stage.results) > before, "rows wait, and nothing was asked"
-            verdicts = [
-                answer_asking(pair, stage.answers[pair.publication]) if verdict.waiting else verdict
-                for pair, verdict in zip(asking, verdicts, strict=True)
-            ]
-            again = [place for place, decision in enumerate(decisions) if decision.wanted]
-            asked = evaluator.decide([open_candidates[place][2] for place in again]) if again else []
-            for place, decision in zip(again, asked, strict=True):
-                decisions[place] = decision
-        return Operated(verdicts, decisions, stage.results, stage.failed, stage.learnt())
+    ) -> Operating:
+        """What can be told without asking anybody, of each pair that the index asks about and of each candidate
+        (publication, registration, what is asked). `known` are answers by journal position, which are not asked for
+        again."""
+        return Operating(self, publications, asking, candidates, evaluator, known)
 
     def learnt(self) -> list[Learnt]:
         """All that is known of templates, to be kept."""
@@ -175,6 +132,9 @@ class Operators:
             self.experience.costs(columns).tolist(),
             self.experience.holds(columns).tolist(),
         )
+        self._standing.meet(
+            (row.registration, [templates[numbers[condition]] for condition in row.conditions]) for row in rows
+        )
         running = _Running(self._schedule.start(conjunctions), list(numbers), templates)
         for condition, number in numbers.items():
             running.by_call.setdefault(condition.waits_for, set()).add(number)
@@ -191,6 +151,79 @@ class _Running:
     learnt: set[int] = field(default_factory=set)
     by_call: dict[GroundCall, set[int]] = field(default_factory=dict)
     """Conditions that wait for a call, before anything else."""
+
+
+class Operating:
+    """A batch's pairs that operators are asked about: decided as far as the answers at hand go, then `finish`ed."""
+
+    def __init__(
+        self,
+        operators: Operators,
+        publications: Sequence[Publication],
+        asking: Sequence[Asking],
+        candidates: Sequence[tuple[int, int, Candidate]],
+        evaluator: Evaluator,
+        known: Mapping[int, Answers],
+    ) -> None:
+        self._stage = _Stage(operators, publications, known)
+        self._evaluator = evaluator
+        places = {id(pair.tables): place for place, pair in reversed(list(enumerate(asking)))}
+        distinct = sorted(places.values())
+        of_place = {place: number for number, place in enumerate(distinct)}
+        self._alike = [of_place[places[id(pair.tables)]] for pair in asking]
+        """Of each pair, which of those that are looked at: pairs with one set of rows are one."""
+        self._asking = [asking[place] for place in distinct]
+        answers = self._stage.answers
+        self._candidates = [
+            (publication, registration, replace(candidate, answers=answers[publication]))
+            for publication, registration, candidate in candidates
+        ]
+        self._decisions = (
+            list(evaluator.decide([candidate for _, _, candidate in self._candidates])) if candidates else []
+        )
+        self._verdicts = [answer_asking(pair, answers[pair.publication]) for pair in self._asking]
+
+    def operated(self) -> Operated:
+        """As far as it is known. Verdicts with `waiting` rows and decisions with `wanted` calls are open."""
+        verdicts = [self._verdicts[number] for number in self._alike]
+        stage = self._stage
+        return Operated(verdicts, list(self._decisions), stage.results, stage.failed, stage.learnt())
+
+    def finish(self) -> Operated:
+        """Asks until nothing is open."""
+        while rows := self._rows():
+            before = len(self._stage.results)
+            self._stage.learn(rows)
+            assert len(self._stage.results) > before, "rows wait, and nothing was asked"
+            self._look_again()
+        return self.operated()
+
+    def _rows(self) -> list[Waiting]:
+        """What is waited for."""
+        return [
+            *(
+                Waiting(pair.publication, pair.registration, conditions)
+                for pair, verdict in zip(self._asking, self._verdicts, strict=True)
+                for conditions in verdict.waiting
+            ),
+            *(
+                Waiting(publication, registration, tuple(map(bare_condition, calls)))
+                for (publication, registration, _), decision in zip(self._candidates, self._decisions, strict=True)
+                for calls in decision.wanted
+            ),
+        ]
+
+    def _look_again(self) -> None:
+        """At what is open, with the answers that are known now."""
+        answers = self._stage.answers
+        self._verdicts = [
+            answer_asking(pair, answers[pair.publication]) if verdict.waiting else verdict
+            for pair, verdict in zip(self._asking, self._verdicts, strict=True)
+        ]
+        again = [place for place, decision in enumerate(self._decisions) if decision.wanted]
+        asked = self._evaluator.decide([self._candidates[place][2] for place in again]) if again else []
+        for place, decision in zip(again, asked, strict=True):
+            self._decisions[place] = decision
 
 
 class _Stage:

@@ -24,6 +24,14 @@ class Undecided:
     reason: str
 
 
+class Awaited(NamedTuple):
+    """A pair that is not told yet, since operators have to be asked about it first."""
+
+    publication: int
+    """Index into the batch."""
+    registration: int
+
+
 @dataclass(frozen=True, slots=True)
 class OperatorResult:
     """What an operator's version gave, or why it failed: what is kept of a call, so that a replay tells the same."""
@@ -86,6 +94,9 @@ class MatchStats:
     def __add__(self, other: MatchStats) -> MatchStats:
         return MatchStats(*(getattr(self, name) + getattr(other, name) for name in self.__slots__))
 
+    def __sub__(self, other: MatchStats) -> MatchStats:
+        return MatchStats(*(getattr(self, name) - getattr(other, name) for name in self.__slots__))
+
 
 @dataclass(frozen=True, slots=True)
 class MatchedBatch:
@@ -103,6 +114,8 @@ class MatchedBatch:
     learnt: tuple[Learnt, ...] = ()
     """Of the conditions that were looked at."""
     stats: MatchStats = field(default_factory=MatchStats)
+    awaited: tuple[Awaited, ...] = ()
+    """Sorted; none where operators were asked (`match.begun.Begun`)."""
 
     def __len__(self) -> int:
         return len(self.publication)

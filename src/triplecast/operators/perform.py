@@ -24,6 +24,9 @@ COSTLY = 20
 PROBATION = 64
 """Of the calls that a quarantined operator is passed over in, each with this number is made all the same: an answer
 ends the quarantine."""
+REST = 20
+"""Times as long as the last call of a quarantined operator took, none is made: so one that hangs takes a twentieth of
+the time at most from whoever waits beside it."""
 ANSWER_BYTES = 4 << 20
 """Of the answers of one request."""
 BATCH_CALLS = 32
@@ -51,21 +54,25 @@ class Standing:
     """Failures since the last answer, costly ones counted as so many, calls that it called unanswerable not at all."""
     passed_over: int = 0
     last_failure: str = ""
+    rests_until: float = 0.0
+    """By the performer's clock."""
 
     @property
     def quarantined(self) -> bool:
         return self.in_a_row >= QUARANTINE
 
-    def may_try(self) -> bool:
+    def may_try(self, now: float) -> bool:
         """Whether the next call is made; one that is not is counted as passed over."""
         if not self.quarantined:
             return True
         self.passed_over += 1
-        return self.passed_over % PROBATION == 0
+        return self.passed_over % PROBATION == 0 and now >= self.rests_until
 
-    def note(self, answer: Answer, weight: int = 1) -> None:
+    def note(self, answer: Answer, weight: int, seconds: float, now: float) -> None:
+        """`seconds`: what the call took, until `now`."""
         self.calls += 1
         if isinstance(answer, Failed):
+            self.rests_until = now + REST * seconds
             self.failed += 1
             self.in_a_row += weight
             self.last_failure = answer.reason
@@ -163,19 +170,20 @@ class Performer:
         """One request's calls. Those of a batch that fails are asked again one by one, so that each is answered or
         fails for itself."""
         standing = self.standing(declared)
-        tried = [index for index in group if standing.may_try()]
+        tried = [index for index in group if standing.may_try(self._clock())]
         outcomes = {index: Performed(_passed_over(declared, standing), 0.0) for index in group if index not in tried}
         if not tried:
             return outcomes
         began = self._clock()
         answers, weight = self._answers(sandbox, declared, [asked[index] for index in tried])
-        seconds = (self._clock() - began) / len(tried)
+        ended = self._clock()
+        seconds = (ended - began) / len(tried)
         if len(tried) > 1 and weight:
             for index in tried:
                 outcomes.update(self._ask(sandbox, declared, [index], asked))
             return outcomes
         for index, answer in zip(tried, answers, strict=True):
-            standing.note(answer, weight)
+            standing.note(answer, weight, seconds, ended)
             outcomes[index] = Performed(answer, seconds)
         return outcomes
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from triplecast.errors import InputError, PipelineFailed, StorageFull
 from triplecast.operators import known_operators
+from triplecast.pipeline.late import Asker
 from triplecast.pipeline.rows import MATCHES, spark_schema
 from triplecast.pipeline.session import last_line, session
 from triplecast.pipeline.sink import Sink
@@ -53,10 +54,14 @@ def start_query(spark: SparkSession, folder: Path, sink: Sink, slices: int) -> S
     shutil.rmtree(checkpoint, ignore_errors=True)
     spark.dataSource.register(JournalSource)
     source = spark.readStream.format(NAME).option("folder", str(folder)).option("slices", str(slices)).load()
-    stage = MatchSlices(str(folder), known_operators().all(), tuple(each for each in sys.path if each))
-    matches = source.mapInArrow(stage, spark_schema(MATCHES))
+    matches = source.mapInArrow(stage_of(folder), spark_schema(MATCHES))
     writer = matches.writeStream.foreachBatch(take).option("checkpointLocation", checkpoint.as_uri())
     return writer.trigger(processingTime="0 seconds").start()
+
+
+def stage_of(folder: Path) -> MatchSlices:
+    """What the workers do, with what they have to know of this process."""
+    return MatchSlices(str(folder), known_operators().all(), tuple(each for each in sys.path if each))
 
 
 class SparkSide:
@@ -71,7 +76,7 @@ class SparkSide:
         opened: AbstractContextManager[SparkSession] | None = None,
         start: Callable[[SparkSession, Path, Sink, int], StreamingQuery] = start_query,
     ) -> None:
-        self._opened = opened or session(cores, folder / LOG, started=self._starting)
+        self._opened = opened or session(slots(cores), folder / LOG, started=self._starting)
         self._jvm: subprocess.Popen[bytes] | None = None
         self._folder = folder
         self._sink = sink
@@ -150,7 +155,8 @@ class SparkSide:
             query = self._start(spark, self._folder, self._sink, 2 * self._cores)
             self.running = True
             try:
-                self._watch(query)
+                with Asker(spark, stage_of(self._folder), self._sink, self._cores) as asker:
+                    self._watch(query, asker)
             finally:
                 self.running = False
                 self._stop_query(query)
@@ -158,8 +164,9 @@ class SparkSide:
             return error
         return None
 
-    def _watch(self, query: StreamingQuery) -> None:
+    def _watch(self, query: StreamingQuery, asker: Asker) -> None:
         while not self._stop.wait(0.1):
+            asker.check()
             if not query.isActive:
                 query.awaitTermination()  # raises what ended it
                 raise PipelineFailed("the streaming query ended by itself", self._mend())
@@ -173,6 +180,12 @@ class SparkSide:
     def _mend(self) -> str:
         log = self._folder / LOG
         return f"see {log} (its last line: {last_line(log)}); start again: nothing is lost and nothing is told twice"
+
+
+def slots(cores: int) -> int:
+    """Tasks that Spark runs at a time: one more than there are cores where operators may be asked, whose task waits
+    for them (`pipeline.late`)."""
+    return cores + bool(known_operators().all())
 
 
 def lost_jvm(error: Exception) -> bool:

@@ -128,7 +128,7 @@ class Teller:
         self._taken = taken
         self._matched = matched
         self._told = 0.0
-        self._left_before = journal.count_publications(outbox.progress)
+        self._left_before = journal.count_publications(outbox.told)
         self._past: deque[tuple[float, int]] = deque()
         self._rejects: list[Reject] = []
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from triplecast.delivery import OutboxBatch
 from triplecast.journal import KeptResult
-from triplecast.model.match import Learnt, MatchStats, Undecided
+from triplecast.model.match import Awaited, Learnt, MatchStats, Undecided
 
 SLICES = pa.schema([("after", pa.int64()), ("upto", pa.int64()), ("manifest", pa.string())])
 MATCHES = pa.schema(
@@ -34,12 +34,13 @@ MATCHES = pa.schema(
         ("offsets", pa.binary()),
         ("bindings", pa.binary()),
         ("undecided", pa.binary()),
+        ("awaited", pa.binary()),
         ("results", pa.binary()),
         ("learnt", pa.binary()),
     ]
 )
 """Positions in (`after`, `upto`] are matched by this row and its neighbours of the same range; `work` has the numbers
-of their `MatchStats`. `names`, `undecided`, `results` (what operators gave) and `learnt` are JSON, the other
+of their `MatchStats`. `names`, `undecided`, `awaited`, `results` (what operators gave) and `learnt` are JSON, the other
 columns little-endian arrays with the types of `OutboxBatch`.
 """
 
@@ -52,13 +53,13 @@ def spark_schema(schema: pa.Schema) -> str:
 
 
 def told_only(batch: OutboxBatch) -> OutboxBatch:
-    """The batch without the publications that nothing is told of."""
-    told = np.unique(
-        np.concatenate([batch.publication, np.array([pair.publication for pair in batch.undecided], np.int32)])
-    )
+    """The batch without the publications of which nothing is told and nothing awaited."""
+    named = [*(pair.publication for pair in batch.undecided), *(pair.publication for pair in batch.awaited)]
+    told = np.unique(np.concatenate([batch.publication, np.array(named, np.int32)]))
     if len(told) == len(batch.positions):
         return batch
     kept = told.tolist()
+    place = {index: number for number, index in enumerate(kept)}
     return OutboxBatch(
         batch.positions[told],
         tuple(batch.graphs[index] for index in kept),
@@ -68,10 +69,8 @@ def told_only(batch: OutboxBatch) -> OutboxBatch:
         batch.registration,
         batch.bindings_offsets,
         batch.bindings,
-        tuple(
-            Undecided(int(np.searchsorted(told, pair.publication)), pair.registration, pair.reason)
-            for pair in batch.undecided
-        ),
+        tuple(Undecided(place[pair.publication], pair.registration, pair.reason) for pair in batch.undecided),
+        tuple(Awaited(place[pair.publication], pair.registration) for pair in batch.awaited),
     )
 
 
@@ -86,27 +85,8 @@ def cut(batch: OutboxBatch, size: int) -> Iterator[OutboxBatch]:
     first = 0
     while first < count:
         last = max(first + 1, int(np.searchsorted(ends, ends[first] + size, side="right")) - 1)
-        yield _publications(batch, first, last, rows[first], rows[last])
+        yield batch.part(first, last)
         first = last
-
-
-def _publications(batch: OutboxBatch, first: int, last: int, start: int, end: int) -> OutboxBatch:
-    offsets = batch.bindings_offsets[start : end + 1]
-    return OutboxBatch(
-        batch.positions[first:last],
-        batch.graphs[first:last],
-        batch.versions[first:last],
-        batch.accepted_at[first:last],
-        batch.publication[start:end] - np.int32(first),
-        batch.registration[start:end],
-        offsets - offsets[0],
-        batch.bindings[offsets[0] : offsets[-1]],
-        tuple(
-            Undecided(pair.publication - first, pair.registration, pair.reason)
-            for pair in batch.undecided
-            if first <= pair.publication < last
-        ),
-    )
 
 
 def to_arrow(
@@ -128,6 +108,7 @@ def to_arrow(
         batch.bindings_offsets.astype("<i8"),
         batch.bindings[: batch.bindings_offsets[-1]],
         json.dumps([(pair.publication, pair.registration, pair.reason) for pair in batch.undecided]).encode(),
+        json.dumps(batch.awaited).encode(),
         json.dumps([(*result[:-1], result.answer.decode()) for result in results]).encode(),
         json.dumps(learnt).encode(),
     ]
@@ -165,4 +146,5 @@ def from_arrow(row: Mapping[str, Any]) -> OutboxBatch:
         np.frombuffer(row["offsets"], "<i8"),
         np.frombuffer(row["bindings"], np.uint8),
         tuple(Undecided(*pair) for pair in json.loads(row["undecided"])),
+        tuple(Awaited(*pair) for pair in json.loads(row["awaited"])),
     )

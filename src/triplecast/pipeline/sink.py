@@ -1,4 +1,5 @@
-"""The sink: what the workers matched goes into the outbox, rows and progress in one transaction."""
+"""The sink: what the workers matched goes into the outbox, rows and progress in one transaction. What operators are
+asked about follows in a later one."""
 
 from __future__ import annotations
 
@@ -6,10 +7,11 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import pyarrow as pa
 
-from triplecast.delivery import Outbox, OutboxBatch, UndecidedPair
+from triplecast.delivery import Committed, Outbox, OutboxBatch, UndecidedPair
 from triplecast.errors import StorageFault, TriplecastError
 from triplecast.faults import reach
 from triplecast.journal import KeptResult
@@ -46,6 +48,14 @@ class Matched:
         self.batches += 1
 
 
+Row = dict[str, Any]
+"""Of `MATCHES`."""
+
+
+class AnsweredOtherwise(Exception):
+    """Operators gave another attempt at the same publications other answers, which are kept: they are read now."""
+
+
 class Sink:
     """Commits batches to one outbox. `committing` is held during a commit: who holds it may end Spark safely."""
 
@@ -73,28 +83,51 @@ class Sink:
     def take(self, collect: Callable[[], pa.Table]) -> None:
         """One micro-batch: `collect` runs it and gives `MATCHES` rows. What fails is kept in
         `failure` and raised, since Spark tells it only as text."""
+        self._write(collect, self._commit)
+
+    def settle(self, collect: Callable[[], pa.Table]) -> None:
+        """As `take`, for what operators were asked about. Raises `AnsweredOtherwise` where that is to be done again."""
+        self._write(collect, self._settle)
+
+    def waiting(self, limit: int) -> tuple[int, list[int]]:
+        """How far everything is told, and the first positions after it that wait for operators, at most `limit`."""
+        with self.committing:
+            return self._outbox.progress, self._outbox.waiting(limit)
+
+    def _write(self, collect: Callable[[], pa.Table], write: Callable[[list[Row], float], None]) -> None:
         try:
             began = time.monotonic()
             table = collect()
             reach("pipeline.batch-returned")
             with self.committing:
-                self._commit(table, began)
-            self.matched.count_batch(began, time.monotonic())
+                done = self._outbox.progress
+                if table.num_rows:
+                    write(table.to_pylist(), began)
+                undecided = self._outbox.undecided(done)
+                self.matched.undecided += len(undecided)
+                self._tell_undecided(undecided)
+                self.matched.count_batch(began, time.monotonic())
         except TriplecastError as error:
             self.failure = error
             raise
 
-    def _commit(self, table: pa.Table, began: float) -> None:
-        if table.num_rows == 0:
-            return
-        rows = table.to_pylist()
-        after, upto = check_cover(rows, self._outbox.progress)
-        done = self._outbox.progress
+    def _commit(self, rows: list[Row], began: float) -> None:
+        after, upto = check_cover(rows, self._outbox.told)
         batch = OutboxBatch.joined([from_arrow(row) for row in rows])
-        if not self._keep([result for row in rows for result in results_of(row)]):
-            raise RuntimeError("operators answered another attempt otherwise; what was kept first is read again")
-        self._learn_operators([each for row in rows for each in learnt_of(row)])
         committed = self._outbox.commit(batch, upto, self._registrations, after)
+        work = self._count(rows, committed)
+        self._learn(work.publications, len(batch.publication), time.monotonic() - began)
+        self.matched.publications += work.publications
+
+    def _settle(self, rows: list[Row], began: float) -> None:
+        _, upto = check_cover(rows, self._outbox.progress)
+        if not self._keep([result for row in rows for result in results_of(row)]):
+            raise AnsweredOtherwise("operators answered another attempt otherwise; what was kept first is read again")
+        self._learn_operators([each for row in rows for each in learnt_of(row)])
+        batch = OutboxBatch.joined([from_arrow(row) for row in rows])
+        self._count(rows, self._outbox.settle(batch, upto, self._registrations))
+
+    def _count(self, rows: list[Row], committed: Committed) -> MatchStats:
         if committed.differing:
             raise StorageFault(
                 "outbox",
@@ -103,12 +136,8 @@ class Sink:
             )
         work = sum(map(work_of, rows), MatchStats())
         self.matched.work += work
-        self._learn(work.publications, len(batch.publication), time.monotonic() - began)
-        self.matched.publications += work.publications
-        self.matched.matches += len(batch.publication) - committed.dropped
-        undecided = self._outbox.undecided(done) if batch.undecided else []
-        self.matched.undecided += len(undecided)
-        self._tell_undecided(undecided)
+        self.matched.matches += committed.last - committed.first + 1
+        return work
 
     def _tell_undecided(self, pairs: Sequence[UndecidedPair]) -> None:
         for pair in pairs[:TOLD]:

@@ -58,7 +58,7 @@ class JournalStream(DataSourceStreamReader):  # type: ignore[misc]
 
     def initialOffset(self) -> dict[str, Any]:
         with Outbox.read_only(self._folder) as outbox:
-            return {"position": outbox.progress, "manifest": ""}
+            return {"position": outbox.told, "manifest": ""}
 
     def latestOffset(self, start: dict[str, Any] | None = None, limit: object = None) -> dict[str, Any]:
         """As far as journal, index and batch size allow (`next_end`). Spark before 4.2 gives no `start`."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 import pyarrow as pa
 
@@ -30,7 +31,7 @@ ROW_BYTES = 32 << 20
 
 @dataclass(frozen=True, slots=True)
 class MatchSlices:
-    """The stage on one output folder, to give to ``mapInArrow``."""
+    """The stage on one output folder, to give to ``mapInArrow``: what is decided without asking operators."""
 
     folder: str
     operators: tuple[Operator, ...] = ()
@@ -39,13 +40,40 @@ class MatchSlices:
     """Where the driver finds modules."""
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        self.meet_operators()
+        return match_slices(Path(self.folder), batches)
+
+    def meet_operators(self) -> None:
         known_operators().adopt(self.operators)
         sys.path += [each for each in self.search_path if each not in sys.path]
-        return match_slices(Path(self.folder), batches)
+
+
+class AskedSlice(NamedTuple):
+    """Publications that operators are asked about: all of those at positions in (after, upto]."""
+
+    after: int
+    upto: int
+    manifest: str
+    positions: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AskSlices:
+    """The second stage, to give to ``mapInArrow`` over the numbers (``id``) of the slices: operators are asked."""
+
+    first: MatchSlices
+    slices: tuple[AskedSlice, ...]
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        self.first.meet_operators()
+        for batch in batches:
+            for number in batch.column("id").to_pylist():
+                yield from ask_slice(Path(self.first.folder), self.slices[number])
+        settle()
 
 
 def match_slices(folder: Path, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """`SLICES` in, `MATCHES` out: the matches of every publication of each slice, in order of position."""
+    """`SLICES` in, `MATCHES` out: what is decided of every publication of each slice, in order of position."""
     for batch in batches:
         for row in batch.to_pylist():
             yield from match_slice(folder, row["manifest"], row["after"], row["upto"])
@@ -62,21 +90,40 @@ def match_slice(folder: Path, manifest: str, after: int, upto: int) -> Iterator[
         publications = journal.publications(start, upto, CHUNK, BYTES_AT_ONCE)
         if not publications and any_told:
             return
+        batch, work = OutboxBatch.joined(()), MatchStats()
         if publications:
-            taxonomies = journal.taxonomies(start, publications[-1].position)
             first, start = start, publications[-1].position
-            matched = matcher.match(snapshot, publications, taxonomies, journal.answers(first, start))
+            taxonomies, known = journal.taxonomies(first, start), journal.answers(first, start)
+            matched = matcher.begin(snapshot, publications, taxonomies, known).decided()
             batch, work = OutboxBatch.of(publications, matched), matched.stats
-            results, learnt = kept_results(publications, matched), matched.learnt
-        else:
-            batch, work, results, learnt = OutboxBatch.joined(()), MatchStats(), [], ()
         reach("pipeline.batch-matched")
         for index, piece in enumerate(cut(told_only(batch), ROW_BYTES)):
-            if index == 0:
-                yield to_arrow(piece, after, upto, work, results, learnt)
-            else:
-                yield to_arrow(piece, after, upto, MatchStats())
+            yield to_arrow(piece, after, upto, work if index == 0 else MatchStats())
         any_told = True
+
+
+def ask_slice(folder: Path, asked: AskedSlice) -> Iterator[pa.RecordBatch]:
+    """All matches of the publications of a slice, and what operators gave; its work is what had not been done for
+    `match_slice`."""
+    journal, matcher = followed_journal(folder), _matcher(folder)
+    snapshot = Snapshot.open(folder / INDEX, asked.manifest)
+    left = list(asked.positions)
+    while left:
+        wanted = set(left)
+        found = journal.publications(left[0] - 1, left[-1], CHUNK, BYTES_AT_ONCE)
+        first, last = left[0] - 1, found[-1].position
+        publications = [each for each in found if each.position in wanted]
+        left = [position for position in left if position > last]
+        begun = matcher.begin(snapshot, publications, journal.taxonomies(first, last), journal.answers(first, last))
+        before = begun.decided().stats
+        matched = begun.finish()
+        results, work = kept_results(publications, matched), matched.stats - before
+        reach("pipeline.operators-asked")
+        for index, piece in enumerate(cut(told_only(OutboxBatch.of(publications, matched)), ROW_BYTES)):
+            if index == 0:
+                yield to_arrow(piece, asked.after, asked.upto, work, results, matched.learnt)
+            else:
+                yield to_arrow(piece, asked.after, asked.upto, MatchStats())
 
 
 @lru_cache(maxsize=1)

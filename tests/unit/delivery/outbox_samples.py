@@ -7,15 +7,19 @@ from collections.abc import Sequence
 import numpy as np
 
 from triplecast.delivery import OutboxBatch
-from triplecast.model.match import Undecided
+from triplecast.model.match import Awaited, Undecided
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
 
 AT = "2026-11-21T08:00:00.000000Z"
 
 
-def batch(rows: Sequence[tuple[int, int, str]], undecided: Sequence[tuple[int, int, str]] = ()) -> OutboxBatch:
+def batch(
+    rows: Sequence[tuple[int, int, str]],
+    undecided: Sequence[tuple[int, int, str]] = (),
+    awaited: Sequence[tuple[int, int]] = (),
+) -> OutboxBatch:
     """A batch of (position, registration, bindings); the publication at position p is version p of ``urn:graph``."""
-    positions = sorted({position for position, *_ in (*rows, *undecided)})
+    positions = sorted({position for position, *_ in (*rows, *undecided, *awaited)})
     encoded = [text.encode() for *_, text in rows]
     return OutboxBatch(
         np.array(positions, np.int64),
@@ -29,6 +33,7 @@ def batch(rows: Sequence[tuple[int, int, str]], undecided: Sequence[tuple[int, i
         tuple(
             Undecided(positions.index(position), registration, reason) for position, registration, reason in undecided
         ),
+        tuple(Awaited(positions.index(position), registration) for position, registration in awaited),
     )
 
 

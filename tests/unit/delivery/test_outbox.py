@@ -252,7 +252,9 @@ def make_version_1(path: Path) -> None:
     """An outbox as it was before rows had checksums."""
     with sqlite3.connect(path) as raw:
         raw.execute("DROP VIEW outbox")
-        for table in (*FIELDS, "notification"):
+        for table in ("told", "waiting", "late"):
+            raw.execute(f"DROP TABLE {table}")
+        for table in (*(table for table in FIELDS if table not in ("told", "waiting", "late")), "notification"):
             raw.execute(f"ALTER TABLE {table} DROP COLUMN crc")
         raw.execute("PRAGMA user_version=1")
         view = OUTBOX.schema[OUTBOX.schema.index("CREATE VIEW") :]
@@ -325,6 +327,8 @@ def test_the_last_notification_cannot_be_missing_unseen(tmp_path: Path) -> None:
     [
         "UPDATE progress SET position = position + 1",
         "UPDATE horizon SET position = position + 1",
+        "UPDATE told SET position = position + 1",
+        "DELETE FROM told",
         "DELETE FROM progress",
         "DELETE FROM horizon",
     ],

@@ -26,7 +26,44 @@ with Outbox.open(sys.argv[1]) as outbox:
 """
 
 
-@pytest.mark.parametrize("point", [point for point in POINTS if point.startswith("outbox.")])
+LATE = f"""
+import sys
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+from outbox_samples import batch, registrations
+from triplecast.delivery import Outbox
+def rows_of(positions):
+    return [(p, r, f"[{{p * r}}]") for p in positions for r in range(1, 4)]
+with Outbox.open(sys.argv[1]) as outbox:
+    while outbox.progress < 30:
+        if outbox.told < 30 and outbox.told < outbox.progress + 5:
+            position = outbox.told + 1
+            told = [row for row in rows_of([position]) if row[1] != position % 4]
+            waits = [(position, position % 4)] if position % 4 else []
+            assert outbox.commit(batch(told, [], waits), position, registrations).differing == ()
+        else:
+            upto = outbox.progress + 3 if outbox.progress + 3 < outbox.told else outbox.told
+            assert outbox.settle(batch(rows_of(outbox.waiting_in(0, upto))), upto, registrations).differing == ()
+"""
+
+
+POINTS_OF_COMMITS = [point for point in POINTS if point.startswith("outbox.") and point != "outbox.pruned"]
+
+
+@pytest.mark.parametrize("point", POINTS_OF_COMMITS)
+def test_a_kill_between_the_halves_tells_the_same(tmp_path: Path, point: str) -> None:
+    """The other half follows after the restart; each subscriber's notifications stand in order."""
+    deaths = sum(run_and_crash(LATE, tmp_path, point, hit, tmp_path / "log") for hit in (1, 3, 7, 100))
+    assert deaths == 3
+    with Outbox.open(tmp_path) as outbox:
+        outbox.check()
+        rows = [(n.version, n.registration, n.bindings) for n in outbox.notifications()]
+        assert sorted(rows) == [(p, r, f"[{p * r}]") for p in range(1, 31) for r in range(1, 4)]
+        for registration in (1, 2, 3):
+            assert [p for p, each, _ in rows if each == registration] == list(range(1, 31))
+        assert (outbox.progress, outbox.told, outbox.counts().sequence) == (30, 30, 90)
+
+
+@pytest.mark.parametrize("point", ["outbox.pruned", *POINTS_OF_COMMITS[:-1]])
 def test_nothing_is_lost_twice_or_renamed(tmp_path: Path, point: str) -> None:
     folder = tmp_path / "prune" if point == "outbox.pruned" else tmp_path
     deaths = sum(run_and_crash(COMMIT, folder, point, hit, tmp_path / "log") for hit in (1, 3, 4, 100))

@@ -12,7 +12,7 @@ from wild_operators import WILD
 from triplecast.model.publication import Publication
 from triplecast.operators.answers import Failed, Found, GroundCall
 from triplecast.operators.frames import Asked
-from triplecast.operators.perform import COSTLY, PROBATION, QUARANTINE, Performer
+from triplecast.operators.perform import COSTLY, PROBATION, QUARANTINE, REST, Performer
 
 PUBLICATION = Publication(
     1, "urn:g:1", 1, "2026-01-01T00:00:00.000000Z", b"<x:s> <x:p> <x:o> .\n", attachments=(("urn:pic", b"12345"),)
@@ -115,11 +115,14 @@ def test_quarantine_and_probation(performer: Performer) -> None:
     assert f"is quarantined after {deaths} failures, the last: " in last.reason
     standing = performer.standings[WILD + "exits", "1"]
     assert (standing.calls, standing.failed, standing.passed_over, standing.quarantined) == (deaths, deaths, 3, True)
-    tried = [standing.may_try() for _ in range(2 * PROBATION)]
+    tried = [standing.may_try(standing.rests_until) for _ in range(2 * PROBATION)]
     assert sum(tried) == 2
-    standing.note(Found(()))
+    standing.note(Failed("it hangs"), COSTLY, 5.0, 1_000.0)
+    assert not any(standing.may_try(1_000.0 + REST * 4.9) for _ in range(3 * PROBATION))
+    assert sum(standing.may_try(1_000.0 + REST * 5.0) for _ in range(3 * PROBATION)) == 3
+    standing.note(Found(()), 1, 5.0, 2_000.0)
     assert not standing.quarantined
-    assert standing.may_try()
+    assert standing.may_try(2_000.0)
 
 
 def test_what_is_unanswerable_is_told_and_counts_nothing(performer: Performer) -> None:

@@ -78,6 +78,12 @@ def hangs(event: Event, anything: object) -> int:
         time.sleep(1)
 
 
+@operator(WILD + "stuck", version="1", arguments=("bound", "free"), seconds=5)
+def stuck(event: Event, anything: object) -> int:
+    """Never, and it takes longer."""
+    return hangs(event, anything)
+
+
 @operator(WILD + "raises", version="1", arguments=("bound", "free"))
 def raises(event: Event, anything: object) -> int:
     """Not this time."""

@@ -42,6 +42,11 @@ class Run(Protocol):
 class Schedule(Protocol):
     """Knows the templates of the standing subscriptions as far as its order depends on them."""
 
+    @property
+    def keeps_order(self) -> bool:
+        """Whether what is inserted and removed makes a difference."""
+        ...
+
     def insert(self, subscription: int, predicates: Sequence[int]) -> None:
         """`predicates`: its templates. A subscription that stands already gets these instead."""
         ...

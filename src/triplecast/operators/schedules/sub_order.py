@@ -40,6 +40,8 @@ class SubOrder:
     """The order of the standing subscriptions by what `experience` held when each was inserted, or all were
     reordered."""
 
+    keeps_order = True
+
     def __init__(self, experience: Experience) -> None:
         self._experience = experience
         self._members: dict[int, tuple[int, ...]] = {}

@@ -17,6 +17,8 @@ from triplecast.operators.schedules.runs import MarkedRun, NaiveRun, OrderedRun,
 class Unordered:
     """What stands makes no difference."""
 
+    keeps_order = False
+
     def insert(self, subscription: int, predicates: Sequence[int]) -> None:
         """Nothing to do."""
 

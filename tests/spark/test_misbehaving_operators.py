@@ -1,0 +1,163 @@
+"""Operators that hang, raise, end their process, give a million bindings, give nonsense or answer at random, through
+the pipeline: the others' notifications are on time, what failed is told, a replay tells the same."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "unit" / "operators"))
+
+import wild_operators
+from wild_operators import WILD
+
+from triplecast.cli import main
+from triplecast.delivery import OutboxReader
+from triplecast.pipeline.report import Summary
+from triplecast.pipeline.run import Caller, Sources, run
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+assert wild_operators
+
+P = f"PREFIX : <https://example.org/> PREFIX w: <{WILD}> "
+OTHERS = {
+    "all.rq": "SELECT ?p { ?p a :Picture }",
+    "titled.rq": "SELECT ?t { ?p :title ?t }",
+    "counted.rq": "SELECT (COUNT(?t) AS ?n) { ?p :title ?t } GROUP BY ?p",
+}
+FAILURES = {
+    "stuck": "timeout: no answer within 5 s",
+    "raises": "error: ValueError: not this time",
+    "exits": "crash: the child ended with status 3",
+    "million": "error: WrongResult: ",
+    "wrong": "error: WrongResult: it has to give a term, None, or terms, and gave bytes",
+}
+WILD_ONES = {f"{name}.rq": f"SELECT ?n {{ ?p a :Picture BIND(w:{name}(?p) AS ?n) }}" for name in (*FAILURES, "chance")}
+WELL = {"well.rq": "SELECT ?p ?n { ?p :title ?t . ?t w:lengths ?n }"}
+DOCUMENTS = 40
+HELD = 5 * 5.0
+"""Seconds that one worker waits for an operator that hangs, before it is quarantined. (On a quiet machine the others
+are not held at all; on a busy one whoever starts processes takes time from everybody.)"""
+PATIENCE = 240.0
+
+
+class Place(NamedTuple):
+    folder: Path
+
+    @classmethod
+    def of(cls, folder: Path, queries: dict[str, str]) -> Place:
+        (folder / "subscriptions").mkdir(parents=True)
+        (folder / "inbox").mkdir()
+        for name, text in queries.items():
+            (folder / "subscriptions" / name).write_text(P + text)
+        return cls(folder)
+
+    @property
+    def output(self) -> Path:
+        return self.folder / "output"
+
+    def drop(self, name: str) -> None:
+        """Documents, all at once."""
+        lines = [
+            f'{{"id": "urn:{name}{n}", "media_type": "text/turtle", "data": '
+            f'"<urn:p{n}> a <https://example.org/Picture> ; <https://example.org/title> \\"{name}\\" ."}}'
+            for n in range(DOCUMENTS)
+        ]
+        (self.folder / f"{name}.tmp").write_text("\n".join(lines) + "\n")
+        (self.folder / f"{name}.tmp").rename(self.folder / "inbox" / f"{name}.jsonl")
+
+    def told(self, *names: str) -> int:
+        """How many notifications of these subscriptions stand in the outbox, as another process sees it."""
+        with OutboxReader.read_only(self.output) as outbox:
+            return sum(each.name in names for each in outbox.notifications())
+
+    def run(self, spark: SparkSession, caller: Caller | None = None) -> Summary:
+        return run(
+            Sources([self.folder / "subscriptions"], self.folder / "inbox"),
+            self.output,
+            caller is None,
+            caller,
+            spark=spark,
+        )
+
+
+def seconds_until_told(place: Place, count: int, task: Future[Summary]) -> float:
+    began = time.monotonic()
+    while place.told(*OTHERS) < count:
+        if task.done():
+            task.result()
+        assert time.monotonic() - began < PATIENCE
+        time.sleep(0.02)
+    return time.monotonic() - began
+
+
+def delays(place: Place, spark: SparkSession) -> tuple[list[float], list[int], Summary]:
+    """From the dropping of documents to the last of the others' notifications, three times in one run that follows,
+    until everything is told; and how many publications waited for operators at these moments."""
+    stop, found, waiting = threading.Event(), [], []
+    with ThreadPoolExecutor(1) as thread:
+        task = thread.submit(place.run, spark, Caller(stop=stop))
+        try:
+            for number, name in enumerate(("first", "second", "third"), 1):
+                place.drop(name)
+                found.append(seconds_until_told(place, number * DOCUMENTS * len(OTHERS), task))
+                with OutboxReader.read_only(place.output) as outbox:
+                    waiting.append(len(outbox.waiting(1_000)))
+            with OutboxReader.read_only(place.output) as outbox:
+                while outbox.progress < outbox.told:
+                    assert not task.done()
+                    time.sleep(0.1)
+        finally:
+            stop.set()
+        return found, waiting, task.result(PATIENCE)
+
+
+def everything(place: Place) -> tuple[dict[str, str], dict[str, str]]:
+    """Notifications and reasons of undecided pairs, by id."""
+    with OutboxReader.read_only(place.output) as outbox:
+        outbox.check()
+        return {each.id: each.bindings for each in outbox.notifications()}, {
+            pair.id: pair.reason for pair in outbox.undecided()
+        }
+
+
+def test_the_others_are_on_time_the_failures_are_told_and_a_replay_tells_the_same(
+    tmp_path: Path, spark: SparkSession, capsys: pytest.CaptureFixture[str]
+) -> None:
+    alone = Place.of(tmp_path / "alone", OTHERS)
+    place = Place.of(tmp_path / "wild", OTHERS | WILD_ONES | WELL)
+    without, _, _ = delays(alone, spark)
+    beside, waiting, summary = delays(place, spark)
+    print(f"others' notifications after {without} s without, {beside} s beside operators that misbehave")
+    assert waiting[0] == DOCUMENTS
+    assert max(beside) < max(without) + HELD / 2, "as if they had waited"
+
+    told, undecided = everything(place)
+    documents = 3 * DOCUMENTS
+    assert place.told("well.rq") == place.told("chance.rq") == documents
+    assert len(told) == documents * (len(OTHERS) + 2)
+    assert len(undecided) == documents * len(FAILURES) == summary.undecided
+    with OutboxReader.read_only(place.output) as outbox:
+        first = {pair.name.removesuffix(".rq"): pair for pair in reversed(outbox.undecided())}
+    assert first.keys() == FAILURES.keys()
+    for name, failure in FAILURES.items():
+        pair = first[name]
+        assert f"operator <{WILD}{name}> version 1" in pair.reason
+        assert f"failed on <{pair.graph}>: {failure}" in pair.reason
+    capsys.readouterr()
+    assert main(["notifications", str(place.output), "--undecided", "--json"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == len(undecided)
+
+    (place.output / "outbox.sqlite").rename(tmp_path / "kept.sqlite")
+    again = place.run(spark)
+    assert everything(place) == (told, undecided)
+    assert again.work.operator_calls == 0

@@ -1,0 +1,145 @@
+"""What is told before operators have answered, and after: nothing twice, nothing lost, each subscriber's in order."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from outbox_samples import batch, registrations
+
+from triplecast.delivery import Outbox, OutboxReader
+from triplecast.errors import StorageFault
+
+ROWS = [(1, 5, "[{}]"), (1, 7, "[{}]"), (2, 5, "[]"), (3, 7, "[]"), (4, 5, "[{}]"), (4, 7, "[{}]")]
+"""With 5 waiting at 2, and 7 at 1."""
+AWAITED = [(1, 7), (2, 5)]
+
+
+def decided(rows: list[tuple[int, int, str]], awaited: list[tuple[int, int]]) -> list[tuple[int, int, str]]:
+    return [row for row in rows if row[:2] not in awaited]
+
+
+def told(outbox: OutboxReader) -> list[tuple[int, int, str]]:
+    return [(each.version, each.registration, each.bindings) for each in outbox.notifications()]
+
+
+def test_what_is_decided_is_told_at_once_and_the_rest_when_it_is_settled(tmp_path: Path) -> None:
+    with Outbox.open(tmp_path) as outbox, Outbox.read_only(tmp_path) as follower:
+        outbox.commit(batch(decided(ROWS, AWAITED), awaited=AWAITED), 4, registrations)
+        assert told(follower) == [ROWS[0]]
+        assert (follower.told, follower.progress, follower.waiting(9)) == (4, 0, [1, 2, 3, 4])
+        committed = outbox.settle(batch(ROWS), 4, registrations)
+        assert committed == (2, 6, 1, ())
+        assert told(follower) == ROWS
+        assert (follower.told, follower.progress, follower.waiting(9)) == (4, 4, [])
+        follower.check()
+
+
+def test_a_subscriber_is_never_told_of_a_publication_before_an_earlier_one() -> None:
+    """Rows of a registration that waits stand back, also those of later batches; the others' are told."""
+    with Outbox.in_memory() as outbox:
+        outbox.commit(batch([], awaited=[(1, 7)]), 1, registrations)
+        outbox.commit(batch([(2, 5, "[]"), (2, 7, "[]")]), 2, registrations)
+        assert told(outbox) == [(2, 5, "[]")]
+        assert outbox.progress == 0
+        outbox.settle(batch([(1, 7, "[{}]")]), 1, registrations)
+        assert (outbox.progress, outbox.waiting_in(0, 9)) == (1, [2])
+        outbox.commit(batch([(3, 7, "[]")]), 3, registrations)
+        outbox.settle(batch([(2, 5, "[]"), (2, 7, "[]"), (3, 7, "[]")]), 3, registrations)
+        assert told(outbox) == [(2, 5, "[]"), (1, 7, "[{}]"), (2, 7, "[]"), (3, 7, "[]")]
+        outbox.commit(batch([(4, 7, "[]")]), 4, registrations)
+        assert (told(outbox)[-1], outbox.progress) == ((4, 7, "[]"), 4)
+
+
+def test_a_pair_that_waits_may_come_to_nothing_or_stay_undecided() -> None:
+    with Outbox.in_memory() as outbox:
+        outbox.commit(batch([(1, 5, "[]")], [(2, 9, "budget")], [(1, 7), (1, 8)]), 2, registrations)
+        assert outbox.undecided() == []
+        outbox.settle(batch([(1, 5, "[]")], [(1, 8, "it hangs")]), 2, registrations)
+        assert [(pair.position, pair.registration) for pair in outbox.undecided()] == [(1, 8), (2, 9)]
+        assert (told(outbox), outbox.progress) == ([(1, 5, "[]")], 2)
+        outbox.check()
+
+
+def test_replays_of_either_half_add_nothing_and_differences_are_reported(tmp_path: Path) -> None:
+    with Outbox.open(tmp_path) as outbox:
+        for _ in range(2):
+            outbox.commit(batch(decided(ROWS, AWAITED), awaited=AWAITED), 4, registrations)
+    with Outbox.open(tmp_path) as outbox:
+        assert told(outbox) == [ROWS[0]]
+        other = [(1, 5, "[{},{}]"), *ROWS[1:]]
+        assert outbox.settle(batch(other[:3]), 2, registrations).differing == (1,)
+        assert told(outbox) == ROWS[:3]
+        assert outbox.settle(batch(ROWS[2:]), 4, registrations).differing == ()
+        assert told(outbox) == ROWS
+        assert outbox.settle(batch([*ROWS[2:4], (4, 5, "[]")]), 4, registrations).differing == (4,)
+        assert outbox.commit(batch(ROWS[2:]), 4, registrations, after=1) == (7, 6, 4, ())
+        assert outbox.commit(batch([*ROWS[2:5], (4, 7, "[]")]), 4, registrations).differing == (4,)
+        with pytest.raises(ValueError, match="beyond position 4"):
+            outbox.settle(batch([]), 5, registrations)
+        with pytest.raises(ValueError, match="a publication at 4"):
+            outbox.settle(batch(ROWS), 3, registrations)
+
+
+@pytest.mark.parametrize("point", range(40))
+def test_any_order_of_halves_tells_the_same(point: int) -> None:
+    """Random rows and waiting pairs, told and settled in random steps, some of them twice."""
+    chance = random.Random(f"late {point}")
+    rows = [
+        (position, registration, "[{}]")
+        for position in range(1, 20)
+        for registration in range(20, 26)
+        if chance.random() < 0.4
+    ]
+    awaited = sorted(
+        {row[:2] for row in rows if chance.random() < 0.3}
+        | {(position, 22) for position in range(1, 20) if chance.random() < 0.1 and (position, 22, "[{}]") not in rows}
+    )
+    with Outbox.in_memory() as outbox:
+        while outbox.progress < 19:
+            if chance.random() < 0.5 and outbox.told < 19:
+                after = outbox.told
+                upto = chance.randint(after + 1, 19)
+                part = [row for row in decided(rows, awaited) if after < row[0] <= upto]
+                waits = [pair for pair in awaited if after < pair[0] <= upto]
+                for _ in range(chance.choice((1, 2))):
+                    outbox.commit(batch(part, awaited=waits), upto, registrations)
+            elif outbox.progress < outbox.told:
+                upto = chance.randint(outbox.progress + 1, outbox.told)
+                waiting = outbox.waiting_in(0, upto)
+                for _ in range(chance.choice((1, 2))):
+                    settled = outbox.settle(batch([row for row in rows if row[0] in waiting]), upto, registrations)
+                    assert settled.differing == ()
+            outbox.check()
+        assert sorted(told(outbox)) == rows
+        for registration in range(20, 26):
+            positions = [version for version, each, _ in told(outbox) if each == registration]
+            assert positions == sorted(positions)
+        assert all(one + 1 == other for one, other in pairwise(each.sequence for each in outbox.notifications()))
+
+
+def test_pruning_keeps_what_later_notifications_of_earlier_publications_need(tmp_path: Path) -> None:
+    with Outbox.open(tmp_path) as outbox:
+        outbox.commit(batch([(1, 5, "[]"), (2, 5, "[]"), (3, 5, "[]")], awaited=[(1, 7)]), 3, registrations)
+        assert outbox.prune(2) == 2
+        outbox.settle(batch([(1, 5, "[]"), (1, 7, "[{}]")]), 3, registrations)
+        outbox.commit(batch([(4, 5, "[]")]), 4, registrations)
+        assert told(outbox) == [(3, 5, "[]"), (1, 7, "[{}]"), (4, 5, "[]")]
+        assert outbox.prune(3) == 1
+        outbox.check()
+        assert told(outbox) == [(1, 7, "[{}]"), (4, 5, "[]")]
+        assert outbox.prune(4) == 1
+        outbox.check()
+        assert (told(outbox), outbox.counts().publications) == ([(4, 5, "[]")], 1)
+
+
+def test_a_pair_that_waits_is_damaged_aloud(tmp_path: Path) -> None:
+    with Outbox.open(tmp_path) as outbox:
+        outbox.commit(batch([], awaited=[(1, 7)]), 1, registrations)
+    with sqlite3.connect(tmp_path / "outbox.sqlite") as raw:
+        raw.execute("UPDATE waiting SET registration = 8")
+    with Outbox.read_only(tmp_path) as follower, pytest.raises(StorageFault, match="waiting 1 is damaged"):
+        follower.check()

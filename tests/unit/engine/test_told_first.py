@@ -1,0 +1,110 @@
+"""What is decided without operators is told before they are asked; a kill in between tells the same in the end."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "operators"))
+
+import wild_operators
+from wild_operators import WILD
+
+from tests.unit.journal.journal_samples import run_and_crash
+from triplecast.delivery import OutboxReader
+from triplecast.engine import Engine
+from triplecast.ingest import Document
+from triplecast.operators.frames import Asked
+from triplecast.operators.perform import Performed, Performer
+
+assert wild_operators
+P = f"PREFIX : <https://example.org/> PREFIX w: <{WILD}> "
+QUERIES = {
+    "cheap": "ASK { ?p a :Picture }",
+    "asking": "SELECT ?n { ?p a :Picture ; :title ?t BIND(w:lengths(?t) AS ?n) }",
+    "sometimes": "ASK { ?p :ok ?ok ; :title ?t FILTER(?ok || w:long(?t)) }",
+    "counted": "SELECT (COUNT(?l) AS ?n) { ?p :title ?t . ?t w:letters ?l } GROUP BY ?p",
+    "raises": "ASK { ?p a :Picture FILTER(w:raises(?p)) }",
+}
+
+
+def documents() -> list[Document]:
+    """The first and the third are decided for `sometimes` without an operator, the second is not."""
+    texts = [
+        f'@prefix : <https://example.org/> . <urn:p{n}> a :Picture ; :title "title{n}" ; :ok {ok} .'
+        for n, ok in enumerate(("true", "false", "true", "false"))
+    ]
+    return [Document(f"d{n}", text.encode(), "text/turtle", f"urn:g{n}") for n, text in enumerate(texts)]
+
+
+def told(outbox: OutboxReader | Engine) -> list[tuple[str, str, str]]:
+    return [(each.name, each.graph, each.bindings) for each in outbox.notifications()]
+
+
+class Watched(Performer):
+    """Notes what another process would see of the outbox when operators are asked."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self.folder = folder
+        self.seen: list[list[str]] = []
+
+    def perform(self, asked: Sequence[Asked]) -> list[Performed]:
+        with OutboxReader.read_only(self.folder) as outbox:
+            self.seen.append([name for name, _, _ in told(outbox)])
+            assert outbox.progress < outbox.told
+        return super().perform(asked)
+
+
+def test_the_decided_are_visible_before_an_operator_is_asked(tmp_path: Path) -> None:
+    with Engine.open(tmp_path) as engine:
+        for name, text in QUERIES.items():
+            engine.subscribe(P + text, id=name)
+        watched = engine._matcher.operators.performer = Watched(tmp_path)
+        receipts = engine.publish_many(documents())
+        assert sorted({name for receipt in receipts for name in (match.subscription for match in receipt.matches)}) == [
+            "asking",
+            "cheap",
+            "counted",
+            "sometimes",
+        ]
+    assert watched.seen[0] == ["cheap", "sometimes", "cheap", "cheap", "cheap"]
+    assert all(seen == watched.seen[0] for seen in watched.seen)
+    with OutboxReader.read_only(tmp_path) as outbox:
+        outbox.check()
+        assert len(told(outbox)) == 4 + 4 + 4 + 4
+        assert len(outbox.undecided()) == 4
+
+
+RUN = f"""
+import sys
+sys.path[:0] = [{str(Path(__file__).parent)!r}, {str(Path(__file__).parents[1] / "operators")!r}]
+from test_told_first import P, QUERIES, documents
+from triplecast.engine import Engine
+with Engine.open(sys.argv[1]) as engine:
+    if not list(engine.subscriptions()):
+        from triplecast import Subscription
+        engine.subscribe_many([Subscription(name, P + text) for name, text in QUERIES.items()])
+    for document in documents():
+        engine.publish_many([document])
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("point", ["outbox.some-wait", "journal.results-kept", "outbox.rows-written"])
+def test_a_kill_between_the_halves_tells_the_same(tmp_path: Path, point: str) -> None:
+    plain, killed = tmp_path / "plain", tmp_path / "killed"
+    assert not run_and_crash(RUN, plain, "index.segment-written", 99, tmp_path / "log")
+    deaths = sum(run_and_crash(RUN, killed, point, hit, tmp_path / "log") for hit in (1, 2))
+    assert deaths == 2
+    assert not run_and_crash(RUN, killed, point, 99, tmp_path / "log")
+    with OutboxReader.read_only(plain) as expected, OutboxReader.read_only(killed) as found:
+        found.check()
+        assert sorted(told(found)) == sorted(told(expected))
+        assert {each.id for each in found.notifications()} == {each.id for each in expected.notifications()}
+        assert found.undecided() == expected.undecided()
+        for name in QUERIES:
+            assert [row for row in told(found) if row[0] == name] == [row for row in told(expected) if row[0] == name]
