@@ -77,11 +77,11 @@ def test_its_numbers_are_those_of_the_code() -> None:
     pytest.importorskip("shapely", reason="the extra triplecast[operators] is not installed")
     from triplecast.operators.box.geography import GEOF, UNITS
     from triplecast.operators.box.geometries import LONGEST
-    from triplecast.operators.box.metres import _LIKELY
+    from triplecast.operators.box.metres import _MOST_PAIRS
     from triplecast.operators.box.rules import MOST_TRIPLES
 
     assert f"more than {LONGEST:,} characters" in PAGE
-    assert f"from the {_LIKELY} likeliest edges" in PAGE
+    assert f"the {_MOST_PAIRS:,} most promising pairs" in PAGE
     assert f"more than {MOST_TRIPLES:,} triples" in PAGE
     assert f"{MOST_ROWS:,} at most" in PAGE
     for unit in UNITS:

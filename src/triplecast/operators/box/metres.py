@@ -1,4 +1,8 @@
-"""Metres between geometries: those of geodesics on the WGS 84 ellipsoid."""
+"""Metres between geometries: the length of the shortest geodesic on the WGS 84 ellipsoid.
+
+Branch and bound over pairs of pieces of the two outlines: no way between two pieces is shorter than the one between
+their middles less half their lengths. Pieces whose pair cannot beat the best way found are dropped, the others cut.
+"""
 
 from __future__ import annotations
 
@@ -13,117 +17,97 @@ from scipy.spatial import cKDTree
 from triplecast.operators.box.geometries import Geometry
 
 _ELLIPSOID = Geod(ellps="WGS84")
-_SPACING = 0.1
-"""Degrees between the places at which edges are looked at first, unless there would be more than `_SAMPLES`."""
-_SAMPLES = 20_000
-_FINER = 32
-"""Into how many steps each round divides what is left of an edge; `_ROUNDS` make a tenth of a degree a millimetre."""
-_ROUNDS = 5
-_LIKELY = 8
-"""Edges that are looked at closely, and pairs of places from which the shortest way between two outlines is sought."""
+_DEGREE = 111_700.0
+"""Metres: no degree, of longitude or latitude, is longer."""
+_RADIAN = 6_335_000.0
+"""Metres: of no way are there fewer for a radian between its ends on the unit ball."""
+_LONGEST = 0.1
+"""Degrees of a piece in the beginning, unless an outline would have more than `_MOST_PIECES`."""
+_MOST_PIECES = 20_000
+_MOST_PAIRS = 2_048
+"""Of pieces that are cut at once; where more may be nearest, those are that may be nearer."""
+_FIRST_PAIRS = 16_384
+_PARTS = 4
+_CLOSE = 0.001
+"""Metres that pieces may have in the end; longer ones where the way is so long that they change less."""
 
 
-class Edges(NamedTuple):
-    """The outline of a geometry: straight edges; a point is an edge from itself to itself."""
+class Pieces(NamedTuple):
+    """Straight pieces of an outline; its corners and points are pieces without length."""
 
     starts: NDArray[np.float64]
     """Longitudes and latitudes, shape (n, 2)."""
     ends: NDArray[np.float64]
 
+    @property
+    def middles(self) -> NDArray[np.float64]:
+        return (self.starts + self.ends) / 2
 
-class Nearest(NamedTuple):
-    metres: float
-    place: NDArray[np.float64]
-    """Longitude and latitude."""
+    @property
+    def reach(self) -> NDArray[np.float64]:
+        """Metres from the middle to either end, or more."""
+        halves: NDArray[np.float64] = np.hypot(*(self.ends - self.starts).T) * (_DEGREE / 2)
+        return halves
+
+    def take(self, which: NDArray[np.int64]) -> Pieces:
+        return Pieces(self.starts[which], self.ends[which])
+
+    def cut(self, parts: NDArray[np.int64], part: NDArray[np.int64]) -> Pieces:
+        """The part of that number of each, of so many."""
+        steps = (self.ends - self.starts) / parts[:, None]
+        return Pieces(self.starts + steps * part[:, None], self.starts + steps * (part + 1)[:, None])
 
 
 def metres_between(first: Geometry, second: Geometry) -> float:
-    """The length of the shortest geodesic from one geometry to another, 0 where they meet. Between points it is exact;
-    otherwise edges are searched to about a millimetre, from the most likely places on."""
+    """0 where the geometries meet. Between points to nanometres, otherwise to about a millimetre; where thousands of
+    pieces are as near as the nearest, the most promising are followed."""
     if shapely.intersects(first, second):
         return 0.0
     if first.geom_type == second.geom_type == "Point":
-        (metres,) = _lengths(np.array([[first.x, first.y]]), np.array([[second.x, second.y]]))
+        (metres,) = _lengths(shapely.get_coordinates(first), shapely.get_coordinates(second))
         return float(metres)
-    if second.geom_type == "Point":
+    here, there = _pairs(_outline(first), _outline(second))
+    best = np.inf
+    while True:
+        metres = _lengths(here.middles, there.middles)
+        best = min(best, float(metres.min()))
+        reach = here.reach + there.reach
+        least = metres - reach
+        left = np.flatnonzero((least < best - _CLOSE / 2) & (reach > 0))
+        left = left[np.argsort(least[left], kind="stable")[:_MOST_PAIRS]]
+        longest = float(reach[left].max(initial=0.0))
+        if longest <= max(_CLOSE, (_CLOSE * best / 10) ** 0.5):  # what a piece bends the way by: length ** 2 / best
+            return best
+        here, there = _cut(here.take(left), there.take(left))
+
+
+def _cut(here: Pieces, there: Pieces) -> tuple[Pieces, Pieces]:
+    """The longer piece of each pair in parts, each with the other piece."""
+    many = np.where(here.reach >= there.reach, _PARTS, 1).repeat(_PARTS)
+    part = np.tile(np.arange(_PARTS), len(here.starts))
+    every = np.arange(len(here.starts)).repeat(_PARTS)
+    own = here.take(every).cut(many, np.where(many > 1, part, 0))
+    return own, there.take(every).cut(_PARTS + 1 - many, np.where(many > 1, 0, part))
+
+
+def _pairs(first: Pieces, second: Pieces) -> tuple[Pieces, Pieces]:
+    """Pairs that may be nearest, by the straight way through a ball: the more promising pieces of one outline, each
+    with the nearest of the other."""
+    if len(first.starts) < len(second.starts):
         first, second = second, first
-    other = _edges(second)
-    if first.geom_type == "Point":
-        return _nearest(np.array([first.x, first.y]), other).metres
-    own = _edges(first)
-    return min(_walk(place, own, other) for place in _likely(own, other))
+    tree = cKDTree(_on_ball(second.middles))
+    apart, nearest = tree.query(_on_ball(first.middles))
+    closest = int(np.argmin(apart))
+    (best,) = _lengths(first.middles[[closest]], second.middles[nearest[[closest]]])
+    least = apart * _RADIAN - first.reach - second.reach.max()
+    own = np.flatnonzero(least <= best)
+    own = own[np.argsort(least[own], kind="stable")[:_MOST_PAIRS]]
+    each = min(max(_FIRST_PAIRS // len(own), 8), len(second.starts))
+    _, others = tree.query(_on_ball(first.middles[own]), k=range(1, each + 1))
+    return first.take(own.repeat(each)), second.take(others.ravel())
 
 
-def _walk(place: NDArray[np.float64], own: Edges, other: Edges) -> float:
-    """From a place on one outline to the nearest of the other and back again, as long as the way becomes shorter."""
-    best = _nearest(place, other)
-    for _ in range(20):
-        there = _nearest(best.place, own)
-        back = _nearest(there.place, other)
-        if back.metres > best.metres - 0.001:
-            return min(best.metres, there.metres, back.metres)
-        best = back
-    return best.metres
-
-
-def _nearest(place: NDArray[np.float64], edges: Edges) -> Nearest:
-    """The place on an outline that is nearest to one."""
-    which, shares, spacing = _samples(edges)
-    metres = _lengths(place[None, :], _along(edges, which, shares))
-    order = np.argsort(metres, kind="stable")
-    best = Nearest(float(metres[order[0]]), _along(edges, which[order[:1]], shares[order[:1]])[0])
-    _, firsts = np.unique(which[order], return_index=True)
-    for index in order[np.sort(firsts)[:_LIKELY]]:
-        edge, share, width = which[index : index + 1], shares[index], spacing[which[index]]
-        for _ in range(_ROUNDS if width else 0):
-            near = np.clip(share + np.linspace(-width, width, 2 * _FINER + 1), 0.0, 1.0)
-            tried = _along(edges, np.repeat(edge, len(near)), near)
-            metres = _lengths(place[None, :], tried)
-            least = int(np.argmin(metres))
-            share, width = near[least], width / _FINER
-            if metres[least] < best.metres:
-                best = Nearest(float(metres[least]), tried[least])
-    return best
-
-
-def _samples(edges: Edges) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-    """Places on edges, both ends of each among them: the number of the edge and how far along it (0 to 1) of each; and
-    of each edge how far apart they are."""
-    lengths = np.hypot(*(edges.ends - edges.starts).T)
-    spacing = max(_SPACING, float(lengths.sum()) / _SAMPLES)
-    steps = np.ceil(lengths / spacing).astype(np.int64)
-    counts = steps + 1
-    which = np.repeat(np.arange(len(lengths)), counts)
-    place = np.arange(len(which)) - np.repeat(np.cumsum(counts) - counts, counts)
-    apart = np.where(steps, 1.0 / np.maximum(steps, 1), 0.0)
-    return which, place * apart[which], apart
-
-
-def _along(edges: Edges, which: NDArray[np.int64], shares: NDArray[np.float64]) -> NDArray[np.float64]:
-    starts = edges.starts[which]
-    return starts + (edges.ends[which] - starts) * shares[:, None]
-
-
-def _likely(own: Edges, other: Edges) -> NDArray[np.float64]:
-    """Places on one outline that have another near: by straight lines through a ball, a good first guess."""
-    which, shares, _ = _samples(own)
-    places = _along(own, which, shares)
-    others = _along(other, *_samples(other)[:2])
-    apart, _ = cKDTree(_on_ball(others)).query(_on_ball(places))
-    order = np.argsort(apart, kind="stable")
-    _, firsts = np.unique(which[order], return_index=True)
-    likely: NDArray[np.float64] = places[order[np.sort(firsts)[:_LIKELY]]]
-    return likely
-
-
-def _on_ball(places: NDArray[np.float64]) -> NDArray[np.float64]:
-    longitude, latitude = np.radians(places.T)
-    return np.column_stack(
-        (np.cos(latitude) * np.cos(longitude), np.cos(latitude) * np.sin(longitude), np.sin(latitude))
-    )
-
-
-def _edges(geometry: Geometry) -> Edges:
+def _outline(geometry: Geometry) -> Pieces:
     starts, ends = [], []
     left = [geometry]
     while left:
@@ -134,13 +118,24 @@ def _edges(geometry: Geometry) -> Edges:
             left += [part.exterior, *part.interiors]
         else:
             places = shapely.get_coordinates(part)
-            starts.append(places if len(places) == 1 else places[:-1])
-            ends.append(places if len(places) == 1 else places[1:])
-    return Edges(np.concatenate(starts), np.concatenate(ends))
+            starts += [places, places[:-1]]
+            ends += [places, places[1:]]
+    edges = Pieces(np.concatenate(starts), np.concatenate(ends))
+    lengths = np.hypot(*(edges.ends - edges.starts).T)
+    longest = max(_LONGEST, float(lengths.sum()) / _MOST_PIECES)
+    parts = np.maximum(np.ceil(lengths / longest), 1).astype(np.int64)
+    number = np.arange(parts.sum()) - np.repeat(np.cumsum(parts) - parts, parts)
+    return edges.take(np.arange(len(parts)).repeat(parts)).cut(parts.repeat(parts), number)
+
+
+def _on_ball(places: NDArray[np.float64]) -> NDArray[np.float64]:
+    longitude, latitude = np.radians(places.T)
+    return np.column_stack(
+        (np.cos(latitude) * np.cos(longitude), np.cos(latitude) * np.sin(longitude), np.sin(latitude))
+    )
 
 
 def _lengths(froms: NDArray[np.float64], tos: NDArray[np.float64]) -> NDArray[np.float64]:
     """Metres of the geodesics between places."""
-    froms, tos = np.broadcast_arrays(froms, tos)
     metres: NDArray[np.float64] = _ELLIPSOID.inv(froms[:, 0], froms[:, 1], tos[:, 0], tos[:, 1])[2]
     return metres

@@ -13,7 +13,8 @@ from triplecast.operators.box.geometries import GEO, Geometry, checked, is_geome
 from triplecast.operators.box.regions import Regions
 
 _W3C = "http://www.w3.org/2003/01/geo/wgs84_pos#"
-_GEORSS = "http://www.georss.org/georss/"
+_GEORSS = ("http://www.georss.org/georss/", "http://www.georss.org/georss")
+"""As RDF writes it, and as RDF/XML reads it in a feed: XML's namespace has no sign at its end."""
 _SCHEMA = ("https://schema.org/", "http://schema.org/")
 _XSD_STRING = "http://www.w3.org/2001/XMLSchema#string"
 _LITERALS = frozenset({GEO + "asWKT", GEO + "asGeoJSON", "http://www.w3.org/ns/locn#geometry"})
@@ -28,7 +29,8 @@ _LINKS = frozenset(
         *(schema + "geo" for schema in _SCHEMA),
     }
 )
-_GEORSS_SHAPES = MappingProxyType({_GEORSS + shape: shape for shape in ("point", "line", "polygon", "box")})
+_SHAPES = ("point", "line", "polygon", "box")
+_GEORSS_SHAPES = MappingProxyType({namespace + shape: shape for namespace in _GEORSS for shape in _SHAPES})
 _FEWEST = MappingProxyType({"point": 1, "line": 2, "polygon": 4, "box": 2})
 _STEPS = 2
 """Links that are followed from a thing to its geometry."""

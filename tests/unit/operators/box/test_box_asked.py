@@ -150,3 +150,20 @@ def test_a_database_that_is_gone_leaves_its_pairs_undecided(wares: Path) -> None
     assert rows == []
     assert len(undecided) == 1
     assert "unable to open database file; see that it is there" in undecided[0]
+
+
+def test_where_an_item_of_a_feed_is() -> None:
+    feed = """<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns="http://purl.org/rss/1.0/"
+      xmlns:georss="http://www.georss.org/georss" xmlns:geo="http://www.w3.org/2003/01/geo/wgs84_pos#">
+      <channel rdf:about="urn:feed"><title>Quakes</title><link>https://example.org/</link><description>d</description>
+        <items><rdf:Seq><rdf:li rdf:resource="urn:1"/><rdf:li rdf:resource="urn:2"/></rdf:Seq></items>
+      </channel>
+      <item rdf:about="urn:1"><title>1</title><georss:point>40.85 -73.88</georss:point></item>
+      <item rdf:about="urn:2"><title>2</title><geo:lat>40.85</geo:lat><geo:long>-73.88</geo:long></item>
+      <item rdf:about="urn:3"><title>3</title></item>
+    </rdf:RDF>"""
+    with Engine() as engine:
+        engine.subscribe('SELECT ?title { ?item a rss:item ; rss:title ?title ; op:within "The Bronx" }', id="q")
+        receipt = engine.publish(feed, "application/rss+xml", graph="urn:feed")
+        assert not receipt.undecided
+        assert sorted(row["title"].value for match in receipt.matches for row in match.bindings or ()) == ["1", "2"]

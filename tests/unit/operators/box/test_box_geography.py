@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 import random
+import re
+from pathlib import Path
 
 import pytest
 from pyoxigraph import BlankNode, Literal, NamedNode
 
+from triplecast.errors import InputError
 from triplecast.operators import Event, Unanswerable
 
 pytest.importorskip("shapely", reason="the extra triplecast[operators] is not installed")
@@ -18,6 +21,7 @@ from pyproj import Geod
 from triplecast.operators.box import geography
 from triplecast.operators.box.geometries import GEOJSON, MOST_COLLECTIONS, WKT, read_geometry
 from triplecast.operators.box.metres import metres_between
+from triplecast.operators.box.places import locate
 from triplecast.operators.box.regions import Regions
 
 METRE = NamedNode("http://www.opengis.net/def/uom/OGC/1.0/metre")
@@ -241,9 +245,7 @@ def test_another_content_of_the_drawn_regions_is_another_version() -> None:
     assert (geography.VERSION, geography.DRAWN.version) == ("1", "03a4cfa12ed0")
 
 
-def test_regions_of_ones_own_say_what_is_wrong_with_them(tmp_path) -> None:  # type: ignore[no-untyped-def]
-    from triplecast.errors import InputError
-
+def test_regions_of_ones_own_say_what_is_wrong_with_them(tmp_path: Path) -> None:
     file = tmp_path / "mine.geojson"
     with pytest.raises(InputError, match="cannot be read: No such file"):
         _ = Regions(file).version
@@ -263,3 +265,23 @@ def test_regions_of_ones_own_say_what_is_wrong_with_them(tmp_path) -> None:  # t
             Regions(file).find("a")
     file.write_text(f'{{"features": [{{"id": "a", "properties": {{"name": "A"}}, "geometry": {shape}}}]}}')
     assert Regions(file).find("a") is Regions(file).find("A")
+
+
+def test_georss_of_real_feeds_is_where_another_reader_finds_it(shared_data: Path) -> None:
+    """feedparser's own expectations, written into its test files; also what it refuses."""
+    found = 0
+    for file in sorted((shared_data / "feeds" / "feedparser" / "tests").glob("*formed/geo/georss_*.xml")):
+        text = file.read_text("utf-8")
+        shape, inside = re.findall(r"<georss:(\w+)>([^<]*)</georss:", text)[0]
+        given = event(f'<urn:x> georss:{shape} """{inside}""" .')
+        there = locate(given, NamedNode("urn:x"), geography.DRAWN) if "wellformed" in str(file) else None
+        if there is None:
+            with pytest.raises(Unanswerable, match=f"is no {shape}"):
+                locate(given, NamedNode("urn:x"), geography.DRAWN)
+            continue
+        found += 1
+        told = re.search(r"coordinates'\](?:\[0\])? == \(([\d., ]+)\)", text)
+        corner = tuple(map(float, told[1].split(","))) if told else None
+        assert corner is None or list(corner) in shapely.get_coordinates(there).tolist()
+        assert there.geom_type == {"point": "Point", "line": "LineString"}.get(shape, "Polygon")
+    assert found >= 4
