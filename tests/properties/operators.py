@@ -4,6 +4,7 @@ a function, and a property function like a triple that the publication would hav
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from random import Random
 
 from pyoxigraph import BlankNode, Literal, NamedNode
@@ -72,6 +73,21 @@ def results(operator: str, term: Term, instead: Sequence[int] | None) -> list[Te
     return [literal(str(size_of(term[1])), XSD + "integer")]
 
 
+@lru_cache(maxsize=4_096)
+def _make_dataset(triples: tuple[Triple, ...], instead: tuple[int, ...]) -> Dataset:
+    """The publication with the triples that the property functions stand for."""
+    terms = {term for triple in triples for term in triple}
+    for _ in range(2):
+        terms |= {found for term in terms for name in BINDING for found in results(name, term, instead)}
+    virtual = tuple(
+        (term, iri(name), found)
+        for term in sorted(terms)
+        for name in BINDING
+        for found in dict.fromkeys(results(name, term, instead))
+    )
+    return Dataset((*triples, *virtual))
+
+
 def answer_slowly(query: q.Query, triples: tuple[Triple, ...], instead: Sequence[int] = ()) -> list[Solution]:
     """With the answers `instead` of those of the calls that fail."""
 
@@ -87,18 +103,9 @@ def answer_slowly(query: q.Query, triples: tuple[Triple, ...], instead: Sequence
     own = {f"<{name}>": call(name) for name in BINDING} | {
         f"<{EVEN}>": lambda term: TRUE if is_even(term[1]) else FALSE
     }
-    terms = {term for triple in triples for term in triple}
-    for _ in range(2):
-        terms |= {found for term in terms for name in BINDING for found in results(name, term, instead)}
-    virtual = tuple(
-        (term, iri(name), found)
-        for term in sorted(terms)
-        for name in BINDING
-        for found in dict.fromkeys(results(name, term, instead))
-    )
     FUNCTIONS.update(own)  # type: ignore[arg-type]
     try:
-        return answer(query, Dataset((*triples, *virtual)))
+        return answer(query, _make_dataset(triples, tuple(instead)))
     finally:
         for name in own:
             del FUNCTIONS[name]
