@@ -73,19 +73,25 @@ def results(operator: str, term: Term, instead: Sequence[int] | None) -> list[Te
     return [literal(str(size_of(term[1])), XSD + "integer")]
 
 
-@lru_cache(maxsize=4_096)
-def _make_dataset(triples: tuple[Triple, ...], instead: tuple[int, ...]) -> Dataset:
-    """The publication with the triples that the property functions stand for."""
+@lru_cache(maxsize=256)
+def produced(triples: tuple[Triple, ...], instead: Sequence[int]) -> dict[str, tuple[Triple, ...]]:
+    """By operator: the triples that the publication would have for what it gives, of every term that there can be."""
     terms = {term for triple in triples for term in triple}
     for _ in range(2):
         terms |= {found for term in terms for name in BINDING for found in results(name, term, instead)}
-    virtual = tuple(
-        (term, iri(name), found)
-        for term in sorted(terms)
+    return {
+        name: tuple(
+            (term, iri(name), found) for term in sorted(terms) for found in dict.fromkeys(results(name, term, instead))
+        )
         for name in BINDING
-        for found in dict.fromkeys(results(name, term, instead))
-    )
-    return Dataset((*triples, *virtual))
+    }
+
+
+@lru_cache(maxsize=1024)
+def asked_of(query: q.Query) -> frozenset[str]:
+    """The operators that a query names."""
+    text = repr(query)
+    return frozenset(name for name in (*BINDING, EVEN) if name in text)
 
 
 def answer_slowly(query: q.Query, triples: tuple[Triple, ...], instead: Sequence[int] = ()) -> list[Solution]:
@@ -103,9 +109,13 @@ def answer_slowly(query: q.Query, triples: tuple[Triple, ...], instead: Sequence
     own = {f"<{name}>": call(name) for name in BINDING} | {
         f"<{EVEN}>": lambda term: TRUE if is_even(term[1]) else FALSE
     }
+    wanted = asked_of(query)
+    virtual = [
+        triple for name, found in produced(triples, tuple(instead)).items() if name in wanted for triple in found
+    ]
     FUNCTIONS.update(own)  # type: ignore[arg-type]
     try:
-        return answer(query, _make_dataset(triples, tuple(instead)))
+        return answer(query, Dataset((*triples, *virtual)))
     finally:
         for name in own:
             del FUNCTIONS[name]
