@@ -32,6 +32,9 @@ from triplecast.operators.schedules import SCHEDULES
 PUBLICATIONS = 48
 INSTEAD: Sequence[tuple[int, ...]] = ((), (2,), (3,), (1, 3))
 """What failed calls might have said."""
+LEAST_MATCHING = 0.25
+"""Of all pairs, in a run of `ENOUGH` or more."""
+ENOUGH = 10_000
 
 
 class Counts(NamedTuple):
@@ -92,6 +95,9 @@ def main() -> int:
         f"{total.undecided / total.pairs:.1%} undecided, {total.calls:,} calls, each once; {seconds:.0f} s"
     )
     print("by schedule: " + ", ".join(f"{name} {pairs:,}" for name, pairs in by_schedule.items()))
+    if total.pairs >= ENOUGH and total.matching < LEAST_MATCHING * total.pairs:
+        print(f"too few match: at least {LEAST_MATCHING:.0%} are expected to")
+        return 1
     return 0
 
 
