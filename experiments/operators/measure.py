@@ -1,8 +1,9 @@
 """Figures 4 to 8 and what the issue asks beside them.
 
 A sweep's figure has a line for each schedule: the expected cost of an event, in evaluations (predicates cost 1), mean,
-least and most over the events; and the lower bound. Beside it stands its ``-gap`` figure, of the claims: how much of
-Sub-Order's distance from the bound the adaptive schedule takes away, and how it stands to the best of the others.
+least and most over the events; and the lower bound, its point between two standard errors of its estimate to either
+side. Beside it stand two figures of the claims: ``-gap``, how much of Sub-Order's distance from the bound the adaptive
+schedule takes away, and how it stands to the best of the others; ``-ratios``, the paper's algorithms over each other.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from numpy.typing import NDArray
 from experiments.figures import Figure, Line, Point
 from experiments.operators.beside import measure_batches, measure_learning, measure_limits, measure_optimum
 from experiments.operators.bound import bound_event
-from experiments.operators.playing import OURS, SCHEDULES
+from experiments.operators.playing import OURS, SCHEDULES, UNEQUAL
+from experiments.operators.share import measure_share
 from experiments.operators.workload import Sizes, Workload, make_events, make_workload
 
 BOUND = "lower bound"
@@ -25,6 +27,7 @@ UNIT = "evaluations an event"
 SEED = 2007
 CLOSED, THIRD = "share of the gap closed", "a third"
 AGAINST, ALLOWED = "best other over adaptive", "1 over 1.02"
+RATIOS = (("naive", "Sequential"), ("naive", SUB_ORDER), (SUB_ORDER, "Sequential"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,35 +112,59 @@ def measure(quick: bool) -> Iterator[Figure]:
     """The limits first: the memory told is the most that the process has had so far."""
     effort = QUICK if quick else FULL
     yield from measure_limits(effort.divided_by)
-    yield measure_optimum(3 if quick else 20)
+    yield from measure_share(effort.divided_by, 2)
+    yield from measure_optimum(3 if quick else 20)
     yield measure_learning(effort.divided_by)
     yield measure_batches(effort.divided_by)
+    known: dict[str, Figure] = {}
     for sweep in SWEEPS:
-        yield from _measure_sweep(sweep, effort)
+        for figure in _measure_sweep(sweep, effort):
+            known[figure.name] = figure
+            yield figure
+    yield _side_by_side("4-5", "more subscriptions: uniform and Zipf", known["4-ratios"], known["5-ratios"])
+    yield _side_by_side("6-similar", "more predicates: uniform and Zipf", known["6-uniform-ratios"], known["6-ratios"])
+
+
+def _side_by_side(name: str, title: str, uniform: Figure, zipf: Figure) -> Figure:
+    """What is saved against naive under both popularities."""
+    lines = tuple(
+        replace(figure.line(_over("naive", under)), name=f"{_over('naive', under)}, {popularity}")
+        for popularity, figure in (("uniform", uniform), ("Zipf", zipf))
+        for under in ("Sequential", SUB_ORDER)
+    )
+    return replace(uniform, name=name, title=title, lines=lines)
+
+
+def _over(over: str, under: str) -> str:
+    return f"{over} over {under}"
 
 
 def _measure_sweep(sweep: Sweep, effort: Effort) -> Iterator[Figure]:
-    points: dict[str, list[Point]] = {name: [] for name in (*SCHEDULES, BOUND)}
+    points: dict[str, list[Point]] = {name: [] for name in (*_played(sweep.name == "costs"), BOUND)}
     gaps: dict[str, list[Point]] = {name: [] for name in (CLOSED, THIRD, AGAINST, ALLOWED)}
+    ratios: dict[str, list[Point]] = {_over(*pair): [] for pair in RATIOS}
     for x, sizes in sweep.points.items():
-        found = _measure_sizes(_scale_down(sizes, effort.divided_by), effort)
+        found, excess = _measure_sizes(_scale_down(sizes, effort.divided_by), effort, _played(sweep.name == "costs"))
         x = x / effort.divided_by if sweep.across in ("subscriptions", "predicates") else x
-        for name, values in found.items():
-            mean = float(values.mean())
-            points[name].append(
-                Point(x, mean, float(values.min()), float(values.max())) if len(values) > 1 else Point(x, mean)
-            )
         means = {name: float(values.mean()) for name, values in found.items()}
+        for name, values in found.items():
+            points[name].append(Point(x, means[name], float(values.min()), float(values.max())))
+        points[BOUND].append(bound := _estimate_bound(x, means[OURS], excess))
+        means[BOUND] = bound.value
         closed = (means[SUB_ORDER] - means[OURS]) / (means[SUB_ORDER] - means[BOUND])
         best = min(mean for name, mean in means.items() if name not in (OURS, BOUND))
         for name, value in ((CLOSED, closed), (THIRD, 1 / 3), (AGAINST, best / means[OURS]), (ALLOWED, 1 / 1.02)):
             gaps[name].append(Point(x, value))
+        for over, under in RATIOS:
+            ratios[_over(over, under)].append(Point(x, means[over] / means[under]))
     said = f"{sweep.fixed}; 0.2 % match; {effort.events} events, the bound over {effort.bounded} of them"
     said += f"; sizes divided by {effort.divided_by}" if effort.divided_by > 1 else ""
     unit = UNIT if sweep.name != "costs" else "cost of an event"
     yield Figure(sweep.name, sweep.title, sweep.across, unit, _lines(points), sizes=said)
     title = f"{sweep.title}: Sub-Order, adaptive, bound"
     yield Figure(f"{sweep.name}-gap", title, sweep.across, "share; ratio", _lines(gaps), sizes=said)
+    title = f"{sweep.title}: the paper's algorithms"
+    yield Figure(f"{sweep.name}-ratios", title, sweep.across, "ratio of the means", _lines(ratios), sizes=said)
 
 
 def _scale_down(sizes: Sizes, by: int) -> Sizes:
@@ -151,14 +178,20 @@ def _lines(points: Mapping[str, list[Point]]) -> tuple[Line, ...]:
     )
 
 
-def _measure_sizes(sizes: Sizes, effort: Effort) -> dict[str, NDArray[np.float64]]:
-    """The cost of each event by schedule, and one number for the bound."""
+def _played(unequal: bool) -> tuple[str, ...]:
+    return tuple(name for name in SCHEDULES if unequal or name != UNEQUAL)
+
+
+def _measure_sizes(
+    sizes: Sizes, effort: Effort, played: Sequence[str]
+) -> tuple[dict[str, NDArray[np.float64]], NDArray[np.float64]]:
+    """(the cost of each event by schedule, how far the adaptive schedule is above the bound in some of them)."""
     workload = make_workload(sizes, SEED)
     events = make_events(workload, effort.events, SEED + 1)
     costs: dict[str, NDArray[np.float64]] = {}
     excess: list[float] = []
-    for name, prepare in SCHEDULES.items():
-        evaluate = prepare(workload)
+    for name in played:
+        evaluate = SCHEDULES[name](workload)
         taken = []
         for number, satisfied in enumerate(events):
             evaluated = evaluate(satisfied)
@@ -166,8 +199,15 @@ def _measure_sizes(sizes: Sizes, effort: Effort) -> dict[str, NDArray[np.float64
             if name == OURS and number < effort.bounded:
                 excess.append(_excess(workload, satisfied, evaluated))
         costs[name] = np.array(taken)
-    costs[BOUND] = np.array([costs[OURS].mean() - np.mean(excess)])
-    return costs
+    return costs, np.array(excess)
+
+
+def _estimate_bound(x: float, ours: float, excess: NDArray[np.float64]) -> Point:
+    """An estimate without bias, two of its standard errors to either side; `ours`, its mean over all events, is taken
+    as exact, as every line is held against the same events."""
+    value = ours - float(excess.mean())
+    error = 2 * float(excess.std(ddof=1)) / len(excess) ** 0.5
+    return Point(x, value, value - error, value + error)
 
 
 def _excess(workload: Workload, satisfied: NDArray[np.bool_], evaluated: NDArray[np.bool_]) -> float:

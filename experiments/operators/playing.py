@@ -96,6 +96,23 @@ def _summed(workload: Workload) -> Evaluate:
     return _over(workload, arranged, lambda rows, truths: _play_ordered(rows, order, truths))
 
 
+def _cheap_chains(workload: Workload) -> Evaluate:
+    """Not the paper's: Sub-Order's order, its chains by cost over (1 - p), the best order of one chain alone."""
+    schedule = SubOrder(workload.known)
+    schedule.insert_all(workload.standing)
+    return _ordered(workload, np.array(schedule.order(), np.int32))
+
+
+def _chains_alone(workload: Workload) -> Evaluate:
+    """Not the paper's: such chains, and the subscriptions as they are given; what is Sub-Order's without its order."""
+    return _ordered(workload, np.arange(len(workload.starts) - 1, dtype=np.int32))
+
+
+def _ordered(workload: Workload, order: I32) -> Evaluate:
+    arranged = arrange(workload.starts, workload.members, workload.costs / (1 - workload.holds))
+    return _over(workload, arranged, lambda rows, truths: _play_ordered(rows, order, truths))
+
+
 def _adaptive(workload: Workload) -> Evaluate:
     def play(rows: Rows, truths: U8) -> None:
         _play_ranked(rows, make_ranking(rows, workload.holds, workload.costs), truths)
@@ -113,6 +130,8 @@ def _over(workload: Workload, members: I32, play: Callable[[Rows, U8], None]) ->
     return evaluate
 
 
+UNEQUAL = "Sub-Order, chains by cost"
+"""The same as Sub-Order where costs are equal."""
 SCHEDULES: Mapping[str, Callable[[Workload], Evaluate]] = MappingProxyType(
     {
         "naive": _naive,
@@ -120,6 +139,8 @@ SCHEDULES: Mapping[str, Callable[[Workload], Evaluate]] = MappingProxyType(
         "Sequential, early stop": _stopping,
         "Sub-Order": _sub_order,
         "differences summed": _summed,
+        UNEQUAL: _cheap_chains,
+        "chains by cost, no order": _chains_alone,
         "adaptive": _adaptive,
     }
 )

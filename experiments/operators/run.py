@@ -12,12 +12,11 @@ PAPER = Paper(
     "Scalable Event Matching for Overlapping Subscriptions (2007), figures 4 to 8",
     measure,
     (
-        *(
-            tuple(figure for sweep in SWEEPS[first : first + 2] for figure in (sweep.name, f"{sweep.name}-gap"))
-            for first in range(0, len(SWEEPS), 2)
-        ),
-        ("optimum", "learning", "batches"),
-        ("order", "insert", "memory", "share"),
+        *((sweep.name, f"{sweep.name}-gap", f"{sweep.name}-ratios") for sweep in SWEEPS),
+        ("4-5", "6-similar"),
+        ("optimum", "optimum-worst", "learning", "batches"),
+        ("order", "insert", "memory"),
+        ("share", "share-stage", "share-run"),
     ),
 )
 

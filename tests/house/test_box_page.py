@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from triplecast.operators.box.likeness import shipped_vocabulary
-from triplecast.operators.box.pictures import FORMATS, LEAST, MOST_PIXELS, TOLERANCE
+from triplecast.operators.box.pictures import FORMATS, LEAST, LONGEST_SIDE, MOST_MEASURED, MOST_PIXELS, TOLERANCE
 from triplecast.operators.box.texts import LONGEST, SHIPPED
 from triplecast.operators.registry import find_operator
 
@@ -49,13 +49,10 @@ def test_its_numbers_are_those_of_the_code() -> None:
     assert f"by at most {TOLERANCE} of 255" in PAGE
     assert f"at most {TOLERANCE} in each" in PAGE
     assert f"fewer than {LEAST} pixels is a speck" in PAGE
-    assert (
-        f"Read are {', '.join(FORMATS[:-1])} and {FORMATS[-1]} of at most {MOST_PIXELS:,} pixels".replace(
-            "WEBP", "WebP"
-        )
-        in PAGE
-    )
+    formats = f"{', '.join(FORMATS[:-1])} and {FORMATS[-1]}".replace("WEBP", "WebP")
+    assert f"Read are {formats} of at most {MOST_PIXELS:,} pixels and {LONGEST_SIDE:,} a side" in PAGE
     assert f"at most {LONGEST:,} characters" in PAGE
+    assert f"at most {MOST_MEASURED:,})" in PAGE
     vocabulary = shipped_vocabulary()
     told = f"`{SHIPPED}`, has {len(vocabulary.frequencies):,} words of {vocabulary.documents} paragraphs"
     assert told in PAGE

@@ -4,6 +4,7 @@ a function, and a property function like a triple that the publication would hav
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from random import Random
 
 from pyoxigraph import BlankNode, Literal, NamedNode
@@ -72,6 +73,27 @@ def results(operator: str, term: Term, instead: Sequence[int] | None) -> list[Te
     return [literal(str(size_of(term[1])), XSD + "integer")]
 
 
+@lru_cache(maxsize=256)
+def produced(triples: tuple[Triple, ...], instead: Sequence[int]) -> dict[str, tuple[Triple, ...]]:
+    """By operator: the triples that the publication would have for what it gives, of every term that there can be."""
+    terms = {term for triple in triples for term in triple}
+    for _ in range(2):
+        terms |= {found for term in terms for name in BINDING for found in results(name, term, instead)}
+    return {
+        name: tuple(
+            (term, iri(name), found) for term in sorted(terms) for found in dict.fromkeys(results(name, term, instead))
+        )
+        for name in BINDING
+    }
+
+
+@lru_cache(maxsize=1024)
+def asked_of(query: q.Query) -> frozenset[str]:
+    """The operators that a query names."""
+    text = repr(query)
+    return frozenset(name for name in (*BINDING, EVEN) if name in text)
+
+
 def answer_slowly(query: q.Query, triples: tuple[Triple, ...], instead: Sequence[int] = ()) -> list[Solution]:
     """With the answers `instead` of those of the calls that fail."""
 
@@ -87,15 +109,10 @@ def answer_slowly(query: q.Query, triples: tuple[Triple, ...], instead: Sequence
     own = {f"<{name}>": call(name) for name in BINDING} | {
         f"<{EVEN}>": lambda term: TRUE if is_even(term[1]) else FALSE
     }
-    terms = {term for triple in triples for term in triple}
-    for _ in range(2):
-        terms |= {found for term in terms for name in BINDING for found in results(name, term, instead)}
-    virtual = tuple(
-        (term, iri(name), found)
-        for term in sorted(terms)
-        for name in BINDING
-        for found in dict.fromkeys(results(name, term, instead))
-    )
+    wanted = asked_of(query)
+    virtual = [
+        triple for name, found in produced(triples, tuple(instead)).items() if name in wanted for triple in found
+    ]
     FUNCTIONS.update(own)  # type: ignore[arg-type]
     try:
         return answer(query, Dataset((*triples, *virtual)))

@@ -25,7 +25,9 @@ SEED = 20261121
 QUERIES, PUBLICATIONS = 120, 16
 
 
-def made(seed: int, fails: bool) -> tuple[list[object], list[str], list[tuple[Triple, ...]]]:
+def made(
+    seed: int, fails: bool, publications: int = PUBLICATIONS
+) -> tuple[list[object], list[str], list[tuple[Triple, ...]]]:
     random = Random(seed)
     maker = Maker(random, fails)
     trees, texts = [], []
@@ -38,7 +40,7 @@ def made(seed: int, fails: bool) -> tuple[list[object], list[str], list[tuple[Tr
             continue
         trees.append(tree)
         texts.append(text)
-    return trees, texts, [make_publication(random) for _ in range(PUBLICATIONS)]
+    return trees, texts, [make_publication(random) for _ in range(publications)]
 
 
 def snapshot_of(texts: list[str]) -> Snapshot:

@@ -122,12 +122,13 @@ def _basic(steps: tuple[q.Step, ...], row: Solution, graph: tuple[Triple, ...]) 
 def _matches(step: q.Step, row: Solution, graph: tuple[Triple, ...]) -> Iterator[Solution]:
     if isinstance(step.predicate, q.Var | tuple):
         nodes = (step.subject, step.predicate, step.object)
-        wanted = [row.get(node.name) if isinstance(node, q.Var) else node for node in nodes]
+        subject, predicate, object = (row.get(node.name) if isinstance(node, q.Var) else node for node in nodes)
         for triple in graph:
-            for term, want in zip(triple, wanted, strict=True):
-                if want is not None and want != term:
-                    break
-            else:
+            if (
+                (predicate is None or triple[1] == predicate)
+                and (subject is None or triple[0] == subject)
+                and (object is None or triple[2] == object)
+            ):
                 extended = _bound(nodes, triple, row)
                 if extended is not None:
                     yield extended

@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import astuple
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from triplecast.evaluate.entailed import NO_BACKGROUND, Background
@@ -114,12 +115,23 @@ def read_open(answer: bytes) -> tuple[Wanted, ...] | None:
 def _read_operators(header: dict[str, Any]) -> Answers:
     """The answers of a request, whose operators, if it has any, are from now on those that this process knows."""
     if "operators" in header:
-        known_operators().adopt(Operator(*fields) for fields in map(_fields_of, header["operators"]))
+        known_operators().adopt(_parse_operators(header["operators"]))
     answers = {
         GroundCall(iri, tuple(arguments)): parse_answer(answer.encode())
         for iri, arguments, answer in header.get("answers", ())
     }
     return answers or NO_ANSWERS
+
+
+@lru_cache(1)
+def _write_operators(operators: tuple[Operator, ...]) -> str:
+    """Remembered: they are the same in nearly all requests."""
+    return json.dumps([astuple(declared) for declared in operators])
+
+
+@lru_cache(1)
+def _parse_operators(written: str) -> tuple[Operator, ...]:
+    return tuple(Operator(*_fields_of(fields)) for fields in json.loads(written))
 
 
 def _fields_of(written: list[Any]) -> list[Any]:
@@ -131,7 +143,7 @@ def _write(
 ) -> bytes:
     operators = known_operators().all()
     if operators:
-        header["operators"] = [astuple(declared) for declared in operators]
+        header["operators"] = _write_operators(operators)
     if answers:
         header["answers"] = [[*call, format_answer(answer).decode()] for call, answer in answers.items()]
     stamp = [publication.position, publication.graph, publication.version, publication.accepted_at, publication.dataset]

@@ -1,23 +1,26 @@
 """From the rows of a pair to its answer, as far as operators have told.
 
 What the index alone knows comes first: a row that its checks drop whatever operators say is not asked about, and rows
-that are only there to be checked with are asked about where a row that is left agrees with them.
+that are only there to be checked with are asked about where a row that is left agrees with them. A row is open while an
+operator has not answered, or has failed; what it might become decides whether the answer is known without it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple, TypeAlias
 
 from triplecast.compile.combination import Agreement, Combination, Part
 from triplecast.evaluate import DEFAULT_STEPS, BudgetExceeded
 from triplecast.evaluate.rowwise import Calculation
 from triplecast.evaluate.unknown import Answers
-from triplecast.match.asking import Asking, Condition, Row, Solved, solve_rows
-from triplecast.match.combine import UNBOUND, rows_of_part, write_rows
+from triplecast.match.asking import Asking, Condition, Open, Row, Solved, residuals_for, solve_rows
+from triplecast.match.combine import UNBOUND, write_rows
 from triplecast.model.algebra import Term
 
-Numbers = tuple[int, ...]
+Numbers: TypeAlias = tuple[int, ...]
+Key: TypeAlias = tuple[Term | None, ...]
+Group: TypeAlias = tuple[int, int, object]
 
 
 class Verdict(NamedTuple):
@@ -26,21 +29,29 @@ class Verdict(NamedTuple):
 
     bindings: bytes | None = None
     undecided: str | None = None
-    waiting: tuple[tuple[Condition, ...], ...] = ()
+    waiting: tuple[tuple[tuple[Condition, ...], ...], ...] = ()
+    """Groups of rows, each row by what it waits for; of a group one row that stays may be enough."""
+
+
+class _Side(NamedTuple):
+    """What one choice of a check agrees with."""
+
+    choice: Agreement
+    open: list[Open]
+    sure: set[Key]
+    """Of rows that are there."""
+    perhaps: set[Key]
+    """Of those, and of rows that may be there."""
 
 
 class _PartSolved(NamedTuple):
-    part: Part
     own: Solved
-    checked_with: tuple[tuple[int, Solved], ...]
-    """By branch; a branch may stand here twice, with rows that agree in other ways."""
-
-    def all(self) -> Iterable[Solved]:
-        return (self.own, *(solved for _, solved in self.checked_with))
+    checks: list[tuple[bool, list[_Side]]]
+    """Each with whether agreement is wanted."""
 
 
 def answer_asking(asking: Asking, answers: Answers) -> Verdict:
-    """The verdict as far as `answers` allow."""
+    """The verdict as far as `answers` allow; with rows that are waited for only where it depends on them."""
     if asking.refused:
         return Verdict(undecided=asking.refused)
     calculation = Calculation(DEFAULT_STEPS, answers)
@@ -48,11 +59,6 @@ def answer_asking(asking: Asking, answers: Answers) -> Verdict:
         parts = [_solve(asking, part, calculation) for part in asking.combination.parts]
     except BudgetExceeded as error:
         return Verdict(undecided=f"budget: {error}")
-    if asking.combination.ask and any(not each.part.checks and each.own.rows for each in parts):
-        return Verdict(b"[{}]")
-    waiting = tuple(dict.fromkeys(row for each in parts for solved in each.all() for row in solved.waiting))
-    if waiting:
-        return Verdict(waiting=waiting)
     return _Rows(asking.combination).verdict(parts)
 
 
@@ -65,27 +71,51 @@ def _solve(asking: Asking, part: Part, calculation: Calculation) -> _PartSolved:
         ]
         sides = [(choice, _keys(choice, asking.tables.get(choice.branch, ()))) for choice in choices]
         rows = [row for row in rows if any(_key(choice, row) in keys for choice, keys in sides) is check.wanted]
-    solved = solve_rows(rows, asking.residuals[part.branch], calculation)
-    checked_with: list[tuple[int, Solved]] = []
+    names = asking.combination.names
+    solved = solve_rows(rows, residuals_for(asking.residuals[part.branch], names), calculation)
+    checks: list[tuple[bool, list[_Side]]] = []
     if any(solved):
-        for choice in (choice for check in part.checks for choice in check.choices):
-            wanted = _keys(choice, rows)
-            others = [row for row in asking.tables.get(choice.branch, ()) if _key(choice, row) in wanted]
-            checked_with.append((choice.branch, solve_rows(others, asking.residuals[choice.branch], calculation)))
-    return _PartSolved(part, solved, tuple(checked_with))
+        left = [*solved.rows, *(each.row for each in solved.open)]
+        for check in part.checks:
+            checks.append((check.wanted, [_side(asking, choice, left, calculation) for choice in check.choices]))
+    return _PartSolved(solved, checks)
 
 
-def _key(choice: Agreement, row: Row) -> tuple[Term | None, ...]:
+def _side(asking: Asking, choice: Agreement, left: Iterable[Row], calculation: Calculation) -> _Side:
+    wanted = _keys(choice, left)
+    rows = [row for row in asking.tables.get(choice.branch, ()) if _key(choice, row) in wanted]
+    solved = solve_rows(rows, residuals_for(asking.residuals[choice.branch], ()), calculation)
+    sure = _keys(choice, solved.rows)
+    return _Side(choice, solved.open, sure, sure | _keys(choice, (each.row for each in solved.open)))
+
+
+def _key(choice: Agreement, row: Row) -> Key:
+    """Triples bind these variables, so they are known of every row."""
     return tuple(row.get(name) for name in choice.names)
 
 
-def _keys(choice: Agreement, rows: Iterable[Row]) -> set[tuple[Term | None, ...]]:
+def _keys(choice: Agreement, rows: Iterable[Row]) -> set[Key]:
     return {_key(choice, row) for row in rows}
 
 
+def _passes(row: Row, checks: Iterable[tuple[bool, list[_Side]]]) -> bool | None:
+    """Whether a row passes the checks of its part; None where that is not known."""
+    passed: bool | None = True
+    for wanted, sides in checks:
+        if any(_key(side.choice, row) in side.sure for side in sides):
+            agrees: bool | None = True
+        else:
+            agrees = None if any(_key(side.choice, row) in side.perhaps for side in sides) else False
+        if agrees is None:
+            passed = None
+        elif agrees is not wanted:
+            return False
+    return passed
+
+
 class _Rows:
-    """Rows of decided branches. A row that an operator's failure leaves unknown may be there or not: where that makes a
-    difference, the pair is undecided."""
+    """The rows of a pair's parts. One that may come or go matters where the answer would be another: under `DISTINCT`
+    not one that is there anyway, of an `ASK` none beside a row that is."""
 
     def __init__(self, combination: Combination) -> None:
         self._combination = combination
@@ -94,47 +124,54 @@ class _Rows:
 
     def verdict(self, parts: Sequence[_PartSolved]) -> Verdict:
         combination = self._combination
-        made: list[Numbers] = []
-        differs = False
-        for each in parts:
-            certain, differing = self._rows_of(each)
-            made += certain
-            differs = differs or differing
-        if differs and not (combination.ask and made):
-            failed = (failures for each in parts for solved in each.all() for _, failures in solved.failed)
-            return Verdict(undecided=min(told for failures in failed for told in failures))
+        made = [self._shown(row) for part in parts for row in part.own.rows if _passes(row, part.checks) is True]
+        if combination.ask and made:
+            return Verdict(b"[{}]")
+        there = set(made)
+        open_rows = [each for at, part in enumerate(parts) for each in self._open(at, part, there)]
+        waiting: dict[Group, dict[tuple[Condition, ...], None]] = {}
+        for group, each in open_rows:
+            if each.waiting:
+                waiting.setdefault(group, {})[each.waiting] = None
+        if waiting:
+            return Verdict(waiting=tuple(map(tuple, waiting.values())))
+        if open_rows:
+            return Verdict(undecided=min(told for _, each in open_rows for told in each.failures))
         if not made:
             return Verdict()
-        if combination.ask:
-            return Verdict(b"[{}]")
         if combination.distinct:
             made = list(dict.fromkeys(made))
         made.sort(key=lambda row: [self._text(term) for term in row])
         return Verdict(write_rows(combination.names, made, self._text))
 
-    def _rows_of(self, solved: _PartSolved) -> tuple[list[Numbers], bool]:
-        """The rows that a part has whatever failed operators would say, and whether it may have others."""
-        part = solved.part
-        certain: dict[int, list[Numbers]] = {}
-        possible: dict[int, list[Numbers]] = {}
-        for branch, each in solved.checked_with:
-            rows = self._numbered(branch, each.rows)
-            certain.setdefault(branch, []).extend(rows)
-            unsure = self._numbered(branch, [row for row, _ in each.failed])
-            possible.setdefault(branch, []).extend([*rows, *unsure])
-        own = self._numbered(part.branch, solved.own.rows)
-        unsure = self._numbered(part.branch, [row for row, _ in solved.own.failed])
-        variants = [
-            list(rows_of_part(self._combination, part, {**each, _OWN: own}, _OWN)) for each in (certain, possible)
-        ]
-        may_come = (rows_of_part(self._combination, part, {**each, _OWN: unsure}, _OWN) for each in (certain, possible))
-        both = set(variants[0]).intersection(variants[1])
-        differs = variants[0] != variants[1] or any(list(rows) for rows in may_come)
-        return [row for row in variants[0] if row in both], differs
+    def _open(self, at: int, part: _PartSolved, there: set[Numbers]) -> Iterator[tuple[Group, Open]]:
+        """The open rows that the answer depends on, each with what it is one of several of: rows that show the same, or
+        that agree with the same. `at`: which part it is."""
+        combination = self._combination
+        unsettled: list[Row] = []
+        for place, (row, each) in enumerate(
+            [(row, None) for row in part.own.rows] + [(o.row, o) for o in part.own.open]
+        ):
+            passes = _passes(row, part.checks)
+            known = each is None or each.unknown.isdisjoint(combination.names)
+            shown = self._shown(row)
+            if passes is False or (combination.distinct and known and shown in there):
+                continue
+            if passes is None:
+                unsettled.append(row)
+            if each is not None:
+                alike = combination.ask or (combination.distinct and known)
+                yield ((-1, -1, () if combination.ask else shown) if alike else (at, place, None)), each
+        for number, (_, sides) in enumerate(part.checks):
+            for side in sides:
+                asked = _keys(side.choice, unsettled) - side.sure
+                for each in side.open:
+                    key = _key(side.choice, each.row)
+                    if key in asked:
+                        yield (at, number, (side.choice, key)), each
 
-    def _numbered(self, branch: int, rows: Sequence[Row]) -> list[Numbers]:
-        columns = self._combination.columns[branch]
-        return [tuple(self._number(str(row[name])) if name in row else UNBOUND for name in columns) for row in rows]
+    def _shown(self, row: Row) -> Numbers:
+        return tuple(self._number(str(row[name])) if name in row else UNBOUND for name in self._combination.names)
 
     def _number(self, text: str) -> int:
         number = self._numbers.setdefault(text, len(self._texts))
@@ -144,7 +181,3 @@ class _Rows:
 
     def _text(self, number: int) -> str:
         return "" if number == UNBOUND else self._texts[number]
-
-
-_OWN = -1
-"""In the place of a branch's number: the rows that are checked."""

@@ -1,6 +1,9 @@
 """Pairs that operators have to be asked about: their rows after everything cheap, each a conjunction of ground
 conditions (the operators paper, section 2: a joint substitution of all variables).
 
+A *condition* is what asks operators, and the cheap residuals that only wait for the values that it gives: ``?p op:count
+?n FILTER(?n > 9)`` is one condition, false as soon as the count is known to be small.
+
 A *template* is a condition with its variables numbered in the order of their appearance, so that two that unify are
 one: ``p(?x1, ?y1)`` is ``p(?x3, ?y4)``, ``p(?x7, ?x7)`` is another (section 3). A *ground condition* is a template with
 terms.
@@ -11,18 +14,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from triplecast.compile.combination import Combination
 from triplecast.compile.residual import Residual
 from triplecast.evaluate.rowwise import Calculation
-from triplecast.evaluate.unknown import Unknown
+from triplecast.evaluate.unknown import Unknown, asks_operators
 from triplecast.match.calculate import Residuals
 from triplecast.model.algebra import Call, Expression, Node, Operation, Term, Variable, subexpressions
-from triplecast.operators import find_operator
+from triplecast.operators import find_operator, known_operators
 from triplecast.operators.answers import GroundCall
 
-Row = dict[str, Term]
+Row: TypeAlias = dict[str, Term]
+Chain: TypeAlias = tuple[Residual, ...]
 KEPT = 20_000
 """Conditions whose templates a process remembers."""
 
@@ -61,9 +65,20 @@ class Condition:
     cost: float = field(compare=False)
     waits_for: GroundCall = field(compare=False)
     """The call that it needs first, as of when it was made."""
-    residual: Residual | GroundCall = field(compare=False)
-    """What to ask: of the evaluator's rows the bare call."""
+    chain: Chain | GroundCall = field(compare=False)
+    """What to ask, and what is then calculated of it: of the evaluator's rows the bare call."""
     row: Row = field(compare=False)
+
+
+class Open(NamedTuple):
+    """A row that may come or go."""
+
+    row: Row
+    unknown: frozenset[str]
+    """Variables whose values are not known."""
+    waiting: tuple[Condition, ...]
+    """Without any, nothing drops it any more, but for the failures that leave it unknown."""
+    failures: tuple[str, ...]
 
 
 class Solved(NamedTuple):
@@ -71,15 +86,12 @@ class Solved(NamedTuple):
 
     rows: list[Row]
     """Those that fulfil everything."""
-    waiting: list[tuple[Condition, ...]]
-    """Of each row that may come or go: what it waits for."""
-    failed: list[tuple[Row, tuple[str, ...]]]
-    """Those that nothing drops, with the failures that leave them unknown."""
+    open: list[Open]
 
 
 def solve_rows(rows: Iterable[Row], residual: Sequence[Residual], calculation: Calculation) -> Solved:
     """What the rows come to with the answers that `calculation` has. Raises `BudgetExceeded`."""
-    solved = Solved([], [], [])
+    solved = Solved([], [])
     for row in rows:
         todo = [_Partial(row, 0, frozenset(), (), ())]
         while todo:
@@ -87,47 +99,67 @@ def solve_rows(rows: Iterable[Row], residual: Sequence[Residual], calculation: C
     return solved
 
 
+@lru_cache(maxsize=KEPT)
+def residuals_for(residual: Chain, shown: tuple[str, ...]) -> Chain:
+    """Without values that nothing depends on, where of a row only the `shown` variables are looked at."""
+    needed = set(shown)
+    kept: list[Residual] = []
+    for each in reversed(residual):
+        if each.variable is None or each.variable.name in needed:
+            kept.append(each)
+            needed.update(name.name for name in each.names)
+    return tuple(reversed(kept))
+
+
 def judge(condition: Condition, calculation: Calculation) -> bool | None:
     """Whether a condition holds; None where an operator failed. Raises `Unknown` with the calls that it waits for, and
     `BudgetExceeded`."""
     try:
-        if isinstance(condition.residual, GroundCall):
-            return bool(calculation.rows_of(condition.residual))
-        return _apply(condition.residual, condition.row, calculation)
+        if isinstance(condition.chain, GroundCall):
+            return bool(calculation.rows_of(condition.chain))
+        rows = _apply(condition.chain[0], condition.row, calculation)
     except Unknown as met:
         if met.calls:
             raise
         return None
+    return any(_survives(row, condition.chain[1:], calculation) for row in rows)
 
 
-def condition_of(residual: Residual, row: Row, waits_for: GroundCall) -> Condition:
-    template = template_of(residual)
+def condition_of(chain: Chain, row: Row, waits_for: GroundCall) -> Condition:
+    template = template_of(chain)
     values = tuple(str(row[name]) if name in row else "" for name in template.names)
     seen = {name: row[name] for name in template.names if name in row}
-    return Condition(template.text, values, template.cost, waits_for, residual, seen)
+    return Condition(template.text, values, template.cost, waits_for, chain, seen)
 
 
 def bare_condition(call: GroundCall) -> Condition:
     """That a call gives anything: all that is known of what the evaluator wants it for."""
     declared = find_operator(call.operator)
     cost = declared.cost if declared is not None else 1.0
-    return Condition(f"<{call.operator}>", call.arguments, cost, call, call, {})
+    return Condition(f"<{_named(call.operator)}>", call.arguments, cost, call, call, {})
+
+
+def template_of(chain: Chain) -> Template:
+    """Two conditions that differ in the names of their variables only have one text; what is known of one version of an
+    operator says nothing of another."""
+    return _template_of(chain, known_operators().generation)
 
 
 @lru_cache(maxsize=KEPT)
-def template_of(residual: Residual) -> Template:
-    """Two residuals that differ in the names of their variables only have one text."""
+def _template_of(chain: Chain, generation: int) -> Template:
     names: dict[str, str] = {}
-    parts = [_written(residual.expression, names)]
-    if residual.variable is not None:
-        parts.append("value")
-    given = len(names)
-    parts += [_written(node, names) for node in residual.free]
-    new = {variable.name for variable in residual.new}
-    calls = [part.function for part in subexpressions(residual.expression) if isinstance(part, Call)]
-    declared = [found for found in map(find_operator, calls) if found is not None]
-    kept = tuple(name for place, name in enumerate(names) if place < given or name not in new)
-    return Template(" ".join(parts), kept, sum(each.cost for each in declared) or 1e-6)
+    parts: list[str] = []
+    given: set[str] = set()
+    cost = 0.0
+    for each in chain:
+        parts.append(_written(each.expression, names))
+        parts += [_written(node, names) for node in each.free]
+        if each.variable is not None:
+            parts.append(f"-> {_written(each.variable, names)}")
+        given.update(variable.name for variable in each.gives())
+        calls = [part.function for part in subexpressions(each.expression) if isinstance(part, Call)]
+        cost += sum(found.cost for found in map(find_operator, calls) if found is not None)
+    return Template(" ".join(parts), tuple(name for name in names if name not in given), cost or 1e-6)
 
 
 class _Partial(NamedTuple):
@@ -137,7 +169,8 @@ class _Partial(NamedTuple):
     at: int
     unknown: frozenset[str]
     """Variables whose values wait for operators."""
-    waiting: tuple[Condition, ...]
+    waiting: tuple[tuple[int, GroundCall, Row], ...]
+    """Residuals that wait, by their places, each with the call that it needs first and what it sees."""
     failures: tuple[str, ...]
 
 
@@ -166,27 +199,69 @@ def _advance(
                 row[each.variable.name] = term
         except Unknown as met:
             if met.calls:
-                waiting = (*waiting, condition_of(each, seen, met.calls[0]))
+                waiting = (*waiting, (at - 1, met.calls[0], seen))
             else:
                 failures = (*failures, *met.failures)
             unknown = unknown.union(variable.name for variable in each.gives())
-    if waiting:
-        solved.waiting.append(waiting)
-    elif failures:
-        solved.failed.append((row, failures))
+    if waiting or failures:
+        solved.open.append(Open(row, unknown, _conditions(row, residual, unknown, waiting), failures))
     else:
         solved.rows.append(row)
     return []
 
 
-def _apply(residual: Residual, row: Row, calculation: Calculation) -> bool:
-    """Whether the row may stay; a value that is known never drops it."""
+def _conditions(
+    row: Row, residual: Sequence[Residual], unknown: frozenset[str], waiting: Iterable[tuple[int, GroundCall, Row]]
+) -> tuple[Condition, ...]:
+    """Of a row that went past all residuals."""
+    made: list[Condition] = []
+    for place, call, seen in waiting:
+        chain = _chain(residual, place, unknown)
+        made.append(condition_of(chain, row if len(chain) > 1 else seen, call))
+    return tuple(made)
+
+
+def _chain(residual: Sequence[Residual], place: int, unknown: frozenset[str]) -> Chain:
+    """What waits at a place, and what needs no other of the `unknown` values than those it gives. Nothing that sees a
+    variable to which an operator behind it may give a value: it saw the row without."""
+    chain = [residual[place]]
+    given = {variable.name for variable in chain[0].gives()}
+    for at, each in enumerate(residual[place:] if given else (), place):
+        names = {name.name for name in each.names}
+        later = {node.name for behind in residual[at + 1 :] for node in behind.free if isinstance(node, Variable)}
+        later.difference_update(variable.name for behind in residual[at + 1 :] for variable in behind.new)
+        if at == place:
+            if names & later:
+                break
+        elif names & given and not (names & later or names & unknown - given or _asks(each)):
+            chain.append(each)
+            given.update(variable.name for variable in each.gives())
+    return tuple(chain)
+
+
+def _asks(residual: Residual) -> bool:
+    return bool(residual.free) or asks_operators(residual.expression)
+
+
+def _apply(residual: Residual, row: Row, calculation: Calculation) -> list[Row]:
+    """What the row comes to; a value that is known never drops it."""
+    seen = {name.name: row[name.name] for name in residual.names if name.name in row}
     if residual.free:
         assert isinstance(residual.expression, Call)
-        return bool(calculation.produce(residual.expression, residual.free, row))
+        return [row | more for more in calculation.produce(residual.expression, residual.free, seen)]
     if residual.variable is None:
-        return calculation.holds(residual.expression, row)
-    calculation.value(residual.expression, row)
+        return [row] if calculation.holds(residual.expression, seen) else []
+    term = calculation.value(residual.expression, seen)
+    return [row if term is None else row | {residual.variable.name: term}]
+
+
+def _survives(row: Row, chain: Chain, calculation: Calculation) -> bool:
+    """Whether residuals that ask nobody keep the row."""
+    for each in chain:
+        made = _apply(each, row, calculation)
+        if not made:
+            return False
+        (row,) = made
     return True
 
 
@@ -194,7 +269,13 @@ def _written(node: Expression | Node, names: dict[str, str]) -> str:
     if isinstance(node, Variable):
         return names.setdefault(node.name, f"?{len(names)}")
     if isinstance(node, Call):
-        return f"{node.function}({', '.join(_written(part, names) for part in node.arguments)})"
+        return f"{_named(node.function)}({', '.join(_written(part, names) for part in node.arguments)})"
     if isinstance(node, Operation):
         return f"({node.operator} {' '.join(_written(part, names) for part in node.arguments)})"
     return str(node)
+
+
+def _named(function: str) -> str:
+    """An operator with its version."""
+    declared = find_operator(function) if ":" in function else None
+    return function if declared is None else f"{function}@{declared.version}"

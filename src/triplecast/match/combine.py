@@ -268,12 +268,9 @@ class _Writer:
         return text
 
 
-def rows_of_part(
-    combination: Combination, part: Part, tables: dict[int, list[Row]], branch: int | None = None
-) -> Iterable[Row]:
-    """The part's rows, by the combination's names; `tables` holds the branches that have rows. With a `branch` its rows
-    are looked at in the place of the part's own."""
-    rows = tables.get(part.branch if branch is None else branch, [])
+def rows_of_part(combination: Combination, part: Part, tables: dict[int, list[Row]]) -> Iterable[Row]:
+    """The part's rows, by the combination's names; `tables` holds the branches that have rows."""
+    rows = tables.get(part.branch, [])
     own = combination.columns[part.branch]
     for check in part.checks:
         if not rows:

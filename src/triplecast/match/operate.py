@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from triplecast.evaluate import DEFAULT_STEPS, BudgetExceeded, Candidate, Decision, Evaluator
 from triplecast.evaluate.rowwise import Calculation
@@ -26,11 +27,12 @@ from triplecast.operators import find_operator
 from triplecast.operators.answers import Answer, Failed, GroundCall, format_answer
 from triplecast.operators.frames import Asked
 from triplecast.operators.perform import Performer
-from triplecast.operators.schedules import SCHEDULES, Experience, Run, make_conjunctions, make_schedule
+from triplecast.operators.schedules import Experience, Run, make_conjunctions, make_schedule
 from triplecast.operators.schedules import Learnt as LearntTemplate
+from triplecast.operators.schedules.experience import LEAST_COST
 
-SCHEDULE = next(name for name in ("adaptive", "stopping") if name in SCHEDULES)
-"""Unless another is named (`operators.schedules`)."""
+SCHEDULE = "adaptive"
+"""Unless another is named (`operators.schedules.SCHEDULES`)."""
 AT_ONCE = 32
 """Ground conditions of one publication that are looked at in one round."""
 
@@ -67,6 +69,8 @@ class Operators:
         """`learnt`: what `learnt` gave in another process."""
         self.performer = performer or Performer()
         self._templates: dict[str, int] = {}
+        self._hints: dict[int, float] = {}
+        """By template, as declared now."""
         kept = [LearntTemplate(self._number(row.template), *row[1:]) for row in learnt]
         self.experience = Experience(kept)
         self._schedule = make_schedule(schedule, self.experience)
@@ -100,18 +104,15 @@ class Operators:
     def absorb(self, learnt: Iterable[Learnt]) -> None:
         """What other processes learnt of their batches (`MatchedBatch.learnt`)."""
         for row in learnt:
-            known = row.template in self._templates
-            number = self._number(row.template)
-            if not known:
-                self.experience.declare(number, row.hint)
+            number = self._template(row.template, row.hint)
             self.experience.learn_many(number, int(row.answered), int(row.held), int(row.timed), row.seconds)
 
-    def template(self, condition: Condition) -> int:
-        """The number of its template."""
-        known = condition.template in self._templates
-        number = self._number(condition.template)
-        if not known:
-            self.experience.declare(number, condition.cost)
+    def _template(self, text: str, hint: float) -> int:
+        """Its number; what is hinted now stands."""
+        number = self._number(text)
+        if self._hints.get(number) != hint:
+            self._hints[number] = hint
+            self.experience.declare(number, hint)
         return number
 
     def _number(self, template: str) -> int:
@@ -124,21 +125,41 @@ class Operators:
         for row in rows:
             for condition in row.conditions:
                 numbers.setdefault(condition, len(numbers))
-        templates = [self.template(condition) for condition in numbers]
+        templates = [self._template(condition.template, condition.cost) for condition in numbers]
+        members = [[numbers[condition] for condition in row.conditions] for row in rows]
         columns = np.array(templates, np.int32)
+        holds = self.experience.holds(columns)
         conjunctions = make_conjunctions(
-            [(row.registration, [numbers[condition] for condition in row.conditions]) for row in rows],
+            [(row.registration, of_row) for row, of_row in zip(rows, members, strict=True)],
             templates,
-            self.experience.costs(columns).tolist(),
-            self.experience.holds(columns).tolist(),
+            _shared_costs(numbers, members, self.experience.costs(columns), holds).tolist(),
+            holds.tolist(),
         )
         self._standing.meet(
-            (row.registration, [templates[numbers[condition]] for condition in row.conditions]) for row in rows
+            (row.registration, [templates[member] for member in of_row])
+            for row, of_row in zip(rows, members, strict=True)
         )
-        running = _Running(self._schedule.start(conjunctions), list(numbers), templates)
+        calls = [{condition.waits_for: None} for condition in numbers]
+        running = _Running(self._schedule.start(conjunctions), list(numbers), templates, calls)
         for condition, number in numbers.items():
             running.by_call.setdefault(condition.waits_for, set()).add(number)
         return running
+
+
+def _shared_costs(
+    numbers: Mapping[Condition, int],
+    members: Sequence[Sequence[int]],
+    costs: NDArray[np.float64],
+    holds: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Of each condition: conditions that wait for one call share its cost, each as much as it is expected to refute
+    rows. So what any of them is expected to refute for its cost is what the call is, which is made once for all."""
+    rows = np.bincount([member for of_row in members for member in of_row], minlength=len(numbers))
+    refutes = rows * (1 - holds)
+    calls: dict[GroundCall, int] = {}
+    call = np.array([calls.setdefault(condition.waits_for, len(calls)) for condition in numbers], np.int64)
+    shared: NDArray[np.float64] = costs * refutes / np.bincount(call, refutes)[call]
+    return np.maximum(shared, LEAST_COST)
 
 
 @dataclass(slots=True)
@@ -148,7 +169,9 @@ class _Running:
     run: Run
     conditions: list[Condition]
     templates: list[int]
-    learnt: set[int] = field(default_factory=set)
+    calls: list[dict[GroundCall, None]]
+    """What each condition has waited for until now."""
+    settled: set[int] = field(default_factory=set)
     by_call: dict[GroundCall, set[int]] = field(default_factory=dict)
     """Conditions that wait for a call, before anything else."""
 
@@ -182,6 +205,7 @@ class Operating:
             list(evaluator.decide([candidate for _, _, candidate in self._candidates])) if candidates else []
         )
         self._verdicts = [answer_asking(pair, answers[pair.publication]) for pair in self._asking]
+        self._rounds = 0
 
     def operated(self) -> Operated:
         """As far as it is known. Verdicts with `waiting` rows and decisions with `wanted` calls are open."""
@@ -195,16 +219,18 @@ class Operating:
             before = len(self._stage.results)
             self._stage.learn(rows)
             assert len(self._stage.results) > before, "rows wait, and nothing was asked"
+            self._rounds += 1
             self._look_again()
         return self.operated()
 
     def _rows(self) -> list[Waiting]:
-        """What is waited for."""
+        """What is waited for. Of rows of which one may be enough first one, then two, then four, and so on."""
         return [
             *(
                 Waiting(pair.publication, pair.registration, conditions)
                 for pair, verdict in zip(self._asking, self._verdicts, strict=True)
-                for conditions in verdict.waiting
+                for group in verdict.waiting
+                for conditions in group[: 1 << self._rounds]
             ),
             *(
                 Waiting(publication, registration, tuple(map(bare_condition, calls)))
@@ -236,6 +262,8 @@ class _Stage:
         self.results: list[OperatorResult] = []
         self.failed = 0
         self._counts: dict[str, list[float]] = {}
+        self._seconds: dict[tuple[int, GroundCall], float] = {}
+        """What calls took, of those that were made."""
 
     def learnt(self) -> tuple[Learnt, ...]:
         """By template: hint, true or false answers, true ones, measured ones, seconds."""
@@ -248,27 +276,29 @@ class _Stage:
             by_publication.setdefault(row.publication, []).append(row)
         running = {publication: self._operators.start(found) for publication, found in by_publication.items()}
         while running:
-            wanted: dict[tuple[int, GroundCall], int] = {}
-            """Each call with the condition of its publication that wants it."""
+            wanted: dict[tuple[int, GroundCall], None] = {}
             for publication, each in list(running.items()):
                 numbers = each.run.wanted(AT_ONCE)
                 if not numbers:
                     del running[publication]
                 for number in numbers:
-                    call = self._judge(publication, each, number, None)
+                    call = self._judge(publication, each, number)
                     if call is not None:
-                        wanted.setdefault((publication, call), number)
-            self._ask(wanted, running)
+                        wanted[publication, call] = None
+            if wanted:
+                self._ask(wanted, running)
 
-    def _ask(self, wanted: Mapping[tuple[int, GroundCall], int], running: Mapping[int, _Running]) -> None:
+    def _ask(self, wanted: Iterable[tuple[int, GroundCall]], running: Mapping[int, _Running]) -> None:
         """Makes the calls, and lets every condition that waits for one of them learn what it can."""
         asked = [Asked(self._publications[publication], call) for publication, call in wanted]
         performed = self._operators.performer.perform(asked)
-        for ((publication, call), number), (answer, seconds) in zip(wanted.items(), performed, strict=True):
+        for (publication, call), (answer, seconds) in zip(wanted, performed, strict=True):
             self._keep(publication, call, answer)
+            if seconds > 0:
+                self._seconds[publication, call] = seconds
             each = running[publication]
             for waiting in sorted(each.by_call.pop(call, ())):
-                self._judge(publication, each, waiting, seconds if waiting == number else None)
+                self._judge(publication, each, waiting)
 
     def _keep(self, publication: int, call: GroundCall, answer: Answer) -> None:
         self.answers[publication][call] = answer
@@ -277,17 +307,20 @@ class _Stage:
         version = declared.version if declared is not None else ""
         self.results.append(OperatorResult(publication, call.operator, version, call.arguments, format_answer(answer)))
 
-    def _judge(self, publication: int, running: _Running, number: int, seconds: float | None) -> GroundCall | None:
+    def _judge(self, publication: int, running: _Running, number: int) -> GroundCall | None:
         """Tells the run what a condition turned out to be, or notes for which call it waits now, and gives that."""
-        if number in running.learnt:
+        if number in running.settled:
             return None
         try:
             holds = self._truth(publication, running.conditions[number])
         except Unknown as met:
             running.by_call.setdefault(met.calls[0], set()).add(number)
+            running.calls[number][met.calls[0]] = None
             return met.calls[0]
         running.run.learnt(number, holds)
-        running.learnt.add(number)
+        running.settled.add(number)
+        took = [self._seconds.get((publication, call)) for call in running.calls[number]]
+        seconds = None if None in took else sum(each for each in took if each is not None)
         self._operators.experience.learn(running.templates[number], holds, seconds)
         condition = running.conditions[number]
         counts = self._counts.setdefault(condition.template, [condition.cost, 0.0, 0.0, 0.0, 0.0])

@@ -35,12 +35,16 @@ OP = "urn:triplecast:op:"
 FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP")
 MOST_PIXELS = 50_000_000
 """Known from the header, before anything is decoded: 4 bytes each, and as much again where objects are counted."""
+LONGEST_SIDE = 65_535
+"""Pixels; labelling takes memory by the row."""
 TOLERANCE = 32
 """Of 255: what compression changes of a colour; colours drawn to be told apart are farther apart."""
 LEAST = 4
 """Pixels of the smallest object."""
+MOST_MEASURED = 100_000
+"""Objects whose places are told; more are only counted."""
 _OPAQUE = 128
-_STRIP = 1 << 20
+_STRIP = 1 << 22
 """Pixels looked at together where an intermediate result is larger than the picture."""
 _CELLS = 1 << 12
 _ORIENTATION = 0x0112
@@ -132,26 +136,47 @@ def select_colour(pixels: Pixels, colour: tuple[int, int, int]) -> Mask:
 
 
 def count_objects(selected: Mask) -> int:
-    return len(measure_objects(selected))
+    return int((_size_objects(*_label(selected)) >= LEAST).sum())
 
 
 def measure_objects(selected: Mask) -> list[tuple[int, float, float]]:
-    """Pixels and middle (x, y; from the upper left corner) of each object, from left to right."""
+    """Pixels and middle (x, y; from the upper left corner) of each object, from left to right. Raises `Unanswerable`
+    for more than `MOST_MEASURED`."""
+    import numpy as np
+
+    labels, found = _label(selected)
+    sizes = _size_objects(labels, found)
+    kept = np.flatnonzero(sizes >= LEAST)
+    if len(kept) > MOST_MEASURED:
+        raise Unanswerable(f"a picture has {len(kept):,} objects, {MOST_MEASURED:,} at most are measured; show fewer")
+    across, down = np.zeros(found + 1), np.zeros(found + 1)
+    for first, strip in _strips(labels, 2):
+        places = np.flatnonzero(strip)
+        y, x = np.divmod(places + first, selected.shape[1])
+        across += np.bincount(strip[places], x, minlength=found + 1)
+        down += np.bincount(strip[places], y, minlength=found + 1)
+    measured = [(int(sizes[at]), float(across[at] / sizes[at]), float(down[at] / sizes[at])) for at in kept]
+    return sorted(measured, key=lambda each: each[1:])
+
+
+def _label(selected: Mask) -> tuple[NDArray[np.int32], int]:
+    """The number of each pixel's object, 0 for none, and how many there are, specks too."""
     import numpy as np
     from scipy import ndimage
 
-    labels, found = ndimage.label(selected, structure=np.ones((3, 3), np.uint8))
+    labels, found = ndimage.label(selected, structure=np.ones((3, 3), np.uint8), output=np.int32)
+    return labels, int(found)
+
+
+def _size_objects(labels: NDArray[np.int32], found: int) -> NDArray[np.int64]:
+    """The pixels of each number; those of number 0 are not counted."""
+    import numpy as np
+
     sizes = np.zeros(found + 1, np.int64)
-    across, down = np.zeros(found + 1), np.zeros(found + 1)
-    for first, strip in _strips(labels):
-        rows, columns = np.nonzero(strip)
-        numbers = strip[rows, columns]
-        sizes += np.bincount(numbers, minlength=found + 1)
-        across += np.bincount(numbers, columns, minlength=found + 1)
-        down += np.bincount(numbers, rows + first, minlength=found + 1)
-    kept = np.flatnonzero(sizes >= LEAST)
-    measured = [(int(sizes[at]), float(across[at] / sizes[at]), float(down[at] / sizes[at])) for at in kept]
-    return sorted(measured, key=lambda each: each[1:])
+    for _, strip in _strips(labels, 2):
+        np.add(sizes, np.bincount(strip, minlength=found + 1), out=sizes)
+    sizes[0] = 0
+    return sizes
 
 
 def find_colour(pixels: Pixels) -> str | None:
@@ -161,13 +186,13 @@ def find_colour(pixels: Pixels) -> str | None:
     import numpy as np
 
     cells = np.zeros(_CELLS, np.int64)
-    for _, strip in _strips(pixels):
+    for _, strip in _strips(pixels, 2):
         cells += np.bincount(_cells(strip[strip[..., 3] >= _OPAQUE]), minlength=_CELLS)
     fullest = cells.argmax()
     if not cells[fullest]:
         return None
     inner = np.zeros(_CELLS, np.int64)
-    for _, strip in _strips(pixels):
+    for _, strip in _strips(pixels, 2):
         seen = strip[strip[..., 3] >= _OPAQUE]
         inner += np.bincount(_cells(seen[_cells(seen) == fullest] << 4), minlength=_CELLS)
     coarse, fine = _split(int(fullest)), _split(int(inner.argmax()))
@@ -220,15 +245,15 @@ def _opened(event: Event, picture: object) -> Iterator[Image]:
             warnings.simplefilter("ignore", Image.DecompressionBombWarning)
             image = Image.open(BytesIO(content), formats=FORMATS)
         with image:
-            if image.width * image.height > MOST_PIXELS:
-                raise Unanswerable(
-                    f"{named} has {image.width} × {image.height} pixels, {MOST_PIXELS:,} at most; scale it down"
-                )
+            if image.width * image.height > MOST_PIXELS or max(image.size) > LONGEST_SIDE:
+                most = f"{MOST_PIXELS:,} at most and {LONGEST_SIDE:,} a side"
+                raise Unanswerable(f"{named} has {image.width} × {image.height} pixels, {most}; scale it down")
             yield image
     except UnidentifiedImageError as error:
         begins = content[:8].hex(" ") or "nothing"
         raise Unanswerable(
-            f"{named} is no picture of a known format (it begins with {begins}); give one of {', '.join(FORMATS)}"
+            f"{named} is no picture of a known format, or its header is damaged (it begins with {begins}); give one of "
+            f"{', '.join(FORMATS)}"
         ) from error
     except Image.DecompressionBombError as error:
         raise Unanswerable(f"{named} has more than {MOST_PIXELS:,} pixels; scale it down") from error
@@ -253,11 +278,11 @@ def _to_rgba(image: Any) -> Image:
     return converted
 
 
-def _strips(array: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any]]]:
-    """Rows of an array, some at a time, and the number of the first."""
-    rows = max(1, _STRIP // max(1, array.shape[1]))
-    for first in range(0, len(array), rows):
-        yield first, array[first : first + rows]
+def _strips(array: NDArray[Any], axes: int) -> Iterator[tuple[int, NDArray[Any]]]:
+    """Its elements in the order of its first `axes`, some at a time, and the number of the first."""
+    flat = array.reshape(-1, *array.shape[axes:])
+    for first in range(0, len(flat), _STRIP):
+        yield first, flat[first : first + _STRIP]
 
 
 def _near(pixels: Pixels, colour: tuple[int, int, int]) -> Mask:

@@ -14,8 +14,9 @@ one publication, evaluated once for all rows that have it. A row is a conjunctio
 substitution of one subscription. The answers are the same under every schedule; which predicates are evaluated, is not.
 
 Batches. ``wanted(limit)`` gives at most `limit` ground predicates, none of them evaluated and no two in one undecided
-row: whatever the others turn out to be, each is still in an undecided row when it is its turn. So asking for many at
-once wastes no evaluation; publications of a batch may step together, each with its own run.
+row (naive's may be): whatever the others turn out to be, each is still in an undecided row when it is its turn. What
+asking for many costs is that they are chosen with fewer answers: nearly nothing for adaptive, a tenth for Sub-Order
+(`docs/schedules.md`). Publications of a batch may step together, each with its own run.
 
 A failed predicate leaves its rows open as long as another predicate of theirs might be false (semantics 8.1).
 

@@ -17,7 +17,7 @@ from pyoxigraph import Literal, NamedNode
 
 from triplecast.operators import Event, Unanswerable
 from triplecast.operators.box import pictures
-from triplecast.operators.box.pictures import FORMATS, LEAST, MOST_PIXELS, TOLERANCE
+from triplecast.operators.box.pictures import FORMATS, LEAST, LONGEST_SIDE, MOST_PIXELS, TOLERANCE
 
 PICTURE = NamedNode("urn:pic")
 
@@ -82,12 +82,35 @@ def flood(selected: np.ndarray) -> list[tuple[int, float, float]]:
     return sorted(found, key=lambda each: each[1:])
 
 
+def test_a_picture_of_one_row_or_column() -> None:
+    for size in ((1, 1), (1, 9), (9, 1)):
+        image = canvas(ground="#ff0000", size=size)
+        shown = event(encode(image))
+        assert (pictures.objects(shown, PICTURE), pictures.colour(shown, PICTURE)) == (0, "#ff0000")
+    column = canvas(ground="#ff0000", size=(1, 11))
+    column.paste("#0000ff", (0, 3, 1, 7))  # type: ignore[arg-type]
+    assert count(column) == count(column.transpose(Image.Transpose.ROTATE_90)) == 1
+
+
+def test_many_objects_are_counted_and_not_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pictures, "MOST_MEASURED", 3)
+    selected = np.zeros((2, 14), np.bool_)
+    selected[:, [0, 1, 3, 4, 6, 7]] = True
+    assert len(pictures.measure_objects(selected)) == pictures.count_objects(selected) == 3
+    selected[:, [9, 10]] = True
+    assert pictures.count_objects(selected) == 4
+    with pytest.raises(Unanswerable, match="a picture has 4 objects, 3 at most are measured; show fewer"):
+        pictures.measure_objects(selected)
+
+
 def test_large_pictures_are_looked_at_in_strips(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn = draw(random.Random(5))
     whole = event(drawn.encode())
     wanted = (pictures.objects(whole, PICTURE), pictures.colour(whole, PICTURE))
     monkeypatch.setattr(pictures, "_STRIP", 100)
     assert (pictures.objects(whole, PICTURE), pictures.colour(whole, PICTURE)) == wanted
+    selected = pictures.select_objects(pictures.read_pixels(whole, PICTURE))
+    assert pictures.measure_objects(selected) == flood(selected)
 
 
 def test_the_background_is_what_most_of_the_frame_shows() -> None:
@@ -218,12 +241,25 @@ ASKED: tuple[Callable[[Event, object], object], ...] = (pictures.colour, picture
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        (header(10_000, 5_001), f"<urn:pic> has 10000 × 5001 pixels, {MOST_PIXELS:,} at most; scale it down"),
+        (
+            header(10_000, 5_001),
+            f"<urn:pic> has 10000 × 5001 pixels, {MOST_PIXELS:,} at most and {LONGEST_SIDE:,} a side; scale it down",
+        ),
+        (header(65_536, 1), f"<urn:pic> has 65536 × 1 pixels, {MOST_PIXELS:,} at most and 65,535 a side; scale it"),
         (header(20_000, 20_000), f"has more than {MOST_PIXELS:,} pixels; scale it down"),
         (header(2**31 - 1, 2**31 - 1), f"has more than {MOST_PIXELS:,} pixels; scale it down"),
-        (b"", "is no picture of a known format (it begins with nothing); give one of PNG, JPEG"),
-        (b"<svg/>", "is no picture of a known format (it begins with 3c 73 76 67 2f 3e); give one of PNG, JPEG"),
-        (encode(canvas(), "TIFF"), "is no picture of a known format (it begins with 49 49 2a 00"),
+        (
+            b"",
+            "is no picture of a known format, or its header is damaged (it begins with nothing); give one of PNG, JPEG",
+        ),
+        (
+            b"<svg/>",
+            "or its header is damaged (it begins with 3c 73 76 67 2f 3e); give one of PNG, JPEG",
+        ),
+        (
+            encode(canvas(), "TIFF"),
+            "is no picture of a known format, or its header is damaged (it begins with 49 49 2a 00",
+        ),
         (None, "no attachment <urn:pic>; the publication has none; publish the picture's bytes with it"),
     ],
 )
