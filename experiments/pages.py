@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from experiments.__main__ import PAPERS
+from experiments.__main__ import PAPERS, find_paper
 from experiments.claims import Verdict, judge, read_claims
 from experiments.record import FORMAT, read_figures, to_cell
 from experiments.run import ROOT
@@ -35,17 +35,11 @@ def write_table(folder: Path) -> str:
     content = json.loads((folder / "results" / "figures.json").read_text("utf-8"))
     machine = content["machine"]
     verdicts = judge_record(folder)
-    told = {
-        whose: f"{sum(each.held is True for each in some)} of {len(some)}"
-        for whose, some in (
-            ("paper", [each for each in verdicts if not each.claim.ours]),
-            ("ours", [each for each in verdicts if each.claim.ours]),
-        )
-    }
     head = (
         f"The record: {content['day']}, commit {machine['commit']}, {machine['processor']}, "
         f"{content['seconds']:,.0f} s. "
-        f"Of what the paper says {told['paper']} hold; of what we ask beside it {told['ours']}."
+        f"Of what the paper says {_held(verdicts, ours=False)} hold; of what we ask beside it "
+        f"{_held(verdicts, ours=True)}."
     )
     if content["format"] < FORMAT:
         head += " The record is older than its claims and its rule of timing; what it lacks is not checked."
@@ -55,6 +49,21 @@ def write_table(folder: Path) -> str:
         whose = "ours" if claim.ours else "paper"
         cells = (claim.name, whose, f"{claim.figure}: {claim.says}", verdict.seen, verdict.word)
         rows.append(f"| {' | '.join(map(to_cell, cells))} |")
+    return "\n".join(rows)
+
+
+def _held(verdicts: Sequence[Verdict], ours: bool) -> str:
+    asked = [verdict for verdict in verdicts if verdict.claim.ours == ours]
+    return f"{sum(verdict.held is True for verdict in asked)} of {len(asked)}"
+
+
+def write_summary(root: Path) -> str:
+    """A row for each paper."""
+    rows = ["| paper | what it says that holds | what we ask beside it that holds |", "|---|---|---|"]
+    for name in PAPERS:
+        verdicts = judge_record(root / "experiments" / name)
+        title = to_cell(find_paper(name).title)
+        rows.append(f"| {title} | {_held(verdicts, ours=False)} | {_held(verdicts, ours=True)} |")
     return "\n".join(rows)
 
 
@@ -71,12 +80,11 @@ def make_pages(root: Path = ROOT) -> Iterator[tuple[Path, str]]:
     """Every page that has such tables, and what it should be."""
     tables = {name: write_table(root / "experiments" / name) for name in PAPERS}
     table_of_all = root / "docs" / "papers.md"
-    text = table_of_all.read_text("utf-8")
+    text = fill(table_of_all.read_text("utf-8"), "all", write_summary(root))
     for name, table in tables.items():
         text = fill(text, name, table)
         page = root / "experiments" / name / "README.md"
-        if name != "rtf" or mark_of(name) in page.read_text("utf-8"):
-            yield page, fill(page.read_text("utf-8"), name, table)
+        yield page, fill(page.read_text("utf-8"), name, table)
     yield table_of_all, text
 
 

@@ -18,7 +18,6 @@ from experiments.plots import Layout, find_plotting, write_plots
 from experiments.record import Record, to_json, to_markdown
 from experiments.results import CannotRun, open_results
 
-_SHOWN = {True: "holds", False: "FAILS", None: "?    "}
 ROOT = Path(__file__).resolve().parents[1]
 QUICK_RESULTS = ROOT / "build" / "experiments"
 """Where quick runs write: not in the repository. The record of a full run stands in the paper's own folder."""
