@@ -19,6 +19,8 @@ from triplecast.operators.declaration import Operator
 
 MOST_ROWS = 10_000
 """Rows that one call may give."""
+LONGEST_REASON = 2_000
+"""Characters of what is told and kept of a call that failed."""
 _DECIMAL = NamedNode("http://www.w3.org/2001/XMLSchema#decimal")
 _TRUE = Literal(True)
 _BOOLEANS = (_TRUE, Literal(False))
@@ -44,6 +46,7 @@ class Failed(NamedTuple):
     """The operator gave no answer, and what was asked of it is unknown."""
 
     reason: str
+    """By `told_reason`."""
 
 
 Answer: TypeAlias = Found | Failed
@@ -57,6 +60,15 @@ class Unanswerable(ValueError):
     """Raised by an operator (or given in a batch's list, for one call of it) for what it cannot say anything of: text
     that is no geometry, a picture that is not there. The pair is undecided with its message, which says how to mend it;
     the operator itself has done nothing wrong, so this counts nothing towards its quarantine."""
+
+
+def told_reason(text: str) -> str:
+    """As it may be kept in any form: what cannot be UTF-8 replaced, and cut at `LONGEST_REASON`."""
+    return shortened(text.encode("utf-8", "replace").decode(), LONGEST_REASON)
+
+
+def shortened(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def read_result(declared: Operator, result: object) -> Found:
@@ -134,7 +146,7 @@ def _plain(value: object) -> object:
 
 def _shown(value: object) -> str:
     text = repr(value)
-    return f"{type(value).__name__} {text if len(text) <= 80 else text[:79] + '…'}"
+    return f"{type(value).__name__} {shortened(text, 80)}"
 
 
 def format_answer(answer: Answer) -> bytes:
@@ -150,5 +162,5 @@ def parse_answer(written: bytes) -> Answer:
     if not isinstance(read, dict) or not (isinstance(read.get("rows"), list) or isinstance(read.get("failed"), str)):
         raise ValueError(f"no answer of an operator: {written[:80]!r}")
     if "failed" in read:
-        return Failed(read["failed"])
+        return Failed(told_reason(read["failed"]))
     return Found(tuple(tuple(from_ntriples(term) for term in row) for row in read["rows"]))

@@ -82,6 +82,7 @@ def test_what_is_no_result(free: int, result: object, told: str) -> None:
 
 def test_failures_and_nonsense() -> None:
     assert parse_answer(format_answer(Failed("why"))) == Failed("why")
+    assert parse_answer(format_answer(Failed("\ud800" + "x" * 3_000))) == Failed("?" + "x" * 1_998 + "…")
     for written in (b"{}", b"[]", b'{"rows": 1}', b"nonsense", b'{"rows": [["no term"]]}'):
         with pytest.raises(ValueError):  # noqa: PT011
             parse_answer(written)
