@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import NamedTuple, TypeAlias
 
-from pyoxigraph import BlankNode, Literal, NamedNode
+from pyoxigraph import BlankNode, Literal, NamedNode, Triple
 
 from triplecast.model.algebra import Term
 from triplecast.model.terms import from_ntriples, to_ntriples
@@ -21,6 +21,8 @@ MOST_ROWS = 10_000
 """Rows that one call may give."""
 LONGEST_REASON = 2_000
 """Characters of what is told and kept of a call that failed."""
+_MOST_BITS = 4_096
+"""Of an int; Python refuses to write much longer ones."""
 _DECIMAL = NamedNode("http://www.w3.org/2001/XMLSchema#decimal")
 _TRUE = Literal(True)
 _BOOLEANS = (_TRUE, Literal(False))
@@ -99,7 +101,7 @@ def _rows(declared: Operator, result: object) -> Iterable[Sequence[object]]:
     if isinstance(result, tuple) and len(result) == free > 1 and all(map(_is_value, result)):
         yield result
         return
-    if isinstance(result, dict | bytes) or not isinstance(result, Iterable):
+    if isinstance(result, dict | bytes | Triple) or not isinstance(result, Iterable):
         wanted = "a term, None, or terms" if free == 1 else "tuples of terms"
         raise WrongResult(f"it has to give {wanted}, and gave {_shown(result)}")
     for count, row in enumerate(result, 1):
@@ -126,6 +128,8 @@ def _term(declared: Operator, value: object) -> Term:
         return value if tag is None or tag == tag.lower() else Literal(value.value, language=tag.lower())
     if isinstance(value, Decimal) and value.is_finite():
         return Literal(f"{value:f}", datatype=_DECIMAL)
+    if isinstance(value, int) and value.bit_length() > _MOST_BITS:
+        raise WrongResult(f"it gave an int of {value.bit_length():,} bits, {_MOST_BITS:,} at most can be written")
     if isinstance(value, bool | int | float):
         return Literal(value)
     if isinstance(value, str):

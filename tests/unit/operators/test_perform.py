@@ -71,6 +71,7 @@ def test_what_operators_give(performer: Performer) -> None:
         ("million", "error: WrongResult: it gave more than 10,000 results"),
         ("wrong", "error: WrongResult: it has to give a term, None, or terms, and gave bytes b'bytes'"),
         ("eats", "memory: "),
+        ("spoils", "error: AttributeError: 'mappingproxy' object has no attribute 'clear'"),
         ("size", "error: KeyError: 'no attachment <x:none>; the publication has urn:pic'"),
     ],
 )

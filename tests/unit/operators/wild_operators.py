@@ -64,6 +64,13 @@ def mumbles(event: Event, text: Literal) -> int:
     raise Unanswerable("half \ud800 " + text.value * 10_000)
 
 
+@operator(WILD + "spoils", version="1", arguments=("bound", "free"))
+def spoils(event: Event, picture: NamedNode) -> int:
+    """Takes the attachments away from whoever is asked next."""
+    event.attachments.clear()  # type: ignore[attr-defined]
+    return 0
+
+
 @operator(WILD + "growing", version="1", arguments=("bound", "free"))
 def growing(event: Event, anything: object) -> Iterator[int]:
     """Results until it stops."""
