@@ -134,9 +134,10 @@ def _chatter(_: bytes) -> bytes:
 
 
 def _mutter(_: bytes) -> bytes:
+    """Without a pause, and without the alarm that would end it."""
+    signal.setitimer(signal.ITIMER_REAL, 0)
     while True:
         os.write(2, b"still at it\n")
-        time.sleep(0.01)
 
 
 def _last_words(_: bytes) -> bytes:
