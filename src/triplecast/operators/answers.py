@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import NamedTuple, TypeAlias
 
-from pyoxigraph import BlankNode, Literal, NamedNode
+from pyoxigraph import BlankNode, Literal, NamedNode, Triple
 
 from triplecast.model.algebra import Term
 from triplecast.model.terms import from_ntriples, to_ntriples
@@ -19,6 +19,10 @@ from triplecast.operators.declaration import Operator
 
 MOST_ROWS = 10_000
 """Rows that one call may give."""
+LONGEST_REASON = 2_000
+"""Characters of what is told and kept of a call that failed."""
+_MOST_BITS = 4_096
+"""Of an int; Python refuses to write much longer ones."""
 _DECIMAL = NamedNode("http://www.w3.org/2001/XMLSchema#decimal")
 _TRUE = Literal(True)
 _BOOLEANS = (_TRUE, Literal(False))
@@ -44,6 +48,7 @@ class Failed(NamedTuple):
     """The operator gave no answer, and what was asked of it is unknown."""
 
     reason: str
+    """By `told_reason`."""
 
 
 Answer: TypeAlias = Found | Failed
@@ -57,6 +62,15 @@ class Unanswerable(ValueError):
     """Raised by an operator (or given in a batch's list, for one call of it) for what it cannot say anything of: text
     that is no geometry, a picture that is not there. The pair is undecided with its message, which says how to mend it;
     the operator itself has done nothing wrong, so this counts nothing towards its quarantine."""
+
+
+def told_reason(text: str) -> str:
+    """As it may be kept in any form: what cannot be UTF-8 replaced, and cut at `LONGEST_REASON`."""
+    return shortened(text.encode("utf-8", "replace").decode(), LONGEST_REASON)
+
+
+def shortened(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def read_result(declared: Operator, result: object) -> Found:
@@ -87,7 +101,7 @@ def _rows(declared: Operator, result: object) -> Iterable[Sequence[object]]:
     if isinstance(result, tuple) and len(result) == free > 1 and all(map(_is_value, result)):
         yield result
         return
-    if isinstance(result, dict | bytes) or not isinstance(result, Iterable):
+    if isinstance(result, dict | bytes | Triple) or not isinstance(result, Iterable):
         wanted = "a term, None, or terms" if free == 1 else "tuples of terms"
         raise WrongResult(f"it has to give {wanted}, and gave {_shown(result)}")
     for count, row in enumerate(result, 1):
@@ -114,6 +128,8 @@ def _term(declared: Operator, value: object) -> Term:
         return value if tag is None or tag == tag.lower() else Literal(value.value, language=tag.lower())
     if isinstance(value, Decimal) and value.is_finite():
         return Literal(f"{value:f}", datatype=_DECIMAL)
+    if isinstance(value, int) and value.bit_length() > _MOST_BITS:
+        raise WrongResult(f"it gave an int of {value.bit_length():,} bits, {_MOST_BITS:,} at most can be written")
     if isinstance(value, bool | int | float):
         return Literal(value)
     if isinstance(value, str):
@@ -134,7 +150,7 @@ def _plain(value: object) -> object:
 
 def _shown(value: object) -> str:
     text = repr(value)
-    return f"{type(value).__name__} {text if len(text) <= 80 else text[:79] + '…'}"
+    return f"{type(value).__name__} {shortened(text, 80)}"
 
 
 def format_answer(answer: Answer) -> bytes:
@@ -150,5 +166,5 @@ def parse_answer(written: bytes) -> Answer:
     if not isinstance(read, dict) or not (isinstance(read.get("rows"), list) or isinstance(read.get("failed"), str)):
         raise ValueError(f"no answer of an operator: {written[:80]!r}")
     if "failed" in read:
-        return Failed(read["failed"])
+        return Failed(told_reason(read["failed"]))
     return Found(tuple(tuple(from_ntriples(term) for term in row) for row in read["rows"]))

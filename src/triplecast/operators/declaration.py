@@ -19,6 +19,10 @@ SECONDS = 10.0
 """Wall time of one call (of a batch: of all its calls), unless the declaration says otherwise."""
 MEMORY = 1 << 30
 """Bytes above what the worker uses once the operator's module is imported, unless the declaration says otherwise."""
+MOST_SECONDS = 86_400.0
+MOST_MEMORY = 1 << 50
+LONGEST_VERSION = 200
+"""What a declaration may say: seconds of time limit and cost, bytes, characters."""
 
 SCRIPT = "triplecast_script"
 """What a worker calls the script that was started (`sandbox.child`)."""
@@ -138,16 +142,27 @@ def _check(iri: object, version: object, arguments: object, cost: object, second
         NamedNode(iri)  # type: ignore[arg-type]
     except (ValueError, TypeError) as error:
         raise InputError(f"{iri!r} cannot name an operator: it is no absolute IRI", f"write {_EXAMPLE}") from error
-    if not isinstance(version, str) or not version:
-        raise InputError(f"the version of <{iri}> is {version!r}", 'give it as text: version="1"')
+    if not isinstance(version, str) or not version.isprintable() or not 0 < len(version) <= LONGEST_VERSION:
+        raise InputError(
+            f"the version of <{iri}> is {repr(version)[:80]}",
+            f'give it as a line of text, {LONGEST_VERSION} characters at most: version="1"',
+        )
     kinds = isinstance(arguments, Sequence) and not isinstance(arguments, str)
     if not kinds or not arguments or not set(arguments) <= {BOUND, FREE}:  # type: ignore[call-overload]
         raise InputError(
             f"the arguments of <{iri}> are {arguments!r}", f'give "{BOUND}" or "{FREE}" for each: {_EXAMPLE}'
         )
-    for name, number in (("cost", cost), ("seconds", seconds), ("memory", memory)):
-        if not isinstance(number, int | float) or isinstance(number, bool) or not 0 < number < float("inf"):
-            raise InputError(f"the {name} of <{iri}> is {number!r}", "give a number above 0")
+    for name, number in (("cost", cost), ("seconds", seconds)):
+        if not isinstance(number, int | float) or isinstance(number, bool) or not 0 < number <= MOST_SECONDS:
+            told = f"give seconds above 0, {MOST_SECONDS:,.0f} at most"
+            raise InputError(f"the {name} of <{iri}> is {_shown(number)}", told)
+    if not isinstance(memory, int) or isinstance(memory, bool) or not 0 < memory <= MOST_MEMORY:
+        told = f"give a whole number of bytes above 0, 2^{MOST_MEMORY.bit_length() - 1} at most"
+        raise InputError(f"the memory of <{iri}> is {_shown(memory)}", told)
+
+
+def _shown(number: object) -> str:
+    return "too large" if isinstance(number, int) and number > MOST_MEMORY else repr(number)[:80]
 
 
 def _check_function(iri: str, function: Callable[..., Any], arguments: Sequence[str]) -> None:

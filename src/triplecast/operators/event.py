@@ -11,7 +11,8 @@ from pyoxigraph import Dataset, NamedNode, RdfFormat, parse
 
 @dataclass(frozen=True)
 class Event:
-    """A publication as an operator is given it. Changing what it holds changes nothing for anybody else."""
+    """A publication as an operator is given it. Calls of one publication may share one: its attachments cannot be
+    changed, and who wants to change its graph copies it first."""
 
     publication: NamedNode
     """Its graph IRI."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
+from types import MappingProxyType
 from typing import NamedTuple
 
 from pyoxigraph import NamedNode
@@ -64,7 +65,7 @@ def read_request(request: bytes) -> Request:
         for iri, size in attached:
             attachments[iri] = rest[start : start + size]
             start += size
-        events.append(Event(NamedNode(graph), version, attachments, quads, dataset))
+        events.append(Event(NamedNode(graph), version, MappingProxyType(attachments), quads, dataset))
     calls = [(events[number], tuple(arguments)) for number, arguments in header["calls"]]
     return Request(header["operator"], header["version"], calls)
 

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import NamedTuple
 
 from triplecast.errors import SandboxFailed
-from triplecast.operators.answers import Answer, Failed, parse_answer
+from triplecast.operators.answers import Answer, Failed, parse_answer, shortened, told_reason
 from triplecast.operators.declaration import Operator
 from triplecast.operators.frames import Asked, read_answers, write_request
 from triplecast.operators.registry import Registry, known_operators
@@ -125,7 +125,7 @@ class Performer:
             declared = self._known.find(call.operator)
             if declared is None:
                 reason = "it is not declared here; import the module that declares it, or install its package"
-                outcomes[index] = Performed(Failed(f"operator <{call.operator}>: {reason}"), 0.0)
+                outcomes[index] = Performed(Failed(told_reason(f"operator <{call.operator}>: {reason}")), 0.0)
                 continue
             worker = _Worker(declared.source, declared.seconds, declared.memory)
             tasks.setdefault(worker, {}).setdefault(declared.iri, []).append(index)
@@ -204,7 +204,8 @@ class Performer:
                     return [_told(declared, *each) for each in zip(asked, answers, strict=True)], 0
                 outcome = Failure("crash", f"its worker gave {len(answers)} answers for {len(asked)} calls")
         weight = 1 if outcome.kind in ("error", "size") else COSTLY
-        return [Failed(_reason(declared, each, outcome)) for each in asked], weight
+        told = f"{outcome.kind}: {outcome.detail}"
+        return [_failed(declared, f"failed on <{_graph(each)}>: {told}") for each in asked], weight
 
 
 def _groups(declared: Operator, indexes: Iterable[int], asked: Sequence[Asked]) -> Iterable[list[int]]:
@@ -222,20 +223,20 @@ def _groups(declared: Operator, indexes: Iterable[int], asked: Sequence[Asked]) 
         yield group
 
 
-def _reason(declared: Operator, asked: Asked, failure: Failure) -> str:
-    return f"{_named(declared)} failed on <{asked.publication.graph}>: {failure.kind}: {failure.detail}"
-
-
 def _told(declared: Operator, asked: Asked, answer: Answer) -> Answer:
     if isinstance(answer, Failed):
-        return Failed(f"{_named(declared)} cannot answer on <{asked.publication.graph}>: {answer.reason}")
+        return _failed(declared, f"cannot answer on <{_graph(asked)}>: {answer.reason}")
     return answer
 
 
 def _passed_over(declared: Operator, standing: Standing) -> Failed:
-    told = f"it is quarantined after {standing.failed} failures"
-    return Failed(f"{_named(declared)}: {told}, the last: {standing.last_failure}")
+    return _failed(declared, f"is quarantined after {standing.failed} failures, the last: {standing.last_failure}")
 
 
-def _named(declared: Operator) -> str:
-    return f"operator <{declared.iri}> version {declared.version}"
+def _failed(declared: Operator, told: str) -> Failed:
+    return Failed(told_reason(f"operator <{declared.iri}> version {declared.version} {told}"))
+
+
+def _graph(asked: Asked) -> str:
+    """Its IRI, short enough to leave the reason behind it room."""
+    return shortened(asked.publication.graph, 300)

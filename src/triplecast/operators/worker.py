@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from triplecast.model.terms import from_ntriples
-from triplecast.operators.answers import Failed, Unanswerable, WrongResult, format_answer, read_result
+from triplecast.operators.answers import Failed, Unanswerable, WrongResult, format_answer, read_result, told_reason
 from triplecast.operators.declaration import Operator
 from triplecast.operators.frames import Request, read_request, write_answers
 from triplecast.operators.registry import find_operator
@@ -61,7 +61,7 @@ def _written(declared: Operator, result: object) -> bytes:
             raise result
         return format_answer(read_result(declared, result))
     except Unanswerable as refused:
-        return format_answer(Failed(str(refused)))
+        return format_answer(Failed(told_reason(str(refused))))
 
 
 def _columns(asked: Request) -> list[list[object]]:

@@ -120,7 +120,9 @@ def write(pipe: int, kind: bytes, payload: bytes) -> None:
 
 
 def serve(function: Function, requests: BinaryIO, answers: int, seconds: float, longest: int) -> None:
-    """Answers requests in order until the pipe ends. A request that does not fit into memory ends the child."""
+    """Answers requests in order until the pipe ends. A request that does not fit into memory ends the child. A process
+    that a function forked and that comes back from it ends without a word: the pipes are not its own."""
+    own = os.getpid()
     while True:
         header = requests.read(_HEADER_SIZE)
         if len(header) < _HEADER_SIZE:
@@ -135,6 +137,8 @@ def serve(function: Function, requests: BinaryIO, answers: int, seconds: float, 
             return
         signal.setitimer(signal.ITIMER_REAL, seconds + _GRACE)
         kind, payload = call(function, request, longest)
+        if os.getpid() != own:
+            return
         signal.setitimer(signal.ITIMER_REAL, 0)
         del request
         write(answers, kind, payload)
@@ -142,6 +146,7 @@ def serve(function: Function, requests: BinaryIO, answers: int, seconds: float, 
 
 def main(arguments: list[str]) -> int:
     name, seconds, memory, longest, parent, trusted, *modules = arguments
+    own = os.getpid()
     requests, answers = take_pipes()
     die_with(int(parent))
     os.environ[INSIDE] = name
@@ -151,8 +156,11 @@ def main(arguments: list[str]) -> int:
             load(each)
         function: Function = getattr(importlib.import_module(module), attribute)
     except BaseException as error:
-        write(answers, b"E", f"{type(error).__name__}: {error}"[:2000].encode("utf-8", "replace"))
+        if os.getpid() == own:
+            write(answers, b"E", f"{type(error).__name__}: {error}"[:2000].encode("utf-8", "replace"))
         return 2
+    if os.getpid() != own:
+        return 0
     limit_resources(int(memory), trusted == "1")
     write(answers, b"R", b"")
     serve(function, requests, answers, float(seconds), int(longest))

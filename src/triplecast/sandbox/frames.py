@@ -32,6 +32,11 @@ class FrameReader:
         self._longest = longest
         self._pending = bytearray()
 
+    @property
+    def between(self) -> bool:
+        """Whether no frame has begun that is not complete."""
+        return not self._pending
+
     def feed(self, chunk: bytes) -> Iterator[tuple[bytes, bytes]]:
         """The frames that `chunk` completes, in order. Raises BrokenFrame on an impossible header."""
         pending = self._pending

@@ -21,6 +21,10 @@ _START_SECONDS = 120.0
 """For the import of the child's function, on a busy machine."""
 _END_SECONDS = 1.0
 """For a child that closed its pipes to end by itself."""
+_LONGEST_TURN = 3600.0
+"""Seconds of one poll, which takes no more than 2^31 milliseconds."""
+_LONGEST_LAST_WORD = 500
+"""Characters of the last line on stderr that are told of a child that ended by itself."""
 _CHUNK = 1 << 20
 _LONGEST_DETAIL = 1 << 14
 _SCRIPT = Path(__file__).with_name("child.py")
@@ -68,6 +72,13 @@ class Child:
     def alive(self) -> bool:
         return self._process.poll() is None
 
+    @property
+    def quiet(self) -> bool:
+        """Whether nothing has come that it was not asked: that would be taken for the next answer."""
+        poll = select.poll()
+        poll.register(self._out, select.POLLIN)
+        return self._reader.between and not poll.poll(0)
+
     def ask(self, requests: Sequence[bytes], answered: Callable[[Answer], None]) -> None:
         """Calls `answered` once per request, in order. Raises ChildLost at the request that the child did not survive.
 
@@ -75,6 +86,7 @@ class Child:
         """
         feed = _Feed(requests)
         done = 0
+        self._stderr = b""
 
         def take(kind: bytes, payload: bytes) -> None:
             nonlocal done
@@ -119,8 +131,8 @@ class Child:
     def _converse(
         self, feed: _Feed, take: Callable[[bytes, bytes], None], done: Callable[[], bool], seconds: float
     ) -> None:
-        """Writes and reads until `done`. The deadline runs from the last byte that moved: an answer's arrival
-        is the moment the child begins the next request."""
+        """Writes and reads until `done`. The deadline runs from the last byte of a request or an answer that moved: an
+        answer's arrival is the moment the child begins the next request. What it writes to stderr gains it no time."""
         poll = select.poll()
         poll.register(self._out, select.POLLIN)
         poll.register(self._err, select.POLLIN)
@@ -128,9 +140,7 @@ class Child:
             poll.register(self._in, select.POLLOUT)
         deadline = self._clock() + seconds
         while not done():
-            events = poll.poll(max(0.0, deadline - self._clock()) * 1000)
-            if not events and self._clock() >= deadline:
-                raise ChildLost(_overrun(seconds))
+            events = poll.poll(min(max(0.0, deadline - self._clock()), _LONGEST_TURN) * 1000)
             for pipe, _ in events:
                 if pipe == self._err:
                     self._drain_stderr(poll)
@@ -140,6 +150,8 @@ class Child:
                 else:
                     self._read(take)
                 deadline = self._clock() + seconds
+            if not done() and self._clock() >= deadline:
+                raise ChildLost(_overrun(seconds))
 
     def _write(self, feed: _Feed, poll: select.poll) -> None:
         try:
@@ -185,7 +197,8 @@ class Child:
             if b"memory allocation of" in self._stderr:  # how Rust's allocator says goodbye before it aborts
                 return Failure("memory", "native code could not allocate memory")
             return Failure("crash", f"the child was ended by signal {name}")
-        return Failure("crash", f"the child ended with status {status}")
+        last = self._stderr.decode("utf-8", "replace").strip().rpartition("\n")[2][:_LONGEST_LAST_WORD]
+        return Failure("crash", f"the child ended with status {status}" + (f": {last}" if last else ""))
 
 
 def _start(function: str, limits: Limits, modules: Sequence[str]) -> subprocess.Popen[bytes]:

@@ -75,19 +75,22 @@ class Sandbox:
             outcomes.append(failure)
 
     def _ask(self, requests: Sequence[bytes], outcomes: list[Answer]) -> Failure | None:
-        """Appends outcomes; the failure of the first request that lost the child, if one did."""
+        """Appends outcomes; the failure of the first request that lost the child, if one did. Of a child that answered
+        once too often, the last outcome is not believed."""
         child = self._living_child()
+        wanted = len(outcomes) + len(requests)
         try:
             child.ask(requests, outcomes.append)
         except ChildLost as error:
             self._discard()
+            del outcomes[wanted - 1 :]
             return error.failure
         return None
 
     def _living_child(self) -> Child:
         if self._owner != os.getpid():  # forked: the child is the other process's, its pipes would mix two talks
             self._owner, self._child = os.getpid(), None
-        if self._child is not None and not self._child.alive:
+        if self._child is not None and not (self._child.alive and self._child.quiet):
             self._discard()
         if self._child is None:
             self._child = self._start()

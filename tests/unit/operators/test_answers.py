@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
-from pyoxigraph import BlankNode, Literal, NamedNode
+from pyoxigraph import BlankNode, Literal, NamedNode, Triple
 
 from triplecast.operators import Operator
 from triplecast.operators.answers import (
@@ -68,6 +68,9 @@ def test_results_are_rows_sorted_and_each_once(free: int, result: object, rows: 
         (1, [("a", "b")], "each of its results has 1 terms"),
         (1, "\ud800", "half a character"),
         (1, Decimal("NaN"), "Decimal"),
+        (1, Triple(NamedNode("x:s"), NamedNode("x:p"), NamedNode("x:o")), "and gave Triple"),
+        (1, [Triple(NamedNode("x:s"), NamedNode("x:p"), NamedNode("x:o"))], "and it gave Triple"),
+        (1, [10**5000], "an int of 16,610 bits"),
         (2, "a", "2 free arguments"),
         (2, ["ab"], "each of its results has 2 terms"),
         (2, [("a", "b", "c")], "each of its results has 2 terms"),
@@ -82,6 +85,7 @@ def test_what_is_no_result(free: int, result: object, told: str) -> None:
 
 def test_failures_and_nonsense() -> None:
     assert parse_answer(format_answer(Failed("why"))) == Failed("why")
+    assert parse_answer(format_answer(Failed("\ud800" + "x" * 3_000))) == Failed("?" + "x" * 1_998 + "…")
     for written in (b"{}", b"[]", b'{"rows": 1}', b"nonsense", b'{"rows": [["no term"]]}'):
         with pytest.raises(ValueError):  # noqa: PT011
             parse_answer(written)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 import wild_operators
@@ -10,7 +11,7 @@ from pyoxigraph import Literal
 from wild_operators import WILD
 
 from triplecast.model.publication import Publication
-from triplecast.operators.answers import Failed, Found, GroundCall
+from triplecast.operators.answers import LONGEST_REASON, Failed, Found, GroundCall
 from triplecast.operators.frames import Asked
 from triplecast.operators.perform import COSTLY, PROBATION, QUARANTINE, REST, Performer
 
@@ -70,6 +71,7 @@ def test_what_operators_give(performer: Performer) -> None:
         ("million", "error: WrongResult: it gave more than 10,000 results"),
         ("wrong", "error: WrongResult: it has to give a term, None, or terms, and gave bytes b'bytes'"),
         ("eats", "memory: "),
+        ("spoils", "error: AttributeError: 'mappingproxy' object has no attribute 'clear'"),
         ("size", "error: KeyError: 'no attachment <x:none>; the publication has urn:pic'"),
     ],
 )
@@ -141,6 +143,14 @@ def test_what_is_unanswerable_is_told_and_counts_nothing(performer: Performer) -
     standing = performer.standings[WILD + "positive", "1"]
     assert (standing.failed, standing.in_a_row, standing.quarantined) == (QUARANTINE + 1, 0, False)
     assert performer.children == 1
+
+
+@pytest.mark.parametrize("graph", ["urn:g:1", "urn:g:" + "1" * 5_000])
+def test_a_reason_is_short_and_can_be_written(performer: Performer, graph: str) -> None:
+    (failed,) = performer.perform([asked("mumbles", '"x"', publication=replace(PUBLICATION, graph=graph))])
+    assert isinstance(failed.answer, Failed)
+    assert "half ? xxx" in failed.answer.reason.encode().decode()
+    assert len(failed.answer.reason) == LONGEST_REASON
 
 
 def test_a_worker_with_another_version_does_not_answer(performer: Performer, monkeypatch: pytest.MonkeyPatch) -> None:

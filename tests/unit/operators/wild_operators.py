@@ -58,6 +58,19 @@ def positive(event: Event, number: Literal) -> bool:
     return True
 
 
+@operator(WILD + "mumbles", version="1", arguments=("bound", "free"))
+def mumbles(event: Event, text: Literal) -> int:
+    """Nothing that could be written, at any length."""
+    raise Unanswerable("half \ud800 " + text.value * 10_000)
+
+
+@operator(WILD + "spoils", version="1", arguments=("bound", "free"))
+def spoils(event: Event, picture: NamedNode) -> int:
+    """Takes the attachments away from whoever is asked next."""
+    event.attachments.clear()  # type: ignore[attr-defined]
+    return 0
+
+
 @operator(WILD + "growing", version="1", arguments=("bound", "free"))
 def growing(event: Event, anything: object) -> Iterator[int]:
     """Results until it stops."""

@@ -115,6 +115,36 @@ def _fork(_: bytes) -> bytes:
     os.abort()
 
 
+def _fork_return(_: bytes) -> bytes:
+    """Both processes come back, the forked one a little later."""
+    if os.fork() == 0:
+        time.sleep(0.05)
+        sys.exit(0)
+    return b"the parent's"
+
+
+def _chatter(_: bytes) -> bytes:
+    """Two frames of its own on every pipe there is, before the answer."""
+    for pipe in range(3, 64):
+        try:
+            os.write(pipe, (b"A" + (2).to_bytes(8, "little") + b"me") * 2)
+        except OSError:
+            continue
+    return b"answer"
+
+
+def _mutter(_: bytes) -> bytes:
+    """Without a pause, and without the alarm that would end it."""
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    while True:
+        os.write(2, b"still at it\n")
+
+
+def _last_words(_: bytes) -> bytes:
+    os.write(2, b"first\nthe disk is full\n")
+    os._exit(9)
+
+
 def _pid(_: bytes) -> bytes:
     return str(os.getpid()).encode()
 

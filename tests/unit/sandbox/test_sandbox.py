@@ -15,6 +15,7 @@ import pytest
 
 from triplecast.errors import SandboxFailed
 from triplecast.sandbox import Failure, Limits, Sandbox
+from triplecast.sandbox.frames import FrameReader
 
 MEGABYTE = 1 << 20
 HERE = Path(__file__).parent
@@ -55,6 +56,8 @@ def open_sandbox(seconds: float) -> Iterator[Sandbox]:
         (b"loop", "timeout", 2, "0.4 s"),
         (b"sleep", "timeout", 2, "0.4 s"),
         (b"stop", "timeout", 2, "0.4 s"),
+        (b"mutter", "timeout", 2, "0.4 s"),
+        (b"last_words", "crash", 2, "status 9: the disk is full"),
         (b"fork", "timeout", 2, "0.4 s"),
         (b"allocate", "memory", 2, "MemoryError"),
         (b"allocate_native", "memory", 2, "native"),
@@ -79,6 +82,36 @@ def test_a_fault_is_one_failure(
     assert failure.kind == kind
     assert word in failure.detail
     assert sandbox.started - before == children
+
+
+def test_a_forked_process_that_comes_back_answers_nothing(sandbox: Sandbox) -> None:
+    (child,) = sandbox.map([b"pid"])
+    assert sandbox.map([b"fork_return"]) == [b"the parent's"]
+    time.sleep(0.15)
+    assert sandbox.map([b"ab"]) == [b"ba"]
+    assert sandbox.map([b"fork_return", b"ab", b"cd", b"fork_return"])[1:3] == [b"ba", b"dc"]
+    assert sandbox.map([b"pid"]) == [child]
+
+
+def test_an_answer_too_many_is_believed_of_none(hasty_sandbox: Sandbox) -> None:
+    (failure,) = hasty_sandbox.map([b"chatter"])
+    assert isinstance(failure, Failure)
+    assert "an answer too many" in failure.detail
+    assert hasty_sandbox.map([b"ab"]) == [b"ba"]
+
+
+def test_what_a_child_said_unasked_is_no_answer(sandbox: Sandbox) -> None:
+    """The beginning of a second answer to one request."""
+    sandbox.map([b"warm"])
+    child = sandbox._child
+    assert child
+    assert child.quiet
+    child._reader = FrameReader(MEGABYTE)
+    assert list(child._reader.feed(b"A")) == []
+    assert not child.quiet
+    before = sandbox.started
+    assert sandbox.map([b"ab"]) == [b"ba"]
+    assert sandbox.started == before + 1
 
 
 def test_only_the_guilty_fail_among_many(sandbox: Sandbox) -> None:
