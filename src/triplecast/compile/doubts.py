@@ -138,7 +138,7 @@ def _readings(template: Template) -> _Readings:
 def _predicates(triples: Sequence[TriplePattern | PathPattern]) -> Iterator[str | int]:
     for triple in triples:
         path = triple.predicate if isinstance(triple, TriplePattern) else triple.path
-        for name in () if isinstance(path, Variable) else names_of_path(path):
+        for name in () if isinstance(path, Variable | Literal) else names_of_path(path):
             yield name.index if isinstance(name, Slot) else name.value
 
 
