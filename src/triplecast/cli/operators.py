@@ -56,12 +56,20 @@ def load_operators(named: Sequence[str]) -> None:
     import_operators(modules)
 
 
+def say_faults() -> None:
+    """Operators of installed packages that cannot be imported: no query that asks them is understood."""
+    from triplecast.operators import known_operators
+
+    known_operators().all()
+    for fault in known_operators().faults:
+        say(f"operators of an entry point cannot be imported: {fault}")
+
+
 def run(arguments: argparse.Namespace) -> int:
     from triplecast.operators import known_operators
 
     declared = known_operators().all()
-    for fault in known_operators().faults:
-        say(f"an entry point cannot be imported: {fault}")
+    say_faults()
     if arguments.json:
         for each in declared:
             print_json(

@@ -45,4 +45,12 @@ def test_it_imports_no_library_and_takes_milliseconds() -> None:
 
 def test_without_the_extra_a_query_is_refused_with_its_name() -> None:
     for call in ("geof:sfWithin(?y, ?y)", "op:within(?x, ?y)"):
-        assert "pip install 'triplecast[operators]'" in run(WITHOUT.format(heavy=HEAVY, call=call))
+        told = run(WITHOUT.format(heavy=HEAVY, call=call))
+        assert "pip install 'triplecast[operators]'" in told
+        assert "geography of the box needs shapely, pyproj, scipy; pictures of the box needs PIL, scipy" in told
+
+
+def test_each_module_asks_for_its_own_libraries() -> None:
+    told = run(WITHOUT.format(heavy=("PIL",), call="op:nothing(?y)").replace("assert", "str"))
+    assert "sfWithin" not in told
+    assert "known there are distance, similarity, within; pictures of the box needs PIL, not installed here" in told
