@@ -6,13 +6,14 @@ from collections.abc import Collection, Iterable, Iterator
 from types import MappingProxyType
 
 import shapely
-from pyoxigraph import BlankNode, Dataset, Literal, NamedNode
+from pyoxigraph import BlankNode, Literal, NamedNode
 
 from triplecast.operators import Event, Unanswerable
 from triplecast.operators.answers import shortened
 from triplecast.operators.box.geometries import GEO, Geometry, checked, is_geometry, read_geometry
 from triplecast.operators.box.regions import Regions
 from triplecast.operators.box.tangles import refuse_tangled_union
+from triplecast.operators.event import Graph
 
 _W3C = "http://www.w3.org/2003/01/geo/wgs84_pos#"
 _GEORSS = ("http://www.georss.org/georss/", "http://www.georss.org/georss")
@@ -65,7 +66,7 @@ def _together(stated: Iterable[Geometry]) -> Geometry | None:
     return shapely.union_all([distinct[key] for key in sorted(distinct)])
 
 
-def _stated(graph: Dataset, thing: NamedNode | BlankNode) -> Iterator[Geometry]:
+def _stated(graph: Graph, thing: NamedNode | BlankNode) -> Iterator[Geometry]:
     """Of a thing and of what it is linked to, each once."""
     reached: dict[NamedNode | BlankNode, None] = {thing: None}
     edge = [thing]
@@ -78,7 +79,7 @@ def _stated(graph: Dataset, thing: NamedNode | BlankNode) -> Iterator[Geometry]:
 
 
 def _stated_of(
-    graph: Dataset, node: NamedNode | BlankNode, linked: dict[NamedNode | BlankNode, None]
+    graph: Graph, node: NamedNode | BlankNode, linked: dict[NamedNode | BlankNode, None]
 ) -> Iterator[Geometry]:
     """Adds to `linked` what may state more."""
     latitudes: set[str] = set()
