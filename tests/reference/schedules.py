@@ -1,4 +1,4 @@
-"""The schedules as they are printed, over lists and sets: what the kernels are compared with, and the optimum.
+"""The schedules as they are printed, over lists and sets: what the kernels are compared with.
 
 A world is a list of rows (sets of predicates, in the order in which they are listed) with each predicate's probability
 to hold and its cost. Nothing here fails: an operator that does is the kernels' own matter.
@@ -7,10 +7,10 @@ to hold and its cost. Nothing here fails: an operator that does is the kernels' 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
-from itertools import product
 from math import log, prod
 from typing import NamedTuple, TypeAlias
+
+from experiments.operators.optimum import expect
 
 Truths: TypeAlias = dict[int, bool]
 """What has been learnt."""
@@ -96,31 +96,7 @@ def follow(policy: Policy, world: World, truths: Sequence[bool]) -> list[int]:
 
 def expected_cost(world: World, evaluate: Callable[[Sequence[bool]], Sequence[int]]) -> float:
     """Of what `evaluate` evaluates where some truths hold, over all of them."""
-    total = 0.0
-    for truths in product((False, True), repeat=len(world.holds)):
-        chance = prod(p if true else 1 - p for p, true in zip(world.holds, truths, strict=True))
-        if chance:
-            total += chance * sum(world.costs[predicate] for predicate in evaluate(truths))
-    return total
-
-
-def optimum(world: World) -> float:
-    """The expected cost of the best policy there is, by trying all of them: 3^predicates states."""
-
-    @cache
-    def least(state: tuple[int, ...]) -> float:
-        known = {predicate: value == 1 for predicate, value in enumerate(state) if value >= 0}
-        asked = {member for row in world.rows if is_open(row, known) for member in row} - set(known)
-        if not asked:
-            return 0.0
-        return min(
-            world.costs[predicate]
-            + world.holds[predicate] * least((*state[:predicate], 1, *state[predicate + 1 :]))
-            + (1 - world.holds[predicate]) * least((*state[:predicate], 0, *state[predicate + 1 :]))
-            for predicate in asked
-        )
-
-    return least((-1,) * len(world.holds))
+    return expect(world.holds, lambda truths: sum(world.costs[predicate] for predicate in evaluate(truths)))
 
 
 def chain_of(row: Sequence[int], world: World) -> list[int]:

@@ -8,7 +8,7 @@ import threading
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -17,10 +17,11 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "unit" / "operators"))
 import wild_operators
 from wild_operators import WILD
 
+from tests.spark.workplace import Workplace
 from triplecast.cli import main
 from triplecast.delivery import OutboxReader
 from triplecast.pipeline.report import Summary
-from triplecast.pipeline.run import Caller, Sources, run
+from triplecast.pipeline.run import Caller
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -50,49 +51,31 @@ are not held at all; on a busy one whoever starts processes takes time from ever
 PATIENCE = 240.0
 
 
-class Place(NamedTuple):
-    folder: Path
-
-    @classmethod
-    def of(cls, folder: Path, queries: dict[str, str]) -> Place:
-        (folder / "subscriptions").mkdir(parents=True)
-        (folder / "inbox").mkdir()
-        for name, text in queries.items():
-            (folder / "subscriptions" / name).write_text(P + text)
-        return cls(folder)
-
-    @property
-    def output(self) -> Path:
-        return self.folder / "output"
-
-    def drop(self, name: str) -> None:
-        """Documents, all at once."""
-        lines = [
-            f'{{"id": "urn:{name}{n}", "media_type": "text/turtle", "data": '
-            f'"<urn:p{n}> a <https://example.org/Picture> ; <https://example.org/title> \\"{name}\\" ."}}'
-            for n in range(DOCUMENTS)
-        ]
-        (self.folder / f"{name}.tmp").write_text("\n".join(lines) + "\n")
-        (self.folder / f"{name}.tmp").rename(self.folder / "inbox" / f"{name}.jsonl")
-
-    def told(self, *names: str) -> int:
-        """How many notifications of these subscriptions stand in the outbox, as another process sees it."""
-        with OutboxReader.read_only(self.output) as outbox:
-            return sum(each.name in names for each in outbox.notifications())
-
-    def run(self, spark: SparkSession, caller: Caller | None = None) -> Summary:
-        return run(
-            Sources([self.folder / "subscriptions"], self.folder / "inbox"),
-            self.output,
-            caller is None,
-            caller,
-            spark=spark,
-        )
+def make_place(folder: Path, queries: dict[str, str]) -> Workplace:
+    return Workplace(folder, {name: P + text for name, text in queries.items()})
 
 
-def seconds_until_told(place: Place, count: int, task: Future[Summary]) -> float:
+def drop(place: Workplace, name: str) -> None:
+    """Documents, all at once."""
+    lines = [
+        f'{{"id": "urn:{name}{n}", "media_type": "text/turtle", "data": '
+        f'"<urn:p{n}> a <https://example.org/Picture> ; <https://example.org/title> \\"{name}\\" ."}}'
+        for n in range(DOCUMENTS)
+    ]
+    unfinished = place.output.parent / f"{name}.tmp"
+    unfinished.write_text("\n".join(lines) + "\n")
+    unfinished.rename(place.inbox / f"{name}.jsonl")
+
+
+def count_told(place: Workplace, *names: str) -> int:
+    """How many notifications of these subscriptions stand in the outbox, as another process sees it."""
+    with OutboxReader.read_only(place.output) as outbox:
+        return sum(each.name in names for each in outbox.notifications())
+
+
+def seconds_until_told(place: Workplace, count: int, task: Future[Summary]) -> float:
     began = time.monotonic()
-    while place.told(*OTHERS) < count:
+    while count_told(place, *OTHERS) < count:
         if task.done():
             task.result()
         assert time.monotonic() - began < PATIENCE
@@ -100,7 +83,7 @@ def seconds_until_told(place: Place, count: int, task: Future[Summary]) -> float
     return time.monotonic() - began
 
 
-def delays(place: Place, spark: SparkSession) -> tuple[list[float], list[int], Summary]:
+def delays(place: Workplace, spark: SparkSession) -> tuple[list[float], list[int], Summary]:
     """From the dropping of documents to the last of the others' notifications, three times in one run that follows,
     until everything is told; and how many publications waited for operators at these moments."""
     stop, found, waiting = threading.Event(), [], []
@@ -108,7 +91,7 @@ def delays(place: Place, spark: SparkSession) -> tuple[list[float], list[int], S
         task = thread.submit(place.run, spark, Caller(stop=stop))
         try:
             for number, name in enumerate(("first", "second", "third"), 1):
-                place.drop(name)
+                drop(place, name)
                 found.append(seconds_until_told(place, number * DOCUMENTS * len(OTHERS), task))
                 with OutboxReader.read_only(place.output) as outbox:
                     waiting.append(len(outbox.waiting(1_000)))
@@ -121,7 +104,7 @@ def delays(place: Place, spark: SparkSession) -> tuple[list[float], list[int], S
         return found, waiting, task.result(PATIENCE)
 
 
-def everything(place: Place) -> tuple[dict[str, str], dict[str, str]]:
+def everything(place: Workplace) -> tuple[dict[str, str], dict[str, str]]:
     """Notifications and reasons of undecided pairs, by id."""
     with OutboxReader.read_only(place.output) as outbox:
         outbox.check()
@@ -133,8 +116,8 @@ def everything(place: Place) -> tuple[dict[str, str], dict[str, str]]:
 def test_the_others_are_on_time_the_failures_are_told_and_a_replay_tells_the_same(
     tmp_path: Path, spark: SparkSession, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    alone = Place.of(tmp_path / "alone", OTHERS)
-    place = Place.of(tmp_path / "wild", OTHERS | WILD_ONES | WELL)
+    alone = make_place(tmp_path / "alone", OTHERS)
+    place = make_place(tmp_path / "wild", OTHERS | WILD_ONES | WELL)
     without, _, _ = delays(alone, spark)
     beside, waiting, summary = delays(place, spark)
     print(f"others' notifications after {without} s without, {beside} s beside operators that misbehave")
@@ -143,7 +126,7 @@ def test_the_others_are_on_time_the_failures_are_told_and_a_replay_tells_the_sam
 
     told, undecided = everything(place)
     documents = 3 * DOCUMENTS
-    assert place.told("well.rq") == place.told("chance.rq") == documents
+    assert count_told(place, "well.rq") == count_told(place, "chance.rq") == documents
     assert len(told) == documents * (len(OTHERS) + 2)
     assert len(undecided) == documents * len(FAILURES) == summary.undecided
     with OutboxReader.read_only(place.output) as outbox:

@@ -15,10 +15,10 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "unit" / "operators"))
 import wild_operators
 from wild_operators import WILD
 
+from tests.spark.workplace import Workplace
 from triplecast.delivery import OutboxReader
 from triplecast.engine import Engine
 from triplecast.journal import Journal
-from triplecast.pipeline.run import Sources, run
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -51,15 +51,11 @@ def write_documents(inbox: Path) -> list[tuple[str, str, bytes]]:
 
 
 def test_the_answers_are_those_of_an_engine(tmp_path: Path, spark: SparkSession) -> None:
-    subscriptions, inbox, output = tmp_path / "subscriptions", tmp_path / "inbox", tmp_path / "out"
-    subscriptions.mkdir()
-    inbox.mkdir()
-    documents = write_documents(inbox)
-    for name, text in QUERIES.items():
-        (subscriptions / f"{name}.rq").write_text(P + text)
-    summary = run(Sources([subscriptions], inbox), output, once=True, spark=spark)
+    place = Workplace(tmp_path, {f"{name}.rq": P + text for name, text in QUERIES.items()})
+    documents = write_documents(place.inbox)
+    summary = place.run(spark)
     told: dict[tuple[str, str], str] = {}
-    with OutboxReader.read_only(output) as outbox:
+    with OutboxReader.read_only(place.output) as outbox:
         for each in outbox.notifications():
             told[each.graph, each.name.removesuffix(".rq")] = each.bindings
         undecided = {(pair.graph, pair.name.removesuffix(".rq")) for pair in outbox.undecided()}
@@ -75,7 +71,7 @@ def test_the_answers_are_those_of_an_engine(tmp_path: Path, spark: SparkSession)
     assert told.keys() == wanted.keys()
     assert all(told[key] == wanted[key] for key in wanted if key[1] != "chance")
     assert undecided == {(graph, "raises") for graph, _, _ in documents}
-    with Journal.read_only(output) as journal:
+    with Journal.read_only(place.output) as journal:
         kept = journal.answers(0, journal.head())
         assert sum(map(len, kept.values())) == summary.work.operator_calls
         assert journal.learnt()

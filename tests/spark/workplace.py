@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from triplecast.engine import Engine
 from triplecast.ingest.document_files import read_documents
 from triplecast.ingest.subscription_files import load_subscriptions
 from triplecast.pipeline.report import Summary
-from triplecast.pipeline.run import Sources, run
+from triplecast.pipeline.run import Caller, Sources, run
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -30,14 +31,15 @@ QUERIES = {
 
 
 class Workplace:
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, queries: Mapping[str, str] = QUERIES) -> None:
+        """`queries` by the name of their file; they are written where the folder has no inbox yet."""
         self.subscriptions = folder / "subscriptions"
         self.inbox = folder / "inbox"
         self.output = folder / "output"
         if not self.inbox.exists():
-            (self.subscriptions / "ask").mkdir(parents=True)
-            self.inbox.mkdir()
-            for name, text in QUERIES.items():
+            self.inbox.mkdir(parents=True)
+            for name, text in queries.items():
+                (self.subscriptions / name).parent.mkdir(parents=True, exist_ok=True)
                 (self.subscriptions / name).write_text(text)
         self._time = 1_000_000
 
@@ -58,8 +60,9 @@ class Workplace:
         ]
         self.write("lines.jsonl", "\n".join(lines) + "\n")
 
-    def run(self, spark: SparkSession) -> Summary:
-        return run(Sources([self.subscriptions], self.inbox), self.output, once=True, spark=spark)
+    def run(self, spark: SparkSession, caller: Caller | None = None) -> Summary:
+        """Once, or as long as the `caller` wants it."""
+        return run(Sources([self.subscriptions], self.inbox), self.output, caller is None, caller, spark=spark)
 
     def outbox(self) -> list[Notification]:
         with Outbox.read_only(self.output) as outbox:

@@ -61,10 +61,12 @@ KNOWN_CASTS = ", ".join(f"xsd:{iri.removeprefix(XSD)}" for iri in CASTS)
 
 OPERATORS = "urn:triplecast:op:"
 """Names in this namespace are operators and nothing else."""
+GEOF = "http://www.opengis.net/def/function/geosparql/"
+"""GeoSPARQL's functions, which are operators of the box."""
 _STAGES = (
     ("urn:triplecast:ft:", "full text has ft:contains and ft:score only", "use one of these"),
     (
-        "http://www.opengis.net/def/function/geosparql/",
+        GEOF,
         "no operator of this name is known",
         "geography comes with the extra `operators`: pip install 'triplecast[operators]'",
     ),
@@ -83,7 +85,7 @@ _STAGES = (
         OPERATORS,
         "no operator of this name is known",
         "`triplecast operators` lists those that are; those in the box come with the extra `operators` (pip install "
-        "'triplecast[operators]'), others with the module that declares them",
+        "'triplecast[operators]'), others with the module that declares them (`--operators MODULE`)",
     ),
 )
 
@@ -109,19 +111,27 @@ def refuse_function(iri: str) -> tuple[str, str, str] | None:
         return f"function <{iri}>", "no such function or operator is known", f"was <{near[0]}> meant?"
     for namespace, reason, mend in _STAGES:
         if iri.startswith(namespace):
-            return f"function <{iri}>", reason, mend
+            return f"function <{iri}>", reason, _names_in(namespace) or mend
     return (
         f"function <{iri}>",
-        "no such function is known",
-        f"use a built-in function of SPARQL 1.1, a cast ({KNOWN_CASTS}) or an operator that is declared here",
+        "no such function or operator is known",
+        f"use a built-in function of SPARQL 1.1, a cast ({KNOWN_CASTS}) or an operator; one of your own is known where "
+        "the module that declares it is named (`--operators MODULE`) or, in Python, imported",
     )
+
+
+def _names_in(namespace: str) -> str:
+    """What to use instead, where operators of this namespace are declared; empty where none is."""
+    names = [each.iri.removeprefix(namespace) for each in known_operators().all() if each.iri.startswith(namespace)]
+    return f"those of its namespace are {', '.join(names)}" if names and namespace not in _OURS else ""
 
 
 def refuse_operator(iri: str) -> tuple[str, str, str]:
     """Construct, reason and mend for a predicate in the namespace of operators that is none."""
     near = known_operators().nearest(iri)
     (found,) = ((reason, mend) for namespace, reason, mend in _STAGES if namespace == OPERATORS)
-    return f"operator <{iri}>", found[0], f"was <{near[0]}> meant?" if near else found[1]
+    mend = f"was <{near[0]}> meant?" if near else _names_in(OPERATORS)
+    return f"operator <{iri}>", found[0], mend or found[1]
 
 
 def refuse_depth(what: str, name: str | None) -> QueryRefused:

@@ -60,6 +60,31 @@ def test_a_module_that_cannot_be_imported(place: Path) -> None:
     assert "the operators of no_such_module cannot be imported" in failed.stderr
 
 
+@pytest.mark.parametrize(
+    ("named", "written"),
+    [("picture_operators.py", "picture_operators"), ("./a/b.py", "a.b"), ("/somewhere/else/b.py", "b")],
+)
+def test_a_file_is_no_module(place: Path, named: str, written: str) -> None:
+    failed = call(place, "operators", "--operators", named)
+    assert failed.returncode == 2
+    assert f"--operators {named} names a file" in failed.stderr
+    assert f"write --operators {written}, in the folder" in failed.stderr
+
+
+def test_several_modules_leave_what_follows_alone(place: Path) -> None:
+    (place / "more_operators.py").write_text(OPERATORS.replace("#size", "#twice").replace("def size", "def twice"))
+    files = ("in.jsonl", "large.rq", "--graph", "urn:d0")
+    for modules in (("picture_operators,more_operators",), ("more_operators", "--operators", "picture_operators")):
+        assert "matches urn:d0" in call(place, "explain", "--operators", *modules, *files).stdout
+
+
+def test_without_their_module_a_predicate_is_doubted(place: Path) -> None:
+    (place / "large.rq").write_text(QUERY.replace("/pictures#>", "/op#>"))
+    answer = call(place, "match", "--subscriptions", "large.rq", "--publications", "in.jsonl")
+    assert "large.rq: note: <https://example.org/op#size> is asked as a predicate of the data" in answer.stderr
+    assert "`--operators MODULE`" in answer.stderr
+
+
 def test_match_asks_them(place: Path) -> None:
     files = ("--subscriptions", "large.rq", "--publications", "in.jsonl", "--operators", "picture_operators")
     answer = call(place, "match", *files, "--json")
@@ -67,14 +92,17 @@ def test_match_asks_them(place: Path) -> None:
     assert row["publication"] == "urn:d0"
     assert row["bindings"] == [{"n": '"5"^^<http://www.w3.org/2001/XMLSchema#integer>'}]
     assert "in.jsonl:4: gate: the attachment <urn:pic> is no base64" in answer.stderr
-    assert "undecided urn:d2 large.rq: operator <https://example.org/pictures#size> version 2 failed" in answer.stderr
+    assert "undecided urn:d2 large.rq: operator <https://example.org/pictures#size> version 2 cannot" in answer.stderr
     assert json.loads(answer.stderr.splitlines()[-1])["work"]["operator_calls"] == 3
 
 
 def test_without_them_it_says_what_is_missing(place: Path) -> None:
     (place / "small.rq").write_text(QUERY.replace("?x a p:Picture ; p:size ?n FILTER(?n", "?x ?y ?n FILTER(p:size(?x)"))
     answer = call(place, "match", "--subscriptions", "small.rq", "--publications", "in.jsonl")
-    assert "function <https://example.org/pictures#size> is refused: no such function is known" in answer.stderr
+    assert (
+        "function <https://example.org/pictures#size> is refused: no such function or operator is known"
+        in answer.stderr
+    )
 
 
 def test_explain_asks_them(place: Path) -> None:

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Iterator
 from types import MappingProxyType
 
 import shapely
-from pyoxigraph import BlankNode, Dataset, Literal, NamedNode
+from pyoxigraph import BlankNode, Literal, NamedNode
 
 from triplecast.operators import Event, Unanswerable
 from triplecast.operators.box.geometries import GEO, Geometry, checked, is_geometry, read_geometry
 from triplecast.operators.box.regions import Regions
+from triplecast.operators.event import Graph
 
 _W3C = "http://www.w3.org/2003/01/geo/wgs84_pos#"
 _GEORSS = ("http://www.georss.org/georss/", "http://www.georss.org/georss")
@@ -61,7 +62,7 @@ def _together(stated: Iterable[Geometry]) -> Geometry | None:
     return shapely.union_all([distinct[key] for key in sorted(distinct)])
 
 
-def _stated(graph: Dataset, node: NamedNode | BlankNode, steps: int) -> Iterator[Geometry]:
+def _stated(graph: Graph, node: NamedNode | BlankNode, steps: int) -> Iterator[Geometry]:
     latitudes: set[str] = set()
     longitudes: set[str] = set()
     for quad in graph.quads_for_subject(node):
