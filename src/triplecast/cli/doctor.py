@@ -74,7 +74,7 @@ def _package(name: str, state: str, mend: str) -> Finding:
 def _operators() -> Iterator[Finding]:
     """The extra, module by module of the box, then what is declared here, then what could not be imported."""
     from triplecast.operators import known_operators
-    from triplecast.operators.extra import CLASSES, INSTALL, LIBRARIES, missing_libraries
+    from triplecast.operators.extra import CLASSES, INSTALL, LIBRARIES, libraries_of, missing_libraries
 
     for module in (*LIBRARIES, *CLASSES):
         missing = missing_libraries(module)
@@ -82,7 +82,7 @@ def _operators() -> Iterator[Finding]:
             mend = f"{INSTALL}; without it everything but {module} of the box works"
             yield Finding(f"box: {module}", "limited", f"needs {', '.join(missing)}", mend)
         else:
-            yield Finding(f"box: {module}", "ok", ", ".join((LIBRARIES | CLASSES)[module]) or "needs no library")
+            yield Finding(f"box: {module}", "ok", ", ".join(libraries_of(module)) or "needs no library")
     known = known_operators().all()
     modules = dict.fromkeys(each.module for each in known)
     yield Finding("operators", "ok", f"{len(known)} known, of {', '.join(modules) or 'no module'}")

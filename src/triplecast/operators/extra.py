@@ -18,7 +18,11 @@ INSTALL = "pip install 'triplecast[operators]'"
 
 def missing_libraries(module: str) -> tuple[str, ...]:
     """Those that a module of the box needs and that are not installed."""
-    return tuple(each for each in (LIBRARIES | CLASSES)[module] if find_spec(each) is None)
+    return tuple(each for each in libraries_of(module) if find_spec(each) is None)
+
+
+def libraries_of(module: str) -> tuple[str, ...]:
+    return LIBRARIES[module] if module in LIBRARIES else CLASSES[module]
 
 
 def describe_missing() -> str:
