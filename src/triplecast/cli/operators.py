@@ -11,6 +11,7 @@ from pathlib import Path
 from triplecast.cli.exits import Exit
 from triplecast.cli.terminal import print_json, say, table, tell
 from triplecast.errors import InputError
+from triplecast.model.schedules import SCHEDULE, SCHEDULES
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -36,6 +37,16 @@ def add_operators(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_schedule(parser: argparse.ArgumentParser) -> None:
+    """The option that names the order in which operators are asked."""
+    parser.add_argument(
+        "--schedule",
+        choices=SCHEDULES,
+        default=SCHEDULE,
+        help="in which order operators are asked: the answers are the same (%(default)s unless given)",
+    )
+
+
 def load_operators(named: Sequence[str]) -> None:
     """Imports modules that declare operators, those in the current folder too. Raises `InputError`."""
     modules = [module for each in named for module in each.split(",") if module]
@@ -56,12 +67,20 @@ def load_operators(named: Sequence[str]) -> None:
     import_operators(modules)
 
 
+def say_faults() -> None:
+    """Operators of installed packages that cannot be imported: no query that asks them is understood."""
+    from triplecast.operators import known_operators
+
+    known_operators().all()
+    for fault in known_operators().faults:
+        say(f"operators of an entry point cannot be imported: {fault}")
+
+
 def run(arguments: argparse.Namespace) -> int:
     from triplecast.operators import known_operators
 
     declared = known_operators().all()
-    for fault in known_operators().faults:
-        say(f"an entry point cannot be imported: {fault}")
+    say_faults()
     if arguments.json:
         for each in declared:
             print_json(

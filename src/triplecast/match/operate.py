@@ -24,6 +24,7 @@ from triplecast.match.standing import Standing
 from triplecast.match.waiting import SIFTED, Waiting, distinct_pairs
 from triplecast.model.match import Learnt, OperatorResult
 from triplecast.model.publication import Publication
+from triplecast.model.schedules import SCHEDULE
 from triplecast.operators import find_operator
 from triplecast.operators.answers import Answer, Failed, GroundCall, format_answer
 from triplecast.operators.frames import Asked
@@ -32,8 +33,6 @@ from triplecast.operators.schedules import Conjunctions, Experience, Run, make_s
 from triplecast.operators.schedules import Learnt as LearntTemplate
 from triplecast.operators.schedules.experience import LEAST_COST
 
-SCHEDULE = "adaptive"
-"""Unless another is named (`operators.schedules.SCHEDULES`)."""
 AT_ONCE = 32
 """Ground conditions of one publication that are looked at in one round."""
 
