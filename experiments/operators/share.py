@@ -19,6 +19,7 @@ from experiments.figures import Figure, Line, Point
 from experiments.operators.workload import Sizes, Workload, make_events, make_workload
 from triplecast.index import MemoryIndex, Snapshot
 from triplecast.match import Matcher, operate
+from triplecast.match.conditions import Ground
 from triplecast.model.publication import Publication
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
 from triplecast.operators import Event, operator
@@ -94,9 +95,9 @@ class _TimedOperators(operate.Operators):
         super().__init__(told)
         self.clock = Clock()
 
-    def start(self, rows: Sequence[operate.Waiting]) -> operate._Running:
+    def start(self, ground: Ground, rows: Sequence[operate.Waiting]) -> operate._Running:
         with self.clock:
-            running = super().start(rows)
+            running = super().start(ground, rows)
         running.run = _TimedRun(running.run, self.clock)
         return running
 

@@ -15,6 +15,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from triplecast.cli.exits import Exit
+from triplecast.cli.operators import add_operators
 from triplecast.cli.terminal import print_json, table
 from triplecast.errors import TriplecastError
 
@@ -34,6 +35,7 @@ class Finding:
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser("doctor", help="what is installed, what is missing, how to mend it")
+    add_operators(parser)
     parser.add_argument("--json", action="store_true", help="one JSON object a finding")
     parser.set_defaults(run=run)
 
@@ -67,6 +69,26 @@ def _package(name: str, state: str, mend: str) -> Finding:
         return Finding(name, "ok", version(name))
     except PackageNotFoundError:
         return Finding(name, state, "not installed", mend)
+
+
+def _operators() -> Iterator[Finding]:
+    """The extra, module by module of the box, then what is declared here, then what could not be imported."""
+    from triplecast.operators import known_operators
+    from triplecast.operators.extra import CLASSES, INSTALL, LIBRARIES, libraries_of, missing_libraries
+
+    for module in (*LIBRARIES, *CLASSES):
+        missing = missing_libraries(module)
+        if missing:
+            mend = f"{INSTALL}; without it everything but {module} of the box works"
+            yield Finding(f"box: {module}", "limited", f"needs {', '.join(missing)}", mend)
+        else:
+            yield Finding(f"box: {module}", "ok", ", ".join(libraries_of(module)) or "needs no library")
+    known = known_operators().all()
+    modules = dict.fromkeys(each.module for each in known)
+    yield Finding("operators", "ok", f"{len(known)} known, of {', '.join(modules) or 'no module'}")
+    for fault in known_operators().faults:
+        mend = "install what it needs, or mend or uninstall its package: queries that ask its operators are refused"
+        yield Finding("operators of an entry point", "limited", fault, mend)
 
 
 def _java() -> Iterator[Finding]:
@@ -113,4 +135,12 @@ def _disk() -> Iterator[Finding]:
     yield Finding("disk", state, f"{free >> 20} MiB free here", "" if state == "ok" else "free some space before a run")
 
 
-CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (_python, _packages, _java, check_kernels, _sqlite, _disk)
+CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (
+    _python,
+    _packages,
+    _operators,
+    _java,
+    check_kernels,
+    _sqlite,
+    _disk,
+)

@@ -62,11 +62,13 @@ def run(arguments: argparse.Namespace) -> int:
             found, refused = parse_batch(parser, batch)
             drafts += found
             rejects += refused
-    for reject in rejects:
-        say(describe_reject(reject))
     publications = [replace(publication, version=0) for publication in Versions().accept(drafts)]
     if arguments.graph:
         publications = [publication for publication in publications if publication.graph == arguments.graph]
+        if publications:
+            rejects.clear()  # whoever named one does not ask what else stands beside it
+    for reject in rejects:
+        say(describe_reject(reject))
     if not publications:
         raise InputError(
             f"no publication {f'{arguments.graph} ' if arguments.graph else ''}in {arguments.publication}",

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from triplecast.cli.operators import say_faults
 from triplecast.cli.terminal import say
 from triplecast.errors import InputError
 from triplecast.model.printable import printable_name
@@ -27,6 +28,7 @@ def load_admitted(paths: list[Path], datasets: bool = True) -> Admitted:
     from triplecast.ingest.subscription_files import describe_unread, load_subscriptions
 
     admitted = admit_all(load_subscriptions(paths), datasets)
+    say_faults()
     if admitted.ignored:
         say(describe_unread(admitted.ignored))
     for fault in admitted.faults:

@@ -6,9 +6,11 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from triplecast.cli.exits import Exit
 from triplecast.cli.terminal import print_json, say, table, tell
+from triplecast.errors import InputError
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -26,14 +28,27 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def add_operators(parser: argparse.ArgumentParser) -> None:
     """The option by which a command is told of modules that declare operators."""
     parser.add_argument(
-        "--operators", metavar="MODULE", nargs="+", default=[], help="Python modules that declare operators"
+        "--operators",
+        metavar="MODULE",
+        action="append",
+        default=[],
+        help="a Python module that declares operators, found from here too; several: a,b, or the option again",
     )
 
 
-def load_operators(modules: Sequence[str]) -> None:
+def load_operators(named: Sequence[str]) -> None:
     """Imports modules that declare operators, those in the current folder too. Raises `InputError`."""
+    modules = [module for each in named for module in each.split(",") if module]
     if not modules:
         return
+    for module in modules:
+        if module.endswith(".py") or os.sep in module:
+            path = Path(module).with_suffix("")
+            name = path.name if path.is_absolute() or ".." in path.parts else ".".join(path.parts)
+            raise InputError(
+                f"--operators {module} names a file, and modules are named as `import` names them",
+                f"write --operators {name}, in the folder from which Python finds it",
+            )
     from triplecast.operators.registry import import_operators
 
     if os.getcwd() not in sys.path:
@@ -41,12 +56,20 @@ def load_operators(modules: Sequence[str]) -> None:
     import_operators(modules)
 
 
+def say_faults() -> None:
+    """Operators of installed packages that cannot be imported: no query that asks them is understood."""
+    from triplecast.operators import known_operators
+
+    known_operators().all()
+    for fault in known_operators().faults:
+        say(f"operators of an entry point cannot be imported: {fault}")
+
+
 def run(arguments: argparse.Namespace) -> int:
     from triplecast.operators import known_operators
 
     declared = known_operators().all()
-    for fault in known_operators().faults:
-        say(f"an entry point cannot be imported: {fault}")
+    say_faults()
     if arguments.json:
         for each in declared:
             print_json(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from triplecast.cli.exits import Exit
 from triplecast.cli.inputs import add_taxonomy
-from triplecast.cli.operators import add_operators
+from triplecast.cli.operators import add_operators, say_faults
 from triplecast.cli.terminal import (
     Progress,
     count_of,
@@ -67,6 +67,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def run(arguments: argparse.Namespace) -> int:
+    say_faults()
     summary = run_pipeline(
         arguments.subscriptions,
         arguments.inbox,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from triplecast.compile.doubts import find_doubts
+from triplecast.compile.given import operators_of
 from triplecast.compile.meaning import Meaning, read_meaning
 from triplecast.compile.plan import Cost, Plan
 from triplecast.compile.plans import graphs_of, matches_nothing
@@ -31,6 +32,10 @@ _DATASET_WARNING = (
 _EMPTY_WARNING = (
     "it matches every publication on which it finds nothing, because it has a result on the empty graph; "
     "add HAVING (COUNT(*) > 0), or a triple pattern that has to hold"
+)
+_ASKED_WARNING = (
+    "no triple has to be there for it to match: what its operators say of a publication may be enough, whatever it "
+    "holds; add a triple pattern that has to hold"
 )
 _SOURCE_WARNING = "FROM {} is noted, not fetched: a subscription is asked of each publication"
 
@@ -93,11 +98,13 @@ def _describe(subscription: Subscription, meaning: Meaning, datasets: bool) -> A
     if not datasets:
         refuse_two_graphs(graphs)
     empty = needs_nothing(plan) and not matches_nothing(template, constants)
+    asked = empty and bool(operators_of([template]))
     sources = sources_of(subscription.text, subscription.language)
+    told = (_ASKED_WARNING if asked else _EMPTY_WARNING) if empty else ""
     return Admission(
         plan.cost.value,
-        (*template.notes, *_warnings(plan.cost, graphs, empty, sources), *find_doubts(template, constants)),
-        _why_broad(plan, empty),
+        (*template.notes, *_warnings(plan.cost, graphs, told, sources), *find_doubts(template, constants)),
+        _why_broad(plan, empty and not asked),
         plan.decided,
         entailment,
         plan.decided and plan.combination is None,
@@ -109,7 +116,7 @@ def needs_nothing(plan: Plan) -> bool:
     return any(not branch.patterns for branch in plan.branches)
 
 
-def _warnings(cost: Cost, graphs: tuple[str, ...], empty: bool, sources: tuple[str, ...]) -> Iterator[str]:
+def _warnings(cost: Cost, graphs: tuple[str, ...], empty: str, sources: tuple[str, ...]) -> Iterator[str]:
     if cost is Cost.PREDICATE:
         yield _PREDICATE_WARNING
     elif cost is Cost.BROAD:
@@ -117,7 +124,7 @@ def _warnings(cost: Cost, graphs: tuple[str, ...], empty: bool, sources: tuple[s
     if len(graphs) > 1:
         yield _DATASET_WARNING.format(" and ".join(graphs))
     if empty:
-        yield _EMPTY_WARNING
+        yield empty
     if sources:
         yield _SOURCE_WARNING.format(", ".join(sources))
 

@@ -20,6 +20,8 @@ from triplecast.compile.texts import NamedText, doubt_wildcards, texts_within
 from triplecast.evaluate.scope import parts_of
 from triplecast.languages import SlotKind, Template
 from triplecast.languages.prefixes import DECLARED
+from triplecast.languages.searches import names_of_path
+from triplecast.languages.undeclared import doubt_predicate
 from triplecast.languages.vocabularies import doubt_iri
 from triplecast.model.algebra import (
     BasicPattern,
@@ -34,6 +36,7 @@ from triplecast.model.algebra import (
     Minus,
     Operation,
     OrderBy,
+    PathPattern,
     Pattern,
     Produce,
     Query,
@@ -84,6 +87,8 @@ class _Readings(NamedTuple):
     IRI, another one in each subscription."""
     texts: tuple[NamedText, ...]
     """Its full-text conditions."""
+    predicates: tuple[str | int, ...]
+    """The predicates of its triples and paths: IRIs of the template, and slots."""
 
 
 def find_doubts(template: Template, constants: tuple[str, ...]) -> tuple[str, ...]:
@@ -92,7 +97,11 @@ def find_doubts(template: Template, constants: tuple[str, ...]) -> tuple[str, ..
     compared = (_doubt_comparison(each, constants) for each in found.comparisons)
     named = (each if isinstance(each, str) else doubt_iri(constants[each][1:-1]) for each in found.named)
     patterns = doubt_wildcards(found.texts, constants)
-    told = dict.fromkeys(chain(found.doubts, doubt_slips(found.slips, constants), patterns, compared, named))
+    predicates = (constants[each][1:-1] if isinstance(each, int) else each for each in found.predicates)
+    undeclared = map(doubt_predicate, predicates)
+    told = dict.fromkeys(
+        chain(undeclared, found.doubts, doubt_slips(found.slips, constants), patterns, compared, named)
+    )
     return tuple([doubt for doubt in told if doubt is not None][:DOUBTS_TOLD])
 
 
@@ -122,7 +131,15 @@ def _readings(template: Template) -> _Readings:
         _without_iris(read_slips(expressions, plain), template),
         (*filter(None, map(doubt_iri, fixed)), *_name_slots(template.kinds)),
         tuple(texts_within(query.pattern)),
+        tuple(dict.fromkeys(_predicates(triples))),
     )
+
+
+def _predicates(triples: Sequence[TriplePattern | PathPattern]) -> Iterator[str | int]:
+    for triple in triples:
+        path = triple.predicate if isinstance(triple, TriplePattern) else triple.path
+        for name in () if isinstance(path, Variable | Literal) else names_of_path(path):
+            yield name.index if isinstance(name, Slot) else name.value
 
 
 def _class_of(constant: Constant, template: Template) -> int:

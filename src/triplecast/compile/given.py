@@ -9,7 +9,7 @@ from functools import lru_cache
 from triplecast.compile.refusals import calls_in
 from triplecast.errors import QueryRefused
 from triplecast.evaluate.scope import children, parts_of, visible_names
-from triplecast.languages import Template
+from triplecast.languages import Template, place_of_argument
 from triplecast.model.algebra import (
     Call,
     Exists,
@@ -31,13 +31,22 @@ TEMPLATES_LIMIT = 20_000
 """Templates that a process remembers to be sound."""
 
 
+def refuse_unbound(template: Template, text: str, language: str) -> None:
+    """Raises `QueryRefused` for the `text` of a template, naming operator and variable, with the place."""
+    found = _first_unbound(template)
+    if found is None:
+        return
+    operator, variable, visible = found
+    near = nearest_names(variable, sorted(visible), 1)
+    mend = f"was ?{near[0]} meant?" if near else "bind it before, in a triple pattern of the same group"
+    line, column = place_of_argument(text, language, operator, Variable(variable)) or (None, None)
+    told = f"it is given ?{variable}, which nothing binds there"
+    raise QueryRefused(f"operator <{operator}>", told, mend, line, column)
+
+
 @lru_cache(maxsize=TEMPLATES_LIMIT)
-def refuse_unbound(template: Template) -> None:
-    """Raises `QueryRefused`, naming operator and variable."""
-    for operator, variable, visible in _unbound(template.query.pattern, frozenset()):
-        near = nearest_names(variable, sorted(visible), 1)
-        mend = f"was ?{near[0]} meant?" if near else "bind it before, in a triple pattern of the same group"
-        raise QueryRefused(f"operator <{operator}>", f"it is given ?{variable}, which nothing binds there", mend)
+def _first_unbound(template: Template) -> tuple[str, str, frozenset[str]] | None:
+    return next(_unbound(template.query.pattern, frozenset()), None)
 
 
 def operators_of(templates: Iterable[Template]) -> list[Operator]:

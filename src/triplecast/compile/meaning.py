@@ -31,7 +31,7 @@ def read_meaning(subscription: Subscription) -> Meaning:
     refuse_unbuilt(subscription)
     template, constants = parse_template(subscription.text, subscription.language)
     refuse_large(template)
-    refuse_unbound(template)
+    refuse_unbound(template, subscription.text, subscription.language)
     entailment = entailment_of(subscription, template)
     return Meaning(template, constants, entailment, plan_of(template, constants, entailment is not Entailment.NONE))
 

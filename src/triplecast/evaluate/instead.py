@@ -9,8 +9,10 @@ from pyoxigraph import Literal, NamedNode
 from triplecast.evaluate.graphs import Triple
 from triplecast.evaluate.trace import SHOWN
 from triplecast.evaluate.wording import Wording
+from triplecast.languages.undeclared import HOW_TO_DECLARE, doubt_predicate
+from triplecast.languages.vocabularies import KNOWN
 from triplecast.model.algebra import Term
-from triplecast.terms.nearness import likeness_of, nearest_names
+from triplecast.terms.nearness import likeness_of, nearest_names, split_name
 
 LOOKED_AT = 20_000
 """Triples among which near misses are looked for: the first ones."""
@@ -51,7 +53,7 @@ def _other_predicates(
         whose = "on another subject" if subject is not None else "elsewhere"
         lines = [f"{words.stated(triple)} ({whose})" for triple in elsewhere[: SHOWN - 1]]
     else:
-        lines = [f"no triple has the predicate {words.node(predicate)}" for predicate in predicates[:SHOWN]]
+        lines = [_absent(predicate, distinct, words) for predicate in predicates[:SHOWN]]
     near = [
         triple
         for predicate in predicates
@@ -66,6 +68,18 @@ def _other_predicates(
     more = f" and {len(names) - PREDICATES_SHOWN} more" if len(names) > PREDICATES_SHOWN else ""
     whose = words.node(subject) if subject is not None else "the publication"
     return (*lines, f"predicates of {whose}: {listed}{more}")
+
+
+def _absent(predicate: Term, distinct: Sequence[Triple], words: Wording) -> str:
+    """Of a predicate that no triple has: an operator that nobody declared looks the same."""
+    told = f"no triple has the predicate {words.node(predicate)}"
+    namespace, _ = split_name(predicate.value)
+    strange = namespace not in KNOWN.values() and all(
+        split_name(each)[0] != namespace for each in _predicates(distinct)
+    )
+    if strange or doubt_predicate(predicate.value) is not None:
+        return f"{told}; if it is an operator, {HOW_TO_DECLARE}"
+    return told
 
 
 def _unknown_subject(subject: Term, distinct: Sequence[Triple], words: Wording) -> tuple[str, ...]:

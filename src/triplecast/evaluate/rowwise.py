@@ -35,6 +35,12 @@ class Calculation:
         self._run = Run(_NO_QUERY, EMPTY, graphs, Budget(steps), solve, answers=answers)
         self._place = Place(graphs.default, {}, [])
 
+    @property
+    def spent(self) -> int:
+        """Steps until now."""
+        budget = self._run.budget
+        return budget.steps - budget.left
+
     def holds(self, condition: Expression, row: Row) -> bool:
         """What FILTER keeps. Raises `BudgetExceeded` and `Unknown`."""
         self._run.budget.spend_row(row)

@@ -8,11 +8,12 @@ from types import MappingProxyType
 from triplecast.errors import QueryRefused
 from triplecast.languages.dialect import Dialect
 from triplecast.languages.directives import directives
+from triplecast.languages.places import find_argument
 from triplecast.languages.rdql import RDQL, sources
 from triplecast.languages.sparql import SPARQL
 from triplecast.languages.template import SlotKind, Template, fill, parse_whole, shared_cache, text_of
 from triplecast.languages.tokens import open_source
-from triplecast.model.algebra import Query
+from triplecast.model.algebra import Query, Term, Variable
 
 __all__ = [
     "SlotKind",
@@ -21,6 +22,7 @@ __all__ = [
     "fill",
     "parse_query",
     "parse_template",
+    "place_of_argument",
     "prefixes_of",
     "sources_of",
     "text_of",
@@ -45,6 +47,11 @@ def prefixes_of(text: str, language: str = "sparql") -> Mapping[str, str]:
     """Prefix to namespace as a text that parses declares them, or as they are declared for all."""
     dialect = _dialect(language, None)
     return dialect.namespace(dialect.cut(open_source(text, None).text).declarations).prefixes
+
+
+def place_of_argument(text: str, language: str, operator: str, argument: Variable | Term) -> tuple[int, int] | None:
+    """Line and column of what an operator is given in a text that parses (`places.find_argument`)."""
+    return find_argument(_dialect(language, None).parse(text, None), operator, argument)
 
 
 def sources_of(text: str, language: str) -> tuple[str, ...]:

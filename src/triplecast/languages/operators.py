@@ -30,7 +30,7 @@ from triplecast.model.algebra import (
     Variable,
 )
 from triplecast.operators import Operator, find_operator
-from triplecast.operators.declaration import FREE
+from triplecast.operators.declaration import BOUND, FREE
 
 _FIRST, _REST = NamedNode(RDF + "first"), NamedNode(RDF + "rest")
 
@@ -74,8 +74,11 @@ def operator_call(
         )
     if len(arguments) != declared.bound:
         plural = "argument" if declared.bound == 1 else "arguments"
+        value = "its value is the free one" if declared.free else "its value is whether it holds"
         raise translation.fault(
-            token, f"the operator {token} takes {declared.bound} {plural} here and got {len(arguments)}"
+            token,
+            f"the operator {token} takes {declared.bound} {plural} as a function ({value}) and got {len(arguments)}",
+            (_as_function(declared, token), f"a triple with it as predicate: {_as_triple(declared, token)}"),
         )
     return Call(declared.iri, arguments)
 
@@ -170,6 +173,10 @@ def _is_ready(production: Production, waiting: list[Production]) -> bool:
 def produce(production: Production, pattern: Pattern) -> Produce:
     free = tuple(kind == FREE for kind in production.declared.arguments)
     return Produce(pattern, production.declared.iri, production.arguments, free)
+
+
+def _as_function(declared: Operator, token: Token) -> str:
+    return f"{token}({', '.join(f'?{BOUND}{place}' for place in range(1, declared.bound + 1))})"
 
 
 def _as_triple(declared: Operator, token: Token) -> str:

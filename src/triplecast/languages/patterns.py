@@ -131,6 +131,8 @@ def _path_repeat(translation: Translation, children: list[Any]) -> Repeat:
     sign = str(children[1])
     path = translation.node(children[0])
     if isinstance(path, Slot):
+        refuse_in_path(translation, path)
+        refuse_operator_in_path(translation, path)
         path = translation.pin(path)
     return Repeat(path, 1 if sign == "+" else 0, sign != "?")
 

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from triplecast.errors import QueryRefused
 from triplecast.model.entailment import FUNCTION_MARKS, FUNCTIONS
 from triplecast.operators import known_operators
+from triplecast.operators.extra import describe_missing
 from triplecast.terms.casts import CASTS
 from triplecast.terms.values import XSD
 
@@ -61,12 +62,14 @@ KNOWN_CASTS = ", ".join(f"xsd:{iri.removeprefix(XSD)}" for iri in CASTS)
 
 OPERATORS = "urn:triplecast:op:"
 """Names in this namespace are operators and nothing else."""
+GEOF = "http://www.opengis.net/def/function/geosparql/"
+"""GeoSPARQL's functions, which are operators of the box."""
 _STAGES = (
     ("urn:triplecast:ft:", "full text has ft:contains and ft:score only", "use one of these"),
     (
-        "http://www.opengis.net/def/function/geosparql/",
+        GEOF,
         "no operator of this name is known",
-        "geography comes with the extra `operators`: pip install 'triplecast[operators]'",
+        "GeoSPARQL's are operators of the box",
     ),
     (
         XSD,
@@ -82,11 +85,11 @@ _STAGES = (
     (
         OPERATORS,
         "no operator of this name is known",
-        "`triplecast operators` lists those that are; those in the box come with the extra `operators` (pip install "
-        "'triplecast[operators]'), others with the module that declares them",
+        "names in this namespace are operators of the box; one of your own has another IRI",
     ),
 )
 
+_OWN = "one of your own is known where its module is named (`--operators MODULE`) or, in Python, imported before"
 _OURS = ("urn:triplecast:ft:", FUNCTIONS, XSD)
 """Namespaces in which nobody declares operators: none is meant by a slip there."""
 
@@ -109,19 +112,31 @@ def refuse_function(iri: str) -> tuple[str, str, str] | None:
         return f"function <{iri}>", "no such function or operator is known", f"was <{near[0]}> meant?"
     for namespace, reason, mend in _STAGES:
         if iri.startswith(namespace):
-            return f"function <{iri}>", reason, mend
-    return (
-        f"function <{iri}>",
-        "no such function is known",
-        f"use a built-in function of SPARQL 1.1, a cast ({KNOWN_CASTS}) or an operator that is declared here",
-    )
+            return f"function <{iri}>", reason, mend if namespace in _OURS else _what_is_known(namespace, mend)
+    told = f"use a built-in function of SPARQL 1.1, a cast ({KNOWN_CASTS}) or an operator; {_OWN}"
+    return f"function <{iri}>", "no such function or operator is known", _with_faults(told)
 
 
 def refuse_operator(iri: str) -> tuple[str, str, str]:
     """Construct, reason and mend for a predicate in the namespace of operators that is none."""
     near = known_operators().nearest(iri)
     (found,) = ((reason, mend) for namespace, reason, mend in _STAGES if namespace == OPERATORS)
-    return f"operator <{iri}>", found[0], f"was <{near[0]}> meant?" if near else found[1]
+    mend = f"was <{near[0]}> meant?" if near else _what_is_known(OPERATORS, found[1])
+    return f"operator <{iri}>", found[0], mend
+
+
+def _what_is_known(namespace: str, otherwise: str) -> str:
+    """Of a namespace of operators: those that are declared, and why others may not be."""
+    names = [each.iri.removeprefix(namespace) for each in known_operators().all() if each.iri.startswith(namespace)]
+    known = f"known there are {', '.join(names)}" if names else otherwise
+    missing = describe_missing()
+    return _with_faults(f"{known}; {missing}" if missing else known)
+
+
+def _with_faults(told: str) -> str:
+    """What is told, and which operators of installed packages are not known because they cannot be imported."""
+    faults = known_operators().faults
+    return f"{told}; not imported: {'; '.join(faults)}" if faults else told
 
 
 def refuse_depth(what: str, name: str | None) -> QueryRefused:

@@ -72,11 +72,16 @@ def magic_predicate(translation: Translation, verb: object) -> str | None:
 
 
 def path_slots(path: PathExpression) -> Iterator[Slot]:
-    """The constants of a path."""
+    """The constants of a path, but those that a plan depends on."""
+    return (name for name in names_of_path(path) if isinstance(name, Slot))
+
+
+def names_of_path(path: PathExpression) -> Iterator[NamedNode | Slot]:
+    """The predicates of a path."""
     todo: list[object] = [path]
     while todo:
         part = todo.pop()
-        if isinstance(part, Slot):
+        if isinstance(part, NamedNode | Slot):
             yield part
         elif isinstance(part, tuple):
             todo.extend(part)

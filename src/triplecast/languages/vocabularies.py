@@ -7,7 +7,7 @@ from functools import lru_cache
 from types import MappingProxyType
 
 from triplecast.languages.prefixes import DECLARED
-from triplecast.terms.nearness import nearest_names
+from triplecast.terms.nearness import nearest_names, one_apart
 
 KNOWN: Mapping[str, str] = MappingProxyType(
     {
@@ -137,7 +137,7 @@ def _suspects(namespace: str) -> tuple[tuple[str, str] | None, tuple[tuple[str, 
     if namespace in KNOWN.values():
         return None, below
     for prefix, known in KNOWN.items():
-        if _bare(namespace) == _bare(known) or _one_apart(namespace, known):
+        if _bare(namespace) == _bare(known) or one_apart(namespace, known):
             return (prefix, known), below
     return None, below
 
@@ -150,13 +150,3 @@ def _bare(namespace: str) -> str:
     """Without what is most often confused: scheme, ``www.``, letter case, the last sign."""
     _, _, rest = namespace.partition("://")
     return rest.removeprefix("www.").rstrip("/#").lower()
-
-
-def _one_apart(left: str, right: str) -> bool:
-    """Whether one character was changed, added or left out."""
-    if abs(len(left) - len(right)) > 1:
-        return False
-    start = 0
-    while start < min(len(left), len(right)) and left[start] == right[start]:
-        start += 1
-    return left[start + (len(left) >= len(right)) :] == right[start + (len(right) >= len(left)) :]

@@ -13,9 +13,10 @@ from typing import NamedTuple, TypeAlias
 from triplecast.compile.combination import Agreement, Combination, Part
 from triplecast.evaluate import DEFAULT_STEPS, BudgetExceeded
 from triplecast.evaluate.rowwise import Calculation
-from triplecast.evaluate.unknown import Answers
-from triplecast.match.asking import Asking, Condition, Open, Row, Solved, residuals_for, solve_rows
+from triplecast.match.asking import Asking, Open, Solved, solve_filters, solve_rows
 from triplecast.match.combine import UNBOUND, write_rows
+from triplecast.match.conditions import Ground, Row
+from triplecast.match.questions import Steps
 from triplecast.model.algebra import Term
 
 Numbers: TypeAlias = tuple[int, ...]
@@ -29,8 +30,11 @@ class Verdict(NamedTuple):
 
     bindings: bytes | None = None
     undecided: str | None = None
-    waiting: tuple[tuple[tuple[Condition, ...], ...], ...] = ()
-    """Groups of rows, each row by what it waits for; of a group one row that stays may be enough."""
+    waiting: tuple[tuple[tuple[int, ...], ...], ...] = ()
+    """Groups of rows, each row by the conditions that it waits for; of a group one row that stays may be enough."""
+    by_row: Solved | None = None
+    """Where every row is told for itself: the rows, those that wait in the order of their groups. What stays of them
+    makes the answer (`answer_rows`)."""
 
 
 class _Side(NamedTuple):
@@ -50,43 +54,97 @@ class _PartSolved(NamedTuple):
     """Each with whether agreement is wanted."""
 
 
-def answer_asking(asking: Asking, answers: Answers) -> Verdict:
-    """The verdict as far as `answers` allow; with rows that are waited for only where it depends on them."""
+def answer_asking(asking: Asking, ground: Ground) -> Verdict:
+    """The verdict as far as the answers allow; with rows that are waited for only where it depends on them."""
     if asking.refused:
         return Verdict(undecided=asking.refused)
-    calculation = Calculation(DEFAULT_STEPS, answers)
+    combination = asking.combination
+    by_row = len(combination.parts) == 1 and not (combination.distinct or combination.ask)
     try:
-        parts = [_solve(asking, part, calculation) for part in asking.combination.parts]
+        if by_row and not combination.parts[0].checks:
+            solved = _Solver(asking, ground, True).rows(combination.parts[0].branch, combination.names)
+            if not any(each.failures or each.unknown for each in solved.open):
+                if solved.open:
+                    return Verdict(waiting=tuple([(each.waiting,) for each in solved.open]), by_row=solved)
+                return answer_rows(combination, solved.rows)
+        return _Rows(combination).verdict(_Solver(asking, ground, True).parts())
+    except BudgetExceeded:
+        pass
+    try:
+        return _Rows(combination).verdict(_Solver(asking, ground, False).parts())
     except BudgetExceeded as error:
         return Verdict(undecided=f"budget: {error}")
-    return _Rows(asking.combination).verdict(parts)
 
 
-def _solve(asking: Asking, part: Part, calculation: Calculation) -> _PartSolved:
-    rows = asking.tables.get(part.branch, [])
-    own = frozenset(asking.residuals[part.branch])
+def answer_rows(combination: Combination, rows: Sequence[Row]) -> Verdict:
+    """The verdict of these rows, of which each shows itself."""
+    return _Rows(combination).write(rows) if rows else Verdict()
+
+
+class _Solver:
+    """Solves the rows of one pair, within its budget."""
+
+    def __init__(self, asking: Asking, ground: Ground, shared: bool) -> None:
+        """`shared`: filters take what others have found of the same rows, for which at least what it would take is
+        spent. So a pair whose budget is spent is solved again without."""
+        self._asking = asking
+        self._ground = ground
+        self._shared = shared
+        self._calculation: Calculation | None = None
+        self._bound = 0
+        """What was found of filters would at most have taken so many steps."""
+
+    def parts(self) -> list[_PartSolved]:
+        """Raises `BudgetExceeded`, as all of these."""
+        return [self._part(part) for part in self._asking.combination.parts]
+
+    def rows(self, branch: int, shown: tuple[str, ...]) -> Solved:
+        return self._solve(self._asking.tables.get(branch, []), self._asking.questions.steps(branch, shown))
+
+    def _part(self, part: Part) -> _PartSolved:
+        rows = self._asking.tables.get(part.branch, [])
+        if part.checks:
+            rows = _checked(self._asking, part, rows)
+        solved = self._solve(rows, self._asking.questions.steps(part.branch, self._asking.combination.names))
+        checks: list[tuple[bool, list[_Side]]] = []
+        if any(solved):
+            left = [*solved.rows, *(each.row for each in solved.open)]
+            checks = [(check.wanted, [self._side(choice, left) for choice in check.choices]) for check in part.checks]
+        return _PartSolved(solved, checks)
+
+    def _side(self, choice: Agreement, left: Iterable[Row]) -> _Side:
+        wanted = _keys(choice, left)
+        rows = [row for row in self._asking.tables.get(choice.branch, ()) if _key(choice, row) in wanted]
+        solved = self._solve(rows, self._asking.questions.steps(choice.branch, ()))
+        sure = _keys(choice, solved.rows)
+        return _Side(choice, solved.open, sure, sure | _keys(choice, (each.row for each in solved.open)))
+
+    def _solve(self, rows: Sequence[Row], steps: Steps) -> Solved:
+        solved = (
+            solve_filters(rows, steps.filters, self._ground) if self._shared and steps.filters is not None else None
+        )
+        if solved is None:
+            if self._calculation is None:
+                self._calculation = Calculation(DEFAULT_STEPS, self._ground.answers)
+            solved = solve_rows(rows, steps, self._calculation, self._ground)
+        elif steps.filters is not None:
+            self._bound += len(rows) * len(steps.filters) * self._ground.dearest
+        spent = self._bound + (self._calculation.spent if self._calculation is not None else 0)
+        if self._bound and spent > DEFAULT_STEPS:
+            raise BudgetExceeded("it may be spent")
+        return solved
+
+
+def _checked(asking: Asking, part: Part, rows: Sequence[Row]) -> list[Row]:
+    """The rows that the checks do not drop whatever operators say."""
+    residuals = asking.questions.residuals
+    own = frozenset(residuals[part.branch])
+    kept = list(rows)
     for check in part.checks:
-        choices = [
-            choice for choice in check.choices if check.wanted or own.issuperset(asking.residuals[choice.branch])
-        ]
+        choices = [choice for choice in check.choices if check.wanted or own.issuperset(residuals[choice.branch])]
         sides = [(choice, _keys(choice, asking.tables.get(choice.branch, ()))) for choice in choices]
-        rows = [row for row in rows if any(_key(choice, row) in keys for choice, keys in sides) is check.wanted]
-    names = asking.combination.names
-    solved = solve_rows(rows, residuals_for(asking.residuals[part.branch], names), calculation)
-    checks: list[tuple[bool, list[_Side]]] = []
-    if any(solved):
-        left = [*solved.rows, *(each.row for each in solved.open)]
-        for check in part.checks:
-            checks.append((check.wanted, [_side(asking, choice, left, calculation) for choice in check.choices]))
-    return _PartSolved(solved, checks)
-
-
-def _side(asking: Asking, choice: Agreement, left: Iterable[Row], calculation: Calculation) -> _Side:
-    wanted = _keys(choice, left)
-    rows = [row for row in asking.tables.get(choice.branch, ()) if _key(choice, row) in wanted]
-    solved = solve_rows(rows, residuals_for(asking.residuals[choice.branch], ()), calculation)
-    sure = _keys(choice, solved.rows)
-    return _Side(choice, solved.open, sure, sure | _keys(choice, (each.row for each in solved.open)))
+        kept = [row for row in kept if any(_key(choice, row) in keys for choice, keys in sides) is check.wanted]
+    return kept
 
 
 def _key(choice: Agreement, row: Row) -> Key:
@@ -129,7 +187,7 @@ class _Rows:
             return Verdict(b"[{}]")
         there = set(made)
         open_rows = [each for at, part in enumerate(parts) for each in self._open(at, part, there)]
-        waiting: dict[Group, dict[tuple[Condition, ...], None]] = {}
+        waiting: dict[Group, dict[tuple[int, ...], None]] = {}
         for group, each in open_rows:
             if each.waiting:
                 waiting.setdefault(group, {})[each.waiting] = None
@@ -139,10 +197,15 @@ class _Rows:
             return Verdict(undecided=min(told for _, each in open_rows for told in each.failures))
         if not made:
             return Verdict()
-        if combination.distinct:
-            made = list(dict.fromkeys(made))
+        return self._written(list(dict.fromkeys(made)) if combination.distinct else made)
+
+    def write(self, rows: Iterable[Row]) -> Verdict:
+        """All of these, one after the other."""
+        return self._written([self._shown(row) for row in rows])
+
+    def _written(self, made: list[Numbers]) -> Verdict:
         made.sort(key=lambda row: [self._text(term) for term in row])
-        return Verdict(write_rows(combination.names, made, self._text))
+        return Verdict(write_rows(self._combination.names, made, self._text))
 
     def _open(self, at: int, part: _PartSolved, there: set[Numbers]) -> Iterator[tuple[Group, Open]]:
         """The open rows that the answer depends on, each with what it is one of several of: rows that show the same, or

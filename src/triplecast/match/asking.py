@@ -1,34 +1,28 @@
 """Pairs that operators have to be asked about: their rows after everything cheap, each a conjunction of ground
 conditions (the operators paper, section 2: a joint substitution of all variables).
-
-A *condition* is what asks operators, and the cheap residuals that only wait for the values that it gives: ``?p op:count
-?n FILTER(?n > 9)`` is one condition, false as soon as the count is known to be small.
-
-A *template* is a condition with its variables numbered in the order of their appearance, so that two that unify are
-one: ``p(?x1, ?y1)`` is ``p(?x3, ?y4)``, ``p(?x7, ?x7)`` is another (section 3). A *ground condition* is a template with
-terms.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from triplecast.compile.combination import Combination
-from triplecast.compile.residual import Residual
+from triplecast.evaluate import DEFAULT_STEPS
+from triplecast.evaluate.budget import BYTES_A_STEP
 from triplecast.evaluate.rowwise import Calculation
-from triplecast.evaluate.unknown import Unknown, asks_operators
-from triplecast.match.calculate import Residuals
-from triplecast.model.algebra import Call, Expression, Node, Operation, Term, Variable, subexpressions
-from triplecast.operators import find_operator, known_operators
-from triplecast.operators.answers import GroundCall
+from triplecast.evaluate.unknown import Unknown
+from triplecast.match.conditions import Ground, Row
+from triplecast.match.questions import Filter, Questions, Steps
+from triplecast.model.algebra import Call
+from triplecast.operators.answers import Found, GroundCall
 
-Row: TypeAlias = dict[str, Term]
-Chain: TypeAlias = tuple[Residual, ...]
-KEPT = 20_000
-"""Conditions whose templates a process remembers."""
+_KEEPS = -1
+_DROPS = -2
+_FAILS = -3
+"""What a filter says of a row; a number from 0 is the condition that it waits for."""
+_BARE_STEPS = 4
+"""At least what an evaluation takes that asks an operator and nothing else, without what long terms take."""
 
 
 class Asking(NamedTuple):
@@ -38,36 +32,11 @@ class Asking(NamedTuple):
     """Its place in the batch."""
     registration: int
     combination: Combination
-    residuals: Residuals
+    questions: Questions
     tables: dict[int, list[Row]]
-    """By branch."""
+    """By branch; pairs whose rows are the same ones have one list of them."""
     refused: str
     """Why nothing can be asked: an operator that was known when the subscription was indexed is not known now."""
-
-
-class Template(NamedTuple):
-    """A condition but for the names of its variables."""
-
-    text: str
-    names: tuple[str, ...]
-    """The variables, in the order of their numbers."""
-    cost: float
-    """Seconds that the declarations of its operators expect together."""
-
-
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """A ground condition; equal ones have one truth in one publication."""
-
-    template: str
-    values: tuple[str, ...]
-    """In N-Triples form; empty for a variable without a value."""
-    cost: float = field(compare=False)
-    waits_for: GroundCall = field(compare=False)
-    """The call that it needs first, as of when it was made."""
-    chain: Chain | GroundCall = field(compare=False)
-    """What to ask, and what is then calculated of it: of the evaluator's rows the bare call."""
-    row: Row = field(compare=False)
 
 
 class Open(NamedTuple):
@@ -76,8 +45,9 @@ class Open(NamedTuple):
     row: Row
     unknown: frozenset[str]
     """Variables whose values are not known."""
-    waiting: tuple[Condition, ...]
-    """Without any, nothing drops it any more, but for the failures that leave it unknown."""
+    waiting: tuple[int, ...]
+    """Conditions, by their numbers. Without any, nothing drops it any more, but for the failures that leave it
+    unknown."""
     failures: tuple[str, ...]
 
 
@@ -87,79 +57,6 @@ class Solved(NamedTuple):
     rows: list[Row]
     """Those that fulfil everything."""
     open: list[Open]
-
-
-def solve_rows(rows: Iterable[Row], residual: Sequence[Residual], calculation: Calculation) -> Solved:
-    """What the rows come to with the answers that `calculation` has. Raises `BudgetExceeded`."""
-    solved = Solved([], [])
-    for row in rows:
-        todo = [_Partial(row, 0, frozenset(), (), ())]
-        while todo:
-            todo.extend(reversed(_advance(todo.pop(), residual, calculation, solved)))
-    return solved
-
-
-@lru_cache(maxsize=KEPT)
-def residuals_for(residual: Chain, shown: tuple[str, ...]) -> Chain:
-    """Without values that nothing depends on, where of a row only the `shown` variables are looked at."""
-    needed = set(shown)
-    kept: list[Residual] = []
-    for each in reversed(residual):
-        if each.variable is None or each.variable.name in needed:
-            kept.append(each)
-            needed.update(name.name for name in each.names)
-    return tuple(reversed(kept))
-
-
-def judge(condition: Condition, calculation: Calculation) -> bool | None:
-    """Whether a condition holds; None where an operator failed. Raises `Unknown` with the calls that it waits for, and
-    `BudgetExceeded`."""
-    try:
-        if isinstance(condition.chain, GroundCall):
-            return bool(calculation.rows_of(condition.chain))
-        rows = _apply(condition.chain[0], condition.row, calculation)
-    except Unknown as met:
-        if met.calls:
-            raise
-        return None
-    return any(_survives(row, condition.chain[1:], calculation) for row in rows)
-
-
-def condition_of(chain: Chain, row: Row, waits_for: GroundCall) -> Condition:
-    template = template_of(chain)
-    values = tuple(str(row[name]) if name in row else "" for name in template.names)
-    seen = {name: row[name] for name in template.names if name in row}
-    return Condition(template.text, values, template.cost, waits_for, chain, seen)
-
-
-def bare_condition(call: GroundCall) -> Condition:
-    """That a call gives anything: all that is known of what the evaluator wants it for."""
-    declared = find_operator(call.operator)
-    cost = declared.cost if declared is not None else 1.0
-    return Condition(f"<{_named(call.operator)}>", call.arguments, cost, call, call, {})
-
-
-def template_of(chain: Chain) -> Template:
-    """Two conditions that differ in the names of their variables only have one text; what is known of one version of an
-    operator says nothing of another."""
-    return _template_of(chain, known_operators().generation)
-
-
-@lru_cache(maxsize=KEPT)
-def _template_of(chain: Chain, generation: int) -> Template:
-    names: dict[str, str] = {}
-    parts: list[str] = []
-    given: set[str] = set()
-    cost = 0.0
-    for each in chain:
-        parts.append(_written(each.expression, names))
-        parts += [_written(node, names) for node in each.free]
-        if each.variable is not None:
-            parts.append(f"-> {_written(each.variable, names)}")
-        given.update(variable.name for variable in each.gives())
-        calls = [part.function for part in subexpressions(each.expression) if isinstance(part, Call)]
-        cost += sum(found.cost for found in map(find_operator, calls) if found is not None)
-    return Template(" ".join(parts), tuple(name for name in names if name not in given), cost or 1e-6)
 
 
 class _Partial(NamedTuple):
@@ -174,16 +71,95 @@ class _Partial(NamedTuple):
     failures: tuple[str, ...]
 
 
+_NOTHING: frozenset[str] = frozenset()
+
+
+def solve_rows(rows: Iterable[Row], steps: Steps, calculation: Calculation, ground: Ground) -> Solved:
+    """What the rows come to with the answers that `calculation` has. Raises `BudgetExceeded`."""
+    solved = Solved([], [])
+    for row in rows:
+        todo = [_Partial(row, 0, _NOTHING, (), ())]
+        while todo:
+            todo.extend(reversed(_advance(todo.pop(), steps, calculation, ground, solved)))
+    return solved
+
+
+def solve_filters(rows: Sequence[Row], filters: Sequence[Filter], ground: Ground) -> Solved | None:
+    """The same where there are filters only, each of which looks at a row once for all pairs; None where an operator
+    failed: the caller asks `solve_rows`. Raises `BudgetExceeded` where one filter takes more than a pair may; what
+    others spent is not counted, but none spent more than `Ground.dearest` on a row."""
+    solved = Solved([], [])
+    for row in rows:
+        found = ground.judged.setdefault(id(row), {})
+        waiting: list[int] = []
+        for each in filters:
+            told = found.get(each)
+            if told is None:
+                told = found[each] = _tell(each, row, ground)
+            if told >= 0:
+                waiting.append(told)
+            elif told == _FAILS:
+                return None
+            elif told == _DROPS:
+                break
+        else:
+            if waiting:
+                once = waiting if len(waiting) == 1 else dict.fromkeys(waiting)
+                solved.open.append(Open(row, _NOTHING, tuple(once), ()))
+            else:
+                solved.rows.append(row)
+    return solved
+
+
+def _tell(each: Filter, row: Row, ground: Ground) -> int:
+    if each.operator:
+        return _tell_bare(each, row, ground)
+    calculation = Calculation(DEFAULT_STEPS, ground.answers)
+    seen = {name: row[name] for name in each.names if name in row}
+    try:
+        kept = calculation.holds(each.chain[0].expression, seen)
+    except Unknown as met:
+        if not met.calls:
+            return _FAILS
+        assert each.template is not None
+        return ground.wait(each.chain, each.template, seen, met.calls[0])
+    finally:
+        ground.dearest = max(ground.dearest, calculation.spent)
+    return _KEEPS if kept else _DROPS
+
+
+def _tell_bare(each: Filter, row: Row, ground: Ground) -> int:
+    """As an evaluation of the call would: a variable without a value is an error, which drops the row."""
+    arguments: list[str] = []
+    for name, constant in each.arguments:
+        if name:
+            term = row.get(name)
+            if term is None:
+                return _DROPS
+            constant = str(term)
+        arguments.append(constant)
+    call = GroundCall(each.operator, tuple(arguments))
+    ground.dearest = max(ground.dearest, _BARE_STEPS + len(row) + sum(map(len, arguments)) // BYTES_A_STEP)
+    answer = ground.answers.get(call)
+    if answer is not None:
+        return _FAILS if not isinstance(answer, Found) else _KEEPS if answer.rows else _DROPS
+    template = each.template
+    assert template is not None
+    values = tuple([str(row[name]) for name in template.names])
+    return ground.wait_bare(template.text, template.cost, values, call)
+
+
 def _advance(
-    partial: _Partial, residual: Sequence[Residual], calculation: Calculation, solved: Solved
+    partial: _Partial, steps: Steps, calculation: Calculation, ground: Ground, solved: Solved
 ) -> list[_Partial]:
     """Takes a row as far as it is known, past what is not; gives the rows that an operator makes of it."""
     row, at, unknown, waiting, failures = partial
+    residual = steps.residual
     row = dict(row)
     while at < len(residual):
         each = residual[at]
         at += 1
-        if any(name.name in unknown for name in each.names):
+        if unknown and any(name.name in unknown for name in each.names):
             unknown = unknown.union(variable.name for variable in each.gives())
             continue
         seen = {name.name: row[name.name] for name in each.names if name.name in row}
@@ -204,78 +180,16 @@ def _advance(
                 failures = (*failures, *met.failures)
             unknown = unknown.union(variable.name for variable in each.gives())
     if waiting or failures:
-        solved.open.append(Open(row, unknown, _conditions(row, residual, unknown, waiting), failures))
+        numbers = dict.fromkeys(_wait(row, steps, unknown, ground, *each) for each in waiting)
+        solved.open.append(Open(row, unknown, tuple(numbers), failures))
     else:
         solved.rows.append(row)
     return []
 
 
-def _conditions(
-    row: Row, residual: Sequence[Residual], unknown: frozenset[str], waiting: Iterable[tuple[int, GroundCall, Row]]
-) -> tuple[Condition, ...]:
-    """Of a row that went past all residuals."""
-    made: list[Condition] = []
-    for place, call, seen in waiting:
-        chain = _chain(residual, place, unknown)
-        made.append(condition_of(chain, row if len(chain) > 1 else seen, call))
-    return tuple(made)
-
-
-def _chain(residual: Sequence[Residual], place: int, unknown: frozenset[str]) -> Chain:
-    """What waits at a place, and what needs no other of the `unknown` values than those it gives. Nothing that sees a
-    variable to which an operator behind it may give a value: it saw the row without."""
-    chain = [residual[place]]
-    given = {variable.name for variable in chain[0].gives()}
-    for at, each in enumerate(residual[place:] if given else (), place):
-        names = {name.name for name in each.names}
-        later = {node.name for behind in residual[at + 1 :] for node in behind.free if isinstance(node, Variable)}
-        later.difference_update(variable.name for behind in residual[at + 1 :] for variable in behind.new)
-        if at == place:
-            if names & later:
-                break
-        elif names & given and not (names & later or names & unknown - given or _asks(each)):
-            chain.append(each)
-            given.update(variable.name for variable in each.gives())
-    return tuple(chain)
-
-
-def _asks(residual: Residual) -> bool:
-    return bool(residual.free) or asks_operators(residual.expression)
-
-
-def _apply(residual: Residual, row: Row, calculation: Calculation) -> list[Row]:
-    """What the row comes to; a value that is known never drops it."""
-    seen = {name.name: row[name.name] for name in residual.names if name.name in row}
-    if residual.free:
-        assert isinstance(residual.expression, Call)
-        return [row | more for more in calculation.produce(residual.expression, residual.free, seen)]
-    if residual.variable is None:
-        return [row] if calculation.holds(residual.expression, seen) else []
-    term = calculation.value(residual.expression, seen)
-    return [row if term is None else row | {residual.variable.name: term}]
-
-
-def _survives(row: Row, chain: Chain, calculation: Calculation) -> bool:
-    """Whether residuals that ask nobody keep the row."""
-    for each in chain:
-        made = _apply(each, row, calculation)
-        if not made:
-            return False
-        (row,) = made
-    return True
-
-
-def _written(node: Expression | Node, names: dict[str, str]) -> str:
-    if isinstance(node, Variable):
-        return names.setdefault(node.name, f"?{len(names)}")
-    if isinstance(node, Call):
-        return f"{_named(node.function)}({', '.join(_written(part, names) for part in node.arguments)})"
-    if isinstance(node, Operation):
-        return f"({node.operator} {' '.join(_written(part, names) for part in node.arguments)})"
-    return str(node)
-
-
-def _named(function: str) -> str:
-    """An operator with its version."""
-    declared = find_operator(function) if ":" in function else None
-    return function if declared is None else f"{function}@{declared.version}"
+def _wait(
+    row: Row, steps: Steps, unknown: frozenset[str], ground: Ground, place: int, call: GroundCall, saw: Row
+) -> int:
+    """Of a row that went past all residuals: what the one at a place waits for, which saw `saw`."""
+    chain, template = steps.chain(place, unknown)
+    return ground.wait(chain, template, row if len(chain) > 1 else saw, call)

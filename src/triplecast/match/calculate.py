@@ -12,7 +12,6 @@ from functools import lru_cache
 from triplecast.compile.plans import plan_of
 from triplecast.compile.residual import Residual
 from triplecast.evaluate.rowwise import Calculation
-from triplecast.evaluate.unknown import asks_operators
 from triplecast.languages import parse_template
 from triplecast.languages.rewriting import replace_constants
 from triplecast.model.algebra import Slot, Term
@@ -48,12 +47,6 @@ def _residuals_of(text: str, language: str, entailed: bool, generation: int) -> 
         )
         for residual in plan.residuals
     )
-
-
-@lru_cache(maxsize=KEPT)
-def ask_operators(residuals: Residuals) -> bool:
-    """Whether anything that is calculated calls operators."""
-    return any(each.free or asks_operators(each.expression) for residual in residuals for each in residual)
 
 
 def calculate(

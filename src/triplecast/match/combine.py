@@ -24,11 +24,13 @@ from triplecast.kernels.layout import I32, I64
 from triplecast.kernels.resolve import Terms
 from triplecast.kernels.rows import Sheets
 from triplecast.match.asking import Asking
-from triplecast.match.calculate import Residuals, ask_operators, calculate, residuals_of
+from triplecast.match.calculate import Residuals, calculate, residuals_of
 from triplecast.match.found import Decided, Pairs, make_matches
+from triplecast.match.questions import NO_QUESTIONS, Filter, Questions
 from triplecast.model.algebra import Term
 from triplecast.model.entailment import Reading
 from triplecast.model.terms import from_ntriples
+from triplecast.operators import known_operators
 
 UNBOUND = -1
 """Stands for no term in a row."""
@@ -46,7 +48,7 @@ class Rows(NamedTuple):
 
 
 class Members:
-    """What a segment's members are to their subscriptions."""
+    """What a segment's members are to their subscriptions; kept as long as the segment."""
 
     def __init__(self, segment: Segment) -> None:
         tables = segment.tables
@@ -59,11 +61,34 @@ class Members:
         """[members]"""
         self.first: I64 = np.searchsorted(tables.registrations, tables.registrations)
         """[members] the first member of the same subscription."""
+        self._questions: dict[int, Questions | QueryRefused | QuerySyntaxError] = {}
+        self._alike: dict[Residuals, Questions] = {}
+        self._filters: dict[Residual, Filter] = {}
+        self._generation = -1
 
-    def residuals(self, first: int) -> Residuals:
-        """Of the subscription whose first member this is."""
+    def questions(self, first: int) -> Questions:
+        """What is calculated of the rows of the subscription whose first member this is; one object for those that
+        calculate the same. Read once, until other operators are declared. Raises as `residuals_of`."""
+        if self._generation != known_operators().generation:
+            self._generation = known_operators().generation
+            self._questions, self._alike, self._filters = {}, {}, {}
+        found = self._questions.get(first)
+        if found is None:
+            found = self._questions[first] = self._read(first)
+        if isinstance(found, Questions):
+            return found
+        raise found.with_traceback(None)
+
+    def _read(self, first: int) -> Questions | QueryRefused | QuerySyntaxError:
         text, language = self.texts.of(first)
-        return residuals_of(text, language, self.entailed)
+        try:
+            residuals = residuals_of(text, language, self.entailed)
+        except (QueryRefused, QuerySyntaxError) as fault:
+            return fault
+        found = self._alike.get(residuals)
+        if found is None:
+            found = self._alike[residuals] = Questions(residuals, self._filters)
+        return found
 
     def calculates(self, first: int) -> bool:
         """Whether anything is calculated of the rows of the subscription whose first member this is."""
@@ -75,7 +100,7 @@ class Members:
         if not self.calculates(first):
             return False
         try:
-            return ask_operators(self.residuals(first))
+            return self.questions(first).asks
         except (QueryRefused, QuerySyntaxError):
             return True
 
@@ -152,7 +177,8 @@ class _Writer:
         self._sheets = sheets
         self._terms = terms
         self._made: dict[tuple[tuple[tuple[int, int], ...], Residuals], bytes | None] = {}
-        self._asking: dict[tuple[int, tuple[tuple[int, int], ...], Residuals], Asking] = {}
+        self._asking: dict[tuple[int, tuple[tuple[int, int], ...], Questions], Asking] = {}
+        self._named_rows: dict[tuple[int, tuple[str, ...]], list[dict[str, Term]]] = {}
         self._rows: dict[int, list[Row]] = {}
         self._texts: dict[int, str] = {UNBOUND: ""}
         self._terms_made: dict[int, Term] = {}
@@ -165,7 +191,7 @@ class _Writer:
         parts = tuple((answer, sheet) for answer, (_, sheet) in zip(answers, found, strict=True))
         role = self._members.of_answer[answers[0]]
         assert role is not None
-        residuals = self._members.residuals(first) if role.combination.residual else ()
+        residuals = self._members.questions(first).residuals if role.combination.residual else ()
         key = parts, residuals
         if key not in self._made:
             self._made[key] = self._make(role.combination, parts, residuals)
@@ -177,28 +203,34 @@ class _Writer:
         publication, first = pair
         registration = int(self._members.tables.registrations[first])
         try:
-            residuals, refused = self._members.residuals(first), ""
+            questions, refused = self._members.questions(first), ""
         except (QueryRefused, QuerySyntaxError) as fault:
-            residuals, refused = (), f"query: {fault}"
-        key = publication, tuple((int(self._members.answer_of[member]), sheet) for member, sheet in found), residuals
+            questions, refused = NO_QUESTIONS, f"query: {fault}"
+        key = publication, tuple([(int(self._members.answer_of[member]), sheet) for member, sheet in found]), questions
         known = self._asking.get(key)
         if known is not None and not refused:
             return known._replace(registration=registration)
         tables: dict[int, list[dict[str, Term]]] = {}
         combination: Combination | None = None
-        for member, sheet in found:
-            role = self._members.of_answer[self._members.answer_of[member]]
+        for answer, sheet in key[1]:
+            role = self._members.of_answer[answer]
             assert role is not None
             combination = role.combination
-            columns = combination.columns[role.branch]
-            tables[role.branch] = [
+            tables[role.branch] = self._named(sheet, combination.columns[role.branch])
+        assert combination is not None
+        made = Asking(publication, registration, combination, questions, tables, refused)
+        self._asking[key] = made
+        return made
+
+    def _named(self, sheet: int, columns: tuple[str, ...]) -> list[dict[str, Term]]:
+        """The rows of a sheet, one list for all who name its columns alike; nobody changes them."""
+        named = self._named_rows.get((sheet, columns))
+        if named is None:
+            named = self._named_rows[sheet, columns] = [
                 {name: self._term(term) for name, term in zip(columns, row, strict=False)}
                 for row in self._rows_of(sheet)
             ]
-        assert combination is not None
-        made = Asking(publication, registration, combination, residuals, tables, refused)
-        self._asking[key] = made
-        return made
+        return named
 
     def _make(self, combination: Combination, found: tuple[tuple[int, int], ...], residuals: Residuals) -> bytes | None:
         tables: dict[int, list[Row]] = {}

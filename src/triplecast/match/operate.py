@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -18,8 +19,9 @@ from triplecast.evaluate import DEFAULT_STEPS, BudgetExceeded, Candidate, Decisi
 from triplecast.evaluate.rowwise import Calculation
 from triplecast.evaluate.unknown import Answers, Unknown
 from triplecast.index import Snapshot
-from triplecast.match.answer import Verdict, answer_asking
-from triplecast.match.asking import Asking, Condition, bare_condition, judge
+from triplecast.match.answer import Verdict, answer_asking, answer_rows
+from triplecast.match.asking import Asking
+from triplecast.match.conditions import Condition, Ground, judge_bare, judge_chain, wait_call
 from triplecast.match.standing import Standing
 from triplecast.model.match import Learnt, OperatorResult
 from triplecast.model.publication import Publication
@@ -27,7 +29,7 @@ from triplecast.operators import find_operator
 from triplecast.operators.answers import Answer, Failed, GroundCall, format_answer
 from triplecast.operators.frames import Asked
 from triplecast.operators.perform import Performer
-from triplecast.operators.schedules import Experience, Run, make_conjunctions, make_schedule
+from triplecast.operators.schedules import FAILED, HOLDS, Conjunctions, Experience, Run, make_schedule
 from triplecast.operators.schedules import Learnt as LearntTemplate
 from triplecast.operators.schedules.experience import LEAST_COST
 
@@ -42,7 +44,8 @@ class Waiting(NamedTuple):
 
     publication: int
     registration: int
-    conditions: tuple[Condition, ...]
+    conditions: tuple[int, ...]
+    """Of the publication, by number, each once."""
 
 
 @dataclass(slots=True)
@@ -119,61 +122,91 @@ class Operators:
         """In order of first appearance."""
         return self._templates.setdefault(template, len(self._templates))
 
-    def start(self, rows: Sequence[Waiting]) -> _Running:
+    def start(self, ground: Ground, rows: Sequence[Waiting]) -> _Running:
         """A run over the rows of one publication."""
-        numbers: dict[Condition, int] = {}
-        for row in rows:
-            for condition in row.conditions:
-                numbers.setdefault(condition, len(numbers))
-        templates = [self._template(condition.template, condition.cost) for condition in numbers]
-        members = [[numbers[condition] for condition in row.conditions] for row in rows]
-        columns = np.array(templates, np.int32)
-        holds = self.experience.holds(columns)
-        conjunctions = make_conjunctions(
-            [(row.registration, of_row) for row, of_row in zip(rows, members, strict=True)],
-            templates,
-            _shared_costs(numbers, members, self.experience.costs(columns), holds).tolist(),
-            holds.tolist(),
+        lengths = np.fromiter([len(row.conditions) for row in rows], np.int64, len(rows))
+        starts = np.zeros(len(rows) + 1, np.int64)
+        np.cumsum(lengths, out=starts[1:])
+        flat = np.fromiter(chain.from_iterable([row.conditions for row in rows]), np.int32, int(starts[-1]))
+        there = np.zeros(len(ground.conditions), np.bool_)
+        there[flat] = True
+        numbers = np.flatnonzero(there)
+        members = (np.cumsum(there, dtype=np.int32) - 1)[flat].astype(np.int32)
+        conditions = [ground.conditions[number] for number in numbers.tolist()]
+        templates = np.array([self._template(each.template, each.cost) for each in conditions], np.int32)
+        calls = np.array(ground.waits, np.int64)[numbers]
+        holds = self.experience.holds(templates)
+        costs = _shared_costs(
+            np.bincount(members, minlength=len(numbers)) * (1 - holds), calls, self.experience.costs(templates)
         )
-        self._standing.meet(
-            (row.registration, [templates[member] for member in of_row])
-            for row, of_row in zip(rows, members, strict=True)
-        )
-        calls = [{condition.waits_for: None} for condition in numbers]
-        running = _Running(self._schedule.start(conjunctions), list(numbers), templates, calls)
-        for condition, number in numbers.items():
-            running.by_call.setdefault(condition.waits_for, set()).add(number)
-        return running
+        registrations = np.fromiter([row.registration for row in rows], np.int64, len(rows))
+        if self._schedule.keeps_order:
+            of_rows = np.split(templates[members], starts[1:-1])
+            self._standing.meet(zip(registrations.tolist(), map(np.ndarray.tolist, of_rows), strict=True))
+        run = self._schedule.start(Conjunctions(registrations, starts, members, templates, costs, holds))
+        return _Running(run, ground, numbers.tolist(), templates.tolist())
 
 
 def _shared_costs(
-    numbers: Mapping[Condition, int],
-    members: Sequence[Sequence[int]],
-    costs: NDArray[np.float64],
-    holds: NDArray[np.float64],
+    refutes: NDArray[np.float64], calls: NDArray[np.int64], costs: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Of each condition: conditions that wait for one call share its cost, each as much as it is expected to refute
-    rows. So what any of them is expected to refute for its cost is what the call is, which is made once for all."""
-    rows = np.bincount([member for of_row in members for member in of_row], minlength=len(numbers))
-    refutes = rows * (1 - holds)
-    calls: dict[GroundCall, int] = {}
-    call = np.array([calls.setdefault(condition.waits_for, len(calls)) for condition in numbers], np.int64)
-    shared: NDArray[np.float64] = costs * refutes / np.bincount(call, refutes)[call]
+    """Of each condition, which is expected to refute so many rows: conditions that wait for one call share its cost,
+    each as much as it is expected to refute. So what any of them is expected to refute for its cost is what the call
+    is, which is made once for all."""
+    shared: NDArray[np.float64] = costs * refutes / np.bincount(calls, refutes)[calls]
     return np.maximum(shared, LEAST_COST)
 
 
-@dataclass(slots=True)
 class _Running:
-    """A schedule's run over one publication, and what its conditions wait for."""
+    """A schedule's run over one publication, and what its conditions wait for. Conditions are numbered as they are in
+    the run."""
 
-    run: Run
-    conditions: list[Condition]
-    templates: list[int]
-    calls: list[dict[GroundCall, None]]
-    """What each condition has waited for until now."""
-    settled: set[int] = field(default_factory=set)
-    by_call: dict[GroundCall, set[int]] = field(default_factory=dict)
-    """Conditions that wait for a call, before anything else."""
+    def __init__(self, run: Run, ground: Ground, numbers: Sequence[int], templates: Sequence[int]) -> None:
+        self.run = run
+        self.templates = templates
+        self._ground = ground
+        self._numbers = numbers
+        """By condition, its number in the publication."""
+        self._calls: dict[int, dict[GroundCall, None]] = {}
+        """What conditions that are no bare calls have waited for until now."""
+        self._settled = bytearray(len(numbers))
+        self._by_call: dict[GroundCall, list[int]] = {}
+        """Conditions that wait for a call, before anything else."""
+        for place, number in enumerate(numbers):
+            self._by_call.setdefault(ground.calls[ground.waits[number]], []).append(place)
+
+    def condition(self, place: int) -> Condition:
+        return self._ground.conditions[self._numbers[place]]
+
+    def calls(self, place: int) -> Iterable[GroundCall]:
+        """What a condition has waited for until now."""
+        return self._calls.get(place) or (self._ground.calls[self._ground.waits[self._numbers[place]]],)
+
+    def woken_by(self, call: GroundCall) -> list[int]:
+        """The conditions that wait for this call, ascending; they wait no more."""
+        return sorted(set(self._by_call.pop(call, ())))
+
+    def settled(self, place: int) -> bool:
+        return bool(self._settled[place])
+
+    def settle(self, place: int, holds: bool | None) -> None:
+        self._settled[place] = True
+        self.run.learnt(place, holds)
+
+    def wait(self, place: int, call: GroundCall) -> None:
+        self._by_call.setdefault(call, []).append(place)
+        if not isinstance(self.condition(place).chain, GroundCall):
+            self._calls.setdefault(place, dict.fromkeys(self.calls(place)))[call] = None
+
+    def judge(self, place: int) -> bool | None:
+        """Whether a condition holds; None where it cannot be told. Raises `Unknown` with what it waits for."""
+        ground, condition = self._ground, self.condition(place)
+        if isinstance(condition.chain, GroundCall):
+            return judge_bare(condition.chain, ground.answers)
+        try:
+            return judge_chain(condition.chain, condition.row, Calculation(DEFAULT_STEPS, ground.answers))
+        except BudgetExceeded:
+            return None
 
 
 class Operating:
@@ -196,15 +229,15 @@ class Operating:
         self._alike = [of_place[places[id(pair.tables)]] for pair in asking]
         """Of each pair, which of those that are looked at: pairs with one set of rows are one."""
         self._asking = [asking[place] for place in distinct]
-        answers = self._stage.answers
+        grounds = self._stage.grounds
         self._candidates = [
-            (publication, registration, replace(candidate, answers=answers[publication]))
+            (publication, registration, replace(candidate, answers=grounds[publication].answers))
             for publication, registration, candidate in candidates
         ]
         self._decisions = (
             list(evaluator.decide([candidate for _, _, candidate in self._candidates])) if candidates else []
         )
-        self._verdicts = [answer_asking(pair, answers[pair.publication]) for pair in self._asking]
+        self._verdicts = [answer_asking(pair, grounds[pair.publication]) for pair in self._asking]
         self._rounds = 0
 
     def operated(self) -> Operated:
@@ -217,10 +250,10 @@ class Operating:
         """Asks until nothing is open."""
         while rows := self._rows():
             before = len(self._stage.results)
-            self._stage.learn(rows)
+            outcomes = self._stage.learn(rows)
             assert len(self._stage.results) > before, "rows wait, and nothing was asked"
             self._rounds += 1
-            self._look_again()
+            self._look_again(outcomes)
         return self.operated()
 
     def _rows(self) -> list[Waiting]:
@@ -233,19 +266,34 @@ class Operating:
                 for conditions in group[: 1 << self._rounds]
             ),
             *(
-                Waiting(publication, registration, tuple(map(bare_condition, calls)))
+                Waiting(
+                    publication,
+                    registration,
+                    tuple(wait_call(self._stage.grounds[publication], call) for call in calls),
+                )
                 for (publication, registration, _), decision in zip(self._candidates, self._decisions, strict=True)
                 for calls in decision.wanted
             ),
         ]
 
-    def _look_again(self) -> None:
-        """At what is open, with the answers that are known now."""
-        answers = self._stage.answers
-        self._verdicts = [
-            answer_asking(pair, answers[pair.publication]) if verdict.waiting else verdict
-            for pair, verdict in zip(self._asking, self._verdicts, strict=True)
-        ]
+    def _look_again(self, outcomes: Sequence[int]) -> None:
+        """At what is open, with the answers that are known now. `outcomes`: of all rows that waited, in their order."""
+        at = 0
+        for number, (pair, verdict) in enumerate(zip(self._asking, self._verdicts, strict=True)):
+            if not verdict.waiting:
+                continue
+            if verdict.by_row is None:
+                at += sum(len(group[: 1 << (self._rounds - 1)]) for group in verdict.waiting)
+                self._verdicts[number] = answer_asking(pair, self._stage.grounds[pair.publication])
+                continue
+            told = outcomes[at : at + len(verdict.waiting)]
+            at += len(told)
+            if FAILED in told:
+                self._verdicts[number] = answer_asking(pair, self._stage.grounds[pair.publication])
+                continue
+            sure, waiting = verdict.by_row
+            kept = [each.row for each, outcome in zip(waiting, told, strict=True) if outcome == HOLDS]
+            self._verdicts[number] = answer_rows(pair.combination, [*sure, *kept])
         again = [place for place, decision in enumerate(self._decisions) if decision.wanted]
         asked = self._evaluator.decide([self._candidates[place][2] for place in again]) if again else []
         for place, decision in zip(again, asked, strict=True):
@@ -258,7 +306,7 @@ class _Stage:
     def __init__(self, operators: Operators, publications: Sequence[Publication], known: Mapping[int, Answers]) -> None:
         self._operators = operators
         self._publications = publications
-        self.answers: list[dict[GroundCall, Answer]] = [dict(known.get(each.position, {})) for each in publications]
+        self.grounds = [Ground(known.get(each.position, {})) for each in publications]
         self.results: list[OperatorResult] = []
         self.failed = 0
         self._counts: dict[str, list[float]] = {}
@@ -269,12 +317,16 @@ class _Stage:
         """By template: hint, true or false answers, true ones, measured ones, seconds."""
         return tuple(Learnt(template, *counts) for template, counts in sorted(self._counts.items()))
 
-    def learn(self, rows: Iterable[Waiting]) -> None:
-        """Asks until the schedules of all publications have their rows decided."""
-        by_publication: dict[int, list[Waiting]] = {}
-        for row in rows:
-            by_publication.setdefault(row.publication, []).append(row)
-        running = {publication: self._operators.start(found) for publication, found in by_publication.items()}
+    def learn(self, rows: Sequence[Waiting]) -> list[int]:
+        """Asks until the schedules of all publications have their rows decided; what became of each row, in order."""
+        places: dict[int, list[int]] = {}
+        for place, row in enumerate(rows):
+            places.setdefault(row.publication, []).append(place)
+        started = {
+            publication: self._operators.start(self.grounds[publication], [rows[place] for place in found])
+            for publication, found in places.items()
+        }
+        running = dict(started)
         while running:
             wanted: dict[tuple[int, GroundCall], None] = {}
             for publication, each in list(running.items()):
@@ -287,6 +339,11 @@ class _Stage:
                         wanted[publication, call] = None
             if wanted:
                 self._ask(wanted, running)
+        outcomes = np.empty(len(rows), np.uint8)
+        for publication, found in places.items():
+            outcomes[found] = started[publication].run.outcomes()
+        told: list[int] = outcomes.tolist()
+        return told
 
     def _ask(self, wanted: Iterable[tuple[int, GroundCall]], running: Mapping[int, _Running]) -> None:
         """Makes the calls, and lets every condition that waits for one of them learn what it can."""
@@ -297,39 +354,31 @@ class _Stage:
             if seconds > 0:
                 self._seconds[publication, call] = seconds
             each = running[publication]
-            for waiting in sorted(each.by_call.pop(call, ())):
+            for waiting in each.woken_by(call):
                 self._judge(publication, each, waiting)
 
     def _keep(self, publication: int, call: GroundCall, answer: Answer) -> None:
-        self.answers[publication][call] = answer
+        self.grounds[publication].keep(call, answer)
         self.failed += isinstance(answer, Failed)
         declared = find_operator(call.operator)
         version = declared.version if declared is not None else ""
         self.results.append(OperatorResult(publication, call.operator, version, call.arguments, format_answer(answer)))
 
-    def _judge(self, publication: int, running: _Running, number: int) -> GroundCall | None:
+    def _judge(self, publication: int, running: _Running, place: int) -> GroundCall | None:
         """Tells the run what a condition turned out to be, or notes for which call it waits now, and gives that."""
-        if number in running.settled:
+        if running.settled(place):
             return None
         try:
-            holds = self._truth(publication, running.conditions[number])
+            holds = running.judge(place)
         except Unknown as met:
-            running.by_call.setdefault(met.calls[0], set()).add(number)
-            running.calls[number][met.calls[0]] = None
+            running.wait(place, met.calls[0])
             return met.calls[0]
-        running.run.learnt(number, holds)
-        running.settled.add(number)
-        took = [self._seconds.get((publication, call)) for call in running.calls[number]]
+        running.settle(place, holds)
+        took = [self._seconds.get((publication, call)) for call in running.calls(place)]
         seconds = None if None in took else sum(each for each in took if each is not None)
-        self._operators.experience.learn(running.templates[number], holds, seconds)
-        condition = running.conditions[number]
+        self._operators.experience.learn(running.templates[place], holds, seconds)
+        condition = running.condition(place)
         counts = self._counts.setdefault(condition.template, [condition.cost, 0.0, 0.0, 0.0, 0.0])
-        for place, more in enumerate((holds is not None, bool(holds), seconds is not None, seconds or 0.0), 1):
-            counts[place] += more
+        for at, more in enumerate((holds is not None, bool(holds), seconds is not None, seconds or 0.0), 1):
+            counts[at] += more
         return None
-
-    def _truth(self, publication: int, condition: Condition) -> bool | None:
-        try:
-            return judge(condition, Calculation(DEFAULT_STEPS, self.answers[publication]))
-        except BudgetExceeded:
-            return None

@@ -31,6 +31,13 @@ class Scratch:
 
     def __init__(self, segment: Segment) -> None:
         self.work = make_work(segment.members)
+        self._members: Members | None = None
+
+    def members(self, segment: Segment) -> Members:
+        """What the segment's members are; made when first asked for."""
+        if self._members is None:
+            self._members = Members(segment)
+        return self._members
 
     def reserve(self, views: int) -> Work:
         """The scratch for so many views; stamps start again before their epochs would."""
@@ -116,7 +123,7 @@ def match_segment(segment: Segment, views: Views, encoded: Encoded, scratch: Scr
     combined = calculated = no_matches()
     asking: list[Asking] = []
     if segment.combines:
-        members = Members(segment)
+        members = scratch.members(segment)
         exhausted, spent = members.split(exhausted)
         parts = found & members.has_role[matched.subscription]
         found &= ~parts

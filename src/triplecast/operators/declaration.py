@@ -86,8 +86,8 @@ class Operator:
 
 def operator(
     iri: str,
-    version: str,
-    arguments: Sequence[str],
+    version: str = "",
+    arguments: Sequence[str] = (),
     cost: float = 0.001,
     batch: bool = False,
     pure: bool = True,
@@ -99,7 +99,7 @@ def operator(
     It is called with an `Event` and the bound arguments, terms of pyoxigraph. Without free arguments it gives a bool;
     with one, a term, None for none, or an iterable of them; with several, an iterable of tuples. A Python bool, int,
     float, Decimal or str stands for the literal that it is. With `batch` it is given lists and gives a list. Raises
-    `InputError` for a declaration that cannot be.
+    `InputError` for a declaration that cannot be, one without version or arguments too.
     """
 
     def declare(function: _F) -> _F:

@@ -1,18 +1,56 @@
-"""What an operator sees: one publication version with its attachments."""
+"""What an operator sees: one publication version with its attachments. Nothing of it can be changed, since calls of one
+publication share it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
-from pyoxigraph import Dataset, NamedNode, RdfFormat, parse
+from pyoxigraph import BlankNode, Dataset, DefaultGraph, NamedNode, Quad, RdfFormat, Triple, parse
+
+from triplecast.operators.answers import Unanswerable
+
+
+class NoAttachment(Unanswerable, KeyError):
+    """The publication has no attachment of that name: nothing can be said of it."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class Graph:
+    """A `pyoxigraph.Dataset` that can be read only, by its methods; ``pyoxigraph.Dataset(graph)`` is a copy."""
+
+    def __init__(self, dataset: Dataset) -> None:
+        self._dataset = dataset
+
+    def __len__(self) -> int:
+        return len(self._dataset)
+
+    def __iter__(self) -> Iterator[Quad]:
+        return iter(self._dataset)
+
+    def __contains__(self, quad: Quad) -> bool:
+        return quad in self._dataset
+
+    def quads_for_subject(self, subject: NamedNode | BlankNode | Triple) -> Iterator[Quad]:
+        return self._dataset.quads_for_subject(subject)
+
+    def quads_for_predicate(self, predicate: NamedNode) -> Iterator[Quad]:
+        return self._dataset.quads_for_predicate(predicate)
+
+    def quads_for_object(self, object: Any) -> Iterator[Quad]:
+        return self._dataset.quads_for_object(object)
+
+    def quads_for_graph_name(self, graph_name: NamedNode | BlankNode | DefaultGraph) -> Iterator[Quad]:
+        return self._dataset.quads_for_graph_name(graph_name)
 
 
 @dataclass(frozen=True)
 class Event:
-    """A publication as an operator is given it. Calls of one publication may share one: its attachments cannot be
-    changed, and who wants to change its graph copies it first."""
+    """A publication as an operator is given it."""
 
     publication: NamedNode
     """Its graph IRI."""
@@ -24,16 +62,16 @@ class Event:
     dataset: bool = False
 
     @cached_property
-    def graph(self) -> Dataset:
+    def graph(self) -> Graph:
         """The publication's triples in the default graph; of a dataset, its graphs as published. Parsed when first
         asked for."""
-        return Dataset(parse(self.quads, format=RdfFormat.N_QUADS if self.dataset else RdfFormat.N_TRIPLES))
+        return Graph(Dataset(parse(self.quads, format=RdfFormat.N_QUADS if self.dataset else RdfFormat.N_TRIPLES)))
 
     def attachment(self, term: object) -> bytes:
-        """The bytes of the attachment that an IRI (a term or text) names. Raises KeyError, naming it and those that
-        there are."""
+        """The bytes of the attachment that an IRI (a term or text) names. Raises `NoAttachment`, naming it and those
+        that there are: what an operator that lets it through cannot answer."""
         iri = term.value if isinstance(term, NamedNode) else str(term)
         if iri not in self.attachments:
-            known = ", ".join(sorted(self.attachments)[:5]) or "none"
-            raise KeyError(f"no attachment <{iri}>; the publication has {known}")
+            known = ", ".join(f"<{each}>" for each in sorted(self.attachments)[:5]) or "none"
+            raise NoAttachment(f"no attachment <{iri}>; the publication has {known}; publish its bytes with it")
         return self.attachments[iri]

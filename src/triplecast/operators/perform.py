@@ -32,6 +32,13 @@ ANSWER_BYTES = 4 << 20
 BATCH_CALLS = 32
 """Calls that a batch operator is given at once, unless their events come to `BATCH_BYTES`."""
 BATCH_BYTES = 32 << 20
+_MENDS = {
+    "timeout": "declare more `seconds`, or see what it waits for",
+    "memory": "declare more `memory`, or see what it holds",
+    "crash": "call the function by itself, with this publication, to see what ends its process",
+    "size": f"the answers of one request have {ANSWER_BYTES:,} bytes at most",
+}
+"""By kind of failure, what to do about it."""
 _FUNCTION = "triplecast.operators.worker:answer"
 
 
@@ -204,7 +211,8 @@ class Performer:
                     return [_told(declared, *each) for each in zip(asked, answers, strict=True)], 0
                 outcome = Failure("crash", f"its worker gave {len(answers)} answers for {len(asked)} calls")
         weight = 1 if outcome.kind in ("error", "size") else COSTLY
-        told = f"{outcome.kind}: {outcome.detail}"
+        mend = f"; {_MENDS[outcome.kind]}" if outcome.kind in _MENDS else ""
+        told = f"{outcome.kind}: {outcome.detail}{mend}"
         return [_failed(declared, f"failed on <{_graph(each)}>: {told}") for each in asked], weight
 
 
@@ -230,7 +238,9 @@ def _told(declared: Operator, asked: Asked, answer: Answer) -> Answer:
 
 
 def _passed_over(declared: Operator, standing: Standing) -> Failed:
-    return _failed(declared, f"is quarantined after {standing.failed} failures, the last: {standing.last_failure}")
+    mend = "mend it, give it another version and start again"
+    told = f"is quarantined after {standing.failed} failures; {mend}; the last failure: {standing.last_failure}"
+    return _failed(declared, told)
 
 
 def _failed(declared: Operator, told: str) -> Failed:

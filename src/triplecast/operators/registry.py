@@ -9,11 +9,16 @@ from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
 
-from triplecast.errors import InputError
+from triplecast.errors import InputError, TriplecastError
 from triplecast.operators.declaration import Operator
 from triplecast.terms.nearness import nearest_names
 
 GROUP = "triplecast.operators"
+IMPORT_FAULTS = (
+    *(ArithmeticError, AssertionError, AttributeError, ImportError, LookupError, NameError, OSError, RuntimeError),
+    *(SyntaxError, TriplecastError, TypeError, ValueError),
+)
+"""What the code of somebody's module raises while it is imported; that is no reason for all other queries to fail."""
 
 
 class Registry:
@@ -82,8 +87,8 @@ class Registry:
         for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
             try:
                 import_module(point.module)
-            except ImportError as error:
-                faults.append(f"{point.name} ({point.module}): {error}")
+            except IMPORT_FAULTS as error:
+                faults.append(f"{point.name} ({point.module}): {_told(error)}")
         self.faults = tuple(faults)
 
 
@@ -102,7 +107,10 @@ def import_operators(modules: Iterable[str]) -> None:
     for module in modules:
         try:
             import_module(module)
-        except ImportError as error:
-            raise InputError(
-                f"the operators of {module} cannot be imported: {error}", "install what it needs, or mend the name"
-            ) from error
+        except IMPORT_FAULTS as error:
+            mend = "install what it needs, or mend the name" if isinstance(error, ImportError) else "mend the module"
+            raise InputError(f"the operators of {module} cannot be imported: {_told(error)}", mend) from error
+
+
+def _told(error: BaseException) -> str:
+    return str(error) if isinstance(error, ImportError) else f"{type(error).__name__}: {error}"

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from triplecast.model.terms import from_ntriples
@@ -25,11 +29,27 @@ def answer(request: bytes) -> bytes:
             "asked: what it is made of changed meanwhile; start the engine again"
         )
     function = declared.load()
-    if declared.batch:
-        results = _batch(function, asked)
-    else:
-        results = [_one(function, event, *map(from_ntriples, arguments)) for event, arguments in asked.calls]
-    return write_answers([_written(declared, result) for result in results])
+    with _noted(function):
+        if declared.batch:
+            results = _batch(function, asked)
+        else:
+            results = [_one(function, event, *map(from_ntriples, arguments)) for event, arguments in asked.calls]
+        return write_answers([_written(declared, result) for result in results])
+
+
+@contextmanager
+def _noted(function: Callable[..., object]) -> Iterator[None]:
+    """Notes on what is raised where in the function's own file that was: the deepest line of it."""
+    try:
+        yield
+    except BaseException as error:
+        file = inspect.unwrap(function).__code__.co_filename
+        frames = traceback.walk_tb(error.__traceback__)
+        places = [(line, frame.f_code.co_name) for frame, line in frames if frame.f_code.co_filename == file]
+        if places:
+            line, name = places[-1]
+            error.add_note(f"{Path(file).name}, line {line}, in {name}")
+        raise
 
 
 def _one(function: Callable[..., object], *arguments: object) -> object:

@@ -27,15 +27,21 @@ SCRIPT = "triplecast_script"
 """What the module ``__main__`` of a parent is called in its children (`operators.declaration` says it again)."""
 INSIDE = "TRIPLECAST_CHILD"
 """An environment variable that only children have: they start none (`sandbox.process` says it again)."""
-_HEADER_SIZE = 9
+_HEADER_SIZE = 13
+_NUMBER = slice(1, 5)
+"""Where a header has the number of its request (`sandbox.frames`)."""
+_UNASKED = bytes(4)
+"""The number of what is said before the first request."""
 _GRACE = 1.0
 """Seconds after the time limit at which the child ends itself, its parent having failed to."""
+_LONGEST = 2_000
+"""Characters that are told of an exception."""
 _JOINED = 1 << 16
 """Bytes up to which header and answer are joined into one write."""
 
 
-def _header(kind: bytes, length: int) -> bytes:
-    return kind + length.to_bytes(8, "little")
+def _header(kind: bytes, number: bytes, length: int) -> bytes:
+    return kind + number + length.to_bytes(8, "little")
 
 
 def take_pipes() -> tuple[BinaryIO, int]:
@@ -94,6 +100,12 @@ def load(module: str) -> None:
     spec.loader.exec_module(loaded)
 
 
+def told(error: BaseException) -> bytes:
+    """An exception's type and text, and what was noted on it."""
+    notes = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
+    return (f"{type(error).__name__}: {error}"[: _LONGEST - len(notes)] + notes).encode("utf-8", "replace")
+
+
 def call(function: Function, request: bytes, longest: int) -> tuple[bytes, bytes]:
     """Kind and payload of the answer frame. This is the one place where any exception is an answer."""
     try:
@@ -103,14 +115,14 @@ def call(function: Function, request: bytes, longest: int) -> tuple[bytes, bytes
     except MemoryError:
         return b"M", b"MemoryError"
     except BaseException as error:
-        return b"E", f"{type(error).__name__}: {error}"[:2000].encode("utf-8", "replace")
+        return b"E", told(error)
     if len(answer) > longest:
         return b"S", f"the answer has {len(answer)} bytes, {longest} are allowed".encode()
     return b"A", answer
 
 
-def write(pipe: int, kind: bytes, payload: bytes) -> None:
-    header = _header(kind, len(payload))
+def write(pipe: int, kind: bytes, payload: bytes, number: bytes = _UNASKED) -> None:
+    header = _header(kind, number, len(payload))
     if len(payload) <= _JOINED:
         header, payload = header + payload, b""
     for part in (header, payload):
@@ -127,11 +139,11 @@ def serve(function: Function, requests: BinaryIO, answers: int, seconds: float, 
         header = requests.read(_HEADER_SIZE)
         if len(header) < _HEADER_SIZE:
             return
-        length = int.from_bytes(header[1:], "little")
+        number, length = header[_NUMBER], int.from_bytes(header[_NUMBER.stop :], "little")
         try:
             request = requests.read(length)
         except MemoryError:
-            write(answers, b"M", b"the request does not fit into memory")
+            write(answers, b"M", b"the request does not fit into memory", number)
             return
         if len(request) < length:
             return
@@ -141,7 +153,7 @@ def serve(function: Function, requests: BinaryIO, answers: int, seconds: float, 
             return
         signal.setitimer(signal.ITIMER_REAL, 0)
         del request
-        write(answers, kind, payload)
+        write(answers, kind, payload, number)
 
 
 def main(arguments: list[str]) -> int:
@@ -157,7 +169,7 @@ def main(arguments: list[str]) -> int:
         function: Function = getattr(importlib.import_module(module), attribute)
     except BaseException as error:
         if os.getpid() == own:
-            write(answers, b"E", f"{type(error).__name__}: {error}"[:2000].encode("utf-8", "replace"))
+            write(answers, b"E", told(error))
         return 2
     if os.getpid() != own:
         return 0

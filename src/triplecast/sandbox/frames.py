@@ -1,11 +1,15 @@
-"""The frames between a sandbox and its child: one byte of kind, eight bytes of length (little endian), the payload."""
+"""The frames between a sandbox and its child: one byte of kind, four bytes with the number of the request, eight bytes
+of length (both little endian), the payload. An answer has the number of its request, so that none is taken for that of
+another request; what is said before the first has number 0."""
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
 
-HEADER = struct.Struct("<cQ")
+HEADER = struct.Struct("<cIQ")
+NUMBERS = 1 << 32
+"""Requests are numbered below this, beginning anew after it."""
 
 REQUEST = b"Q"
 READY = b"R"
@@ -37,13 +41,14 @@ class FrameReader:
         """Whether no frame has begun that is not complete."""
         return not self._pending
 
-    def feed(self, chunk: bytes) -> Iterator[tuple[bytes, bytes]]:
-        """The frames that `chunk` completes, in order. Raises BrokenFrame on an impossible header."""
+    def feed(self, chunk: bytes) -> Iterator[tuple[bytes, int, bytes]]:
+        """Kind, number and payload of the frames that `chunk` completes, in order. Raises BrokenFrame on an impossible
+        header."""
         pending = self._pending
         pending += chunk
         start = 0
         while len(pending) - start >= HEADER.size:
-            kind, length = HEADER.unpack_from(pending, start)
+            kind, number, length = HEADER.unpack_from(pending, start)
             if kind not in ANSWERS or length > self._longest:
                 raise BrokenFrame(f"kind {kind!r}, length {length}")
             end = start + HEADER.size + length
@@ -52,5 +57,5 @@ class FrameReader:
             with memoryview(pending) as view:
                 payload = bytes(view[start + HEADER.size : end])
             start = end
-            yield kind, payload
+            yield kind, number, payload
         del pending[:start]

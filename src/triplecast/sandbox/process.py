@@ -14,7 +14,18 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from triplecast.errors import SandboxFailed
-from triplecast.sandbox.frames import ANSWER, ERROR, HEADER, MEMORY, READY, REQUEST, SIZE, BrokenFrame, FrameReader
+from triplecast.sandbox.frames import (
+    ANSWER,
+    ERROR,
+    HEADER,
+    MEMORY,
+    NUMBERS,
+    READY,
+    REQUEST,
+    SIZE,
+    BrokenFrame,
+    FrameReader,
+)
 from triplecast.sandbox.outcome import Failure, Limits
 
 _START_SECONDS = 120.0
@@ -35,6 +46,8 @@ _KINDS = {ERROR: "error", MEMORY: "memory", SIZE: "size"}
 
 Answer = bytes | Failure
 Stopwatch = Callable[[], float]
+Take = Callable[[bytes, int, bytes], None]
+"""Is given kind, number and payload of a frame."""
 
 
 class ChildLost(Exception):
@@ -54,6 +67,7 @@ class Child:
         self._limits = limits
         self._clock = clock
         self._stderr = b""
+        self._asked = 0
         self._process = _start(function, limits, modules)
         assert self._process.stdin
         assert self._process.stdout
@@ -84,16 +98,20 @@ class Child:
 
         A child that reported ``memory`` has no sure footing any more: it is lost at that request.
         """
-        feed = _Feed(requests)
+        first = self._asked + 1
+        self._asked += len(requests)
+        feed = _Feed(requests, first)
         done = 0
         self._stderr = b""
 
-        def take(kind: bytes, payload: bytes) -> None:
+        def take(kind: bytes, number: int, payload: bytes) -> None:
             nonlocal done
-            if kind == MEMORY:
-                raise ChildLost(Failure("memory", payload.decode("utf-8", "replace")))
             if kind == READY or done == len(requests):
                 raise BrokenFrame(f"an answer too many, of kind {kind!r}")
+            if number != (first + done) % NUMBERS:
+                raise BrokenFrame(f"an answer to request {number} where {(first + done) % NUMBERS} was asked")
+            if kind == MEMORY:
+                raise ChildLost(Failure("memory", payload.decode("utf-8", "replace")))
             done += 1
             answered(payload if kind == ANSWER else Failure(_KINDS[kind], payload.decode("utf-8", "replace")))
 
@@ -113,14 +131,14 @@ class Child:
     def _await_ready(self, function: str) -> None:
         ready = False
 
-        def take(kind: bytes, payload: bytes) -> None:
+        def take(kind: bytes, number: int, payload: bytes) -> None:
             nonlocal ready
             if kind != READY:
                 raise ChildLost(Failure("error", payload.decode("utf-8", "replace")))
             ready = True
 
         try:
-            self._converse(_Feed(()), take, lambda: ready, _START_SECONDS)
+            self._converse(_Feed((), 0), take, lambda: ready, _START_SECONDS)
         except ChildLost as error:
             self.kill()
             raise SandboxFailed(function, error.failure.detail) from error
@@ -128,9 +146,7 @@ class Child:
             self.kill()
             raise
 
-    def _converse(
-        self, feed: _Feed, take: Callable[[bytes, bytes], None], done: Callable[[], bool], seconds: float
-    ) -> None:
+    def _converse(self, feed: _Feed, take: Take, done: Callable[[], bool], seconds: float) -> None:
         """Writes and reads until `done`. The deadline runs from the last byte of a request or an answer that moved: an
         answer's arrival is the moment the child begins the next request. What it writes to stderr gains it no time."""
         poll = select.poll()
@@ -164,13 +180,13 @@ class Child:
         if not feed:
             poll.unregister(self._in)
 
-    def _read(self, take: Callable[[bytes, bytes], None]) -> None:
+    def _read(self, take: Take) -> None:
         chunk = os.read(self._out, _CHUNK)
         if not chunk:
             raise ChildLost(self._how_it_ended())
         try:
-            for kind, payload in self._reader.feed(chunk):
-                take(kind, payload)
+            for frame in self._reader.feed(chunk):
+                take(*frame)
         except BrokenFrame as error:
             raise ChildLost(Failure("crash", f"the child broke the protocol: {error}")) from None
 
@@ -227,8 +243,10 @@ def _overrun(seconds: float) -> Failure:
 class _Feed:
     """The bytes still to be written: small frames are joined, big ones go as they are; false when all is written."""
 
-    def __init__(self, requests: Sequence[bytes]) -> None:
+    def __init__(self, requests: Sequence[bytes], first: int) -> None:
+        """`first`: the number of the first request."""
         self._requests = requests
+        self._first = first
         self._next = 0
         self._view = memoryview(b"")
 
@@ -241,7 +259,7 @@ class _Feed:
             size = 0
             while self._next < len(self._requests) and size < _CHUNK:
                 request = self._requests[self._next]
-                parts += (HEADER.pack(REQUEST, len(request)), request)
+                parts += (HEADER.pack(REQUEST, (self._first + self._next) % NUMBERS, len(request)), request)
                 size += len(request) + HEADER.size
                 self._next += 1
             self._view = memoryview(b"".join(parts))

@@ -36,3 +36,13 @@ def split_name(name: str) -> tuple[str, str]:
     """(namespace, last part) of an IRI: what follows the last ``/``, ``#`` or ``:``."""
     start = 1 + max(name.rfind(sign) for sign in "/#:")
     return name[:start], name[start:]
+
+
+def one_apart(left: str, right: str) -> bool:
+    """Whether one character was changed, added or left out."""
+    if abs(len(left) - len(right)) > 1:
+        return False
+    start = 0
+    while start < min(len(left), len(right)) and left[start] == right[start]:
+        start += 1
+    return left[start + (len(left) >= len(right)) :] == right[start + (len(right) >= len(left)) :]

@@ -60,6 +60,31 @@ def test_a_module_that_cannot_be_imported(place: Path) -> None:
     assert "the operators of no_such_module cannot be imported" in failed.stderr
 
 
+@pytest.mark.parametrize(
+    ("named", "written"),
+    [("picture_operators.py", "picture_operators"), ("./a/b.py", "a.b"), ("/somewhere/else/b.py", "b")],
+)
+def test_a_file_is_no_module(place: Path, named: str, written: str) -> None:
+    failed = call(place, "operators", "--operators", named)
+    assert failed.returncode == 2
+    assert f"--operators {named} names a file" in failed.stderr
+    assert f"write --operators {written}, in the folder" in failed.stderr
+
+
+def test_several_modules_leave_what_follows_alone(place: Path) -> None:
+    (place / "more_operators.py").write_text(OPERATORS.replace("#size", "#twice").replace("def size", "def twice"))
+    files = ("in.jsonl", "large.rq", "--graph", "urn:d0")
+    for modules in (("picture_operators,more_operators",), ("more_operators", "--operators", "picture_operators")):
+        assert "matches urn:d0" in call(place, "explain", "--operators", *modules, *files).stdout
+
+
+def test_without_their_module_a_predicate_is_doubted(place: Path) -> None:
+    (place / "large.rq").write_text(QUERY.replace("/pictures#>", "/op#>"))
+    answer = call(place, "match", "--subscriptions", "large.rq", "--publications", "in.jsonl")
+    assert "large.rq: note: <https://example.org/op#size> is asked as a predicate of the data" in answer.stderr
+    assert "`--operators MODULE`" in answer.stderr
+
+
 def test_match_asks_them(place: Path) -> None:
     files = ("--subscriptions", "large.rq", "--publications", "in.jsonl", "--operators", "picture_operators")
     answer = call(place, "match", *files, "--json")
@@ -67,17 +92,80 @@ def test_match_asks_them(place: Path) -> None:
     assert row["publication"] == "urn:d0"
     assert row["bindings"] == [{"n": '"5"^^<http://www.w3.org/2001/XMLSchema#integer>'}]
     assert "in.jsonl:4: gate: the attachment <urn:pic> is no base64" in answer.stderr
-    assert "undecided urn:d2 large.rq: operator <https://example.org/pictures#size> version 2 failed" in answer.stderr
+    assert "undecided urn:d2 large.rq: operator <https://example.org/pictures#size> version 2 cannot" in answer.stderr
     assert json.loads(answer.stderr.splitlines()[-1])["work"]["operator_calls"] == 3
 
 
 def test_without_them_it_says_what_is_missing(place: Path) -> None:
     (place / "small.rq").write_text(QUERY.replace("?x a p:Picture ; p:size ?n FILTER(?n", "?x ?y ?n FILTER(p:size(?x)"))
     answer = call(place, "match", "--subscriptions", "small.rq", "--publications", "in.jsonl")
-    assert "function <https://example.org/pictures#size> is refused: no such function is known" in answer.stderr
+    assert (
+        "function <https://example.org/pictures#size> is refused: no such function or operator is known"
+        in answer.stderr
+    )
 
 
 def test_explain_asks_them(place: Path) -> None:
     for graph, told in (("urn:d0", "matches"), ("urn:d1", "?n > 3"), ("urn:d2", "no attachment")):
         arguments = ("in.jsonl", "large.rq", "--graph", graph, "--operators", "picture_operators")
-        assert told in call(place, "explain", *arguments).stdout
+        answer = call(place, "explain", *arguments)
+        assert told in answer.stdout
+        assert not answer.stderr, "the line that is rejected is another one"
+        assert answer.returncode == {"urn:d0": 0, "urn:d1": 3, "urn:d2": 1}[graph]
+
+
+def test_explain_of_what_is_not_there_tells_the_rejects(place: Path) -> None:
+    answer = call(place, "explain", "in.jsonl", "large.rq", "--graph", "urn:x", "--operators", "picture_operators")
+    assert "in.jsonl:4: gate: the attachment <urn:pic> is no base64" in answer.stderr
+    assert answer.returncode == 2
+
+
+ENTRY_POINT = "[triplecast.operators]\nbroken = broken_operators\nsound = picture_operators\n"
+
+
+@pytest.fixture
+def broken(place: Path) -> Path:
+    """An installed package with two entry points, of which one cannot be imported."""
+    package = place / "broken-1.0.dist-info"
+    package.mkdir()
+    (package / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1.0\n")
+    (package / "entry_points.txt").write_text(ENTRY_POINT)
+    (place / "broken_operators.py").write_text("from triplecast.operators import operator\n@operator(")
+    return place
+
+
+def test_an_entry_point_that_cannot_be_imported_is_told_and_stops_nobody_else(broken: Path) -> None:
+    told = "operators of an entry point cannot be imported: broken (broken_operators): SyntaxError: "
+    for command in (
+        ("match", "--subscriptions", "large.rq", "--publications", "in.jsonl"),
+        ("explain", "in.jsonl", "large.rq", "--graph", "urn:d0"),
+        ("operators",),
+    ):
+        answer = call(broken, *command)
+        assert told in answer.stderr
+        assert answer.returncode == (0 if command[0] == "explain" else 1), "the sound ones answer"
+
+
+def test_a_query_that_asks_it_is_refused_with_the_reason(broken: Path) -> None:
+    (broken / "small.rq").write_text("PREFIX p: <https://example.org/p#> ASK { ?x ?y ?n FILTER(p:broken(?x)) }")
+    answer = call(broken, "match", "--subscriptions", "small.rq", "--publications", "in.jsonl")
+    assert "; not imported: broken (broken_operators): SyntaxError" in answer.stderr
+
+
+def test_the_doctor_looks_at_them(broken: Path) -> None:
+    told = call(broken, "doctor", "--operators", "picture_operators", "--json")
+    findings = {row["what"]: row for row in map(json.loads, told.stdout.splitlines())}
+    assert findings["box: texts"]["state"] == "ok"
+    assert {f"box: {module}" for module in ("geography", "pictures", "lookup", "rules")} <= findings.keys()
+    assert "picture_operators" in findings["operators"]["detail"]
+    fault = findings["operators of an entry point"]
+    assert fault["state"] == "limited"
+    assert fault["detail"].startswith("broken (broken_operators): SyntaxError")
+    assert told.returncode == 0
+
+
+def test_a_module_that_is_no_python(broken: Path) -> None:
+    failed = call(broken, "match", "--operators", "broken_operators", "--subscriptions", "a", "--publications", "b")
+    assert failed.returncode == 2
+    assert "the operators of broken_operators cannot be imported: SyntaxError" in failed.stderr
+    assert failed.stderr.endswith("mend the module\n")

@@ -18,9 +18,9 @@ from wild_operators import WILD
 
 from triplecast.engine import Engine, Receipt
 from triplecast.errors import InputError
-from triplecast.evaluate.unknown import Answers
 from triplecast.match.answer import Verdict, answer_asking
 from triplecast.match.asking import Asking
+from triplecast.match.conditions import Ground
 
 P = f"PREFIX : <https://example.org/> PREFIX w: <{WILD}> "
 TTL = f"@prefix : <https://example.org/> . @prefix w: <{WILD}> . "
@@ -123,9 +123,9 @@ def test_a_predicate_is_asked_once_for_all_subscriptions(engine: Engine, tmp_pat
 def test_subscriptions_that_are_written_alike_are_calculated_once(monkeypatch: pytest.MonkeyPatch) -> None:
     answered: list[int] = []
 
-    def counted(asking: Asking, answers: Answers) -> Verdict:
+    def counted(asking: Asking, ground: Ground) -> Verdict:
         answered.append(asking.registration)
-        return answer_asking(asking, answers)
+        return answer_asking(asking, ground)
 
     monkeypatch.setattr("triplecast.match.operate.answer_asking", counted)
     with Engine() as engine:

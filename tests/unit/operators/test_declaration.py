@@ -5,10 +5,10 @@ from __future__ import annotations
 from importlib.metadata import EntryPoint
 
 import pytest
-from pyoxigraph import NamedNode, Quad
+from pyoxigraph import Dataset, NamedNode, Quad
 
 from triplecast.errors import InputError
-from triplecast.operators import Event, Operator, known_operators, operator
+from triplecast.operators import Event, Operator, Unanswerable, known_operators, operator
 from triplecast.operators.registry import Registry
 
 IRI = "https://example.org/declared#"
@@ -64,6 +64,17 @@ def test_what_cannot_be_declared(given: dict[str, object], told: str) -> None:
     with pytest.raises(InputError, match=told):
         operator(**declared)(near)  # type: ignore[arg-type]
     assert known_operators().find(IRI + "wrong") is None
+
+
+@pytest.mark.parametrize(("given", "told"), [((IRI + "x",), "the version of"), ((IRI + "x", "1"), "the arguments of")])
+def test_what_a_declaration_leaves_out_is_told(given: tuple[str, ...], told: str) -> None:
+    with pytest.raises(InputError, match=f"{told} <{IRI}x> .*give"):
+        operator(*given)(near)
+
+
+def test_a_decorator_without_its_arguments_is_told() -> None:
+    with pytest.raises(InputError, match="cannot name an operator: it is no absolute IRI; write @operator"):
+        operator(near)(near)  # type: ignore[arg-type]
 
 
 def test_a_function_that_no_worker_can_find_is_refused() -> None:
@@ -129,6 +140,10 @@ def test_names_that_may_have_been_meant() -> None:
 def test_an_event_has_graph_and_attachments() -> None:
     event = Event(NamedNode("x:g"), 2, {"x:a": b"bytes"}, b"<x:s> <x:p> <x:o> .\n")
     assert list(event.graph) == [Quad(NamedNode("x:s"), NamedNode("x:p"), NamedNode("x:o"))]
+    assert len(event.graph) == len([*event.graph.quads_for_subject(NamedNode("x:s"))]) == 1
+    assert not [*event.graph.quads_for_predicate(NamedNode("x:s"))]
+    assert not any(hasattr(event.graph, name) for name in ("add", "remove", "discard", "clear", "canonicalize"))
+    assert next(iter(event.graph)) in Dataset(event.graph)
     assert event.attachment(NamedNode("x:a")) == event.attachment("x:a") == b"bytes"
-    with pytest.raises(KeyError, match="no attachment <x:b>; the publication has x:a"):
+    with pytest.raises(Unanswerable, match=r"^no attachment <x:b>; the publication has <x:a>; publish"):
         event.attachment(NamedNode("x:b"))

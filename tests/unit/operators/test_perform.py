@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import wild_operators
@@ -72,7 +73,7 @@ def test_what_operators_give(performer: Performer) -> None:
         ("wrong", "error: WrongResult: it has to give a term, None, or terms, and gave bytes b'bytes'"),
         ("eats", "memory: "),
         ("spoils", "error: AttributeError: 'mappingproxy' object has no attribute 'clear'"),
-        ("size", "error: KeyError: 'no attachment <x:none>; the publication has urn:pic'"),
+        ("soils", "error: AttributeError: 'Graph' object has no attribute 'clear'"),
     ],
 )
 def test_a_failure_is_told_with_operator_publication_and_reason(performer: Performer, name: str, told: str) -> None:
@@ -114,7 +115,7 @@ def test_quarantine_and_probation(performer: Performer) -> None:
     assert performer.children == deaths
     last = answers[-1]
     assert isinstance(last, Failed)
-    assert f"is quarantined after {deaths} failures, the last: " in last.reason
+    assert f"is quarantined after {deaths} failures; mend it, " in last.reason
     standing = performer.standings[WILD + "exits", "1"]
     assert (standing.calls, standing.failed, standing.passed_over, standing.quarantined) == (deaths, deaths, 3, True)
     tried = [standing.may_try(standing.rests_until) for _ in range(2 * PROBATION)]
@@ -143,6 +144,38 @@ def test_what_is_unanswerable_is_told_and_counts_nothing(performer: Performer) -
     standing = performer.standings[WILD + "positive", "1"]
     assert (standing.failed, standing.in_a_row, standing.quarantined) == (QUARANTINE + 1, 0, False)
     assert performer.children == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("raises", "error: ValueError: not this time (wild_operators.py, line LINE, in raises)"),
+        (
+            "sorts",
+            "error: ValueError: invalid literal for int() with base 10: 'one' (wild_operators.py, line LINE, in ",
+        ),
+        ("million", "it gave more than 10,000 results"),
+        ("hangs", "; declare more `seconds`, or see what it waits for"),
+        ("eats", "; declare more `memory`, or see what it holds"),
+        ("exits", "; call the function by itself, with this publication, to see what ends its process"),
+    ],
+)
+def test_a_reason_says_where_and_how_to_mend(performer: Performer, name: str, told: str) -> None:
+    source = Path(wild_operators.__file__).read_text().splitlines()
+    raised = {"raises": 'raise ValueError("not this time")', "sorts": 'return int("one") + number'}
+    line = next((number for number, text in enumerate(source, 1) if text.strip() == raised.get(name)), 0)
+    (failed,) = performer.perform([asked(name, '"x"')])
+    assert isinstance(failed.answer, Failed)
+    assert told.replace("LINE", str(line)) in failed.answer.reason
+
+
+def test_an_attachment_that_is_not_there_is_unanswerable(performer: Performer) -> None:
+    (failed,) = performer.perform([asked("size", "<x:none>")])
+    told = (
+        "cannot answer on <urn:g:1>: no attachment <x:none>; the publication has <urn:pic>; publish its bytes with it"
+    )
+    assert failed.answer == Failed(f"operator <{WILD}size> version 1 {told}")
+    assert performer.standings[WILD + "size", "1"].in_a_row == 0
 
 
 @pytest.mark.parametrize("graph", ["urn:g:1", "urn:g:" + "1" * 5_000])

@@ -71,6 +71,13 @@ def spoils(event: Event, picture: NamedNode) -> int:
     return 0
 
 
+@operator(WILD + "soils", version="1", arguments=("bound", "free"))
+def soils(event: Event, picture: NamedNode) -> int:
+    """The same with the triples."""
+    event.graph.clear()  # type: ignore[attr-defined]
+    return 0
+
+
 @operator(WILD + "growing", version="1", arguments=("bound", "free"))
 def growing(event: Event, anything: object) -> Iterator[int]:
     """Results until it stops."""
@@ -101,6 +108,16 @@ def stuck(event: Event, anything: object) -> int:
 def raises(event: Event, anything: object) -> int:
     """Not this time."""
     raise ValueError("not this time")
+
+
+@operator(WILD + "sorts", version="1", arguments=("bound", "free"))
+def sorts(event: Event, anything: object) -> list[int]:
+    """Fails in what it calls."""
+    return sorted([1], key=_key)
+
+
+def _key(number: int) -> int:
+    return int("one") + number
 
 
 @operator(WILD + "exits", version="1", arguments=("bound", "free"))

@@ -89,7 +89,7 @@ def _close(_: bytes) -> bytes:
 
 def _print(_: bytes) -> bytes:
     print("noise on stdout" * 10_000, flush=True)
-    os.write(1, b"A" + bytes(8))
+    os.write(1, b"A" + bytes(12))
     os.write(2, b"noise on stderr" * 10_000)
     return b"printed"
 
@@ -123,11 +123,12 @@ def _fork_return(_: bytes) -> bytes:
     return b"the parent's"
 
 
-def _chatter(_: bytes) -> bytes:
-    """Two frames of its own on every pipe there is, before the answer."""
+def _chatter(request: bytes) -> bytes:
+    """As many answers of its own to request 1 as are asked for, on every pipe there is, before the answer."""
+    frames = (b"A" + (1).to_bytes(4, "little") + (2).to_bytes(8, "little") + b"me") * int(request.split(b" ")[1])
     for pipe in range(3, 64):
         try:
-            os.write(pipe, (b"A" + (2).to_bytes(8, "little") + b"me") * 2)
+            os.write(pipe, frames)
         except OSError:
             continue
     return b"answer"

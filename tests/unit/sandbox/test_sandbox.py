@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -94,10 +95,23 @@ def test_a_forked_process_that_comes_back_answers_nothing(sandbox: Sandbox) -> N
 
 
 def test_an_answer_too_many_is_believed_of_none(hasty_sandbox: Sandbox) -> None:
-    (failure,) = hasty_sandbox.map([b"chatter"])
+    hasty_sandbox.close()
+    (failure,) = hasty_sandbox.map([b"chatter 2"])
     assert isinstance(failure, Failure)
     assert "an answer too many" in failure.detail
     assert hasty_sandbox.map([b"ab"]) == [b"ba"]
+
+
+def test_an_answer_to_one_request_is_none_to_another(hasty_sandbox: Sandbox) -> None:
+    """The child says twice what it is asked first: the second is not believed of what was asked next."""
+    hasty_sandbox.close()
+    before = hasty_sandbox.started
+    assert hasty_sandbox.map([b"chatter 1", b"ab", b"cd"]) == [b"me", b"ba", b"dc"]
+    assert hasty_sandbox.started == before + 2
+    hasty_sandbox.map([b"ab"])
+    (failure,) = hasty_sandbox.map([b"chatter 1"], once=(0,))
+    assert isinstance(failure, Failure)
+    assert re.search("an answer to request 1 where [0-9]+ was asked", failure.detail)
 
 
 def test_what_a_child_said_unasked_is_no_answer(sandbox: Sandbox) -> None:

@@ -4,16 +4,10 @@ called."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from importlib import import_module
-from importlib.util import find_spec
-from types import MappingProxyType
 
-LIBRARIES: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {"geography": ("shapely", "pyproj", "scipy"), "pictures": ("PIL", "scipy"), "texts": ()}
-)
-"""What each module that declares operators needs. Those of which a library is missing declare none."""
+from triplecast.operators.extra import LIBRARIES, missing_libraries
 
-for _module, _needed in LIBRARIES.items():
-    if all(find_spec(library) is not None for library in _needed):
+for _module in LIBRARIES:
+    if not missing_libraries(_module):
         import_module(f"{__name__}.{_module}")

@@ -41,6 +41,8 @@ UNITS = MappingProxyType(
 _TWO, _THREE = ("bound", "bound"), ("bound", "bound", "free")
 _QUICK, _SEARCHED = 0.0002, 0.002
 """Seconds that a relation of plane geometries, and a search of the nearest places, are expected to take."""
+_PREPARED = frozenset(("intersects", "disjoint"))
+"""Relations that are decided at the first point that two geometries share."""
 
 
 def is_within(event: Event, place: object, region: object, regions: Regions) -> bool:
@@ -82,75 +84,58 @@ def distance(
     return [_said(_in_units, *each) for each in zip(firsts, seconds, units, strict=True)]
 
 
-@operator(GEOF + "sfEquals", VERSION, _TWO, cost=_QUICK, batch=True)
-def sf_equals(events: Sequence[Event], firsts: Sequence[object], seconds: Sequence[object]) -> list[object]:
-    """Whether two geometries are the same points."""
-    return _each("equals", firsts, seconds)
+def _relation(name: str, about: str) -> Callable[..., list[object]]:
+    """The operator of a relation of Simple Features, ``sfEquals`` and the like. Each stands in this module under its
+    name, where a worker finds it."""
+
+    def relate(events: Sequence[Event], firsts: Sequence[object], seconds: Sequence[object]) -> list[object]:
+        return [_said(_related, name, *pair) for pair in zip(firsts, seconds, strict=True)]
+
+    relate.__name__ = relate.__qualname__ = f"sf_{name}"
+    relate.__doc__ = about
+    return operator(f"{GEOF}sf{name.title()}", VERSION, _TWO, cost=_QUICK, batch=True)(relate)
 
 
-@operator(GEOF + "sfDisjoint", VERSION, _TWO, cost=_QUICK, batch=True)
-def sf_disjoint(events: Sequence[Event], firsts: Sequence[object], seconds: Sequence[object]) -> list[object]:
-    """Whether two geometries have no point in common."""
-    return _each("disjoint", firsts, seconds)
+sf_equals = _relation("equals", "Whether two geometries are the same points.")
+sf_disjoint = _relation("disjoint", "Whether two geometries have no point in common.")
+sf_intersects = _relation("intersects", "Whether two geometries have a point in common.")
+sf_touches = _relation("touches", "Whether two geometries have points in common, but none inside both.")
+sf_within = _relation("within", "Whether the first geometry lies in the second.")
+sf_contains = _relation("contains", "Whether the second geometry lies in the first.")
+sf_overlaps = _relation("overlaps", "Whether two geometries of one dimension share a part of it, and each has more.")
+sf_crosses = _relation("crosses", "Whether two geometries cross: what they share is less than the larger of them.")
 
 
-@operator(GEOF + "sfIntersects", VERSION, _TWO, cost=_QUICK, batch=True)
-def sf_intersects(events: Sequence[Event], firsts: Sequence[object], seconds: Sequence[object]) -> list[object]:
-    """Whether two geometries have a point in common."""
-    return _each("intersects", firsts, seconds)
-
-
-@operator(GEOF + "sfTouches", VERSION, _TWO, cost=_QUICK, batch=True)
-def sf_touches(events: Sequence[Event], firsts: Sequence[object], seconds: Sequence[object]) -> list[object]:
-    """Whether two geometries have points in common, but none inside both."""
-    return _each("touches", firsts, seconds)
-
-
-@operator(GEOF + "sfWithin", VERSION, _TWO, cost=_QUICK, batch=True)
-def sf_within(events: Sequence[Event], firsts: Sequence[object], seconds: Sequence[object]) -> list[object]:
-    """Whether the first geometry lies in the second."""
-    return _each("contains", seconds, firsts)
-
-
-@operator(GEOF + "sfContains", VERSION, _TWO, cost=_QUICK, batch=True)
-def sf_contains(events: Sequence[Event], firsts: Sequence[object], seconds: Sequence[object]) -> list[object]:
-    """Whether the second geometry lies in the first."""
-    return _each("contains", firsts, seconds)
-
-
-@operator(GEOF + "sfOverlaps", VERSION, _TWO, cost=_QUICK, batch=True)
-def sf_overlaps(events: Sequence[Event], firsts: Sequence[object], seconds: Sequence[object]) -> list[object]:
-    """Whether two geometries of one dimension share a part of it, and each has more."""
-    return _each("overlaps", firsts, seconds)
-
-
-@operator(GEOF + "sfCrosses", VERSION, _TWO, cost=_QUICK, batch=True)
-def sf_crosses(events: Sequence[Event], firsts: Sequence[object], seconds: Sequence[object]) -> list[object]:
-    """Whether two geometries cross: what they share is less than the larger of them."""
-    return _each("crosses", firsts, seconds)
-
-
-def _each(relation: str, firsts: Sequence[object], seconds: Sequence[object]) -> list[object]:
+def _related(name: str, first: object, second: object) -> bool:
     from triplecast.operators.box.geometries import read_geometry
 
-    return [
-        _said(lambda first, second: _relate(relation, read_geometry(first), read_geometry(second)), *pair)
-        for pair in zip(firsts, seconds, strict=True)
-    ]
+    one, other = read_geometry(first), read_geometry(second)
+    return _relate("contains", other, one) if name == "within" else _relate(name, one, other)
 
 
 def _said(function: Callable[..., object], *given: Any) -> object:
     """What a function gives, or that it cannot: of a batch only that call."""
+    from shapely.errors import ShapelyError
+
+    from triplecast.operators.box.geometries import tell_exhausted
+
     try:
         return function(*given)
     except Unanswerable as refused:
         return refused
+    except ShapelyError as error:
+        tell_exhausted(error)
+        return Unanswerable(f"the geometries cannot be compared: {error}; simplify them")
 
 
 def _relate(relation: str, first: Geometry, second: Geometry) -> bool:
     """The prepared geometry of the two comes first, or the one with more places where either may."""
     import shapely
 
+    from triplecast.operators.box.tangles import refuse_tangle
+
+    if relation not in _PREPARED:
+        refuse_tangle(first, second)
     if relation != "contains" and shapely.get_num_coordinates(first) < shapely.get_num_coordinates(second):
         first, second = second, first
     return bool(getattr(shapely, relation)(first, second))

@@ -13,15 +13,18 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 
+from triplecast.operators.box.remembered import Remembered
 from triplecast.operators.box.texts import SHIPPED
 from triplecast.operators.box.vocabulary import Vocabulary, read_vocabulary
 from triplecast.text.words import fold, words_of
 
-_REMEMBERED = 64
-"""Vectors that are kept."""
+_REMEMBERED = 64 << 20
+"""Bytes of texts and their weights that are kept."""
+_WORD_BYTES = 140
+"""What a word and its weight take."""
 
 
 @cache
@@ -31,18 +34,20 @@ def shipped_vocabulary() -> Vocabulary:
 
 def compare_texts(one: str, other: str, vocabulary: Vocabulary) -> float:
     """The cosine of the texts' vectors, from 0.0 to 1.0."""
-    ours, theirs = weigh_words(one, vocabulary), weigh_words(other, vocabulary)
+    ours, theirs = _weights(one, vocabulary), _weights(other, vocabulary)
     if not ours or not theirs:
         return float(not ours and not theirs)
     shared = math.fsum(weight * theirs[word] for word, weight in ours.items() if word in theirs)
     return min(1.0, round(shared / (_length(ours) * _length(theirs)), 9))
 
 
-@lru_cache(maxsize=_REMEMBERED)
 def weigh_words(text: str, vocabulary: Vocabulary) -> Mapping[str, float]:
-    """The weights of a text's words, folded. Callers do not change it."""
+    """The weights of a text's words, folded."""
     counts = Counter(map(fold, words_of(text)))
     return {word: (1 + math.log(count)) * rarity(word, vocabulary) for word, count in counts.items()}
+
+
+_weights = Remembered(weigh_words, lambda weights: 500 + _WORD_BYTES * len(weights), _REMEMBERED)
 
 
 def rarity(word: str, vocabulary: Vocabulary) -> float:

@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from pyoxigraph import BlankNode, Literal, NamedNode
+from pyoxigraph import BlankNode, Literal, NamedNode, Triple
 
 from triplecast.errors import InputError
 from triplecast.operators import Unanswerable
@@ -24,22 +25,25 @@ if TYPE_CHECKING:
 
 _XSD = "http://www.w3.org/2001/XMLSchema#"
 _LARGEST = 2**63
+DRIVERS = MappingProxyType({"psycopg": "'psycopg[binary]'", "psycopg2": "psycopg2-binary", "MySQLdb": "mysqlclient"})
+"""What to install for a module, where the two have different names."""
 _PLAIN = (ValueClass.BOOLEAN, ValueClass.EXACT, ValueClass.FLOAT, ValueClass.DOUBLE)
 
 
 class Database:
     """A database, by SQLAlchemy's URL (``sqlite:////srv/prices.db``, ``postgresql+psycopg://…``). It is only read: a
     SQLite file is opened so, a transaction of PostgreSQL declared so, and each is rolled back; elsewhere name a user
-    who may not write. The process that needs it connects when it is first needed."""
+    who may not write. The process that needs it connects when it is first needed; a SQLite file is opened for each
+    statement, because another file may stand there by then."""
 
     def __init__(self, url: str) -> None:
         self._url = url
 
-    def rows(self, statement: str, /, *, iris: Sequence[str] = (), **values: Term) -> list[Any]:
+    def rows(self, statement: str, iris: Sequence[str] = (), /, **values: Term) -> list[Any]:
         """The rows of a statement whose parameters (``:name``) are bound to terms, as tuples, or as values where it has
         one column; rows with NULL are left out, because nothing is no term. Text in the columns `iris` becomes IRIs.
         Raises `Unanswerable` for a term that stands for no value of a database, and `InputError` for a database that
-        does not answer and for a statement or column that cannot be used."""
+        does not answer and for a statement, column or value that cannot be used."""
         from sqlalchemy import text
         from sqlalchemy.exc import SQLAlchemyError
 
@@ -53,7 +57,7 @@ class Database:
         except SQLAlchemyError as error:
             told = str(getattr(error, "orig", None) or error).partition("\n")[0]
             raise InputError(
-                f"the database {engine.url.render_as_string(hide_password=True)} gives no answer: {told}",
+                f"the database {self._shown} gives no answer: {told}",
                 "see that it is there, that it may be read, and that the statement fits it",
             ) from error
         missing = [name for name in iris if name not in columns]
@@ -66,11 +70,19 @@ class Database:
 
     def holds(self, statement: str, /, **values: Term) -> bool:
         """Whether a statement gives a row without NULL. Raises what `rows` raises."""
-        return bool(self.rows(statement, iris=(), **values))
+        return bool(self.rows(statement, **values))
+
+    @cached_property
+    def _shown(self) -> str:
+        """The URL as it was given, without its password."""
+        from sqlalchemy import make_url
+
+        shown: str = make_url(self._url).render_as_string(hide_password=True)
+        return shown
 
     @cached_property
     def _engine(self) -> Engine:
-        from sqlalchemy import create_engine, make_url
+        from sqlalchemy import NullPool, create_engine, make_url
         from sqlalchemy.exc import SQLAlchemyError
 
         try:
@@ -78,10 +90,18 @@ class Database:
             kind = url.get_backend_name()
             if kind == "sqlite" and url.database and not url.database.startswith("file:"):
                 url = url.set(database="file:" + quote(url.database)).update_query_dict({"mode": "ro", "uri": "true"})
-            made = create_engine(url, pool_pre_ping=True)
+            pooled = {"poolclass": NullPool} if kind == "sqlite" else {"pool_pre_ping": True}
+            made = create_engine(url, **pooled)
+        except ModuleNotFoundError as error:
+            missing = error.name or ""
+            raise InputError(
+                f"the database {self._shown} needs the driver {missing}, which is not installed",
+                f"pip install {DRIVERS.get(missing, missing)}",
+            ) from error
         except (SQLAlchemyError, ImportError) as error:
             raise InputError(
-                f"the database of a look-up cannot be used: {error}", "write SQLAlchemy's URL, and install its driver"
+                f"the database of a look-up cannot be used: {error}",
+                "write SQLAlchemy's URL (sqlite:////srv/prices.db, postgresql+psycopg://…), and install its driver",
             ) from error
         return made.execution_options(postgresql_readonly=True) if kind == "postgresql" else made
 
@@ -90,8 +110,15 @@ def _value(name: str, term: Term) -> object:
     """Numbers and booleans as such; of any other literal and of an IRI the text."""
     if isinstance(term, BlankNode):
         raise Unanswerable(f"a blank node is given for {name}, which no database knows; give an IRI or a literal")
-    if not isinstance(term, Literal):
+    if isinstance(term, Triple):
+        raise Unanswerable(f"a triple term is given for {name}, which no database knows; give an IRI or a literal")
+    if isinstance(term, NamedNode):
         return term.value
+    if not isinstance(term, Literal):
+        raise InputError(
+            f"{name} is given {type(term).__name__} {str(term)[:80]!r}, which is no term",
+            "give what the operator was given, or Literal(…); columns of IRIs are named behind the statement",
+        )
     kind, exact = value_of(term)
     if kind not in _PLAIN:
         return term.value

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from types import MappingProxyType
 
 import shapely
-from pyoxigraph import BlankNode, Dataset, Literal, NamedNode
+from pyoxigraph import BlankNode, Literal, NamedNode
 
 from triplecast.operators import Event, Unanswerable
+from triplecast.operators.answers import shortened
 from triplecast.operators.box.geometries import GEO, Geometry, checked, is_geometry, read_geometry
 from triplecast.operators.box.regions import Regions
+from triplecast.operators.box.tangles import refuse_tangled_union
+from triplecast.operators.event import Graph
 
 _W3C = "http://www.w3.org/2003/01/geo/wgs84_pos#"
 _GEORSS = ("http://www.georss.org/georss/", "http://www.georss.org/georss")
@@ -46,9 +49,10 @@ def locate(event: Event, term: object, regions: Regions) -> Geometry | None:
         return regions.find(term.value)
     if not isinstance(term, NamedNode | BlankNode):
         raise Unanswerable(
-            f"{term} is no place; give a thing of the publication, a geo:wktLiteral or the name of a region"
+            f"{shortened(str(term), 80)} is no place; give a thing of the publication, a geo:wktLiteral or the name of "
+            "a region"
         )
-    stated = list(_stated(event.graph, term, _STEPS))
+    stated = list(_stated(event.graph, term))
     if not stated and isinstance(term, NamedNode) and term.value in regions:
         return regions.find(term.value)
     return _together(stated)
@@ -58,10 +62,26 @@ def _together(stated: Iterable[Geometry]) -> Geometry | None:
     distinct = {geometry.wkb: geometry for geometry in stated}
     if len(distinct) < 2:
         return next(iter(distinct.values()), None)
+    refuse_tangled_union(list(distinct.values()))
     return shapely.union_all([distinct[key] for key in sorted(distinct)])
 
 
-def _stated(graph: Dataset, node: NamedNode | BlankNode, steps: int) -> Iterator[Geometry]:
+def _stated(graph: Graph, thing: NamedNode | BlankNode) -> Iterator[Geometry]:
+    """Of a thing and of what it is linked to, each once."""
+    reached: dict[NamedNode | BlankNode, None] = {thing: None}
+    edge = [thing]
+    for step in range(_STEPS + 1):
+        linked: dict[NamedNode | BlankNode, None] = {}
+        for node in edge:
+            yield from _stated_of(graph, node, linked if step < _STEPS else {})
+        edge = [node for node in linked if node not in reached]
+        reached.update(linked)
+
+
+def _stated_of(
+    graph: Graph, node: NamedNode | BlankNode, linked: dict[NamedNode | BlankNode, None]
+) -> Iterator[Geometry]:
+    """Adds to `linked` what may state more."""
     latitudes: set[str] = set()
     longitudes: set[str] = set()
     for quad in graph.quads_for_subject(node):
@@ -75,14 +95,18 @@ def _stated(graph: Dataset, node: NamedNode | BlankNode, steps: int) -> Iterator
                 yield _read_georss(_GEORSS_SHAPES[predicate], value.value)
             elif predicate in _LITERALS and is_geometry(value):
                 yield read_geometry(value)
-        elif predicate in _LINKS and steps and isinstance(value, NamedNode | BlankNode):
-            yield from _stated(graph, value, steps - 1)
+        elif predicate in _LINKS and isinstance(value, NamedNode | BlankNode):
+            linked[value] = None
     if latitudes or longitudes:
         if len(latitudes) != 1 or len(longitudes) != 1:
-            found = f"{len(latitudes)} latitudes and {len(longitudes)} longitudes"
+            found = f"{_counted(latitudes, 'latitude')} and {_counted(longitudes, 'longitude')}"
             raise Unanswerable(f"{node} has {found}; state one of each, or give geo:asWKT")
         (latitude,), (longitude,) = latitudes, longitudes
         yield _read_georss("point", f"{latitude.strip()} {longitude.strip()}")
+
+
+def _counted(found: Collection[str], name: str) -> str:
+    return f"{len(found) or 'no'} {name}{'' if len(found) == 1 else 's'}"
 
 
 def _read_georss(shape: str, text: str) -> Geometry:

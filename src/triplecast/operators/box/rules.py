@@ -3,7 +3,8 @@
 A publication is facts: ``triple(S, P, O)`` for each triple (of a dataset, of any of its graphs) and ``number(L, N)``
 for each literal L that is an integer N of 32 bits. An IRI is a string, a literal ``literal("text", "datatype")``, or
 ``literal("text", "@tag")`` with a language tag, a blank node ``blank("label")``. What rules derive is read in the same
-way, and a number N as the integer that it is. The constant ``rdf_type`` stands for rdf:type.
+way, and a number N as the integer that it is. The constant ``rdf_type`` stands for rdf:type. What a rule denies
+(``-p(X)``, classical negation) is a predicate of its own, asked for as ``-p``; with ``p(X)`` it is a contradiction.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pyoxigraph import BlankNode, Literal, NamedNode, RdfFormat, parse
 
 from triplecast.errors import InputError
 from triplecast.operators import Event, Unanswerable
+from triplecast.operators.box.programs import PRELUDE, Signature, placed, read_program, unusable
 from triplecast.terms.nearness import nearest_names
 from triplecast.terms.values import ILL_VALUE, ValueClass, value_of
 
@@ -24,13 +26,10 @@ if TYPE_CHECKING:
 
 MOST_TRIPLES = 50_000
 """Of a publication that rules are applied to."""
-VERSION = "1"
+VERSION = "2"
 RDF_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
-_PRELUDE = f'#const rdf_type="{RDF_TYPE}". [default]\n'
-_FACTS = (("triple", 3), ("number", 2))
 _WIDEST = 1 << 31
 
-Signature: TypeAlias = tuple[str, int]
 Rows: TypeAlias = dict[object, list[Sequence[Any]]]
 """Arguments (symbols of clingo) of a predicate's facts, by the first of them; under None, all."""
 
@@ -93,54 +92,45 @@ class Rules:
 
     @cached_property
     def _signatures(self) -> tuple[Signature, ...]:
-        """Predicates that may hold: those of facts, and heads of rules."""
-        from clingo import ast
-
-        found: list[Signature] = list(_FACTS)
-
-        def look(node: Any) -> None:
-            if node.ast_type == ast.ASTType.Rule:
-                heads = [node.head, *getattr(node.head, "elements", ())]
-                for head in heads:
-                    symbol = getattr(getattr(getattr(head, "literal", head), "atom", None), "symbol", None)
-                    if symbol is not None and symbol.ast_type == ast.ASTType.Function:
-                        found.append((symbol.name, len(symbol.arguments)))
-
-        told: list[str] = []
-        try:
-            ast.parse_string(self._program, look, logger=lambda _, message: told.append(message))
-        except RuntimeError as error:
-            raise _unusable(told, error) from error
-        return tuple(found)
+        """Predicates that may hold."""
+        return read_program(self._program)
 
     def _derive(self, quads: bytes, dataset: bool) -> dict[Signature, Rows]:
         """The one stable model, for lookups."""
         import clingo
 
         told: list[str] = []
-        control = clingo.Control(logger=lambda _, message: told.append(message))
+        undefined: list[str] = []
+
+        def log(code: clingo.MessageCode, message: str) -> None:
+            (undefined if code == clingo.MessageCode.OperationUndefined else told).append(message)
+
+        control = clingo.Control(logger=log)
         try:
-            control.add("base", [], _PRELUDE)
+            control.add("base", [], PRELUDE)
             control.add("base", [], self._program)
             with control.backend() as backend:
                 for fact in _facts(quads, dataset):
                     backend.add_rule([backend.add_atom(fact)])
             control.ground([("base", [])])
         except RuntimeError as error:
-            raise _unusable(told, error) from error
+            raise unusable(told, error) from error
+        if undefined:
+            raise Unanswerable(
+                f"the rules calculate what has no value: {placed(undefined[0])}; let them ask first whether "
+                "it is a number, and not 0 where they divide"
+            )
         control.configuration.solve.models = 2
         models: list[Sequence[clingo.Symbol]] = []
         with control.solve(yield_=True) as found:
             models.extend(model.symbols(atoms=True) for model in found)
         if not models:
-            raise Unanswerable("the publication contradicts a constraint of the rules; mend one of them")
+            raise Unanswerable(
+                "the publication contradicts the rules (a constraint, or p(…) and -p(…) both); mend one of them"
+            )
         if len(models) > 1:
             raise InputError("the rules leave a choice: they have several stable models", "derive without choices")
         return _indexed(models[0])
-
-
-def _unusable(told: Sequence[str], error: Exception) -> InputError:
-    return InputError(f"the rules cannot be read: {'; '.join(told).strip() or error}", "mend them there")
 
 
 def _facts(quads: bytes, dataset: bool) -> list[Any]:
@@ -202,7 +192,7 @@ def _indexed(model: Sequence[Any]) -> dict[Signature, Rows]:
     indexed: dict[Signature, Rows] = {}
     for symbol in model:
         row = symbol.arguments
-        rows = indexed.setdefault((symbol.name, len(row)), {})
+        rows = indexed.setdefault(("-" * symbol.negative + symbol.name, len(row)), {})
         rows.setdefault(None, []).append(row)
         if row:
             rows.setdefault(row[0], []).append(row)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import random
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from pyoxigraph import BlankNode, Literal, NamedNode
+from pyoxigraph import BlankNode, Dataset, Literal, NamedNode, Quad
 
 from triplecast.errors import InputError
 from triplecast.operators import Event, Unanswerable
@@ -18,16 +19,18 @@ pytest.importorskip("shapely", reason="the extra triplecast[operators] is not in
 import shapely
 from pyproj import Geod
 
-from triplecast.operators.box import geography
+from triplecast.operators.box import geography, places, tangles
 from triplecast.operators.box.geometries import GEOJSON, MOST_COLLECTIONS, WKT, read_geometry
 from triplecast.operators.box.metres import metres_between
 from triplecast.operators.box.places import locate
 from triplecast.operators.box.regions import Regions
+from triplecast.operators.box.tangles import refuse_tangled_union
 
 METRE = NamedNode("http://www.opengis.net/def/uom/OGC/1.0/metre")
 ELLIPSOID = Geod(ellps="WGS84")
 PREFIXES = """@prefix geo: <http://www.opengis.net/ont/geosparql#> .
 @prefix w: <http://www.w3.org/2003/01/geo/wgs84_pos#> .
+@prefix foaf: <http://xmlns.com/foaf/0.1/> .
 @prefix georss: <http://www.georss.org/georss/> . @prefix schema: <https://schema.org/> .
 """
 
@@ -177,6 +180,108 @@ def test_what_is_no_geometry_is_told_with_how_to_mend_it(written: object, told: 
     assert len(str(refused)) < 500
 
 
+@pytest.mark.parametrize("nested", [MOST_COLLECTIONS + 1, 17_000])
+def test_collections_are_counted_however_json_writes_their_name(nested: int) -> None:
+    for name in (
+        "GeometryCollection",
+        r"GeometryC\u006fllection",
+        r"Geometry\u0043ollection",
+        r"GEOMETRY\u0063ollection",
+    ):
+        opened = f'{{"type":"{name}","geometries":[' * nested
+        text = opened + '{"type":"Point","coordinates":[1,1]}' + "]}" * nested
+        with pytest.raises(Unanswerable, match=f"a geometry of more than {MOST_COLLECTIONS} collections"):
+            read_geometry(Literal(text, datatype=NamedNode(GEOJSON)))
+
+
+def zigzag(points: int, across: bool) -> str:
+    places = [(number / points * 80, (number % 2) * 80) for number in range(points)]
+    return f"LINESTRING({', '.join(f'{x:.4f} {y:.4f}' if across else f'{y:.4f} {x:.4f}' for x, y in places)})"
+
+
+def test_geometries_that_cross_too_often_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    one, other = wkt(zigzag(1500, True)), wkt(zigzag(1500, False))
+    for relation in ("equals", "touches", "within", "contains", "overlaps", "crosses"):
+        refused = one_of(relation, one, other)
+        assert isinstance(refused, Unanswerable), relation
+        assert str(refused) == "more than 1,000,000 pairs of segments may cross; simplify the geometries"
+    assert (one_of("intersects", one, other), one_of("disjoint", one, other)) == (True, False)
+    assert one_of("crosses", one, wkt("POINT(90 0)")) is False
+    assert one_of("crosses", one, wkt("LINESTRING(80.5 0, 90 0)")) is False, "they share no part of the plane"
+    assert one_of("touches", one, wkt("MULTIPOINT((0 0), (90 0))")) is True
+    spiral = [(0.002 * k * math.cos(k / 9), 0.002 * k * math.sin(k / 9)) for k in range(5000)]
+    turned = wkt(shapely.LineString(spiral).wkt)
+    assert one_of("crosses", turned, wkt("LINESTRING(-20 0.0001, 20 0.0001)")) is True, "many segments, few meetings"
+    twice = event(f'<urn:x> geo:asWKT """{one.value}"""^^geo:wktLiteral, """{other.value}"""^^geo:wktLiteral .')
+    (refused,) = geography.within([twice], [NamedNode("urn:x")], [Literal("The Bronx")])
+    assert "more than 100,000 pairs of segments may cross" in str(refused)
+
+
+def one_of(relation: str, first: Literal, second: Literal) -> object:
+    return one(getattr(geography, f"sf_{relation}"), first, second)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_segments_that_meet_are_counted_as_by_hand(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exactly at the limit nothing is refused; one fewer, and it is."""
+    chance = random.Random(seed)
+    lines = [[(chance.randint(0, 9), chance.randint(0, 9)) for _ in range(2)] for _ in range(12)]
+    shape = shapely.MultiLineString([line for line in lines if line[0] != line[1]])
+    boxes = [shapely.box(*line.bounds) for line in shape.geoms]
+    meeting = sum(a.intersects(b) for number, a in enumerate(boxes) for b in boxes[:number])
+    most = meeting - len(boxes)  # two neighbours of each are not counted
+    if most < 1:
+        pytest.skip("too few meet")
+    monkeypatch.setattr(tangles, "MOST_UNITED", most)
+    refuse_tangled_union([shape])
+    monkeypatch.setattr(tangles, "MOST_UNITED", most - 1)
+    with pytest.raises(Unanswerable, match="may cross"):
+        refuse_tangled_union([shape])
+
+
+class Counting:
+    """A graph that counts what it is asked."""
+
+    def __init__(self, graph: Dataset) -> None:
+        self._graph = graph
+        self.asked = 0
+
+    def quads_for_subject(self, subject: NamedNode | BlankNode) -> Iterator[Quad]:
+        self.asked += 1
+        return self._graph.quads_for_subject(subject)
+
+
+def test_a_hub_of_links_is_walked_once() -> None:
+    """Two steps from a thing with n links each way are n + 1 things, not n * n."""
+    n = 300
+    spokes = "".join(f"<urn:hub> foaf:based_near <urn:{k}> . <urn:{k}> foaf:based_near <urn:hub> . " for k in range(n))
+    given = event(spokes + "<urn:7> w:lat 40.85 ; w:long -73.88 .")
+    for thing in ("hub", "8"):
+        counting = Counting(given.graph)
+        (found,) = places._stated(counting, NamedNode(f"urn:{thing}"))  # type: ignore[arg-type]
+        assert found.wkt == "POINT (-73.88 40.85)"
+        assert counting.asked == n + 1
+
+
+def test_links_are_followed_two_steps() -> None:
+    chain = "".join(f"<urn:{a}> foaf:based_near <urn:{b}> . " for a, b in ("ab", "bc", "cd"))
+    given = event(chain + "<urn:d> w:lat 40.85 ; w:long -73.88 .")
+    asked = [NamedNode(f"urn:{name}") for name in "abcd"]
+    assert geography.within([given] * 4, asked, [Literal("The Bronx")] * 4) == [False, True, True, True]
+
+
+def test_memory_that_is_exhausted_says_nothing_of_the_geometry(monkeypatch: pytest.MonkeyPatch) -> None:
+    def exhausted(*_: object) -> None:
+        raise shapely.errors.GEOSException("std::bad_alloc")
+
+    monkeypatch.setattr(shapely, "contains", exhausted)
+    with pytest.raises(MemoryError, match="bad_alloc"):
+        one_of("contains", wkt("POINT(1 1)"), wkt("POINT(1 1)"))
+    monkeypatch.setattr(shapely, "from_wkt", exhausted)
+    with pytest.raises(MemoryError, match="bad_alloc"):
+        read_geometry(wkt("POINT(1 1.25)"))
+
+
 def test_axis_order_is_that_of_the_reference_system() -> None:
     assert read_geometry(wkt("<http://www.opengis.net/def/crs/EPSG/0/4326> POINT(40 120)")).wkt == "POINT (120 40)"
     assert read_geometry(wkt("<http://www.opengis.net/def/crs/OGC/1.3/CRS84> POINT(120 40)")).wkt == "POINT (120 40)"
@@ -211,8 +316,8 @@ def test_a_thing_of_which_nothing_says_where_it_is() -> None:
 @pytest.mark.parametrize(
     ("turtle", "told"),
     [
-        ("<urn:x> w:lat 40.85 .", "has 1 latitudes and 0 longitudes"),
-        ("<urn:x> w:lat 40.85, 41 ; w:long 1 .", "has 2 latitudes and 1 longitudes"),
+        ("<urn:x> w:lat 40.85 .", "has 1 latitude and no longitudes"),
+        ("<urn:x> w:lat 40.85, 41 ; w:long 1 .", "has 2 latitudes and 1 longitude"),
         ('<urn:x> georss:point "40.85" .', "is no point; write pairs of numbers, latitude before longitude"),
         ('<urn:x> georss:polygon "1 2 3 4 1 2" .', "is no polygon"),
         ('<urn:x> georss:box "1 2 3 x" .', "is no box"),

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
+import sys
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from pyoxigraph import BlankNode, Literal, NamedNode
+from pyoxigraph import BlankNode, Literal, NamedNode, Triple
 
 from triplecast.errors import InputError
 from triplecast.operators import Unanswerable
@@ -68,9 +69,7 @@ def test_what_a_term_is_to_the_database(database: Database, term: Literal, kind:
 
 def test_what_comes_back(database: Database) -> None:
     assert database.rows("SELECT sku, stock FROM wares ORDER BY sku") == [("a", 3), ("b", 0)]  # NULL is no term
-    assert database.rows("SELECT maker FROM wares WHERE sku = 'a'", iris=["maker"]) == [
-        NamedNode("https://example.org/m")
-    ]
+    assert database.rows("SELECT maker FROM wares WHERE sku = 'a'", ["maker"]) == [NamedNode("https://example.org/m")]
     assert database.holds("SELECT 1 FROM wares WHERE stock > :n", n=typed("2", "integer"))
     assert not database.holds("SELECT 1 FROM wares WHERE stock > :n", n=typed("3", "integer"))
 
@@ -102,14 +101,51 @@ def test_statements_that_cannot_be_used(
 
 def test_columns_of_iris(database: Database) -> None:
     with pytest.raises(InputError, match="maker is 'no iri', which is no absolute IRI"):
-        database.rows("SELECT maker FROM wares WHERE sku = 'b'", iris=["maker"])
+        database.rows("SELECT maker FROM wares WHERE sku = 'b'", ["maker"])
     with pytest.raises(InputError, match="gives no column maker; name some of sku as iris"):
-        database.rows("SELECT sku FROM wares", iris=["maker"])
+        database.rows("SELECT sku FROM wares", ["maker"])
 
 
 def test_values_that_no_database_holds(database: Database) -> None:
     with pytest.raises(Unanswerable, match="a blank node is given for v"):
         database.rows("SELECT :v", v=BlankNode("b"))
+
+
+def test_values_that_are_no_terms(database: Database) -> None:
+    with pytest.raises(Unanswerable, match="a triple term is given for v, which no database knows"):
+        database.rows("SELECT :v", v=Triple(NamedNode("urn:s"), NamedNode("urn:p"), Literal("o")))
+    with pytest.raises(InputError, match=r"iris is given tuple \"\('maker',\)\", which is no term; give what the oper"):
+        database.rows("SELECT maker FROM wares", iris=("maker",))  # type: ignore[arg-type]
+
+
+def test_any_name_of_a_parameter_can_be_bound(database: Database) -> None:
+    assert database.rows("SELECT price FROM wares WHERE sku = :iris", iris=Literal("a")) == [1.5]
+    assert database.holds("SELECT 1 FROM wares WHERE sku = :self", self=Literal("a"))
+    assert database.holds("SELECT 1 FROM wares WHERE sku = :statement", statement=Literal("a"))
+
+
+def test_a_file_that_another_took_the_place_of_is_not_read_on(database: Database, path: Path, tmp_path: Path) -> None:
+    assert database.rows("SELECT price FROM wares WHERE sku = 'a'") == [1.5]
+    with sqlite3.connect(tmp_path / "new.db") as made:
+        made.executescript("CREATE TABLE wares (sku TEXT, price REAL); INSERT INTO wares VALUES ('a', 2.5)")
+    made.close()
+    (tmp_path / "new.db").rename(path)
+    assert database.rows("SELECT price FROM wares WHERE sku = 'a'") == [2.5]
+
+
+def test_messages_name_the_database_as_it_was_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    url = f"sqlite:///{tmp_path}/none.db"
+    with pytest.raises(InputError, match=f"^the database {url} gives no answer: unable"):
+        Database(url).rows("SELECT 1")
+    for module, wanted in (("psycopg", "'psycopg[binary]'"), ("pymysql", "pymysql")):
+        monkeypatch.setitem(sys.modules, module, None)
+        kind = "postgresql" if module == "psycopg" else "mysql"
+        with pytest.raises(InputError) as caught:
+            Database(f"{kind}+{module}://user:secret@localhost/x").rows("SELECT 1")
+        assert str(caught.value) == (
+            f"the database {kind}+{module}://user:***@localhost/x needs the driver {module}, which is not installed; "
+            f"pip install {wanted}"
+        )
 
 
 def test_a_database_that_is_gone(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 
 import pytest
 from pyoxigraph import BlankNode, Dataset, Literal, NamedNode, Quad, RdfFormat, parse, serialize
@@ -107,6 +108,22 @@ def test_datasets_are_one() -> None:
         ("a(f(1)).", "a", "the rules derive f(1), which is no term"),
         ('a("no IRI").', "a", "which is no term"),
         ("a(1, 1). a(1, 1, 1).", "a", "0 arguments are given for a/2 and a/3"),
+        (
+            "a(1).\n#external b(1).",
+            "a",
+            "line 2, column 1 of the rules: #external leaves open what holds; write a rule",
+        ),
+        ("#program part. a(1).", "a", "#program names a part, and parts are not applied"),
+        ("#program base(k). a(k).", "a", "#program names a part"),
+        ("a(1). #show a/1.", "a", "column 7 of the rules: #show changes nothing"),
+        ("a(1). #show X : a(X).", "a", "#show changes nothing"),
+        ("a(1). #minimize { X : a(X) }.", "a", "preferences choose among models"),
+        ("a(1). #script (python) x = 1 #end.", "a", "scripts are not run; write an operator in Python"),
+        ("a(1). #edge (1, 2).", "a", "#edge (1,2). is neither a rule nor a constant; leave it out"),
+        (ANCESTORS + "a(X) :- tripel(X, _, _).", "a", "none of them derives: line 5, column 9: atom does not occur"),
+        ("a(X) :- triple(X, _).", "a", "number of arguments; if it is meant so, say #defined name/arity."),
+        ("a(X) :- -b(X). b(1).", "a", "derives: line 1, column 9: atom does not occur in any rule head: (-b(X))"),
+        ("-flies(1).", "flies", "no rule derives flies; was -flies meant"),
     ],
 )
 def test_rules_that_cannot_be_used(program: str, predicate: str, told: str) -> None:
@@ -115,9 +132,70 @@ def test_rules_that_cannot_be_used(program: str, predicate: str, told: str) -> N
     assert told in str(caught.value)
 
 
+def test_what_is_denied_is_a_predicate_of_its_own() -> None:
+    rules = Rules("""
+        -flies(X) :- triple(X, rdf_type, "https://example.org/Penguin").
+        flies(X) :- triple(X, rdf_type, "https://example.org/Bird"), not -flies(X).
+    """)
+    given = event(":p a :Penguin, :Bird . :s a :Bird .")
+    assert (rules.rows(given, "flies"), rules.rows(given, "-flies")) == ([x("s")], [x("p")])
+    assert (rules.holds(given, "flies", x("p")), rules.holds(given, "-flies", x("p"))) == (False, True)
+    assert Rules("-a(X; Y) :- triple(X, _, Y).").holds(event(":s :p :o ."), "-a", x("o"))
+    with pytest.raises(Unanswerable, match=r"\(a constraint, or p\(…\) and -p\(…\) both\)"):
+        Rules("-a(X) :- triple(X, _, _). a(X) :- triple(X, _, _).").rows(given, "a")
+
+
+@pytest.mark.parametrize(
+    ("head", "told"),
+    [
+        ("a(X; Y)", {"s", "o"}),
+        ("{ a(X) : X = Y }", set()),
+        ("1 { a(X) } 1", {"s"}),
+        ("a(X) ; b(X)", None),
+        ("#count { X : a(X) } = 1", {"s"}),
+    ],
+)
+def test_heads_of_every_form(head: str, told: set[str] | None) -> None:
+    """Those with two models are refused."""
+    rules = Rules(head + " :- triple(X, _, Y).")
+    if told is None:
+        with pytest.raises(InputError, match="the rules leave a choice"):
+            rules.rows(event(":s :p :o ."), "a")
+    else:
+        assert {term.value.removeprefix(X) for term in map(single, rules.rows(event(":s :p :o ."), "a"))} == told
+
+
+def single(row: object) -> NamedNode:
+    assert isinstance(row, NamedNode)
+    return row
+
+
+def test_a_predicate_that_is_said_to_be_defined_elsewhere_may_hold_nowhere() -> None:
+    assert Rules("#defined old/1. a(X) :- triple(X, _, _), not old(X).").rows(event(":s :p :o ."), "a") == [x("s")]
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "half(X, N / M) :- number(X, N), number(_, M).",
+        'next(O, O + 1) :- triple(_, "https://example.org/p", O). half(1, 1).',
+    ],
+)
+def test_a_calculation_without_a_value_is_told(program: str) -> None:
+    with pytest.raises(Unanswerable, match=r"what has no value: line 1, column [0-9]+: operation undefined: \("):
+        Rules(program).rows(event(":a :p 0 ."), "half")
+    assert Rules("half(X, N / M) :- number(X, N), number(_, M), M != 0.").rows(event(":a :p 0 ."), "half") == []
+
+
+def test_a_file_that_rules_include_is_told(tmp_path: Path) -> None:
+    (tmp_path / "more.lp").write_text("a(2).")
+    with pytest.raises(InputError, match="whose content is not in their version; write its rules here"):
+        Rules(f'#include "{tmp_path / "more.lp"}". a(1).').rows(event(":s :p :o ."), "a")
+
+
 def test_publications_that_rules_cannot_answer_for() -> None:
     rules = Rules(":- triple(X, _, X).")
-    with pytest.raises(Unanswerable, match="contradicts a constraint"):
+    with pytest.raises(Unanswerable, match="contradicts the rules"):
         rules.rows(event(":a :p :a ."), "triple")
     assert len(rules.rows(event(":a :p :b ."), "triple")) == 1
     with pytest.raises(Unanswerable, match="50,000 triples at most, and the publication has 50,001"):

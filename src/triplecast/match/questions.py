@@ -1,0 +1,131 @@
+"""What a subscription calculates of its rows, made ready once for all publications.
+
+*Filters* drop rows and give nothing: where there is nothing else, what one says of a row does not depend on the others,
+so it is found once for all subscriptions that have it. Everything else goes residual by residual.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from triplecast.compile.residual import Residual
+from triplecast.evaluate.unknown import asks_operators
+from triplecast.match.calculate import Residuals
+from triplecast.match.conditions import Chain, Template, template_of
+from triplecast.model.algebra import Call, Term, Variable
+from triplecast.operators import find_operator
+
+
+class Filter:
+    """A residual that gives no value. One object stands for all that are equal in a segment."""
+
+    __slots__ = ("arguments", "chain", "names", "operator", "template")
+
+    def __init__(self, residual: Residual) -> None:
+        self.chain = (residual,)
+        self.names = tuple(name.name for name in residual.names)
+        self.template: Template | None = template_of(self.chain) if asks_operators(residual.expression) else None
+        """None: it asks nobody."""
+        expression = residual.expression
+        declared = find_operator(expression.function) if isinstance(expression, Call) else None
+        seen = set(self.names)
+        bare = declared is not None and declared.free == 0 and isinstance(expression, Call)
+        self.operator = expression.function if bare and isinstance(expression, Call) else ""
+        """Where the condition is an operator's call and nothing else, whose."""
+        self.arguments: tuple[tuple[str, str], ...] = ()
+        """Of such a call: a variable's name, or no name and a constant in N-Triples form."""
+        if self.operator and isinstance(expression, Call):
+            if all(isinstance(each, Variable | Term) for each in expression.arguments):
+                self.arguments = tuple(
+                    (each.name if each.name in seen else "?", "") if isinstance(each, Variable) else ("", str(each))
+                    for each in expression.arguments
+                )
+            else:
+                self.operator = ""
+
+
+class Steps:
+    """What is done with a row, one after the other."""
+
+    __slots__ = ("_chains", "filters", "residual")
+
+    def __init__(self, residual: Chain, filters: tuple[Filter, ...] | None) -> None:
+        self.residual = residual
+        self.filters = filters
+        """All of it, each once; None where something gives values."""
+        self._chains: dict[tuple[int, frozenset[str]], tuple[Chain, Template]] = {}
+
+    def chain(self, place: int, unknown: frozenset[str]) -> tuple[Chain, Template]:
+        """What waits at a place, and what is calculated as soon as it is known."""
+        found = self._chains.get((place, unknown))
+        if found is None:
+            chain = _chain(self.residual, place, unknown)
+            found = self._chains[place, unknown] = (chain, template_of(chain))
+        return found
+
+
+class Questions:
+    """The residuals of a subscription's branches, as `Steps` of those values that something depends on."""
+
+    __slots__ = ("_known", "_steps", "asks", "residuals")
+
+    def __init__(self, residuals: Residuals, known: dict[Residual, Filter]) -> None:
+        """`known`: filters that were met before, added to."""
+        self.residuals = residuals
+        self.asks = any(each.free or asks_operators(each.expression) for branch in residuals for each in branch)
+        """Whether operators are called."""
+        self._known = known
+        self._steps: dict[tuple[int, tuple[str, ...]], Steps] = {}
+
+    def steps(self, branch: int, shown: tuple[str, ...]) -> Steps:
+        """Of a branch of whose rows only the `shown` variables are looked at."""
+        found = self._steps.get((branch, shown))
+        if found is None:
+            residual = residuals_for(self.residuals[branch], shown)
+            filters: tuple[Filter, ...] | None = None
+            if not any(each.gives() or each.free for each in residual):
+                filters = tuple(dict.fromkeys(map(self._filter, residual)))
+            found = self._steps[branch, shown] = Steps(residual, filters)
+        return found
+
+    def _filter(self, residual: Residual) -> Filter:
+        found = self._known.get(residual)
+        if found is None:
+            found = self._known[residual] = Filter(residual)
+        return found
+
+
+NO_QUESTIONS = Questions((), {})
+
+
+def residuals_for(residual: Chain, shown: tuple[str, ...]) -> Chain:
+    """Without values that nothing depends on, where of a row only the `shown` variables are looked at."""
+    needed = set(shown)
+    kept: list[Residual] = []
+    for each in reversed(residual):
+        if each.variable is None or each.variable.name in needed:
+            kept.append(each)
+            needed.update(name.name for name in each.names)
+    return tuple(reversed(kept))
+
+
+def _chain(residual: Sequence[Residual], place: int, unknown: frozenset[str]) -> Chain:
+    """What waits at a place, and what needs no other of the `unknown` values than those it gives. Nothing that sees a
+    variable to which an operator behind it may give a value: it saw the row without."""
+    chain = [residual[place]]
+    given = {variable.name for variable in chain[0].gives()}
+    for at, each in enumerate(residual[place:] if given else (), place):
+        names = {name.name for name in each.names}
+        later = {node.name for behind in residual[at + 1 :] for node in behind.free if isinstance(node, Variable)}
+        later.difference_update(variable.name for behind in residual[at + 1 :] for variable in behind.new)
+        if at == place:
+            if names & later:
+                break
+        elif names & given and not (names & later or names & unknown - given or _asks(each)):
+            chain.append(each)
+            given.update(variable.name for variable in each.gives())
+    return tuple(chain)
+
+
+def _asks(residual: Residual) -> bool:
+    return bool(residual.free) or asks_operators(residual.expression)
