@@ -34,7 +34,7 @@ from tests.reference.terms import XSD, Term, Triple, iri, literal, write
 
 Gives: TypeAlias = Callable[[str, Term], tuple[Term, ...]]
 _NUMBERS = [literal(str(number), XSD + "integer") for number in (0, 1, 2, 3, 21)]
-_TEXTS = [literal(text) for text in "abc"]
+_TEXTS = [literal(text) for text in ("", "a", "b", "c")]
 DRAWN = 60
 """Readings in which every failed call says something of its own, beside those of one or two values for all."""
 
@@ -108,6 +108,9 @@ an OPTIONAL, which is joined or alone."""
 LEFT_OUT = "left out where it waits"
 """Where only the evaluator decides a query, a row that waits is left out at once: nothing further out drops it any
 more, or sees that it would change nothing."""
+WITHIN = "beside what decides its expression"
+"""An expression is not known while a part of it is not, unless three-valued logic says so: the arms of an IF, and what
+errs beside it in && and ||, are not looked at for what all of them would come to."""
 LOOSE = 600
 """Readings in which every place is answered for itself."""
 
@@ -115,12 +118,20 @@ LOOSE = 600
 def shape_of(query: q.Query, triples: tuple[Triple, ...], by_index: bool, random: Random) -> str | None:
     """Why a pair may be undecided though all readings of it agree: one of the shapes above; None if nothing permits
     it (`docs/decisions/0012-what-operators-are-asked.md`)."""
-    parts = [] if by_index else [q.Query("select", q.Select(part)) for part in parts_of(query.select)]
+    parts = [] if by_index else [q.Query("select", q.Select(part)) for part in parts_of(query)]
     if any(has_two(part, triples, random) for part in parts):
         return LEFT_OUT
     if _has_two_loosely(query, triples, random):
         return LINKED
-    return LEFT_OUT if any(_has_two_loosely(part, triples, random) for part in parts) else None
+    if any(_has_two_loosely(part, triples, random) for part in parts):
+        return LEFT_OUT
+    names = {name for name in (BROKEN, FLAKY) if failing(triples, name)}
+    return WITHIN if any(_hides(node, names) for node in nodes_of(query)) else None
+
+
+def _hides(node: object, names: set[str]) -> bool:
+    composed = isinstance(node, q.Logic) or (isinstance(node, q.Call) and node.function == "IF")
+    return composed and any(isinstance(each, q.Call) and each.function[1:-1] in names for each in nodes_of(node))
 
 
 def has_two(query: q.Query, triples: tuple[Triple, ...], random: Random) -> bool:
@@ -136,29 +147,28 @@ def _has_two_loosely(query: q.Query, triples: tuple[Triple, ...], random: Random
     return any(each != first for each in tried)
 
 
-def parts_of(node: object) -> Iterator[q.Pattern]:
-    """The patterns within a query's tree that have parts of their own or triples."""
-    if isinstance(node, q.Pattern):
-        yield node
-    if isinstance(node, tuple):
-        for each in node:
-            yield from parts_of(each)
-    elif is_dataclass(node):
-        for named in fields(node):
-            yield from parts_of(getattr(node, named.name))
+def nodes_of(node: object) -> Iterator[object]:
+    """All that a query's tree is made of."""
+    yield node
+    below = node if isinstance(node, tuple) else ()
+    if is_dataclass(node):
+        below = tuple(getattr(node, named.name) for named in fields(node))
+    for each in below:
+        yield from nodes_of(each)
 
 
-def _constants_of(node: object) -> Iterator[Term]:
-    if isinstance(node, q.Constant):
-        yield node.term
-    elif isinstance(node, q.Step) and not isinstance(node.object, q.Var):
-        yield node.object
-    elif isinstance(node, tuple):
-        for each in node:
-            yield from _constants_of(each)
-    elif is_dataclass(node):
-        for named in fields(node):
-            yield from _constants_of(getattr(node, named.name))
+def parts_of(query: q.Query) -> Iterator[q.Pattern]:
+    """The patterns that it is made of, one within another."""
+    return (node for node in nodes_of(query.select) if isinstance(node, q.Pattern))
+
+
+def _constants_of(query: q.Query) -> Iterator[Term]:
+    """What it compares with, or asks to be given."""
+    for node in nodes_of(query):
+        if isinstance(node, q.Constant):
+            yield node.term
+        elif isinstance(node, q.Step) and not isinstance(node.object, q.Var):
+            yield node.object
 
 
 def _unlinked(node: object) -> object:

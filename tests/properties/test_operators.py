@@ -9,11 +9,13 @@ from random import Random
 
 import pytest
 
-from tests.properties.operators import Maker, answer_slowly, make_publication
+from tests.properties.operators import NOTHING, Maker, answer_slowly, make_publication
 from tests.properties.render import render
 from tests.properties.substitutes import (
     LEFT_OUT,
     LINKED,
+    WITHIN,
+    draw_readings,
     first_difference,
     has_two,
     shape_of,
@@ -101,7 +103,7 @@ def test_the_answers_are_those_of_each_subscription_alone(schedule: str) -> None
 
 def test_what_does_not_depend_on_a_failure_is_decided_and_nothing_else_is() -> None:
     """A decided pair says what it says whatever the failed calls might have said; of an undecided one this makes a
-    difference, but for two shapes that are permitted."""
+    difference, but for three shapes that are permitted."""
     random = Random(SEED)
     trees, texts, graphs = made(SEED + 1, True, 6)
     with Matcher() as matcher:
@@ -119,4 +121,4 @@ def test_what_does_not_depend_on_a_failure_is_decided_and_nothing_else_is() -> N
                 shape = shape_of(tree, graph, is_decided_by_index(text), random)
                 assert shape is not None, (SEED + 1, text, graph)
                 shapes[shape] += 1
-    assert shapes[LINKED] < shapes[LEFT_OUT] < len(undecided) / 3, shapes
+    assert shapes[LEFT_OUT] + shapes[LINKED] + shapes[WITHIN] < len(undecided) / 2, shapes
