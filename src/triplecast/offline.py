@@ -15,8 +15,10 @@ from triplecast.ingest.document import cut_groups
 from triplecast.ingest.inbox import LINES, distinct_paths, scan_inbox
 from triplecast.journal import Clock, system_clock, time_text
 from triplecast.match import Matcher
+from triplecast.match.operate import Operators
 from triplecast.model.match import MatchedBatch
 from triplecast.model.publication import Draft, Publication, Reject
+from triplecast.model.schedules import SCHEDULE, check_schedule
 from triplecast.model.subscription import Registration, RegistrationId
 from triplecast.taxonomy import NO_TAXONOMY, Taxonomies, Taxonomy, TaxonomyVersion
 
@@ -63,14 +65,17 @@ def match_documents(
     documents: Iterable[Document | Reject],
     clock: Clock = system_clock,
     taxonomy: Taxonomy = NO_TAXONOMY,
+    schedule: str = SCHEDULE,
 ) -> Iterator[MatchedDocuments]:
     """Asks every subscription of every publication, in the order of the documents, as if all were registered before the
-    first. Content equal to the same graph's latest version is asked once."""
+    first. Content equal to the same graph's latest version is asked once. Operators are asked in the order of a
+    `schedule`."""
     registrations = [Registration(RegistrationId(i), s) for i, s in enumerate(admitted.subscriptions, 1)]
     snapshot = MemoryIndex().apply(registrations, (), len(registrations))
     versions = Versions(len(registrations), clock)
     taxonomies = Taxonomies((TaxonomyVersion(0, taxonomy.lines, taxonomy.broader),))
-    with Evaluator() as evaluator, Parser() as parser, Matcher(evaluator) as matcher:
+    operators = Operators(schedule=check_schedule(schedule))
+    with Evaluator() as evaluator, Parser() as parser, Matcher(evaluator, operators) as matcher:
         for batch in cut_batches(documents):
             drafts, rejects = parse_batch(parser, batch)
             publications = versions.accept(drafts)

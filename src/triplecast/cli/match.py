@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from triplecast.cli.exits import Exit
 from triplecast.cli.inputs import add_taxonomy, check_publications, load_admitted, load_taxonomy
-from triplecast.cli.operators import add_operators
+from triplecast.cli.operators import add_operators, add_schedule
 from triplecast.cli.terminal import (
     Progress,
     clip,
@@ -43,6 +43,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("--dataset", action="store_true", help="a dataset is one publication that keeps its graphs")
     add_taxonomy(parser)
     add_operators(parser)
+    add_schedule(parser)
     parser.add_argument(
         "--json", action="store_true", help="one JSON object a match, in canonical order; the counts too, on stderr"
     )
@@ -64,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
     told.standing = admitted.standing
     told.compile()
     documents = read_documents(arguments.publications, arguments.dataset)
-    for outcome in match_documents(admitted, documents, taxonomy=taxonomy):
+    for outcome in match_documents(admitted, documents, taxonomy=taxonomy, schedule=arguments.schedule):
         told.add(outcome, admitted.subscriptions)
     told.end(len(admitted.subscriptions))
     if not told.publications and (told.rejects or told.faults):

@@ -11,6 +11,7 @@ from pathlib import Path
 from triplecast.cli.exits import Exit
 from triplecast.cli.terminal import print_json, say, table, tell
 from triplecast.errors import InputError
+from triplecast.model.schedules import SCHEDULE, SCHEDULES
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -33,6 +34,16 @@ def add_operators(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         help="a Python module that declares operators, found from here too; several: a,b, or the option again",
+    )
+
+
+def add_schedule(parser: argparse.ArgumentParser) -> None:
+    """The option that names the order in which operators are asked."""
+    parser.add_argument(
+        "--schedule",
+        choices=SCHEDULES,
+        default=SCHEDULE,
+        help="in which order operators are asked: the answers are the same (%(default)s unless given)",
     )
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from triplecast.cli.exits import Exit
 from triplecast.cli.inputs import add_taxonomy
-from triplecast.cli.operators import add_operators, say_faults
+from triplecast.cli.operators import add_operators, add_schedule, say_faults
 from triplecast.cli.terminal import (
     Progress,
     count_of,
@@ -25,6 +25,7 @@ from triplecast.cli.terminal import (
 )
 from triplecast.errors import InputError
 from triplecast.model.publication import Reject
+from triplecast.model.schedules import SCHEDULE
 from triplecast.model.subscription import BROAD_PER_OWNER
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("--dataset", action="store_true", help="a dataset is one publication that keeps its graphs")
     add_taxonomy(parser)
     add_operators(parser)
+    add_schedule(parser)
     parser.add_argument(
         "--broad-per-owner",
         metavar="N",
@@ -77,6 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.taxonomy,
         arguments.broader,
         arguments.broad_per_owner,
+        arguments.schedule,
     )
     if arguments.json:
         print_json(summary_row(summary))
@@ -94,6 +97,7 @@ def run_pipeline(
     taxonomy: Sequence[Path] = (),
     broader: bool = False,
     broad_per_owner: int = BROAD_PER_OWNER,
+    schedule: str = SCHEDULE,
 ) -> Summary:
     """Runs until done or interrupted; SIGINT and SIGTERM end it cleanly."""
     if importlib.util.find_spec("pyspark") is None:
@@ -120,7 +124,9 @@ def run_pipeline(
         say(describe_notice(notice))
 
     sources = Sources(subscriptions, inbox, dataset, taxonomy, broader)
-    summary = run_on_spark(sources, output, once, Caller(show, tell, stop), broad_per_owner=broad_per_owner)
+    summary = run_on_spark(
+        sources, output, once, Caller(show, tell, stop), broad_per_owner=broad_per_owner, schedule=schedule
+    )
     progress.clear()
     return summary
 

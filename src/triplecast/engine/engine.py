@@ -64,6 +64,7 @@ from triplecast.match.operate import Operators
 from triplecast.model.lease import Lease, read_lease
 from triplecast.model.match import MatchedBatch, MatchStats
 from triplecast.model.publication import Publication
+from triplecast.model.schedules import SCHEDULE, check_schedule
 from triplecast.model.source import RUN
 from triplecast.model.subscription import (
     BROAD_PER_OWNER,
@@ -101,12 +102,15 @@ class Engine:
         clock: Clock = system_clock,
         randomness: Callable[[int], bytes] = os.urandom,
         broad_per_owner: int = BROAD_PER_OWNER,
+        schedule: str = SCHEDULE,
     ) -> None:
-        """`broad_per_owner`: how many broad subscriptions one owner may hold. Raises TypeError for a folder: that is
+        """`broad_per_owner`: how many broad subscriptions one owner may hold. `schedule`: in which order operators are
+        asked (docs/schedules.md). Raises `InputError` for one that is not known, and TypeError for a folder: that is
         what `open` takes."""
         if not callable(clock):
             raise TypeError("Engine() is in memory and takes no folder; the durable one is Engine.open(folder)")
         self._broad_per_owner = check_quota(broad_per_owner)
+        self._schedule = check_schedule(schedule)
         self._assemble(Journal.in_memory(clock), Outbox.in_memory(), MemoryIndex(), clock, randomness)
 
     @classmethod
@@ -117,10 +121,12 @@ class Engine:
         randomness: Callable[[int], bytes] = os.urandom,
         broad_per_owner: int = BROAD_PER_OWNER,
         take_over: bool = False,
+        schedule: str = SCHEDULE,
     ) -> Engine:
         """The engine in `folder`, made where there is none. What was accepted there and not matched is matched now.
 
-        Whoever holds more than `broad_per_owner` broad subscriptions already keeps them and gets no further one.
+        Whoever holds more than `broad_per_owner` broad subscriptions already keeps them and gets no further one. The
+        `schedule` may be another one each time.
 
         In the output of `triplecast run` everything but subscribing and unsubscribing works: who is registered there
         is what the run's subscription files say.
@@ -131,6 +137,7 @@ class Engine:
         """
         engine = cls.__new__(cls)
         engine._broad_per_owner = check_quota(broad_per_owner)
+        engine._schedule = check_schedule(schedule)
         folder = Path(folder).absolute()
         with ExitStack() as opened:
             journal = opened.enter_context(Journal.open(folder, clock, take_over))
@@ -157,7 +164,7 @@ class Engine:
         self._remaking = Remaking(index)
         self._parser = Parser()
         self._evaluator = Evaluator()
-        self._matcher = Matcher(self._evaluator, Operators(learnt=journal.learnt()))
+        self._matcher = Matcher(self._evaluator, Operators(schedule=self._schedule, learnt=journal.learnt()))
         self._meanings: dict[int, Meaning] = {}
         """Of what was registered since the index was brought up to date, by number: read already. Of `UNINDEXED`
         at most, or of one call."""

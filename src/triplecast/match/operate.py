@@ -25,6 +25,7 @@ from triplecast.match.conditions import Condition, Ground, judge_bare, judge_cha
 from triplecast.match.standing import Standing
 from triplecast.model.match import Learnt, OperatorResult
 from triplecast.model.publication import Publication
+from triplecast.model.schedules import SCHEDULE
 from triplecast.operators import find_operator
 from triplecast.operators.answers import Answer, Failed, GroundCall, format_answer
 from triplecast.operators.frames import Asked
@@ -33,8 +34,6 @@ from triplecast.operators.schedules import FAILED, HOLDS, Conjunctions, Experien
 from triplecast.operators.schedules import Learnt as LearntTemplate
 from triplecast.operators.schedules.experience import LEAST_COST
 
-SCHEDULE = "adaptive"
-"""Unless another is named (`operators.schedules.SCHEDULES`)."""
 AT_ONCE = 32
 """Ground conditions of one publication that are looked at in one round."""
 

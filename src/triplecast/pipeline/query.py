@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from triplecast.errors import InputError, PipelineFailed, StorageFull
+from triplecast.model.schedules import SCHEDULE
 from triplecast.operators import known_operators
 from triplecast.pipeline.late import Asker
 from triplecast.pipeline.rows import MATCHES, spark_schema
@@ -43,25 +44,26 @@ MAKE_SPACE = "free disk space and start again: nothing is lost and nothing is to
 _STACK = ("at ", "...", "Driver stacktrace:")
 
 
-def start_query(spark: SparkSession, folder: Path, sink: Sink, slices: int) -> StreamingQuery:
-    """Begins to match what the journal in `folder` holds beyond the outbox's progress, and follows it."""
+def start_query(spark: SparkSession, stage: MatchSlices, sink: Sink, slices: int) -> StreamingQuery:
+    """Begins to match what the journal of the `stage` holds beyond the outbox's progress, and follows it."""
     from triplecast.pipeline.source import NAME, JournalSource
 
     def take(frame: DataFrame, batch: int) -> None:
         sink.take(frame.toArrow)
 
+    folder = Path(stage.folder)
     checkpoint = folder / CHECKPOINT
     shutil.rmtree(checkpoint, ignore_errors=True)
     spark.dataSource.register(JournalSource)
     source = spark.readStream.format(NAME).option("folder", str(folder)).option("slices", str(slices)).load()
-    matches = source.mapInArrow(stage_of(folder), spark_schema(MATCHES))
+    matches = source.mapInArrow(stage, spark_schema(MATCHES))
     writer = matches.writeStream.foreachBatch(take).option("checkpointLocation", checkpoint.as_uri())
     return writer.trigger(processingTime="0 seconds").start()
 
 
-def stage_of(folder: Path) -> MatchSlices:
+def stage_of(folder: Path, schedule: str) -> MatchSlices:
     """What the workers do, with what they have to know of this process."""
-    return MatchSlices(str(folder), known_operators().all(), tuple(each for each in sys.path if each))
+    return MatchSlices(str(folder), known_operators().all(), tuple(each for each in sys.path if each), schedule)
 
 
 class SparkSide:
@@ -74,7 +76,8 @@ class SparkSide:
         cores: int,
         tell: Callable[[str], None],
         opened: AbstractContextManager[SparkSession] | None = None,
-        start: Callable[[SparkSession, Path, Sink, int], StreamingQuery] = start_query,
+        start: Callable[[SparkSession, MatchSlices, Sink, int], StreamingQuery] = start_query,
+        schedule: str = SCHEDULE,
     ) -> None:
         self._opened = opened or session(slots(cores), folder / LOG, started=self._starting)
         self._jvm: subprocess.Popen[bytes] | None = None
@@ -83,6 +86,7 @@ class SparkSide:
         self._cores = cores
         self._tell = tell
         self._start = start
+        self._schedule = schedule
         self._stop = threading.Event()
         self._ready = threading.Event()
         self.running = False
@@ -152,10 +156,11 @@ class SparkSide:
         from pyspark.errors import PySparkException
 
         try:
-            query = self._start(spark, self._folder, self._sink, 2 * self._cores)
+            stage = stage_of(self._folder, self._schedule)
+            query = self._start(spark, stage, self._sink, 2 * self._cores)
             self.running = True
             try:
-                with Asker(spark, stage_of(self._folder), self._sink, self._cores) as asker:
+                with Asker(spark, stage, self._sink, self._cores) as asker:
                     self._watch(query, asker)
             finally:
                 self.running = False

@@ -29,6 +29,7 @@ from triplecast.journal import Journal
 from triplecast.kernels.warm import warm
 from triplecast.match.operate import Operators
 from triplecast.model.match import Learnt
+from triplecast.model.schedules import SCHEDULE, check_schedule
 from triplecast.model.subscription import BROAD_PER_OWNER
 from triplecast.pipeline.acceptor import Acceptor
 from triplecast.pipeline.horizon import HorizonFile
@@ -96,16 +97,19 @@ def run(
     cores: int = 2,
     spark: SparkSession | None = None,
     broad_per_owner: int = BROAD_PER_OWNER,
+    schedule: str = SCHEDULE,
 ) -> Summary:
     """Matches what arrives in the inbox against the subscriptions until the caller's `stop` is set, or, with `once`,
     until what the inbox held at the start is matched.
 
     `spark` is a session that the caller keeps; without one, one is started on `cores` threads and ended at the end. No
-    owner has more than `broad_per_owner` broad subscriptions registered.
+    owner has more than `broad_per_owner` broad subscriptions registered. Operators are asked in the order of a
+    `schedule`.
     `output` holds journal, index, outbox and Spark's log. Raises InputError, FolderLocked, StorageFault or
     PipelineFailed; what was acknowledged before is kept, and the same call goes on from there.
     """
     caller = caller or Caller()
+    check_schedule(schedule)
     find_subscription_files(sources.subscriptions)
     scan_inbox(sources.inbox, {}, {}, 0.0)
     if output.exists() and not output.is_dir():
@@ -135,7 +139,8 @@ def run(
             broad_per_owner,
         )
         acceptor = Acceptor(sources.inbox, journal, parser, accepting, sources.dataset, notices.put)
-        side = SparkSide(output, sink, cores, notices.put, nullcontext(spark) if spark is not None else None)
+        given = nullcontext(spark) if spark is not None else None
+        side = SparkSide(output, sink, cores, notices.put, given, schedule=schedule)
         known = TaxonomyFiles(sources.taxonomy, sources.broader, journal, notices.put)
         known.start()
         teller = Teller(

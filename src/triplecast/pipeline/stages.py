@@ -19,6 +19,7 @@ from triplecast.journal import BYTES_AT_ONCE, kept_results
 from triplecast.match import Matcher
 from triplecast.match.operate import Operators
 from triplecast.model.match import MatchStats
+from triplecast.model.schedules import SCHEDULE
 from triplecast.operators import Operator, known_operators
 from triplecast.pipeline.followed import followed_journal, settle
 from triplecast.pipeline.rows import cut, to_arrow, told_only
@@ -38,10 +39,11 @@ class MatchSlices:
     """Those that the driver knows; a worker imports none of them, its operators' workers do."""
     search_path: tuple[str, ...] = ()
     """Where the driver finds modules."""
+    schedule: str = SCHEDULE
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         self.meet_operators()
-        return match_slices(Path(self.folder), batches)
+        return match_slices(Path(self.folder), batches, self.schedule)
 
     def meet_operators(self) -> None:
         known_operators().adopt(self.operators)
@@ -68,21 +70,21 @@ class AskSlices:
         self.first.meet_operators()
         for batch in batches:
             for number in batch.column("id").to_pylist():
-                yield from ask_slice(Path(self.first.folder), self.slices[number])
+                yield from ask_slice(Path(self.first.folder), self.slices[number], self.first.schedule)
         settle()
 
 
-def match_slices(folder: Path, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def match_slices(folder: Path, batches: Iterator[pa.RecordBatch], schedule: str = SCHEDULE) -> Iterator[pa.RecordBatch]:
     """`SLICES` in, `MATCHES` out: what is decided of every publication of each slice, in order of position."""
     for batch in batches:
         for row in batch.to_pylist():
-            yield from match_slice(folder, row["manifest"], row["after"], row["upto"])
+            yield from match_slice(folder, row["manifest"], row["after"], row["upto"], schedule)
     settle()
 
 
-def match_slice(folder: Path, manifest: str, after: int, upto: int) -> Iterator[pa.RecordBatch]:
+def match_slice(folder: Path, manifest: str, after: int, upto: int, schedule: str) -> Iterator[pa.RecordBatch]:
     """The matches of the publications at positions in (`after`, `upto`]; at least one row, also when there are none."""
-    journal, matcher = followed_journal(folder), _matcher(folder)
+    journal, matcher = followed_journal(folder), _matcher(folder, schedule)
     snapshot = Snapshot.open(folder / INDEX, manifest)
     any_told = False
     start = after
@@ -102,10 +104,10 @@ def match_slice(folder: Path, manifest: str, after: int, upto: int) -> Iterator[
         any_told = True
 
 
-def ask_slice(folder: Path, asked: AskedSlice) -> Iterator[pa.RecordBatch]:
+def ask_slice(folder: Path, asked: AskedSlice, schedule: str = SCHEDULE) -> Iterator[pa.RecordBatch]:
     """All matches of the publications of a slice, and what operators gave; its work is what had not been done for
     `match_slice`."""
-    journal, matcher = followed_journal(folder), _matcher(folder)
+    journal, matcher = followed_journal(folder), _matcher(folder, schedule)
     snapshot = Snapshot.open(folder / INDEX, asked.manifest)
     left = list(asked.positions)
     while left:
@@ -127,6 +129,6 @@ def ask_slice(folder: Path, asked: AskedSlice) -> Iterator[pa.RecordBatch]:
 
 
 @lru_cache(maxsize=1)
-def _matcher(folder: Path) -> Matcher:
+def _matcher(folder: Path, schedule: str) -> Matcher:
     """With what had been learnt of operators when this process began."""
-    return Matcher(Evaluator(), Operators(learnt=followed_journal(folder).learnt()))
+    return Matcher(Evaluator(), Operators(schedule=schedule, learnt=followed_journal(folder).learnt()))

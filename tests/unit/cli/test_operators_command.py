@@ -96,6 +96,28 @@ def test_match_asks_them(place: Path) -> None:
     assert json.loads(answer.stderr.splitlines()[-1])["work"]["operator_calls"] == 3
 
 
+def test_match_takes_a_schedule(place: Path) -> None:
+    (place / "both.rq").write_text(
+        QUERY.replace("p:size ?n FILTER(?n > 3)", "a ?c FILTER(p:size(?x) > 3) FILTER(p:odd(?x))")
+    )
+    (place / "picture_operators.py").write_text(
+        OPERATORS
+        + """
+@operator("https://example.org/pictures#odd", version="1", arguments=("bound",))
+def odd(event, picture):
+    return len(event.attachment(picture)) == 7
+"""
+    )
+    files = ("--subscriptions", "both.rq", "--publications", "in.jsonl", "--operators", "picture_operators", "--json")
+    asked = {}
+    for schedule in ("adaptive", "sequential"):
+        answer = call(place, "match", *files, "--schedule", schedule)
+        assert not answer.stdout
+        asked[schedule] = json.loads(answer.stderr.splitlines()[-1])["work"]["operator_calls"]
+    assert asked["adaptive"] < asked["sequential"]
+    assert "invalid choice: 'fast'" in call(place, "match", *files, "--schedule", "fast").stderr
+
+
 def test_without_them_it_says_what_is_missing(place: Path) -> None:
     (place / "small.rq").write_text(QUERY.replace("?x a p:Picture ; p:size ?n FILTER(?n", "?x ?y ?n FILTER(p:size(?x)"))
     answer = call(place, "match", "--subscriptions", "small.rq", "--publications", "in.jsonl")

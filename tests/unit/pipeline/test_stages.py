@@ -12,12 +12,14 @@ from triplecast.delivery import OutboxBatch
 from triplecast.engine.registry import open_index
 from triplecast.index import INDEX, IndexFolder
 from triplecast.journal import Journal
+from triplecast.match.operate import Operators
 from triplecast.model.match import MatchStats
 from triplecast.model.publication import Draft
 from triplecast.model.subscription import Subscription
 from triplecast.pipeline import stages
+from triplecast.pipeline.query import stage_of
 from triplecast.pipeline.rows import MATCHES, SLICES, cut, from_arrow, spark_schema, to_arrow, told_only, work_of
-from triplecast.pipeline.stages import match_slices
+from triplecast.pipeline.stages import AskedSlice, AskSlices, MatchSlices, match_slices
 
 
 @pytest.mark.parametrize("number", range(20))
@@ -93,3 +95,22 @@ def test_spark_is_told_the_schema_that_it_would_read_from_arrow(schema: pa.Schem
     types = pytest.importorskip("pyspark.sql.pandas.types", reason="the pipeline needs the extra [spark]")
     read = types.from_arrow_schema(schema)
     assert spark_schema(schema) == ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in read)
+
+
+def test_the_stages_ask_in_the_order_of_the_run_s_schedule(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    manifest = run_folder(tmp_path)
+    chosen: list[str] = []
+
+    def operators(schedule: str, learnt: object) -> Operators:
+        chosen.append(schedule)
+        return Operators(schedule=schedule)
+
+    monkeypatch.setattr(stages, "Operators", operators)
+    monkeypatch.setattr(stages, "settle", lambda: None)
+    first = stage_of(tmp_path, "naive")
+    monkeypatch.setattr(MatchSlices, "meet_operators", lambda _: None)
+    row = {"after": 0, "upto": 43, "manifest": manifest}
+    list(first(iter([pa.RecordBatch.from_pylist([row], SLICES)])))
+    asked = AskSlices(first, (AskedSlice(0, 43, manifest, (3,)),))
+    list(asked(iter([pa.RecordBatch.from_pylist([{"id": 0}])])))
+    assert chosen == ["naive"], "one matcher serves both"
