@@ -167,3 +167,35 @@ def test_where_an_item_of_a_feed_is() -> None:
         receipt = engine.publish(feed, "application/rss+xml", graph="urn:feed")
         assert not receipt.undecided
         assert sorted(row["title"].value for match in receipt.matches for row in match.bindings or ()) == ["1", "2"]
+
+
+@pytest.mark.parametrize("kind", ["rss", "atom"])
+def test_where_an_item_of_rss_2_and_atom_is(kind: str) -> None:
+    places = (
+        "<georss:point>40.85 -73.88</georss:point>",
+        "<geo:lat>40.85</geo:lat><geo:long>-73.88</geo:long>",
+        "<georss:where><gml:Point><gml:pos>40.85 -73.88</gml:pos></gml:Point></georss:where>",
+        "<georss:box>40.845 -73.885 40.855 -73.88</georss:box>",
+        "<georss:point>40.75 -73.98</georss:point>",
+        "",
+    )
+    names = (
+        'xmlns:georss="http://www.georss.org/georss" xmlns:geo="http://www.w3.org/2003/01/geo/wgs84_pos#" '
+        'xmlns:gml="http://www.opengis.net/gml"'
+    )
+    entry, id_ = ("item", "guid") if kind == "rss" else ("entry", "id")
+    listed = "".join(
+        f"<{entry}><{id_}>urn:{number}</{id_}><title>{number}</title>{place}</{entry}>"
+        for number, place in enumerate(places)
+    )
+    feed = (
+        f'<rss version="2.0" {names}><channel>{listed}</channel></rss>'
+        if kind == "rss"
+        else f'<feed xmlns="http://www.w3.org/2005/Atom" {names}>{listed}</feed>'
+    )
+    with Engine() as engine:
+        engine.subscribe('SELECT ?title { ?item a rss:item ; rss:title ?title ; op:within "The Bronx" }', id="q")
+        receipt = engine.publish(feed, f"application/{kind}+xml", graph="urn:feed")
+        assert not receipt.undecided
+        told = [row["title"].value for match in receipt.matches for row in match.bindings or ()]
+        assert sorted(told) == ["0", "1", "2", "3"]
