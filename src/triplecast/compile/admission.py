@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from triplecast.compile.checked import refuse_unanswerable
 from triplecast.compile.doubts import find_doubts
 from triplecast.compile.given import operators_of
 from triplecast.compile.meaning import Meaning, read_meaning
@@ -68,11 +69,11 @@ class Admission:
 
 
 def admit(subscription: Subscription, datasets: bool = True) -> Admission:
-    """Raises `QuerySyntaxError` or `QueryRefused`, both with the subscription's name.
+    """Of one that stands already. Raises `QuerySyntaxError` or `QueryRefused`, both with the subscription's name.
 
     `datasets`: whether publications may hold several named graphs; a query that needs such is refused where not.
     """
-    return understand(subscription, datasets).admission
+    return _read(subscription, datasets).admission
 
 
 class Understood(NamedTuple):
@@ -83,7 +84,19 @@ class Understood(NamedTuple):
 
 
 def understand(subscription: Subscription, datasets: bool = True) -> Understood:
-    """What `admit` gives, and what was read for it. Raises what `admit` raises."""
+    """What `admit` gives, and what was read for it, of one that is new: operators are asked whether the constants that
+    they are given can be answered (`operator(check=…)`). Raises what `admit` raises."""
+    understood = _read(subscription, datasets)
+    try:
+        template, constants = understood.meaning.template, understood.meaning.constants
+        refuse_unanswerable(template, constants, subscription.text, subscription.language)
+    except QueryRefused as fault:
+        fault.name = subscription.name
+        raise
+    return understood
+
+
+def _read(subscription: Subscription, datasets: bool) -> Understood:
     try:
         meaning = read_meaning(subscription)
         return Understood(_describe(subscription, meaning, datasets), meaning)

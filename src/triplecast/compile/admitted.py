@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from triplecast.compile.admission import Admission, admit
+from triplecast.compile.admission import Admission, understand
 from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.ingest.subscription_files import LoadedSubscriptions, SubscriptionFault
 from triplecast.model.census import Census
@@ -30,7 +30,7 @@ class Admitted:
 
 
 def admit_all(loaded: LoadedSubscriptions, datasets: bool = True) -> Admitted:
-    """Those of some files that can be asked; the faults are those of the files, then those of the queries (`admit`)."""
+    """Those of some files that can be asked; the files' faults first, then those of the queries (`understand`)."""
     taken: list[Subscription] = []
     faults = [*loaded.faults]
     warnings: list[str] = []
@@ -68,7 +68,7 @@ def examine(subscription: Subscription, place: str, datasets: bool = True) -> Ad
     The place of the fault goes on with the line and the column in the query's text.
     """
     try:
-        return admit(subscription, datasets)
+        return understand(subscription, datasets).admission
     except QuerySyntaxError as error:
         shown = str(replace(error, name=place, expected=()))
         _, _, reason = shown.removeprefix(f"{place}:").partition(" ")

@@ -400,7 +400,7 @@ class Engine:
         """
         subscription = Subscription("preview", text, language, entailment=entailment)
         check_fields(subscription)
-        admission = admit(subscription)
+        admission = understand(subscription).admission
         with self._lock:
             publications = self._journal.last_publications(last, BYTES_AT_ONCE)
             registration = Registration(RegistrationId(0), subscription)

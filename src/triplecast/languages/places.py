@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from lark.lexer import Token
 from pyoxigraph import NamedNode
 
@@ -11,16 +13,28 @@ from triplecast.model.terms import to_ntriples
 
 
 def find_argument(parsed: Parsed, operator: str, argument: Variable | Term) -> tuple[int, int] | None:
-    """Line and column, from 1, of what an operator is given: of its occurrences, the one nearest to the operator's
-    name. None where one of them does not stand in the text as such."""
-    calls = [number for number, token in parsed.tokens.items() if _names(parsed, token) == f"<{operator}>"]
+    """Line and column, from 1, of what an operator is given: its first occurrence within the brackets that follow the
+    operator's name, else the one nearest to that name. None where one of them does not stand in the text as such."""
     written = f"?{argument.name}" if isinstance(argument, Variable) else to_ntriples(argument)
-    places = [number for number, token in parsed.tokens.items() if _names(parsed, token) == written]
+    tokens = list(parsed.tokens.values())
+    calls = [place for place, token in enumerate(tokens) if _names(parsed, token) == f"<{operator}>"]
+    places = [place for place, token in enumerate(tokens) if _names(parsed, token) == written]
     if not calls or not places:
         return None
+    within = [place for call in calls for place in places if call < place < _end_of_brackets(tokens, call + 1)]
     nearest = min(places, key=lambda place: (min(abs(place - call) for call in calls), place))
-    line, column, _ = parsed.source.place(parsed.tokens[nearest].start_pos or 0)
+    line, column, _ = parsed.source.place(tokens[within[0] if within else nearest].start_pos or 0)
     return line, column
+
+
+def _end_of_brackets(tokens: Sequence[Token], start: int) -> int:
+    """Where the bracket that opens at `start` is closed; `start` itself where none opens."""
+    depth = 0
+    for place in range(start, len(tokens)):
+        depth += (tokens[place] == "(") - (tokens[place] == ")")
+        if depth == 0:
+            return place
+    return start
 
 
 def _names(parsed: Parsed, token: Token) -> str:

@@ -55,6 +55,8 @@ class Operator:
     """Of the file, where the module is the script that was started (``__main__``)."""
     about: str = ""
     """The first line of its docstring."""
+    check: str = ""
+    """The function beside it that is asked of constant arguments when a query is subscribed; empty without one."""
 
     @property
     def bound(self) -> int:
@@ -71,11 +73,10 @@ class Operator:
         """As people read it: ``<iri>(bound, free)``."""
         return f"<{self.iri}>({', '.join(self.arguments)})"
 
-    def load(self) -> Callable[..., Any]:
-        """Its function, of this process. Raises what importing its module raises."""
-        function: Callable[..., Any] = getattr(
-            import_module(SCRIPT if self.module == "__main__" else self.module), self.name
-        )
+    def load(self, name: str = "") -> Callable[..., Any]:
+        """Its function, of this process, or another one beside it. Raises what importing its module raises."""
+        module = import_module(SCRIPT if self.module == "__main__" else self.module)
+        function: Callable[..., Any] = getattr(module, name or self.name)
         return function
 
     @property
@@ -93,12 +94,16 @@ def operator(
     pure: bool = True,
     seconds: float = SECONDS,
     memory: int = MEMORY,
+    check: Callable[..., object] | None = None,
 ) -> Callable[[_F], _F]:
     """Declares the function below it as an operator and registers it; the function itself stays as it is.
 
     It is called with an `Event` and the bound arguments, terms of pyoxigraph. Without free arguments it gives a bool;
     with one, a term, None for none, or an iterable of them; with several, an iterable of tuples. A Python bool, int,
-    float, Decimal or str stands for the literal that it is. With `batch` it is given lists and gives a list. Raises
+    float, Decimal or str stands for the literal that it is. With `batch` it is given lists and gives a list.
+
+    `check`, a function of the same module, is given the bound arguments of a query when it is subscribed, None for each
+    that is no constant; what it raises `Unanswerable` for can never be answered, and the query is refused. Raises
     `InputError` for a declaration that cannot be, one without version or arguments too.
     """
 
@@ -106,7 +111,9 @@ def operator(
         from triplecast.operators.registry import known_operators
 
         _check(iri, version, arguments, cost, seconds, memory)
-        _check_function(iri, function, arguments)
+        _check_function(iri, function, 1 + list(arguments).count(BOUND))
+        if check is not None:
+            _check_check(iri, check, function.__module__, list(arguments).count(BOUND))
         path = None
         if function.__module__ == "__main__":
             path = getattr(sys.modules["__main__"], "__file__", None)
@@ -130,6 +137,7 @@ def operator(
                 function.__qualname__,
                 path,
                 about,
+                "" if check is None else check.__name__,
             )
         )
         return function
@@ -165,13 +173,8 @@ def _shown(number: object) -> str:
     return "too large" if isinstance(number, int) and number > MOST_MEMORY else repr(number)[:80]
 
 
-def _check_function(iri: str, function: Callable[..., Any], arguments: Sequence[str]) -> None:
-    if not inspect.isfunction(function) or "." in function.__qualname__ or function.__name__ == "<lambda>":
-        raise InputError(
-            f"the operator <{iri}> is no function at the top level of a module",
-            "move it there: a worker finds it by its module and name",
-        )
-    wanted = 1 + list(arguments).count(BOUND)
+def _check_function(iri: str, function: Callable[..., Any], wanted: int) -> None:
+    _check_found(f"the operator <{iri}>", function)
     try:
         inspect.signature(function).bind(*range(wanted))
     except TypeError as error:
@@ -180,3 +183,23 @@ def _check_function(iri: str, function: Callable[..., Any], arguments: Sequence[
             f"does not take an event and {wanted - 1} more: {error}",
             "make both agree",
         ) from error
+
+
+def _check_check(iri: str, check: Callable[..., Any], module: str, wanted: int) -> None:
+    _check_found(f"the check of <{iri}>", check)
+    if check.__module__ != module:
+        raise InputError(f"the check of <{iri}> is of {check.__module__}", f"write one in {module}, which calls it")
+    try:
+        inspect.signature(check).bind(*range(wanted))
+    except TypeError as error:
+        raise InputError(
+            f"the check of <{iri}> does not take {wanted} arguments: {error}", "give it each bound argument, no event"
+        ) from error
+
+
+def _check_found(what: str, function: Callable[..., Any]) -> None:
+    if not inspect.isfunction(function) or "." in function.__qualname__ or function.__name__ == "<lambda>":
+        raise InputError(
+            f"{what} is no function at the top level of a module",
+            "move it there: a worker finds it by its module and name",
+        )

@@ -64,19 +64,45 @@ def metres_from(event: Event, place: object, other: object, regions: Regions) ->
     return None if here is None or there is None else metres_between(here, there)
 
 
-@operator(OP + "within", VERSION, _TWO, cost=_QUICK, batch=True)
+def check_places(*places: object) -> None:
+    """Raises `Unanswerable` for a name that no region has, and for a literal that is no place. What an IRI stands for,
+    the publication tells."""
+    from triplecast.operators.box.places import find_place
+
+    for place in places:
+        if isinstance(place, Literal):
+            find_place(place, DRAWN)
+
+
+def check_geometries(*geometries: object) -> None:
+    """Raises `Unanswerable` for a constant that is no geometry."""
+    from triplecast.operators.box.geometries import read_geometry
+
+    for geometry in geometries:
+        if geometry is not None:
+            read_geometry(geometry)
+
+
+def check_distance(first: object, second: object, unit: object) -> None:
+    """Raises `Unanswerable` for a constant that is no geometry or no unit."""
+    check_geometries(first, second)
+    if unit is not None:
+        _metres_of(unit)
+
+
+@operator(OP + "within", VERSION, _TWO, cost=_QUICK, batch=True, check=check_places)
 def within(events: Sequence[Event], places: Sequence[object], regions: Sequence[object]) -> list[object]:
     """Whether a place lies in a region: each a thing, a geometry or a name."""
     return [_said(is_within, *each, DRAWN) for each in zip(events, places, regions, strict=True)]
 
 
-@operator(OP + "distance", VERSION, _THREE, cost=_SEARCHED, batch=True)
+@operator(OP + "distance", VERSION, _THREE, cost=_SEARCHED, batch=True, check=check_places)
 def distance_of_places(events: Sequence[Event], places: Sequence[object], others: Sequence[object]) -> list[object]:
     """Metres between two places, each a thing, a geometry or a name."""
     return [_said(metres_from, *each, DRAWN) for each in zip(events, places, others, strict=True)]
 
 
-@operator(GEOF + "distance", VERSION, ("bound", *_THREE), cost=_SEARCHED, batch=True)
+@operator(GEOF + "distance", VERSION, ("bound", *_THREE), cost=_SEARCHED, batch=True, check=check_distance)
 def distance(
     events: Sequence[Event], firsts: Sequence[object], seconds: Sequence[object], units: Sequence[object]
 ) -> list[object]:
@@ -93,7 +119,7 @@ def _relation(name: str, about: str) -> Callable[..., list[object]]:
 
     relate.__name__ = relate.__qualname__ = f"sf_{name}"
     relate.__doc__ = about
-    return operator(f"{GEOF}sf{name.title()}", VERSION, _TWO, cost=_QUICK, batch=True)(relate)
+    return operator(f"{GEOF}sf{name.title()}", VERSION, _TWO, cost=_QUICK, batch=True, check=check_geometries)(relate)
 
 
 sf_equals = _relation("equals", "Whether two geometries are the same points.")
@@ -145,8 +171,13 @@ def _in_units(first: object, second: object, unit: object) -> float:
     from triplecast.operators.box.geometries import read_geometry
     from triplecast.operators.box.metres import metres_between
 
+    return metres_between(read_geometry(first), read_geometry(second)) / _metres_of(unit)
+
+
+def _metres_of(unit: object) -> float:
+    """Raises `Unanswerable` for what is no unit of length."""
     written = unit.value if isinstance(unit, NamedNode | Literal) else str(unit)
     if written not in UNITS:
         known = ", ".join(f"<{name}>" for name in UNITS)
         raise Unanswerable(f"{unit} is no unit of length that is known; use one of {known}")
-    return metres_between(read_geometry(first), read_geometry(second)) / UNITS[written]
+    return UNITS[written]

@@ -91,6 +91,12 @@ def objects(event: Event, picture: object) -> int:
     return count_objects(select_objects(read_pixels(event, picture)))
 
 
+def check_colour(picture: object, colour: object) -> None:
+    """Raises `Unanswerable` for a constant that is no colour."""
+    if colour is not None:
+        read_colour(colour)
+
+
 @operator(
     OP + "objectsOfColour",
     version="1",
@@ -98,6 +104,7 @@ def objects(event: Event, picture: object) -> int:
     cost=0.02,
     seconds=_SECONDS,
     memory=_MEMORY,
+    check=check_colour,
 )
 def objects_of_colour(event: Event, picture: object, colour: object) -> int:
     """How many objects of a colour (#rrggbb, or CSS's name) a picture has."""

@@ -46,19 +46,25 @@ def locate(event: Event, term: object, regions: Regions) -> Geometry | None:
     """What a term stands for: a geometry that it is; the region that it names; or, of a thing in the publication, all
     the geometries that its triples state, together. None for a thing of which no triple says where it is. Raises
     `Unanswerable` for what is stated wrongly."""
-    if is_geometry(term):
-        return read_geometry(term)
-    if isinstance(term, Literal) and term.datatype.value == _XSD_STRING:
-        return regions.find(term.value)
     if not isinstance(term, NamedNode | BlankNode):
-        raise Unanswerable(
-            f"{shortened(str(term), 80)} is no place; give a thing of the publication, a geo:wktLiteral or the name of "
-            "a region"
-        )
+        return find_place(term, regions)
     stated = list(_stated(event.graph, term))
     if not stated and isinstance(term, NamedNode) and term.value in regions:
         return regions.find(term.value)
     return _together(stated)
+
+
+def find_place(term: object, regions: Regions) -> Geometry:
+    """What a literal stands for, whatever the publication: a geometry, or the region of this name. Raises
+    `Unanswerable`."""
+    if is_geometry(term):
+        return read_geometry(term)
+    if isinstance(term, Literal) and term.datatype.value == _XSD_STRING:
+        return regions.find(term.value)
+    raise Unanswerable(
+        f"{shortened(str(term), 80)} is no place; give a thing of the publication, a geo:wktLiteral or the name of a "
+        "region"
+    )
 
 
 def _together(stated: Iterable[Geometry]) -> Geometry | None:

@@ -199,3 +199,28 @@ def test_where_an_item_of_rss_2_and_atom_is(kind: str) -> None:
         assert not receipt.undecided
         told = [row["title"].value for match in receipt.matches for row in match.bindings or ()]
         assert sorted(told) == ["0", "1", "2", "3"]
+
+
+@pytest.mark.parametrize(
+    ("condition", "told"),
+    [
+        ('op:within(?w, "Bronx")', "no region is called 'Bronx'"),
+        ('op:distance(?w, "12") > 3', "no region is called '12'"),
+        ("op:within(?w, 12)", "is no place; give a thing"),
+        ('geof:sfWithin(?w, "POLYGON((0 0, 1 0, 1 1, 0 2))"^^geo:wktLiteral)', "do not form a closed linestring"),
+        ('geof:sfEquals("POINT(1 1)", ?w)', "is no geometry; give a geo:wktLiteral"),
+        ('geof:distance(?w, ?w, "foot") > 3', "is no unit of length that is known; use one of"),
+        ('op:objectsOfColour(?w, "oragne") > 3', "'oragne' is no colour; write it as CSS does"),
+    ],
+)
+def test_constants_that_can_never_be_answered_are_refused(condition: str, told: str) -> None:
+    with Engine() as engine, pytest.raises(QueryRefused) as caught:
+        engine.subscribe(f"# what is wrong stands below\nASK {{ ?p geo:asWKT ?w FILTER({condition}) }}")
+    assert told in str(caught.value)
+    assert caught.value.line == 2
+
+
+def test_constants_that_may_be_answered_are_taken() -> None:
+    with Engine() as engine:
+        for condition in ('op:within(?w, "The Bronx")', "op:within(?w, <urn:a>)", 'op:objectsOfColour(?w, "#fff") > 3'):
+            engine.subscribe(f"ASK {{ ?p ?q ?w FILTER({condition}) }}")
