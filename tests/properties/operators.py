@@ -3,9 +3,11 @@ a function, and a property function like a triple that the publication would hav
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from random import Random
+from typing import NamedTuple
 
 from pyoxigraph import BlankNode, Literal, NamedNode
 
@@ -18,8 +20,11 @@ from triplecast.operators import Event, operator
 
 E = "http://example.org/"
 OPS = "https://example.org/generated#"
-SIZE, LETTERS, EVEN, BROKEN = OPS + "size", OPS + "letters", OPS + "even", OPS + "broken"
+SIZE, LETTERS, EVEN = OPS + "size", OPS + "letters", OPS + "even"
+BROKEN, FLAKY = OPS + "broken", OPS + "flaky"
+"""One that binds and one that filters; both fail for some terms."""
 BINDING = (SIZE, LETTERS, BROKEN)
+FILTERS = (EVEN, FLAKY)
 
 
 def size_of(text: str) -> int:
@@ -32,6 +37,14 @@ def letters_of(text: str) -> list[str]:
 
 def is_even(text: str) -> bool:
     return len(text) % 2 == 0
+
+
+def is_short(text: str) -> bool:
+    return len(text) < 2
+
+
+def fails(operator: str, text: str) -> bool:
+    return is_even(text) if operator == BROKEN else operator == FLAKY and len(text) == 3
 
 
 @operator(SIZE, version="1", arguments=("bound", "free"), cost=0.002)
@@ -55,70 +68,117 @@ def even(event: Event, term: Literal) -> bool:
 @operator(BROKEN, version="1", arguments=("bound", "free"))
 def broken(event: Event, term: Literal) -> int:
     """The size of a term of odd size; fails for others."""
-    if is_even(term.value):
+    if fails(BROKEN, term.value):
         raise ValueError("an even one")
     return size_of(term.value)
+
+
+@operator(FLAKY, version="1", arguments=("bound",))
+def flaky(event: Event, term: Literal) -> bool:
+    """Whether a term's text is short; fails for some."""
+    if fails(FLAKY, term.value):
+        raise ValueError("three characters")
+    return is_short(term.value)
 
 
 # ---- the slow reader -------------------------------------------------------------------------------------------------
 
 
-def results(operator: str, term: Term, instead: Sequence[int] | None) -> list[Term]:
-    """`instead`: what is taken for the answer of a call that fails; None where none does."""
+class Substitutes(NamedTuple):
+    """What the calls that fail might have said, by their terms."""
+
+    gives: tuple[Term, ...] = ()
+    """`BROKEN`, of a term that `of` does not have."""
+    holds: bool = False
+    """`FLAKY`, of a term that `short` does not have."""
+    of: tuple[tuple[Term, tuple[Term, ...]], ...] = ()
+    short: tuple[tuple[Term, bool], ...] = ()
+
+
+NOTHING = Substitutes()
+
+
+def results(operator: str, term: Term, instead: Substitutes) -> tuple[Term, ...]:
+    """What an operator gives; of one that filters, its truth."""
+    if operator == EVEN:
+        return (TRUE if is_even(term[1]) else FALSE,)
+    if operator == FLAKY:
+        short = dict(instead.short).get(term, instead.holds) if fails(FLAKY, term[1]) else is_short(term[1])
+        return (TRUE if short else FALSE,)
     if operator == LETTERS:
-        return [literal(each) for each in letters_of(term[1])]
-    if operator == BROKEN and is_even(term[1]):
-        assert instead is not None
-        return [literal(str(each), XSD + "integer") for each in instead]
-    return [literal(str(size_of(term[1])), XSD + "integer")]
+        return tuple(literal(each) for each in letters_of(term[1]))
+    if fails(operator, term[1]):
+        return dict(instead.of).get(term, instead.gives)
+    return (literal(str(size_of(term[1])), XSD + "integer"),)
+
+
+def produced(triples: tuple[Triple, ...], operator: str, instead: Substitutes) -> Iterable[Triple]:
+    """The triples that the publication would have for what an operator gives of its terms: nothing else is asked of it
+    in a pattern."""
+    if operator != BROKEN:
+        return _produced(triples, operator)
+    return (
+        *_produced(triples, operator),
+        *((term, iri(BROKEN), found) for term in failing(triples, BROKEN) for found in results(BROKEN, term, instead)),
+    )
+
+
+@lru_cache(maxsize=1024)
+def _produced(triples: tuple[Triple, ...], operator: str) -> tuple[Triple, ...]:
+    """By the calls that do not fail."""
+    return tuple(
+        (term, iri(operator), found)
+        for term in terms_of(triples)
+        if not fails(operator, term[1])
+        for found in results(operator, term, NOTHING)
+    )
 
 
 @lru_cache(maxsize=256)
-def produced(triples: tuple[Triple, ...], instead: Sequence[int]) -> dict[str, tuple[Triple, ...]]:
-    """By operator: the triples that the publication would have for what it gives, of every term that there can be."""
-    terms = {term for triple in triples for term in triple}
-    for _ in range(2):
-        terms |= {found for term in terms for name in BINDING for found in results(name, term, instead)}
-    return {
-        name: tuple(
-            (term, iri(name), found) for term in sorted(terms) for found in dict.fromkeys(results(name, term, instead))
-        )
-        for name in BINDING
-    }
+def terms_of(triples: tuple[Triple, ...]) -> tuple[Term, ...]:
+    """What operators may be given: all but predicates."""
+    return tuple(sorted({term for subject, _, object in triples for term in (subject, object)}))
+
+
+@lru_cache(maxsize=1024)
+def failing(triples: tuple[Triple, ...], operator: str) -> tuple[Term, ...]:
+    return tuple(term for term in terms_of(triples) if fails(operator, term[1]))
 
 
 @lru_cache(maxsize=1024)
 def asked_of(query: q.Query) -> frozenset[str]:
     """The operators that a query names."""
     text = repr(query)
-    return frozenset(name for name in (*BINDING, EVEN) if name in text)
+    return frozenset(name for name in (*BINDING, *FILTERS) if name in text)
 
 
-def answer_slowly(query: q.Query, triples: tuple[Triple, ...], instead: Sequence[int] = ()) -> list[Solution]:
-    """With the answers `instead` of those of the calls that fail."""
+@contextmanager
+def answering(gives: Callable[[str, Term], tuple[Term, ...]]) -> Iterator[None]:
+    """Within, the slow reader's expressions know the operators as functions that give this."""
 
-    def call(name: str) -> object:
+    def function(name: str) -> Callable[[Term], Term]:
         def apply(term: Term) -> Term:
-            found = results(name, term, instead)
+            found = gives(name, term)
             if len(found) != 1:
                 raise TypeFault("no single result")
             return found[0]
 
         return apply
 
-    own = {f"<{name}>": call(name) for name in BINDING} | {
-        f"<{EVEN}>": lambda term: TRUE if is_even(term[1]) else FALSE
-    }
-    wanted = asked_of(query)
-    virtual = [
-        triple for name, found in produced(triples, tuple(instead)).items() if name in wanted for triple in found
-    ]
-    FUNCTIONS.update(own)  # type: ignore[arg-type]
+    own = {f"<{name}>": function(name) for name in (*BINDING, *FILTERS)}
+    FUNCTIONS.update(own)
     try:
-        return answer(query, Dataset((*triples, *virtual)))
+        yield
     finally:
         for name in own:
             del FUNCTIONS[name]
+
+
+def answer_slowly(query: q.Query, triples: tuple[Triple, ...], instead: Substitutes = NOTHING) -> list[Solution]:
+    asked = asked_of(query)
+    virtual = [triple for name in BINDING if name in asked for triple in produced(triples, name, instead)]
+    with answering(lambda name, term: results(name, term, instead)):
+        return answer(query, Dataset((*triples, *virtual)))
 
 
 # ---- generated -------------------------------------------------------------------------------------------------------
@@ -145,6 +205,7 @@ class Maker:
     def __init__(self, random: Random, fails: bool) -> None:
         self.random = random
         self.binding = (SIZE, LETTERS, BROKEN) if fails else (SIZE, LETTERS)
+        self.filters = FILTERS if fails else (EVEN,)
         self.made = 0
 
     def query(self) -> q.Query:
@@ -209,7 +270,7 @@ class Maker:
         return q.Join(pattern, self.block())
 
     def value(self) -> q.Expression:
-        name = self.random.choice((*self.binding, EVEN))
+        name = self.random.choice((*self.binding, *self.filters))
         call = q.Call(f"<{name}>", (self.random.choice(VARIABLES[:2]),))
         return (
             call if self.random.random() < 0.7 else q.Call("IF", (self.condition(1), call, q.Constant(self.constant())))
@@ -223,7 +284,7 @@ class Maker:
         if depth < 2 and kind < 0.4:
             return q.Not(self.condition(depth + 1))
         if kind < 0.55:
-            return q.Call(f"<{EVEN}>", (self.random.choice(VARIABLES[:2]),))
+            return q.Call(f"<{self.random.choice(self.filters)}>", (self.random.choice(VARIABLES[:2]),))
         if kind < 0.65:
             return q.Compare("=", VARIABLES[1], q.Constant(literal(self.random.choice(_TEXTS))))
         operator = self.random.choice(("=", "!=", "<", ">="))

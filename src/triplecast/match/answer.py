@@ -109,15 +109,22 @@ class _Solver:
         checks: list[tuple[bool, list[_Side]]] = []
         if any(solved):
             left = [*solved.rows, *(each.row for each in solved.open)]
-            checks = [(check.wanted, [self._side(choice, left) for choice in check.choices]) for check in part.checks]
+            checks = [
+                (check.wanted, [self._side(choice, left, part.branch) for choice in check.choices])
+                for check in part.checks
+            ]
         return _PartSolved(solved, checks)
 
-    def _side(self, choice: Agreement, left: Iterable[Row]) -> _Side:
+    def _side(self, choice: Agreement, left: Iterable[Row], own: int) -> _Side:
+        """What a row agrees with is told without what that repeats of the row's `own` branch: a row that is there
+        fulfils it. What is asked about is told with it: a row that does not fulfil it needs no agreement."""
         wanted = _keys(choice, left)
         rows = [row for row in self._asking.tables.get(choice.branch, ()) if _key(choice, row) in wanted]
         solved = self._solve(rows, self._asking.questions.steps(choice.branch, ()))
-        sure = _keys(choice, solved.rows)
-        return _Side(choice, solved.open, sure, sure | _keys(choice, (each.row for each in solved.open)))
+        beyond = self._asking.questions.beyond(choice.branch, own, choice.names)
+        told = solved if beyond is None else self._solve(rows, beyond)
+        sure = _keys(choice, told.rows)
+        return _Side(choice, solved.open, sure, sure | _keys(choice, (each.row for each in told.open)))
 
     def _solve(self, rows: Sequence[Row], steps: Steps) -> Solved:
         solved = (

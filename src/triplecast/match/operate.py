@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain
 from typing import NamedTuple
 
@@ -221,6 +222,7 @@ class Operating:
         known: Mapping[int, Answers],
     ) -> None:
         self._stage = _Stage(operators, publications, known)
+        self._begin = partial(operators.begin, publications, asking, candidates, evaluator)
         self._evaluator = evaluator
         places = {id(pair.tables): place for place, pair in reversed(list(enumerate(asking)))}
         distinct = sorted(places.values())
@@ -248,12 +250,25 @@ class Operating:
     def finish(self) -> Operated:
         """Asks until nothing is open."""
         while rows := self._rows():
-            before = len(self._stage.results)
+            before = self._stage.settled
             outcomes = self._stage.learn(rows)
-            assert len(self._stage.results) > before, "rows wait, and nothing was asked"
+            assert self._stage.settled > before, "rows wait, and nothing was asked"
             self._rounds += 1
             self._look_again(outcomes)
         return self.operated()
+
+    def waits_on(self) -> Operated | None:
+        """After `finish`, where nobody could be asked for some calls: what is known without them. Its open verdicts and
+        decisions are those that wait on."""
+        lost = self._stage.lost
+        if not lost:
+            return None
+        found = zip(self._stage.publications, self._stage.grounds, strict=True)
+        known = {
+            each.position: {call: answer for call, answer in ground.answers.items() if (index, call) not in lost}
+            for index, (each, ground) in enumerate(found)
+        }
+        return self._begin(known).operated()
 
     def _rows(self) -> list[Waiting]:
         """What is waited for. Of rows of which one may be enough first one, then two, then four, and so on."""
@@ -304,13 +319,20 @@ class _Stage:
 
     def __init__(self, operators: Operators, publications: Sequence[Publication], known: Mapping[int, Answers]) -> None:
         self._operators = operators
-        self._publications = publications
+        self.publications = publications
         self.grounds = [Ground(known.get(each.position, {})) for each in publications]
         self.results: list[OperatorResult] = []
         self.failed = 0
+        self.lost: dict[tuple[int, GroundCall], None] = {}
+        """Calls for which nobody could be asked: they count as failed, and what depends on them waits on."""
         self._counts: dict[str, list[float]] = {}
         self._seconds: dict[tuple[int, GroundCall], float] = {}
         """What calls took, of those that were made."""
+
+    @property
+    def settled(self) -> int:
+        """Calls that have an answer, or will have none here."""
+        return len(self.results) + len(self.lost)
 
     def learnt(self) -> tuple[Learnt, ...]:
         """By template: hint, true or false answers, true ones, measured ones, seconds."""
@@ -346,18 +368,21 @@ class _Stage:
 
     def _ask(self, wanted: Iterable[tuple[int, GroundCall]], running: Mapping[int, _Running]) -> None:
         """Makes the calls, and lets every condition that waits for one of them learn what it can."""
-        asked = [Asked(self._publications[publication], call) for publication, call in wanted]
+        asked = [Asked(self.publications[publication], call) for publication, call in wanted]
         performed = self._operators.performer.perform(asked)
-        for (publication, call), (answer, seconds) in zip(wanted, performed, strict=True):
-            self._keep(publication, call, answer)
+        for (publication, call), (answer, seconds, final) in zip(wanted, performed, strict=True):
+            self._keep(publication, call, answer, final)
             if seconds > 0:
                 self._seconds[publication, call] = seconds
             each = running[publication]
             for waiting in each.woken_by(call):
                 self._judge(publication, each, waiting)
 
-    def _keep(self, publication: int, call: GroundCall, answer: Answer) -> None:
+    def _keep(self, publication: int, call: GroundCall, answer: Answer, final: bool) -> None:
         self.grounds[publication].keep(call, answer)
+        if not final:
+            self.lost[publication, call] = None
+            return
         self.failed += isinstance(answer, Failed)
         declared = find_operator(call.operator)
         version = declared.version if declared is not None else ""

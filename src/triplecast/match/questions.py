@@ -67,7 +67,7 @@ class Steps:
 class Questions:
     """The residuals of a subscription's branches, as `Steps` of those values that something depends on."""
 
-    __slots__ = ("_known", "_steps", "asks", "residuals")
+    __slots__ = ("_beyond", "_known", "_steps", "asks", "residuals")
 
     def __init__(self, residuals: Residuals, known: dict[Residual, Filter]) -> None:
         """`known`: filters that were met before, added to."""
@@ -76,17 +76,28 @@ class Questions:
         """Whether operators are called."""
         self._known = known
         self._steps: dict[tuple[int, tuple[str, ...]], Steps] = {}
+        self._beyond: dict[tuple[int, int, tuple[str, ...]], Steps | None] = {}
 
     def steps(self, branch: int, shown: tuple[str, ...]) -> Steps:
         """Of a branch of whose rows only the `shown` variables are looked at."""
         found = self._steps.get((branch, shown))
         if found is None:
-            residual = residuals_for(self.residuals[branch], shown)
-            filters: tuple[Filter, ...] | None = None
-            if not any(each.gives() or each.free for each in residual):
-                filters = tuple(dict.fromkeys(map(self._filter, residual)))
-            found = self._steps[branch, shown] = Steps(residual, filters)
+            found = self._steps[branch, shown] = self._make(residuals_for(self.residuals[branch], shown))
         return found
+
+    def beyond(self, branch: int, own: int, names: tuple[str, ...]) -> Steps | None:
+        """Those of a branch, of whose rows nothing is shown, without conditions that rows of the `own` branch that
+        agree in `names` fulfil; None where these are all of them."""
+        key = branch, own, names
+        if key not in self._beyond:
+            left = _beyond(self.residuals[branch], set(self.residuals[own]), set(names))
+            same = len(left) == len(self.residuals[branch])
+            self._beyond[key] = None if same else self._make(residuals_for(left, ()))
+        return self._beyond[key]
+
+    def _make(self, residual: Chain) -> Steps:
+        gives = any(each.gives() or each.free for each in residual)
+        return Steps(residual, None if gives else tuple(dict.fromkeys(map(self._filter, residual))))
 
     def _filter(self, residual: Residual) -> Filter:
         found = self._known.get(residual)
@@ -107,6 +118,21 @@ def residuals_for(residual: Chain, shown: tuple[str, ...]) -> Chain:
             kept.append(each)
             needed.update(name.name for name in each.names)
     return tuple(reversed(kept))
+
+
+def _beyond(residual: Chain, fulfilled: set[Residual], agreed: set[str]) -> Chain:
+    """Without conditions that are fulfilled where only `agreed` variables decide them, and that give nothing which what
+    is left depends on."""
+    needed: set[str] = set()
+    left: list[Residual] = []
+    for each in reversed(residual):
+        given = {variable.name for variable in each.gives()}
+        seen = {name.name for name in each.names}
+        seen.update(node.name for node in each.free if isinstance(node, Variable))
+        if each not in fulfilled or not seen - given <= agreed or given & needed:
+            left.append(each)
+            needed |= seen
+    return tuple(reversed(left))
 
 
 def _chain(residual: Sequence[Residual], place: int, unknown: frozenset[str]) -> Chain:

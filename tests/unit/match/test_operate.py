@@ -49,8 +49,15 @@ def costly(event: Event, term: object) -> bool:
     return False
 
 
-FUNCTIONS: dict[str, Callable[..., object]] = {OPS + each.__name__: each for each in (ok, count, cheap, costly)}
-SECONDS = {OPS + "ok": 0.25, OPS + "count": 0.5, OPS + "cheap": 0.0009, OPS + "costly": 0.5}
+@operator(OPS + "length", version="1", arguments=("bound", "free"))
+def length(event: Event, term: object) -> int:
+    """Of its name; fails where it says that it is broken."""
+    ok(event, term)
+    return len(str(term))
+
+
+FUNCTIONS: dict[str, Callable[..., object]] = {OPS + each.__name__: each for each in (ok, count, cheap, costly, length)}
+SECONDS = {OPS + "length": 0.1, OPS + "ok": 0.25, OPS + "count": 0.5, OPS + "cheap": 0.0009, OPS + "costly": 0.5}
 
 
 class Told(Performer):
@@ -112,6 +119,25 @@ def test_rows_that_a_failure_may_take_away(told: Told, query: str, undecided: in
     matched, _ = match(told, "e:p1 a e:Pic ; e:kind 1 . e:p2 a e:Pic ; e:kind 1 ; e:tag e:broken", query)
     assert len(matched.undecided) == undecided
     assert len(matched) == 1 - undecided
+
+
+@pytest.mark.parametrize("own", ["FILTER({}ok>(?t))", "?t {}length> ?n", "?p {}count> ?n FILTER({}ok>(?t))"])
+def test_what_is_taken_away_for_sure_is_decided_whatever_failed(told: Told, own: str) -> None:
+    """What is taken away repeats the failing condition of what it is taken from."""
+    taken = f" }} MINUS {{ ?p e:tag ?t FILTER({NAMED}count>(?p) = "
+    query = "SELECT ?p { { ?p a e:Pic ; e:tag ?t . " + own.replace("{}", NAMED) + taken
+    matched, _ = match(told, "e:p1 a e:Pic ; e:tag e:broken", query + "5) } }", query + "6) } }")
+    assert [(each.registration, each.reason) for each in matched.undecided] == [(2, "broken")]
+    assert len(matched) == 0
+    assert {name for name, _ in told.calls} - {"ok", "length"} == {"count"}
+    assert len(told.calls) == 2
+
+
+def test_what_a_row_without_its_own_condition_would_agree_with_is_not_asked_about(told: Told) -> None:
+    query = "SELECT ?p { { ?p a e:Pic ; e:tag ?t FILTER(OPSok>(?t)) } MINUS { ?p e:tag ?t FILTER(OPScount>(?p) = 5) } }"
+    matched, _ = match(told, "e:p1 a e:Pic ; e:tag e:bad", query.replace("OPS", NAMED))
+    assert (len(matched), matched.undecided) == (0, ())
+    assert told.calls == [("ok", "<http://e/bad>")]
 
 
 def test_one_row_is_enough_to_take_another_away(told: Told) -> None:
