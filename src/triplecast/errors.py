@@ -150,6 +150,10 @@ class PipelineFailed(TriplecastError):
         return f"{self.reason}; {self.mend}"
 
 
+class OperatorWarning(UserWarning):
+    """Operators that standing subscriptions ask cannot be asked as things are; who asks them waits."""
+
+
 @dataclass
 class SandboxFailed(TriplecastError):
     """The child process that parses or evaluates cannot be started. What a publication was to be asked, it is asked by

@@ -103,7 +103,7 @@ class OutboxBatch:
                 for pair in batch.undecided
             ),
             tuple(
-                Awaited(pair.publication + shift, pair.registration)
+                pair._replace(publication=pair.publication + shift)
                 for batch, shift in zip(ordered, shifts, strict=False)
                 for pair in batch.awaited
             ),
@@ -128,7 +128,7 @@ class OutboxBatch:
                 if first <= pair.publication < last
             ),
             tuple(
-                Awaited(pair.publication - first, pair.registration)
+                pair._replace(publication=pair.publication - first)
                 for pair in self.awaited
                 if first <= pair.publication < last
             ),

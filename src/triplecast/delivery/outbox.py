@@ -16,7 +16,7 @@ from triplecast.delivery.batch import OutboxBatch
 from triplecast.delivery.reader import DATABASE, OutboxReader
 from triplecast.delivery.tables import OUTBOX, added_rows, fields_checksum, verify_fields
 from triplecast.faults import reach
-from triplecast.model.match import Awaited, publication_key
+from triplecast.model.match import publication_key
 from triplecast.model.subscription import Registration
 
 Names = Callable[[Sequence[int]], Iterable[Registration]]
@@ -115,11 +115,14 @@ class Outbox(OutboxReader):
             matched = int(np.searchsorted(rows.positions, done, side="right"))
             return Committed(sequence + 1, last, dropped, self._differing(rows, matched, after, min(done, upto)))
 
-    def settle(self, rows: OutboxBatch, upto: int, names: Names) -> Committed:
-        """Writes what became of the pairs that wait, of publications up to `upto`, in one synced transaction.
+    def settle(self, rows: OutboxBatch, upto: int, names: Names, after: int = 0) -> Committed:
+        """Writes what became of the pairs that wait, of publications at positions in (`after`, `upto`], in one synced
+        transaction.
 
         `rows` hold all that is told of each publication that has such pairs, those told before included: they are
-        held to what was told. Raises ValueError where `upto` is beyond `told`, and for a row beyond `upto`.
+        held to what was told. Pairs that `rows` still await (`awaited`) wait on, as those up to `after` do, and with
+        each what is told of its registration later. Raises ValueError where `upto` is beyond `told`, and for a row
+        beyond `upto`.
         """
         _check_end(rows, upto)
         with self._database.lock:
@@ -128,12 +131,14 @@ class Outbox(OutboxReader):
             with self._write():
                 sequence, told = self._progress()[1], self.told
                 waiting = self._waiting_until(upto)
-                late = _among(rows, waiting)
-                differing = self._differing(rows.only(~late), len(rows.positions), None, upto)
-                new = rows.only(late)
+                held = _held(waiting, after, [(int(rows.positions[at]), of) for at, of, _ in rows.awaited])
+                differing = self._differing(rows.only(~_among(rows, waiting)), len(rows.positions), None, upto)
+                all_told = rows.only(~_among(rows, held))
+                settled = sorted({*waiting} - held)
+                new = all_told.only(_among(all_told, settled))
                 known = self._write_names(new, names)
-                self._write_rows(new, rows, sequence + 1)
-                self._database.run("DELETE FROM waiting WHERE position <= ?", [(upto,)])
+                self._write_rows(new, all_told, sequence + 1)
+                self._database.run("DELETE FROM waiting WHERE position = ? AND registration = ?", settled)
                 reach("outbox.rows-written")
                 last = sequence + len(new.publication)
                 if last > sequence:
@@ -142,7 +147,7 @@ class Outbox(OutboxReader):
                 self._reach(told, last)
                 reach("outbox.position-written")
             self._known |= known
-            self._waiting -= Counter(registration for _, registration in waiting)
+            self._waiting -= Counter(registration for _, registration in settled)
             reach("outbox.committed")
             return Committed(sequence + 1, last, len(rows.publication) - len(new.publication), differing)
 
@@ -214,15 +219,15 @@ class Outbox(OutboxReader):
         """Position and registration of the pairs that wait: those that operators are asked about, and all that would be
         told of their registrations after them."""
         held = dict.fromkeys(self._waiting, -1)
-        for publication, registration in reversed(new.awaited):
+        for publication, registration, _ in reversed(new.awaited):
             if held.get(registration, 0) >= 0:
                 held[registration] = publication
-        pairs = set(new.awaited)
+        pairs = {(publication, registration) for publication, registration, _ in new.awaited}
         if held:
             for row in np.flatnonzero(np.isin(new.registration, list(held))).tolist():
                 publication, registration = int(new.publication[row]), int(new.registration[row])
                 if publication > held[registration]:
-                    pairs.add(Awaited(publication, registration))
+                    pairs.add((publication, registration))
         return sorted((int(new.positions[publication]), registration) for publication, registration in pairs)
 
     def _waiting_until(self, upto: int) -> list[tuple[int, int]]:
@@ -303,6 +308,15 @@ class Outbox(OutboxReader):
 def _check_end(rows: OutboxBatch, upto: int) -> None:
     if len(rows.positions) and int(rows.positions[-1]) > upto:
         raise ValueError(f"a publication at {rows.positions[-1]} cannot be committed as told up to {upto}")
+
+
+def _held(waiting: Sequence[tuple[int, int]], after: int, open: Iterable[tuple[int, int]]) -> set[tuple[int, int]]:
+    """Of the pairs (position, registration) that wait, those that wait on: up to `after`, those that are `open`, and
+    whatever comes later of their registrations."""
+    first: dict[int, int] = {}
+    for position, registration in (*open, *(pair for pair in waiting if pair[0] <= after)):
+        first[registration] = min(position, first.get(registration, position))
+    return {pair for pair in waiting if pair[1] in first and pair[0] >= first[pair[1]]}
 
 
 def _among(rows: OutboxBatch, pairs: Iterable[tuple[int, int]]) -> NDArray[np.bool_]:

@@ -119,10 +119,11 @@ class OutboxReader:
         asked about is `waiting`. Never before `progress`."""
         return self._told()
 
-    def waiting(self, limit: int) -> list[int]:
-        """The first positions, at most `limit`, of publications with pairs that operators are asked about."""
-        statement = "SELECT DISTINCT position FROM waiting ORDER BY position LIMIT ?"
-        return [position for (position,) in self._database.ask(statement, (limit,))]
+    def waiting(self, limit: int, after: int = 0) -> list[int]:
+        """The first positions beyond `after`, at most `limit`, of publications with pairs that operators are asked
+        about."""
+        statement = "SELECT DISTINCT position FROM waiting WHERE position > ? ORDER BY position LIMIT ?"
+        return [position for (position,) in self._database.ask(statement, (after, limit))]
 
     def waiting_in(self, after: int, upto: int) -> list[int]:
         """Positions in (`after`, `upto`] of publications with pairs that operators are asked about."""

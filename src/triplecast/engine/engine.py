@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import threading
+import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
@@ -32,13 +33,14 @@ from triplecast.engine.receipt import (
     subscribed,
     undecided_of,
 )
-from triplecast.engine.registry import check_progress, open_index, settle_operators, update_index
+from triplecast.engine.registry import check_progress, missing_operators, open_index, settle_operators, update_index
 from triplecast.engine.remaking import Remaking
 from triplecast.engine.tickets import hash_ticket, make_ticket, opens
 from triplecast.errors import (
     DocumentRejected,
     FolderLocked,
     InputError,
+    OperatorWarning,
     QueryRefused,
     QuerySyntaxError,
     StorageFault,
@@ -172,11 +174,15 @@ class Engine:
         """Registrations that matches were told of lately; at most `MET`, or those of one call."""
         self._matched = outbox.progress
         """No publication after this position has been matched."""
+        self._waits = False
+        """Whether some up to there wait for operators that could not be asked."""
         self._work = MatchStats()
         self._learnt_at = 0
         self._holdings = Holdings(journal)
         if isinstance(index, IndexFolder):
             self._snapshot = open_index(index, journal, self._matched, settle_operators(journal))
+            for missing in missing_operators(journal):
+                warnings.warn(missing, OperatorWarning, stacklevel=4)
         else:
             self._snapshot = index.apply([], [], 0)
         self._match_accepted()
@@ -415,7 +421,7 @@ class Engine:
         return Preview(
             len(publications),
             tuple(match for _, match in matches_of(publications, matched, asked)),
-            tuple(pair for _, pair in undecided_of(publications, matched, asked)),
+            tuple(pair for _, pair in undecided_of(publications, matched.undecided, asked)),
             admission.cost,
             admission.warnings,
             seconds,
@@ -512,13 +518,19 @@ class Engine:
         return found
 
     def _match_accepted(self, outcome: Findings | None = None) -> None:
-        """Matches what the journal has and the outbox has not, and tells it to `outcome` too."""
+        """Matches what the journal has and the outbox has not, and tells it to `outcome` too. What waits for operators
+        that could not be asked is passed by until they can be."""
+        if self._waits and self._matcher.operators.performer.revive():
+            self._matched, self._waits = self._outbox.progress, False
         head = self._journal.head()
         while self._matched < head:
             told = self._outbox.told
             end = min(head, told) if told > self._matched else head
             publications = self._journal.publications(self._matched, end, MATCHED_AT_ONCE, BYTES_AT_ONCE)
             upto = publications[-1].position if publications else end
+            if upto <= told:
+                waiting = {*self._outbox.waiting_in(self._matched, upto)}
+                publications = [each for each in publications if each.position in waiting]
             if publications:
                 self._index_registered()
                 matched = self._match(publications, upto)
@@ -537,9 +549,11 @@ class Engine:
             self._outbox.commit(OutboxBatch.of(publications, matched), upto, self._journal.registrations_of)
         if matched.awaited:
             matched = begun.finish()
+            self._waits = self._waits or bool(matched.awaited)
             self._journal.keep_results(kept_results(publications, matched))
         if upto > self._outbox.progress:
-            self._outbox.settle(OutboxBatch.of(publications, matched), upto, self._journal.registrations_of)
+            batch = OutboxBatch.of(publications, matched)
+            self._outbox.settle(batch, upto, self._journal.registrations_of, self._matched)
         self._work += matched.stats
         self._keep_learnt(LEARNT_AT_ONCE)
         return matched
@@ -554,6 +568,7 @@ class Engine:
     def _asked(self, matched: MatchedBatch) -> dict[int, Subscription]:
         """The queries that matched or are undecided, by registration, maybe among others."""
         told = {*matched.registration.tolist(), *(pair.registration for pair in matched.undecided)}
+        told |= {pair.registration for pair in matched.awaited}
         unknown = told - self._met.keys()
         if len(self._met) + len(unknown) > MET:
             self._met, unknown = {}, told
@@ -567,7 +582,9 @@ class Engine:
     def _index_registered(self) -> None:
         """Brings the index up to the journal's head."""
         head = self._journal.head()
-        self._snapshot = update_index(self._index, self._snapshot, self._journal, head, self._matched, self._meanings)
+        self._snapshot = update_index(
+            self._index, self._snapshot, self._journal, head, self._outbox.progress, self._meanings
+        )
         self._meanings.clear()
         if self._remaking.look():
             self._snapshot = self._index.snapshot()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -18,7 +18,7 @@ from triplecast.journal import Acceptance, Accepted, time_text
 from triplecast.languages import parse_query
 from triplecast.model.algebra import Term
 from triplecast.model.census import Census
-from triplecast.model.match import MatchedBatch, MatchStats, notification_id
+from triplecast.model.match import Awaited, MatchedBatch, MatchStats, Undecided, notification_id
 from triplecast.model.publication import Publication, Reject
 from triplecast.model.subscription import Registration, Subscription
 from triplecast.model.terms import from_ntriples
@@ -168,6 +168,9 @@ class Receipt:
     """By publication in order of acceptance, then by registration."""
     rejects: tuple[Reject, ...]
     undecided: tuple[UndecidedMatch, ...]
+    waiting: tuple[UndecidedMatch, ...] = ()
+    """Pairs that operators have to be asked about which cannot be asked as things are, and why: they are told in the
+    outbox once they could be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,14 +204,17 @@ class Findings:
     def __init__(self) -> None:
         self._matches: dict[int, list[Match]] = {}
         self._undecided: dict[int, list[UndecidedMatch]] = {}
+        self._waiting: dict[int, list[UndecidedMatch]] = {}
 
     def add(
         self, publications: Sequence[Publication], matched: MatchedBatch, asked: Mapping[int, Subscription]
     ) -> None:
         for position, match in matches_of(publications, matched, asked):
             self._matches.setdefault(position, []).append(match)
-        for position, pair in undecided_of(publications, matched, asked):
+        for position, pair in undecided_of(publications, matched.undecided, asked):
             self._undecided.setdefault(position, []).append(pair)
+        for position, pair in undecided_of(publications, matched.awaited, asked):
+            self._waiting.setdefault(position, []).append(pair)
 
     def share_out(self, parsed: Sequence[ParsedDocument], acceptance: Acceptance) -> Iterator[Receipt]:
         """The receipt of each document; what was unchanged belongs to who brought it first."""
@@ -221,6 +227,7 @@ class Findings:
                 tuple(match for position in new for match in self._matches.get(position, ())),
                 result.rejects,
                 tuple(pair for position in new for pair in self._undecided.get(position, ())),
+                tuple(pair for position in new for pair in self._waiting.get(position, ())),
             )
 
 
@@ -242,9 +249,9 @@ def matches_of(
 
 
 def undecided_of(
-    publications: Sequence[Publication], matched: MatchedBatch, asked: Mapping[int, Subscription]
+    publications: Sequence[Publication], pairs: Iterable[Undecided | Awaited], asked: Mapping[int, Subscription]
 ) -> Iterator[tuple[int, UndecidedMatch]]:
-    for pair in matched.undecided:
+    for pair in pairs:
         of = publications[pair.publication]
         name = asked[pair.registration].name
         yield of.position, UndecidedMatch(name, pair.registration, of.graph, of.version, pair.reason)

@@ -4,15 +4,19 @@ brought up to date or made again; an outbox ahead of its journal is a fault."""
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 
+from triplecast.compile.given import operators_of
 from triplecast.compile.meaning import Meaning
 from triplecast.delivery import Outbox
-from triplecast.errors import StorageFault
+from triplecast.errors import QueryRefused, QuerySyntaxError, StorageFault
 from triplecast.index import IndexFolder, MemoryIndex, Snapshot
 from triplecast.index.flat import NO_MEANINGS
 from triplecast.index.merge import MERGE_LIMIT
 from triplecast.journal import Journal, JournalReader
+from triplecast.languages import parse_template
 from triplecast.operators import Operator, known_operators
+from triplecast.operators.registry import missing_modules
 
 AT_ONCE = MERGE_LIMIT
 """Records of the registry that are in memory together while an index is brought up to date; the subscriptions of one
@@ -38,6 +42,19 @@ def settle_operators(journal: Journal) -> bool:
             stale = stale or declared.arguments != recorded.arguments
     journal.declare_operators(changed)
     return stale
+
+
+def missing_operators(journal: JournalReader) -> tuple[str, ...]:
+    """What is wrong with operators that live subscriptions ask and whose module is not here (`missing_modules`)."""
+    lost = {each.iri: each for each in journal.operators() if missing_modules([each])}
+    needed: dict[str, Operator] = {}
+    for found in journal.registrations() if lost else ():
+        if len(needed) == len(lost):
+            break
+        with suppress(QuerySyntaxError, QueryRefused):
+            template, _ = parse_template(found.subscription.text, found.subscription.language)
+            needed |= {each.iri: each for each in operators_of([template]) if each.iri in lost}
+    return missing_modules(needed.values())
 
 
 def open_index(index: IndexFolder, journal: JournalReader, matched: int, fresh: bool = False) -> Snapshot:

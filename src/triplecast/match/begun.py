@@ -62,8 +62,25 @@ class Begun:
 
     def finish(self) -> MatchedBatch:
         """Everything, once operators have answered or failed. Its rows and undecided pairs are those of `decided` and
-        what became of the pairs that were awaited."""
-        return _join([run.batch(run.operating.finish()) for run in self._runs])
+        what became of the pairs that were awaited; those are awaited still of which nobody could be asked."""
+        return _join([run.batch(_waiting_on(run.operating)) for run in self._runs])
+
+
+def _waiting_on(operating: Operating) -> Operated:
+    """What is known in the end; verdicts and decisions that nobody could be asked for are open, with the reason."""
+    operated = operating.finish()
+    without = operating.waits_on()
+    if without is None:
+        return operated
+    operated.verdicts = [
+        each._replace(undecided=told.undecided) if each.waiting else each
+        for each, told in zip(without.verdicts, operated.verdicts, strict=True)
+    ]
+    operated.decisions = [
+        replace(each, undecided=told.undecided) if each.wanted else each
+        for each, told in zip(without.decisions, operated.decisions, strict=True)
+    ]
+    return operated
 
 
 def _verified(
@@ -75,7 +92,7 @@ def _verified(
     kept: list[tuple[int, int, bytes]] = []
     for (publication, registration, _), decision in zip(asked, decisions, strict=True):
         if decision.wanted:
-            awaited.append(Awaited(publication, registration))
+            awaited.append(Awaited(publication, registration, decision.undecided or ""))
         elif decision.undecided is not None:
             doubts.append(Undecided(publication, registration, decision.undecided))
         elif decision.matched:
@@ -90,7 +107,7 @@ def _answered(asking: Sequence[Asking], verdicts: Sequence[Verdict]) -> tuple[De
     kept: list[tuple[int, int, bytes]] = []
     for pair, verdict in zip(asking, verdicts, strict=True):
         if verdict.waiting:
-            awaited.append(Awaited(pair.publication, pair.registration))
+            awaited.append(Awaited(pair.publication, pair.registration, verdict.undecided or ""))
         elif verdict.undecided is not None:
             doubts.append(Undecided(pair.publication, pair.registration, verdict.undecided))
         elif verdict.bindings is not None:
@@ -135,7 +152,7 @@ def _join(parts: Sequence[MatchedBatch]) -> MatchedBatch:
         tuple(row for part in parts for row in part.learnt),
         sum((part.stats for part in parts), MatchStats()),
         tuple(
-            Awaited(pair.publication + first, pair.registration)
+            pair._replace(publication=pair.publication + first)
             for part, first in zip(parts, firsts, strict=True)
             for pair in part.awaited
         ),

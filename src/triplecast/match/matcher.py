@@ -65,8 +65,9 @@ class Matcher:
         known: Mapping[int, Answers] = NO_ANSWERS_KNOWN,
     ) -> MatchedBatch:
         """What matches each publication, as of its own position: added < position < removed, and with the last taxonomy
-        before it. `known` are answers of operators by position, which are not asked for again."""
-        return self.begin(snapshot, publications, taxonomies, known).finish()
+        before it. `known` are answers of operators by position, which are not asked for again. What operators would
+        have to tell that could not be asked is undecided."""
+        return self.begin(snapshot, publications, taxonomies, known).finish().without_waiting()
 
     def begin(
         self,

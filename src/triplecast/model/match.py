@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -30,6 +30,8 @@ class Awaited(NamedTuple):
     publication: int
     """Index into the batch."""
     registration: int
+    reason: str = ""
+    """Why they could not be asked; empty where that was not tried yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +117,16 @@ class MatchedBatch:
     """Of the conditions that were looked at."""
     stats: MatchStats = field(default_factory=MatchStats)
     awaited: tuple[Awaited, ...] = ()
-    """Sorted; none where operators were asked (`match.begun.Begun`)."""
+    """Sorted; where operators were asked, those of which some could not be (`match.begun.Begun`)."""
+
+    def without_waiting(self) -> MatchedBatch:
+        """For whom nobody waits: pairs whose operators could not be asked are undecided."""
+        if not self.awaited:
+            return self
+        pairs = [*self.undecided, *(Undecided(*pair) for pair in self.awaited)]
+        pairs.sort(key=lambda pair: (pair.publication, pair.registration))
+        stats = replace(self.stats, undecided=len(pairs))
+        return replace(self, undecided=tuple(pairs), awaited=(), stats=stats)
 
     def __len__(self) -> int:
         return len(self.publication)

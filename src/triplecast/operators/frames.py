@@ -2,7 +2,8 @@
 
 Request: a JSON line ``{"operator": iri, "version": its version, "events": [[graph, version, dataset, length, [[iri,
 length], …]], …], "calls": [[event, [argument, …]], …]}``, then each event's quads and attachments. Answer: a JSON line
-of lengths, then the written answers (`operators.answers`), one for each call.
+``[[length, seconds], …]``, then the written answers (`operators.answers`), one for each call; or ``{"absent": why the
+operator cannot be asked there}``.
 """
 
 from __future__ import annotations
@@ -27,6 +28,10 @@ class Asked(NamedTuple):
     call: GroundCall
 
 
+class NotThere(LookupError):
+    """The worker does not have the operator, or has another version of it."""
+
+
 class Request(NamedTuple):
     operator: str
     version: str
@@ -35,8 +40,8 @@ class Request(NamedTuple):
     """Event and arguments of each; calls of one publication share an event."""
 
 
-def write_request(asked: Sequence[Asked], version: str) -> bytes:
-    """For calls of one operator."""
+def write_request(operator: str, version: str, asked: Sequence[Asked]) -> bytes:
+    """For calls of one operator; without any, to see whether the worker has it."""
     numbers: dict[int, int] = {}
     stamps: list[object] = []
     parts: list[bytes] = []
@@ -49,7 +54,7 @@ def write_request(asked: Sequence[Asked], version: str) -> bytes:
             )
             parts += [publication.quads, *(content for _, content in publication.attachments)]
     calls = [[numbers[id(publication)], call.arguments] for publication, call in asked]
-    header = {"operator": asked[0].call.operator, "version": version, "events": stamps, "calls": calls}
+    header = {"operator": operator, "version": version, "events": stamps, "calls": calls}
     return b"".join([json.dumps(header).encode(), b"\n", *parts])
 
 
@@ -70,12 +75,23 @@ def read_request(request: bytes) -> Request:
     return Request(header["operator"], header["version"], calls)
 
 
-def write_answers(answers: Sequence[bytes]) -> bytes:
-    return json.dumps([len(answer) for answer in answers]).encode() + b"\n" + b"".join(answers)
+def write_answers(answers: Sequence[tuple[bytes, float]]) -> bytes:
+    """Each with the seconds that it took."""
+    stamps = [[len(answer), seconds] for answer, seconds in answers]
+    return b"".join([json.dumps(stamps).encode(), b"\n", *(answer for answer, _ in answers)])
 
 
-def read_answers(written: bytes) -> list[bytes]:
-    """Raises ValueError for bytes that are no answers."""
+def write_absence(reason: str) -> bytes:
+    return json.dumps({"absent": reason}).encode() + b"\n"
+
+
+def read_answers(written: bytes) -> list[tuple[bytes, float]]:
+    """Raises ValueError for bytes that are no answers, `NotThere` where the operator cannot be asked."""
     line, _, rest = written.partition(b"\n")
-    ends = [0, *accumulate(json.loads(line))]
-    return [rest[start:end] for start, end in pairwise(ends)]
+    stamps = json.loads(line)
+    if isinstance(stamps, dict):
+        raise NotThere(stamps.get("absent", "it says nothing"))
+    ends = [0, *accumulate(length for length, _ in stamps)]
+    return [
+        (rest[start:end], float(seconds)) for (start, end), (_, seconds) in zip(pairwise(ends), stamps, strict=True)
+    ]

@@ -1,5 +1,6 @@
 """Ground calls to answers, in workers that may be killed: an operator that hangs, dies or gives nonsense fails, and is
-passed over once it has failed too often."""
+passed over once it has failed too often. One whose worker does not start, or does not have it, is not asked at all:
+that says nothing of any publication."""
 
 from __future__ import annotations
 
@@ -13,9 +14,10 @@ from typing import NamedTuple
 from triplecast.errors import SandboxFailed
 from triplecast.operators.answers import Answer, Failed, parse_answer, shortened, told_reason
 from triplecast.operators.declaration import Operator
-from triplecast.operators.frames import Asked, read_answers, write_request
+from triplecast.operators.frames import Asked, NotThere, read_answers, write_request
 from triplecast.operators.registry import Registry, known_operators
 from triplecast.sandbox import Failure, Limits, Sandbox
+from triplecast.sandbox.process import ChildLost
 
 QUARANTINE = 100
 """Failures in a row after which an operator's version is passed over; one that cost a worker counts as `COSTLY`."""
@@ -26,7 +28,11 @@ PROBATION = 64
 ends the quarantine."""
 REST = 20
 """Times as long as the last call of a quarantined operator took, none is made: so one that hangs takes a twentieth of
-the time at most from whoever waits beside it."""
+the time at most from whoever waits beside it. The same for a worker that did not start."""
+SHORTEST_REST = 1.0
+"""Seconds before a worker that did not start is started again."""
+START_SECONDS = 60.0
+"""For a worker to import the module of its operators."""
 ANSWER_BYTES = 4 << 20
 """Of the answers of one request."""
 BATCH_CALLS = 32
@@ -47,7 +53,10 @@ class Performed(NamedTuple):
 
     answer: Answer
     seconds: float
-    """Its share of what its request took; 0 where it was passed over."""
+    """What it took in the worker, or its share of what its batch took, failed attempts too; 0 where it was passed
+    over."""
+    final: bool = True
+    """False where nobody could be asked (`Unasked`): another time the same call may have an answer."""
 
 
 @dataclass(slots=True)
@@ -55,7 +64,7 @@ class Standing:
     """How an operator's version has done in this process."""
 
     calls: int = 0
-    """Made, failed ones too."""
+    """Made, failed ones too; one that was made anew, in a part of its batch, counts each time."""
     failed: int = 0
     in_a_row: int = 0
     """Failures since the last answer, costly ones counted as so many, calls that it called unanswerable not at all."""
@@ -75,9 +84,9 @@ class Standing:
         self.passed_over += 1
         return self.passed_over % PROBATION == 0 and now >= self.rests_until
 
-    def note(self, answer: Answer, weight: int, seconds: float, now: float) -> None:
-        """`seconds`: what the call took, until `now`."""
-        self.calls += 1
+    def note(self, answer: Answer, weight: int, seconds: float, now: float, calls: int = 1) -> None:
+        """What became of a call, or of a batch as a whole: `seconds` are what it took, until `now`."""
+        self.calls += calls
         if isinstance(answer, Failed):
             self.rests_until = now + REST * seconds
             self.failed += 1
@@ -95,6 +104,25 @@ class _Worker(NamedTuple):
     memory: int
 
 
+class Unasked(Exception):
+    """The worker of an operator did not start, or does not have it."""
+
+    def __init__(self, reason: str, whole: bool) -> None:
+        """`whole`: this holds of all operators of its worker."""
+        super().__init__(reason)
+        self.reason = reason
+        self.whole = whole
+
+
+class _Absent(NamedTuple):
+    """An operator that could not be asked."""
+
+    declared: Operator
+    reason: str
+    until: float
+    """No worker is started for it before, by the performer's clock."""
+
+
 class Performer:
     """Workers of the operators that are asked; they start when first needed. For one thread at a time."""
 
@@ -104,6 +132,33 @@ class Performer:
         self._sandboxes: dict[_Worker, Sandbox] = {}
         self.standings: dict[tuple[str, str], Standing] = {}
         """By IRI and version."""
+        self._absent: dict[tuple[_Worker, str], _Absent] = {}
+        """By worker and IRI; without IRI of all its operators."""
+        self._undeclared: dict[str, str] = {}
+        """By IRI, why nobody could be asked."""
+
+    @property
+    def unasked(self) -> list[str]:
+        """Why operators could not be asked when that was tried last."""
+        return sorted({*self._undeclared.values(), *(each.reason for each in self._absent.values())})
+
+    def revive(self) -> bool:
+        """Whether one that could not be asked can be now. A worker that did not start is started again only after
+        `REST` times as long as that took."""
+        back = [iri for iri in self._undeclared if self._known.find(iri) is not None]
+        for iri in back:
+            del self._undeclared[iri]
+        revived = bool(back)
+        for key, absent in list(self._absent.items()):
+            if self._clock() >= absent.until:
+                try:
+                    self._request(self._sandbox(key[0]), absent.declared, ())
+                except Unasked as still:
+                    self._note_absent(absent.declared, still, self._clock())
+                else:
+                    del self._absent[key]
+                    revived = True
+        return revived
 
     def __enter__(self) -> Performer:
         return self
@@ -132,10 +187,10 @@ class Performer:
             declared = self._known.find(call.operator)
             if declared is None:
                 reason = "it is not declared here; import the module that declares it, or install its package"
-                outcomes[index] = Performed(Failed(told_reason(f"operator <{call.operator}>: {reason}")), 0.0)
+                told = self._undeclared[call.operator] = told_reason(f"operator <{call.operator}>: {reason}")
+                outcomes[index] = Performed(Failed(told), 0.0, final=False)
                 continue
-            worker = _Worker(declared.source, declared.seconds, declared.memory)
-            tasks.setdefault(worker, {}).setdefault(declared.iri, []).append(index)
+            tasks.setdefault(_worker_of(declared), {}).setdefault(declared.iri, []).append(index)
         if len(tasks) == 1:
             for worker, by_operator in tasks.items():
                 outcomes.update(self._work(self._sandbox(worker), by_operator, asked))
@@ -155,7 +210,7 @@ class Performer:
     def _sandbox(self, worker: _Worker) -> Sandbox:
         found = self._sandboxes.get(worker)
         if found is None:
-            limits = Limits(worker.seconds, worker.memory, ANSWER_BYTES, trusted=True)
+            limits = Limits(worker.seconds, worker.memory, ANSWER_BYTES, trusted=True, start=START_SECONDS)
             found = self._sandboxes[worker] = Sandbox(_FUNCTION, limits, modules=(worker.source,))
         return found
 
@@ -172,48 +227,121 @@ class Performer:
         return outcomes
 
     def _ask(
-        self, sandbox: Sandbox, declared: Operator, group: Sequence[int], asked: Sequence[Asked]
+        self,
+        sandbox: Sandbox,
+        declared: Operator,
+        group: Sequence[int],
+        asked: Sequence[Asked],
+        spent: float = 0.0,
+        weighs: bool = True,
     ) -> dict[int, Performed]:
-        """One request's calls. Those of a batch that fails are asked again one by one, so that each is answered or
-        fails for itself."""
+        """One request's calls. Those of a batch that fails are asked again, one half after the other, so that each is
+        answered or fails for itself; of the batches that fail on the way the first alone counts (`weighs`).
+
+        `spent`: what each call has taken already."""
         standing = self.standing(declared)
+        absent = self._absence(declared)
+        if absent is not None:
+            return {index: Performed(Failed(absent), 0.0, final=False) for index in group}
         tried = [index for index in group if standing.may_try(self._clock())]
-        outcomes = {index: Performed(_passed_over(declared, standing), 0.0) for index in group if index not in tried}
+        outcomes = {index: Performed(_passed_over(declared, standing), spent) for index in group if index not in tried}
         if not tried:
             return outcomes
         began = self._clock()
-        answers, weight = self._answers(sandbox, declared, [asked[index] for index in tried])
+        try:
+            sandbox.start()
+            began = self._clock()
+            found = self._request(sandbox, declared, [asked[index] for index in tried])
+        except (SandboxFailed, Unasked) as failed:
+            unasked = failed if isinstance(failed, Unasked) else _unasked(declared, failed)
+            self._note_absent(declared, unasked, began)
+            return outcomes | {index: Performed(Failed(unasked.reason), spent, final=False) for index in tried}
         ended = self._clock()
-        seconds = (ended - began) / len(tried)
-        if len(tried) > 1 and weight:
-            for index in tried:
-                outcomes.update(self._ask(sandbox, declared, [index], asked))
+        if not isinstance(found, Failure):
+            for index, (answer, seconds) in zip(tried, found, strict=True):
+                standing.note(answer, 0, seconds, ended)
+                outcomes[index] = Performed(_told(declared, asked[index], answer), spent + max(seconds, _LEAST))
             return outcomes
-        for index, answer in zip(tried, answers, strict=True):
-            standing.note(answer, weight, seconds, ended)
-            outcomes[index] = Performed(answer, seconds)
+        weight = 1 if found.kind in ("error", "size") else COSTLY
+        failures = [_broken(declared, asked[index], found) for index in tried]
+        standing.note(failures[0], weight if weighs or len(tried) == 1 else 0, ended - began, ended, len(tried))
+        spent += (ended - began) / len(tried)
+        if len(tried) == 1:
+            return outcomes | {tried[0]: Performed(failures[0], spent)}
+        middle = len(tried) // 2
+        for half in (tried[:middle], tried[middle:]):
+            outcomes |= self._ask(sandbox, declared, half, asked, spent, weighs=False)
         return outcomes
 
-    def _answers(self, sandbox: Sandbox, declared: Operator, asked: Sequence[Asked]) -> tuple[list[Answer], int]:
-        """Of one request; and what each failure among them counts: nothing where the operator did its work and said of
-        some calls that they are unanswerable."""
+    def _request(
+        self, sandbox: Sandbox, declared: Operator, asked: Sequence[Asked]
+    ) -> list[tuple[Answer, float]] | Failure:
+        """Answers with their seconds; of no calls, whether the worker has the operator. Raises `Unasked`."""
         try:
-            (outcome,) = sandbox.map([write_request(asked, declared.version)], once=(0,))
+            (outcome,) = sandbox.map([write_request(declared.iri, declared.version, asked)], once=(0,))
         except SandboxFailed as failed:
-            outcome = Failure("start", failed.reason)
-        if isinstance(outcome, bytes):
-            try:
-                answers = list(map(parse_answer, read_answers(outcome)))
-            except ValueError as error:
-                outcome = Failure("crash", f"its worker answered nonsense: {error}")
-            else:
-                if len(answers) == len(asked):
-                    return [_told(declared, *each) for each in zip(asked, answers, strict=True)], 0
-                outcome = Failure("crash", f"its worker gave {len(answers)} answers for {len(asked)} calls")
-        weight = 1 if outcome.kind in ("error", "size") else COSTLY
-        mend = f"; {_MENDS[outcome.kind]}" if outcome.kind in _MENDS else ""
-        told = f"{outcome.kind}: {outcome.detail}{mend}"
-        return [_failed(declared, f"failed on <{_graph(each)}>: {told}") for each in asked], weight
+            raise _unasked(declared, failed) from failed
+        if isinstance(outcome, Failure):
+            return outcome
+        try:
+            answers = [(parse_answer(written), seconds) for written, seconds in read_answers(outcome)]
+        except NotThere as missing:
+            sandbox.close()  # what stands there now is read by the next worker
+            raise Unasked(_failed(declared, f"cannot be asked: {missing}").reason, whole=False) from missing
+        except ValueError as error:
+            return Failure("crash", f"its worker answered nonsense: {error}")
+        if len(answers) != len(asked):
+            return Failure("crash", f"its worker gave {len(answers)} answers for {len(asked)} calls")
+        return answers
+
+    def _absence(self, declared: Operator) -> str | None:
+        """Why it cannot be asked for now."""
+        worker = _worker_of(declared)
+        for key in ((worker, ""), (worker, declared.iri)):
+            absent = self._absent.get(key)
+            if absent is not None and self._clock() < absent.until:
+                return _absent_reason(declared, absent)
+            self._absent.pop(key, None)
+        return None
+
+    def _note_absent(self, declared: Operator, unasked: Unasked, began: float) -> None:
+        now = self._clock()
+        until = now + max(SHORTEST_REST, REST * (now - began))
+        key = (_worker_of(declared), "" if unasked.whole else declared.iri)
+        self._absent[key] = _Absent(declared, unasked.reason, until)
+
+
+_LEAST = 1e-9
+"""Seconds of a call that was too quick for the clock."""
+
+
+def _worker_of(declared: Operator) -> _Worker:
+    return _Worker(declared.source, declared.seconds, declared.memory)
+
+
+def _unasked(declared: Operator, failed: SandboxFailed) -> Unasked:
+    """A worker that did not start, in words that mend it."""
+    cause = failed.__cause__
+    kind = cause.failure.kind if isinstance(cause, ChildLost) else ""
+    reason, mend = failed.reason, failed.mend
+    if kind == "timeout":
+        reason = f"importing {declared.source} took more than {START_SECONDS:g} s"
+        mend = "import what is heavy when the function is called first"
+    elif kind:
+        mend = (
+            f"its module {declared.source} has to be importable where it is asked: name it with --operators, from its "
+            "folder or with that in PYTHONPATH, or install its package"
+        )
+    waits = "what waits for it is asked about once it is there"
+    return Unasked(_failed(declared, f"cannot be asked: {reason}; {mend}; {waits}").reason, whole=True)
+
+
+def _absent_reason(declared: Operator, absent: _Absent) -> str:
+    """Of another operator of the same worker, in its own name."""
+    other = absent.declared
+    return absent.reason.replace(
+        f"operator <{other.iri}> version {other.version}", f"operator <{declared.iri}> version {declared.version}", 1
+    )
 
 
 def _groups(declared: Operator, indexes: Iterable[int], asked: Sequence[Asked]) -> Iterable[list[int]]:
@@ -235,6 +363,11 @@ def _told(declared: Operator, asked: Asked, answer: Answer) -> Answer:
     if isinstance(answer, Failed):
         return _failed(declared, f"cannot answer on <{_graph(asked)}>: {answer.reason}")
     return answer
+
+
+def _broken(declared: Operator, asked: Asked, failure: Failure) -> Failed:
+    mend = f"; {_MENDS[failure.kind]}" if failure.kind in _MENDS else ""
+    return _failed(declared, f"failed on <{_graph(asked)}>: {failure.kind}: {failure.detail}{mend}")
 
 
 def _passed_over(declared: Operator, standing: Standing) -> Failed:

@@ -3,11 +3,14 @@ point group `triplecast.operators`, which are imported when an operator is first
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Iterable
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
+from importlib.util import find_spec
+from pathlib import Path
 
 from triplecast.errors import InputError, TriplecastError
 from triplecast.operators.declaration import Operator
@@ -100,6 +103,29 @@ def known_operators() -> Registry:
 
 def find_operator(iri: str) -> Operator | None:
     return known_operators().find(iri)
+
+
+def missing_modules(operators: Iterable[Operator]) -> tuple[str, ...]:
+    """What is wrong with operators whose module, or script, no worker of this process would find, and how to mend it:
+    a line for each module. Nothing is imported for that but the packages around a module."""
+    lost: dict[str, list[str]] = {}
+    for declared in operators:
+        if not _is_there(declared):
+            lost.setdefault(declared.source, []).append(f"<{declared.iri}>")
+    return tuple(
+        f"{module} cannot be found, which declares {', '.join(iris)}: name it with --operators {Path(module).stem}, "
+        "from its folder or with that in PYTHONPATH, or install its package; what waits is asked about once it is there"
+        for module, iris in sorted(lost.items())
+    )
+
+
+def _is_there(declared: Operator) -> bool:
+    if declared.path is not None:
+        return Path(declared.path).exists()
+    try:
+        return declared.module in sys.modules or find_spec(declared.module) is not None
+    except (ImportError, ValueError):
+        return False
 
 
 def import_operators(modules: Iterable[str]) -> None:

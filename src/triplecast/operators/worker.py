@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import time
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,29 +13,27 @@ from typing import Any
 from triplecast.model.terms import from_ntriples
 from triplecast.operators.answers import Failed, Unanswerable, WrongResult, format_answer, read_result, told_reason
 from triplecast.operators.declaration import Operator
-from triplecast.operators.frames import Request, read_request, write_answers
+from triplecast.operators.frames import Request, read_request, write_absence, write_answers
 from triplecast.operators.registry import find_operator
 
 
 def answer(request: bytes) -> bytes:
-    """Raises LookupError for an operator that the modules of this worker do not declare, or with another version, and
-    whatever it raises."""
+    """Says so of an operator that the modules of this worker do not declare, or with another version. Raises whatever
+    the operator raises."""
     asked = read_request(request)
     declared = find_operator(asked.operator)
     if declared is None:
-        raise LookupError(f"<{asked.operator}> is not declared when its module is imported")
+        return write_absence("its module does not declare it any more; declare it there, or cancel who asks it")
     if declared.version != asked.version:
-        raise LookupError(
-            f"<{asked.operator}> has version {declared.version} where it is evaluated, and {asked.version} where it is "
-            "asked: what it is made of changed meanwhile; start the engine again"
+        return write_absence(
+            f"it has version {declared.version} where it is evaluated, and {asked.version} where it is asked: what it "
+            "is made of changed meanwhile; start the engine again"
         )
     function = declared.load()
     with _noted(function):
-        if declared.batch:
-            results = _batch(function, asked)
-        else:
-            results = [_one(function, event, *map(from_ntriples, arguments)) for event, arguments in asked.calls]
-        return write_answers([_written(declared, result) for result in results])
+        return write_answers(
+            _batch(declared, function, asked) if declared.batch else _singly(declared, function, asked)
+        )
 
 
 @contextmanager
@@ -52,6 +51,15 @@ def _noted(function: Callable[..., object]) -> Iterator[None]:
         raise
 
 
+def _singly(declared: Operator, function: Callable[..., object], asked: Request) -> list[tuple[bytes, float]]:
+    answers: list[tuple[bytes, float]] = []
+    for event, arguments in asked.calls:
+        began = time.perf_counter()
+        given = _written(declared, _one(function, event, *map(from_ntriples, arguments)))
+        answers.append((given, time.perf_counter() - began))
+    return answers
+
+
 def _one(function: Callable[..., object], *arguments: object) -> object:
     """What it gives, or that it cannot."""
     try:
@@ -60,7 +68,17 @@ def _one(function: Callable[..., object], *arguments: object) -> object:
         return refused
 
 
-def _batch(function: Callable[..., Any], asked: Request) -> list[object]:
+def _batch(declared: Operator, function: Callable[..., Any], asked: Request) -> list[tuple[bytes, float]]:
+    """An answer for each call, with an equal share of what they took."""
+    if not asked.calls:
+        return []
+    began = time.perf_counter()
+    answers = [_written(declared, result) for result in _results(function, asked)]
+    share = (time.perf_counter() - began) / len(answers)
+    return [(given, share) for given in answers]
+
+
+def _results(function: Callable[..., Any], asked: Request) -> list[object]:
     """A result for each call. A batch that is refused as a whole is asked again in parts, so it fails here."""
     given = [[event for event, _ in asked.calls], *_columns(asked)]
     try:

@@ -2,7 +2,8 @@
 
 The query tells what is decided without operators and notes the pairs that wait (`Outbox.waiting`). One thread asks
 about those, in order of position; a kill anywhere leaves them waiting, and the next start asks again, but for answers
-that the journal keeps.
+that the journal keeps. What they could not be asked about, since a worker does not start, waits on: the thread passes
+it by and comes back to it.
 """
 
 from __future__ import annotations
@@ -33,6 +34,10 @@ JOB_SECONDS = 2.5
 """How long one should take; one whose operators hang takes longer."""
 SMALLEST_SLICE = 32
 """Publications of one task: as many as a batch operator is given at once."""
+BACK = 20
+"""Times as long as it took to find out that some operators cannot be asked, they are not asked again; at least
+`BACK_SECONDS`."""
+BACK_SECONDS = 2.0
 _REST = 0.05
 _GROUP = "triplecast-operators"
 
@@ -70,9 +75,11 @@ class Asker:
             self._work.result()
 
     def _repeat(self) -> None:
-        size = SMALLEST
+        size, after, spent, again = SMALLEST, 0, 0.0, float("inf")
         while not self._ending.wait(_REST):
-            progress, positions = self._sink.waiting(size)
+            if time.monotonic() >= again:
+                after, spent, again = 0, 0.0, float("inf")
+            progress, positions = self._sink.waiting(size, after)
             horizon = read_horizon(Path(self._stage.folder)) if positions else None
             if horizon is None:
                 continue
@@ -80,7 +87,11 @@ class Asker:
             slices = cut(progress, positions, horizon.manifest, self._slots())
             try:
                 self._sink.settle(partial(self._ask, slices))
-                size = next_size(size, time.monotonic() - began)
+                took = time.monotonic() - began
+                size, after = next_size(size, took), slices[-1].upto
+                if self._sink.waiting(1)[1][:1] <= [after]:
+                    spent += took
+                    again = time.monotonic() + max(BACK_SECONDS, BACK * spent)
             except AnsweredOtherwise:
                 continue
 

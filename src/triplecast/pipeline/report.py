@@ -81,7 +81,7 @@ class Summary:
     interrupted: bool
     """Whether it was stopped before it was done: with ``once`` before the inbox was drained, else with `left`."""
     left: int
-    """Publications accepted and not matched yet: the next run begins with them."""
+    """Publications accepted and not matched yet, or waiting for operators: the next run begins with them."""
     ignored_subscriptions: tuple[str, ...] = ()
     """What stands among the subscription files as the run ends and is not read: files with another extension."""
     warnings: int = 0
@@ -154,7 +154,8 @@ class Teller:
     def summary(self, ignored: tuple[str, ...], seconds: float, drained: bool) -> Summary:
         """At the end, when no thread counts any more; `drained`: all that was to be taken was taken."""
         self.tell(Phase.ENDING)
-        left = self._journal.count_publications(self._outbox.progress)
+        waiting = self._outbox.waiting_in(self._outbox.progress, self._outbox.told)
+        left = self._journal.count_publications(self._outbox.told) + len(waiting)
         taken, matched = self._taken, self._matched
         return Summary(
             subscriptions=self._registry.live,

@@ -70,7 +70,7 @@ def told_only(batch: OutboxBatch) -> OutboxBatch:
         batch.bindings_offsets,
         batch.bindings,
         tuple(Undecided(place[pair.publication], pair.registration, pair.reason) for pair in batch.undecided),
-        tuple(Awaited(place[pair.publication], pair.registration) for pair in batch.awaited),
+        tuple(pair._replace(publication=place[pair.publication]) for pair in batch.awaited),
     )
 
 

@@ -249,9 +249,11 @@ class _Run:
         return self._once and self._drained.is_set() and not self._pending()
 
     def _pending(self) -> bool:
-        """Whether the journal holds a publication that the outbox has not come to."""
+        """Whether the journal holds a publication that the outbox has not come to, or that waits for operators which
+        were not asked, or could not be, in this run."""
         journal = self._parts.journal
-        return bool(journal.publications(self._parts.outbox.progress, journal.head(), 1))
+        beyond = journal.publications(self._parts.outbox.told, journal.head(), 1)
+        return bool(beyond) or self._parts.sink.to_ask()
 
 
 def raise_failure(tasks: Sequence[Future[None]]) -> None:

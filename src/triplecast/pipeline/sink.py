@@ -78,6 +78,10 @@ class Sink:
         self._learn = learn
         self.committing = threading.Lock()
         self.failure: TriplecastError | None = None
+        self._asked = 0
+        """Up to here everything was asked about that can be."""
+        self._unasked: set[str] = set()
+        """Why operators could not be, as far as it was told."""
         self.matched = Matched()
 
     def take(self, collect: Callable[[], pa.Table]) -> None:
@@ -89,10 +93,16 @@ class Sink:
         """As `take`, for what operators were asked about. Raises `AnsweredOtherwise` where that is to be done again."""
         self._write(collect, self._settle)
 
-    def waiting(self, limit: int) -> tuple[int, list[int]]:
-        """How far everything is told, and the first positions after it that wait for operators, at most `limit`."""
+    def waiting(self, limit: int, after: int = 0) -> tuple[int, list[int]]:
+        """How far everything is told, `after` at least, and the first positions beyond that wait for operators, at most
+        `limit`."""
         with self.committing:
-            return self._outbox.progress, self._outbox.waiting(limit)
+            return max(after, self._outbox.progress), self._outbox.waiting(limit, after)
+
+    def to_ask(self) -> bool:
+        """Whether anything waits that operators were not asked about yet, or could not be a while ago."""
+        with self.committing:
+            return bool(self._outbox.waiting(1, self._asked))
 
     def _write(self, collect: Callable[[], pa.Table], write: Callable[[list[Row], float], None]) -> None:
         try:
@@ -120,12 +130,16 @@ class Sink:
         self.matched.publications += work.publications
 
     def _settle(self, rows: list[Row], began: float) -> None:
-        _, upto = check_cover(rows, self._outbox.progress)
+        after, upto = check_cover(rows, self._outbox.told)
         if not self._keep([result for row in rows for result in results_of(row)]):
             raise AnsweredOtherwise("operators answered another attempt otherwise; what was kept first is read again")
         self._learn_operators([each for row in rows for each in learnt_of(row)])
         batch = OutboxBatch.joined([from_arrow(row) for row in rows])
-        self._count(rows, self._outbox.settle(batch, upto, self._registrations))
+        self._count(rows, self._outbox.settle(batch, upto, self._registrations, after))
+        self._asked = max(self._asked, upto)
+        for reason in sorted({pair.reason for pair in batch.awaited} - self._unasked)[: TOLD - len(self._unasked)]:
+            self._unasked.add(reason)
+            self._tell(reason)
 
     def _count(self, rows: list[Row], committed: Committed) -> MatchStats:
         if committed.differing:

@@ -19,6 +19,8 @@ class Limits:
     trusted: bool = False
     """The function is the user's own code, given input that is not: it may open files and sockets, and sees the whole
     environment."""
+    start: float = 120.0
+    """Seconds for the child to import what it needs, on a busy machine."""
 
 
 @dataclass(frozen=True, slots=True)

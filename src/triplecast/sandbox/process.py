@@ -28,8 +28,6 @@ from triplecast.sandbox.frames import (
 )
 from triplecast.sandbox.outcome import Failure, Limits
 
-_START_SECONDS = 120.0
-"""For the import of the child's function, on a busy machine."""
 _END_SECONDS = 1.0
 """For a child that closed its pipes to end by itself."""
 _LONGEST_TURN = 3600.0
@@ -138,7 +136,7 @@ class Child:
             ready = True
 
         try:
-            self._converse(_Feed((), 0), take, lambda: ready, _START_SECONDS)
+            self._converse(_Feed((), 0), take, lambda: ready, self._limits.start)
         except ChildLost as error:
             self.kill()
             raise SandboxFailed(function, error.failure.detail) from error

@@ -64,6 +64,11 @@ class Sandbox:
                 raise
         return outcomes
 
+    def start(self) -> None:
+        """Sees that a child is there, so that `map` takes no time for that. Raises SandboxFailed."""
+        with self._lock:
+            self._living_child()
+
     def close(self) -> None:
         """Ends the child. A later `map` starts another."""
         with self._lock:

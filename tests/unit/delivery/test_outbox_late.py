@@ -121,6 +121,49 @@ def test_any_order_of_halves_tells_the_same(point: int) -> None:
         assert all(one + 1 == other for one, other in pairwise(each.sequence for each in outbox.notifications()))
 
 
+@pytest.mark.parametrize("point", range(40))
+def test_pairs_that_could_not_be_asked_wait_on_and_hold_up_their_registration_alone(point: int) -> None:
+    """Some registrations cannot be asked about for a while; steps pass them by, and go over them again."""
+    chance = random.Random(f"held {point}")
+    rows = [
+        (position, registration, f"[{position}]")
+        for position in range(1, 20)
+        for registration in range(20, 26)
+        if chance.random() < 0.4
+    ]
+    awaited = sorted(row[:2] for row in rows if chance.random() < 0.4)
+    away = {20, 23}
+    with Outbox.in_memory() as outbox:
+        outbox.commit(batch(decided(rows, awaited), awaited=awaited), 19, registrations)
+        after = steps = 0
+        while outbox.progress < 19:
+            steps += 1
+            after = 0 if after >= 19 else after
+            away = away if steps < 20 else set()
+            upto = chance.randint(after + 1, 19)
+            waiting = outbox.waiting_in(after, upto)
+            held = [pair for pair in awaited if pair[0] in waiting and pair[1] in away]
+            part = [row for row in decided(rows, held) if row[0] in waiting]
+            for _ in range(chance.choice((1, 2))):
+                assert outbox.settle(batch(part, awaited=held), upto, registrations, after).differing == ()
+            after = upto
+            outbox.check()
+            now = told(outbox)
+            for registration in range(20, 26):
+                mine = _of(rows, registration)
+                first = min((pair[0] for pair in awaited if pair[1] == registration), default=99)
+                if registration in away:
+                    assert _of(now, registration) == [row for row in mine if row[0] < first]
+                else:
+                    assert _of(now, registration) == mine[: len(_of(now, registration))]
+        assert sorted(told(outbox)) == rows
+        assert outbox.waiting(9) == []
+
+
+def _of(rows: list[tuple[int, int, str]], registration: int) -> list[tuple[int, int, str]]:
+    return [row for row in rows if row[1] == registration]
+
+
 def test_pruning_keeps_what_later_notifications_of_earlier_publications_need(tmp_path: Path) -> None:
     with Outbox.open(tmp_path) as outbox:
         outbox.commit(batch([(1, 5, "[]"), (2, 5, "[]"), (3, 5, "[]")], awaited=[(1, 7)]), 3, registrations)

@@ -1,0 +1,174 @@
+"""Operators that cannot be asked as things are (their module is not there, their worker does not start): who asks them
+waits, everybody else is told, and they are told once when the operator is back."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.unit.journal.journal_samples import run_and_crash
+from triplecast.delivery import OutboxReader
+from triplecast.engine import Engine
+from triplecast.operators import known_operators, perform
+
+OP = "https://example.org/away#"
+P = f"PREFIX : <https://example.org/> PREFIX o: <{OP}> "
+QUERIES = {
+    "asking": "SELECT ?n { ?p a :Picture ; :title ?t BIND(o:length(?t) AS ?n) }",
+    "cheap": "SELECT ?t { ?p :title ?t }",
+    "counting": "SELECT (SUM(?n) AS ?c) { ?p :title ?t . ?t o:length ?n } GROUP BY ?p",
+    "sometimes": "ASK { ?p :ok ?ok ; :title ?t FILTER(?ok || o:length(?t) > 2) }",
+}
+MODULE = f"""
+from triplecast.operators import operator
+
+@operator("{OP}length", version="1", arguments=("bound", "free"))
+def length(event, text):
+    return len(text.value)
+"""
+CALL = """
+import importlib.util, json, sys, warnings
+folder, away, *numbers = sys.argv[1].split()
+sys.path.insert(0, away)
+if importlib.util.find_spec("away_operators"):
+    import away_operators
+from tests.unit.engine.test_unasked import P, QUERIES, document
+from triplecast import Engine, Subscription
+with warnings.catch_warnings(record=True) as told:
+    warnings.simplefilter("always")
+    with Engine.open(folder) as engine:
+        if not list(engine.subscriptions()):
+            engine.subscribe_many([Subscription(name, P + text) for name, text in QUERIES.items()])
+        receipts = [engine.publish(*document(int(number))) for number in numbers]
+waiting = [[each.subscription, each.reason] for receipt in receipts for each in receipt.waiting]
+print(json.dumps([[str(each.message) for each in told], waiting]))
+"""
+
+
+def document(number: int) -> tuple[str, str, str]:
+    """Of an odd one, `sometimes` is decided without an operator."""
+    ok = "true" if number % 2 else "false"
+    text = f'@prefix : <https://example.org/> . <urn:p> a :Picture ; :title "title{number}" ; :ok {ok} .'
+    return text, "text/turtle", f"urn:d{number}"
+
+
+def call(folder: Path, away: Path, *numbers: int) -> tuple[list[str], list[list[str]]]:
+    """Publishes documents in a process that finds modules in `away`; its warnings, and what waits."""
+    words = " ".join(map(str, (folder, away, *numbers)))
+    ended = subprocess.run([sys.executable, "-c", CALL, words], capture_output=True, text=True, timeout=120)
+    assert ended.returncode == 0, ended.stderr
+    warned, waiting = json.loads(ended.stdout.splitlines()[-1])
+    return warned, waiting
+
+
+def told(folder: Path) -> list[tuple[str, str]]:
+    """Subscription and publication of each notification, sorted."""
+    with OutboxReader.read_only(folder) as outbox:
+        outbox.check()
+        assert outbox.undecided() == []
+        return sorted((each.name, each.graph.removeprefix("urn:")) for each in outbox.notifications())
+
+
+@pytest.mark.slow
+def test_a_restart_without_the_module_settles_nothing(tmp_path: Path) -> None:
+    there, nowhere, folder = tmp_path / "there", tmp_path / "nowhere", tmp_path / "folder"
+    there.mkdir()
+    (there / "away_operators.py").write_text(MODULE)
+    killed = CALL.replace("sys.argv[1].split()", f'(sys.argv[1], {str(there)!r}, "0")')
+    assert run_and_crash(killed, folder, "outbox.some-wait", 1, tmp_path / "log")
+    cheap = [("cheap", "d0")]
+    assert told(folder) == cheap
+
+    (warned,), waiting = call(folder, nowhere)
+    assert warned.startswith(f"away_operators cannot be found, which declares <{OP}length>: name it with --operators ")
+    assert (waiting, told(folder)) == ([], cheap)
+
+    _, waiting = call(folder, nowhere, 1, 2)
+    others = [("cheap", "d0"), ("cheap", "d1"), ("cheap", "d2")]
+    assert told(folder) == others, "`sometimes` is told of d1 only after d0"
+    assert [name for name, _ in waiting] == ["asking", "counting", "asking", "counting", "sometimes"]
+    told_why = f"operator <{OP}length> version 1 cannot be asked: ModuleNotFoundError: No module named 'away_operators'"
+    assert all(reason.startswith(f"{told_why}; its module away_operators has to be ") for _, reason in waiting)
+    with OutboxReader.read_only(folder) as outbox:
+        assert outbox.progress == outbox.waiting(9)[0] - 1 < outbox.told
+
+    assert call(folder, there, 3) == ([], [])
+    everything = sorted((name, f"d{number}") for name in QUERIES for number in range(4))
+    assert told(folder) == everything
+    with OutboxReader.read_only(folder) as outbox:
+        assert (outbox.progress, outbox.waiting(9)) == (outbox.told, [])
+        for name in QUERIES:
+            assert [each.graph for each in outbox.notifications() if each.name == name] == [
+                f"urn:d{number}" for number in range(4)
+            ]
+    assert call(folder, nowhere, 3)[1] == []
+    assert told(folder) == everything
+
+
+@pytest.fixture
+def away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A module that this process has imported."""
+    (tmp_path / "away_operators.py").write_text(MODULE)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    __import__("away_operators")
+    yield tmp_path / "away_operators.py"
+    del sys.modules["away_operators"]
+    known_operators()._operators.pop(OP + "length")
+
+
+def test_a_module_that_goes_and_comes_back_in_one_engine(away: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(perform, "SHORTEST_REST", 0.0)
+    monkeypatch.setattr(perform, "REST", 0.0)
+    away.write_text("import nowhere_at_all")
+    with Engine() as engine:
+        for name, text in QUERIES.items():
+            engine.subscribe(P + text, id=name)
+        receipt = engine.publish(*document(0))
+        assert [match.subscription for match in receipt.matches] == ["cheap"]
+        assert [pair.subscription for pair in receipt.waiting] == ["asking", "counting", "sometimes"]
+        assert "ModuleNotFoundError: No module named 'nowhere_at_all'" in receipt.waiting[0].reason
+        engine.unsubscribe("counting")
+        away.write_text(MODULE)
+        receipt = engine.publish(*document(1))
+        assert [match.subscription for match in receipt.matches] == ["asking", "cheap", "sometimes"]
+        assert receipt.waiting == receipt.undecided == ()
+        found = [(each.name, each.graph) for each in engine.notifications()]
+        assert len(found) == len(set(found)) == 7
+        assert ("counting", "urn:d0") in found, "it was cancelled after that one"
+
+
+def test_a_version_that_changed_under_way_is_asked_when_it_agrees(away: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(perform, "SHORTEST_REST", 0.0)
+    monkeypatch.setattr(perform, "REST", 0.0)
+    away.write_text(MODULE.replace('version="1"', 'version="2"'))
+    with Engine() as engine:
+        engine.subscribe(P + QUERIES["asking"], id="asking")
+        (pair,) = engine.publish(*document(0)).waiting
+        assert "cannot be asked: it has version 2 where it is evaluated, and 1 where it is asked" in pair.reason
+        away.write_text("")
+        (pair,) = engine.publish(*document(1)).waiting
+        assert "cannot be asked: its module does not declare it any more" in pair.reason
+        away.write_text(MODULE)
+        assert len(engine.publish(*document(2)).matches) == 1
+        assert [each.graph for each in engine.notifications()] == ["urn:d0", "urn:d1", "urn:d2"]
+
+
+def test_an_import_that_hangs_holds_up_the_first_call_alone(away: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(perform, "START_SECONDS", 0.5)
+    away.write_text("import time\ntime.sleep(60)\n" + MODULE)
+    with Engine() as engine:
+        for name, text in QUERIES.items():
+            engine.subscribe(P + text, id=name)
+        for number in range(4):
+            waiting = engine.publish(*document(number)).waiting
+            assert "importing away_operators took more than 0.5 s; import what is heavy when" in waiting[0].reason
+        performer = engine._matcher.operators.performer
+        assert performer.children == 1
+        (reason,) = performer.unasked
+        assert reason == waiting[0].reason
+        assert performer.standings[OP + "length", "1"].calls == 0
