@@ -117,7 +117,8 @@ def test_the_others_are_on_time_the_failures_are_told_and_a_replay_tells_the_sam
     place = make_place(tmp_path / "wild", OTHERS | WILD_ONES | WELL)
     without, _, _ = delays(alone, spark)
     beside, waiting, summary = delays(place, spark)
-    print(f"others' notifications after {without} s without, {beside} s beside operators that misbehave")
+    with capsys.disabled():
+        print(f"others' notifications after {without} s without, {beside} s beside operators that misbehave")
     assert all(count >= DOCUMENTS for count in waiting), "when all others were told, all of theirs still waited"
     assert waiting[0] == DOCUMENTS
 

@@ -8,7 +8,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -125,9 +125,9 @@ def test_a_disk_that_fills_while_answers_are_kept(tmp_path: Path) -> None:
         ballast, folder = disk / "ballast", disk / "folder"
 
         def fill() -> None:
-            with ballast.open("wb", buffering=0) as file, pytest.raises(OSError, match="No space"):
-                while True:
-                    file.write(bytes(1 << 12))
+            with ballast.open("wb", buffering=0) as file, suppress(OSError):
+                while file.write(bytes(1 << 12)):
+                    continue
 
         with opened(folder, fill) as engine:
             with pytest.raises(StorageFull):
