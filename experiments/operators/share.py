@@ -20,6 +20,7 @@ from experiments.operators.workload import Sizes, Workload, make_events, make_wo
 from triplecast.index import MemoryIndex, Snapshot
 from triplecast.match import Matcher, operate
 from triplecast.match.conditions import Ground
+from triplecast.match.waiting import Waiting
 from triplecast.model.publication import Publication
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
 from triplecast.operators import Event, operator
@@ -95,7 +96,7 @@ class _TimedOperators(operate.Operators):
         super().__init__(told)
         self.clock = Clock()
 
-    def start(self, ground: Ground, rows: Sequence[operate.Waiting]) -> operate._Running:
+    def start(self, ground: Ground, rows: Waiting) -> operate._Running:
         with self.clock:
             running = super().start(ground, rows)
         running.run = _TimedRun(running.run, self.clock)

@@ -32,9 +32,9 @@ class Verdict(NamedTuple):
     undecided: str | None = None
     waiting: tuple[tuple[tuple[int, ...], ...], ...] = ()
     """Groups of rows, each row by the conditions that it waits for; of a group one row that stays may be enough."""
-    by_row: Solved | None = None
-    """Where every row is told for itself: the rows, those that wait in the order of their groups. What stays of them
-    makes the answer (`answer_rows`)."""
+
+
+NO_MATCH = Verdict()
 
 
 class _Side(NamedTuple):
@@ -59,14 +59,7 @@ def answer_asking(asking: Asking, ground: Ground) -> Verdict:
     if asking.refused:
         return Verdict(undecided=asking.refused)
     combination = asking.combination
-    by_row = len(combination.parts) == 1 and not (combination.distinct or combination.ask)
     try:
-        if by_row and not combination.parts[0].checks:
-            solved = _Solver(asking, ground, True).rows(combination.parts[0].branch, combination.names)
-            if not any(each.failures or each.unknown for each in solved.open):
-                if solved.open:
-                    return Verdict(waiting=tuple([(each.waiting,) for each in solved.open]), by_row=solved)
-                return answer_rows(combination, solved.rows)
         return _Rows(combination).verdict(_Solver(asking, ground, True).parts())
     except BudgetExceeded:
         pass
@@ -77,8 +70,8 @@ def answer_asking(asking: Asking, ground: Ground) -> Verdict:
 
 
 def answer_rows(combination: Combination, rows: Sequence[Row]) -> Verdict:
-    """The verdict of these rows, of which each shows itself."""
-    return _Rows(combination).write(rows) if rows else Verdict()
+    """The verdict of these rows, where each that stays is shown."""
+    return _Rows(combination).write(rows) if rows else NO_MATCH
 
 
 class _Solver:
@@ -97,9 +90,6 @@ class _Solver:
     def parts(self) -> list[_PartSolved]:
         """Raises `BudgetExceeded`, as all of these."""
         return [self._part(part) for part in self._asking.combination.parts]
-
-    def rows(self, branch: int, shown: tuple[str, ...]) -> Solved:
-        return self._solve(self._asking.tables.get(branch, []), self._asking.questions.steps(branch, shown))
 
     def _part(self, part: Part) -> _PartSolved:
         rows = self._asking.tables.get(part.branch, [])
@@ -127,9 +117,7 @@ class _Solver:
         return _Side(choice, solved.open, sure, sure | _keys(choice, (each.row for each in told.open)))
 
     def _solve(self, rows: Sequence[Row], steps: Steps) -> Solved:
-        solved = (
-            solve_filters(rows, steps.filters, self._ground) if self._shared and steps.filters is not None else None
-        )
+        solved = solve_filters(rows, steps, self._ground) if self._shared and steps.filters is not None else None
         if solved is None:
             if self._calculation is None:
                 self._calculation = Calculation(DEFAULT_STEPS, self._ground.answers)
@@ -203,7 +191,7 @@ class _Rows:
         if open_rows:
             return Verdict(undecided=min(told for _, each in open_rows for told in each.failures))
         if not made:
-            return Verdict()
+            return NO_MATCH
         return self._written(list(dict.fromkeys(made)) if combination.distinct else made)
 
     def write(self, rows: Iterable[Row]) -> Verdict:

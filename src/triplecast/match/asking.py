@@ -17,10 +17,12 @@ from triplecast.match.questions import Filter, Questions, Steps
 from triplecast.model.algebra import Call
 from triplecast.operators.answers import Found, GroundCall
 
-_KEEPS = -1
-_DROPS = -2
-_FAILS = -3
+KEEPS = -1
+DROPS = -2
+FAILS = -3
 """What a filter says of a row; a number from 0 is the condition that it waits for."""
+WAITS = 0
+"""Of several filters."""
 _BARE_STEPS = 4
 """At least what an evaluation takes that asks an operator and nothing else, without what long terms take."""
 
@@ -84,31 +86,43 @@ def solve_rows(rows: Iterable[Row], steps: Steps, calculation: Calculation, grou
     return solved
 
 
-def solve_filters(rows: Sequence[Row], filters: Sequence[Filter], ground: Ground) -> Solved | None:
+def solve_filters(rows: Sequence[Row], steps: Steps, ground: Ground) -> Solved | None:
     """The same where there are filters only, each of which looks at a row once for all pairs; None where an operator
     failed: the caller asks `solve_rows`. Raises `BudgetExceeded` where one filter takes more than a pair may; what
     others spent is not counted, but none spent more than `Ground.dearest` on a row."""
     solved = Solved([], [])
     for row in rows:
-        found = ground.judged.setdefault(id(row), {})
         waiting: list[int] = []
-        for each in filters:
-            told = found.get(each)
-            if told is None:
-                told = found[each] = _tell(each, row, ground)
-            if told >= 0:
-                waiting.append(told)
-            elif told == _FAILS:
-                return None
-            elif told == _DROPS:
-                break
-        else:
-            if waiting:
-                once = waiting if len(waiting) == 1 else dict.fromkeys(waiting)
-                solved.open.append(Open(row, _NOTHING, tuple(once), ()))
-            else:
-                solved.rows.append(row)
+        told = sift(row, steps, ground, waiting)
+        if told == FAILS:
+            return None
+        if told == WAITS:
+            solved.open.append(Open(row, _NOTHING, tuple(waiting), ()))
+        elif told == KEEPS:
+            solved.rows.append(row)
     return solved
+
+
+def sift(row: Row, steps: Steps, ground: Ground, waiting: list[int]) -> int:
+    """What filters say of a row: `KEEPS`, `DROPS`, `FAILS`, or `WAITS` for the conditions that are added to `waiting`,
+    each once. Raises as `solve_filters`."""
+    found = ground.judged.get(id(row))
+    if found is None:
+        found = ground.judged[id(row)] = {}
+    first = len(waiting)
+    assert steps.filters is not None
+    for each in steps.filters:
+        told = found.get(each)
+        if told is None:
+            told = found[each] = _tell(each, row, ground)
+        if told >= 0:
+            waiting.append(told)
+        elif told != KEEPS:
+            del waiting[first:]
+            return told
+    if steps.repeats:
+        waiting[first:] = dict.fromkeys(waiting[first:])
+    return WAITS if len(waiting) > first else KEEPS
 
 
 def _tell(each: Filter, row: Row, ground: Ground) -> int:
@@ -120,12 +134,12 @@ def _tell(each: Filter, row: Row, ground: Ground) -> int:
         kept = calculation.holds(each.chain[0].expression, seen)
     except Unknown as met:
         if not met.calls:
-            return _FAILS
+            return FAILS
         assert each.template is not None
         return ground.wait(each.chain, each.template, seen, met.calls[0])
     finally:
         ground.dearest = max(ground.dearest, calculation.spent)
-    return _KEEPS if kept else _DROPS
+    return KEEPS if kept else DROPS
 
 
 def _tell_bare(each: Filter, row: Row, ground: Ground) -> int:
@@ -135,14 +149,14 @@ def _tell_bare(each: Filter, row: Row, ground: Ground) -> int:
         if name:
             term = row.get(name)
             if term is None:
-                return _DROPS
+                return DROPS
             constant = str(term)
         arguments.append(constant)
     call = GroundCall(each.operator, tuple(arguments))
     ground.dearest = max(ground.dearest, _BARE_STEPS + len(row) + sum(map(len, arguments)) // BYTES_A_STEP)
     answer = ground.answers.get(call)
     if answer is not None:
-        return _FAILS if not isinstance(answer, Found) else _KEEPS if answer.rows else _DROPS
+        return FAILS if not isinstance(answer, Found) else KEEPS if answer.rows else DROPS
     template = each.template
     assert template is not None
     values = tuple([str(row[name]) for name in template.names])

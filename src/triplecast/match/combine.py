@@ -26,7 +26,7 @@ from triplecast.kernels.rows import Sheets
 from triplecast.match.asking import Asking
 from triplecast.match.calculate import Residuals, calculate, residuals_of
 from triplecast.match.found import Decided, Pairs, make_matches
-from triplecast.match.questions import NO_QUESTIONS, Filter, Questions
+from triplecast.match.questions import Filter, Questions
 from triplecast.model.algebra import Term
 from triplecast.model.entailment import Reading
 from triplecast.model.terms import from_ntriples
@@ -69,15 +69,19 @@ class Members:
     def questions(self, first: int) -> Questions:
         """What is calculated of the rows of the subscription whose first member this is; one object for those that
         calculate the same. Read once, until other operators are declared. Raises as `residuals_of`."""
+        found = self._found(first)
+        if isinstance(found, Questions):
+            return found
+        raise found.with_traceback(None)
+
+    def _found(self, first: int) -> Questions | QueryRefused | QuerySyntaxError:
         if self._generation != known_operators().generation:
             self._generation = known_operators().generation
             self._questions, self._alike, self._filters = {}, {}, {}
         found = self._questions.get(first)
         if found is None:
             found = self._questions[first] = self._read(first)
-        if isinstance(found, Questions):
-            return found
-        raise found.with_traceback(None)
+        return found
 
     def _read(self, first: int) -> Questions | QueryRefused | QuerySyntaxError:
         text, language = self.texts.of(first)
@@ -95,14 +99,12 @@ class Members:
         role = self.of_answer[self.answer_of[first]]
         return role is not None and role.combination.residual
 
-    def asks(self, first: int) -> bool:
-        """Whether operators are called to calculate something. True for what cannot be read any more."""
+    def asks(self, first: int) -> Questions | QueryRefused | QuerySyntaxError | None:
+        """What is calculated where operators are called for that, or why that cannot be read any more; else None."""
         if not self.calculates(first):
-            return False
-        try:
-            return self.questions(first).asks
-        except (QueryRefused, QuerySyntaxError):
-            return True
+            return None
+        found = self._found(first)
+        return None if isinstance(found, Questions) and not found.asks else found
 
     def split(self, pairs: Pairs) -> tuple[Pairs, Pairs]:
         """Pairs of members without a role, and the pairs of subscriptions (first members) of the others."""
@@ -142,8 +144,9 @@ def combine(members: Members, rows: Rows, sheets: Sheets, terms: Terms, spent: P
         if pair in lost:
             continue
         members_found = tuple((member, sheet) for _, _, member, sheet in group)
-        if members.asks(pair[1]):
-            asking.append(writer.asking(pair, members_found))
+        questions = members.asks(pair[1])
+        if questions is not None:
+            asking.append(writer.asking(pair, members_found, questions))
             continue
         try:
             made = writer.answer(pair[1], members_found)
@@ -177,7 +180,9 @@ class _Writer:
         self._sheets = sheets
         self._terms = terms
         self._made: dict[tuple[tuple[tuple[int, int], ...], Residuals], bytes | None] = {}
-        self._asking: dict[tuple[int, tuple[tuple[int, int], ...], Questions], Asking] = {}
+        self._tables_of: dict[
+            tuple[int, tuple[tuple[int, int], ...]], tuple[Combination, dict[int, list[dict[str, Term]]]]
+        ] = {}
         self._named_rows: dict[tuple[int, tuple[str, ...]], list[dict[str, Term]]] = {}
         self._rows: dict[int, list[Row]] = {}
         self._texts: dict[int, str] = {UNBOUND: ""}
@@ -197,30 +202,34 @@ class _Writer:
             self._made[key] = self._make(role.combination, parts, residuals)
         return self._made[key]
 
-    def asking(self, pair: tuple[int, int], found: tuple[tuple[int, int], ...]) -> Asking:
-        """The rows that (member, sheet) pairs of a subscription have, before anything is calculated of them.
-        Subscriptions that are written alike share them."""
+    def asking(
+        self,
+        pair: tuple[int, int],
+        found: tuple[tuple[int, int], ...],
+        questions: Questions | QueryRefused | QuerySyntaxError,
+    ) -> Asking:
+        """The rows that (member, sheet) pairs of a subscription have, before anything is calculated of them. Pairs of a
+        publication that have the same rows share their tables."""
         publication, first = pair
         registration = int(self._members.tables.registrations[first])
-        try:
-            questions, refused = self._members.questions(first), ""
-        except (QueryRefused, QuerySyntaxError) as fault:
-            questions, refused = NO_QUESTIONS, f"query: {fault}"
-        key = publication, tuple([(int(self._members.answer_of[member]), sheet) for member, sheet in found]), questions
-        known = self._asking.get(key)
-        if known is not None and not refused:
-            return known._replace(registration=registration)
+        key = publication, tuple([(int(self._members.answer_of[member]), sheet) for member, sheet in found])
+        known = self._tables_of.get(key)
+        if known is None:
+            known = self._tables_of[key] = self._tables(key[1])
+        if isinstance(questions, Questions):
+            return Asking(publication, registration, known[0], questions, known[1], "")
+        return Asking(publication, registration, known[0], Questions((), {}), known[1], f"query: {questions}")
+
+    def _tables(self, found: tuple[tuple[int, int], ...]) -> tuple[Combination, dict[int, list[dict[str, Term]]]]:
         tables: dict[int, list[dict[str, Term]]] = {}
         combination: Combination | None = None
-        for answer, sheet in key[1]:
+        for answer, sheet in found:
             role = self._members.of_answer[answer]
             assert role is not None
             combination = role.combination
             tables[role.branch] = self._named(sheet, combination.columns[role.branch])
         assert combination is not None
-        made = Asking(publication, registration, combination, questions, tables, refused)
-        self._asking[key] = made
-        return made
+        return combination, tables
 
     def _named(self, sheet: int, columns: tuple[str, ...]) -> list[dict[str, Term]]:
         """The rows of a sheet, one list for all who name its columns alike; nobody changes them."""

@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import chain
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,10 +18,11 @@ from triplecast.evaluate import DEFAULT_STEPS, BudgetExceeded, Candidate, Decisi
 from triplecast.evaluate.rowwise import Calculation
 from triplecast.evaluate.unknown import Answers, Unknown
 from triplecast.index import Snapshot
-from triplecast.match.answer import Verdict, answer_asking, answer_rows
+from triplecast.match.answer import NO_MATCH, Verdict, answer_asking, answer_rows
 from triplecast.match.asking import Asking
-from triplecast.match.conditions import Condition, Ground, judge_bare, judge_chain, wait_call
+from triplecast.match.conditions import Condition, Ground, Row, judge_bare, judge_chain, wait_call
 from triplecast.match.standing import Standing
+from triplecast.match.waiting import SIFTED, Waiting, distinct_pairs
 from triplecast.model.match import Learnt, OperatorResult
 from triplecast.model.publication import Publication
 from triplecast.model.schedules import SCHEDULE
@@ -31,21 +30,12 @@ from triplecast.operators import find_operator
 from triplecast.operators.answers import Answer, Failed, GroundCall, format_answer
 from triplecast.operators.frames import Asked
 from triplecast.operators.perform import Performer
-from triplecast.operators.schedules import FAILED, HOLDS, Conjunctions, Experience, Run, make_schedule
+from triplecast.operators.schedules import Conjunctions, Experience, Run, make_schedule
 from triplecast.operators.schedules import Learnt as LearntTemplate
 from triplecast.operators.schedules.experience import LEAST_COST
 
 AT_ONCE = 32
 """Ground conditions of one publication that are looked at in one round."""
-
-
-class Waiting(NamedTuple):
-    """A row that waits for conditions."""
-
-    publication: int
-    registration: int
-    conditions: tuple[int, ...]
-    """Of the publication, by number, each once."""
 
 
 @dataclass(slots=True)
@@ -122,12 +112,11 @@ class Operators:
         """In order of first appearance."""
         return self._templates.setdefault(template, len(self._templates))
 
-    def start(self, ground: Ground, rows: Sequence[Waiting]) -> _Running:
+    def start(self, ground: Ground, rows: Waiting) -> _Running:
         """A run over the rows of one publication."""
-        lengths = np.fromiter([len(row.conditions) for row in rows], np.int64, len(rows))
-        starts = np.zeros(len(rows) + 1, np.int64)
-        np.cumsum(lengths, out=starts[1:])
-        flat = np.fromiter(chain.from_iterable([row.conditions for row in rows]), np.int32, int(starts[-1]))
+        starts = np.zeros(len(rows.lengths) + 1, np.int64)
+        np.cumsum(rows.lengths, out=starts[1:])
+        flat = np.array(rows.conditions, np.int32)
         there = np.zeros(len(ground.conditions), np.bool_)
         there[flat] = True
         numbers = np.flatnonzero(there)
@@ -139,7 +128,7 @@ class Operators:
         costs = _shared_costs(
             np.bincount(members, minlength=len(numbers)) * (1 - holds), calls, self.experience.costs(templates)
         )
-        registrations = np.fromiter([row.registration for row in rows], np.int64, len(rows))
+        registrations = np.array(rows.registrations, np.int64)
         if self._schedule.keeps_order:
             of_rows = np.split(templates[members], starts[1:-1])
             self._standing.meet(zip(registrations.tolist(), map(np.ndarray.tolist, of_rows), strict=True))
@@ -224,12 +213,8 @@ class Operating:
         self._stage = _Stage(operators, publications, known)
         self._begin = partial(operators.begin, publications, asking, candidates, evaluator)
         self._evaluator = evaluator
-        places = {id(pair.tables): place for place, pair in reversed(list(enumerate(asking)))}
-        distinct = sorted(places.values())
-        of_place = {place: number for number, place in enumerate(distinct)}
-        self._alike = [of_place[places[id(pair.tables)]] for pair in asking]
-        """Of each pair, which of those that are looked at: pairs with one set of rows are one."""
-        self._asking = [asking[place] for place in distinct]
+        self._asking, self._alike = distinct_pairs(asking)
+        """Those that are looked at, and of each pair which of them."""
         grounds = self._stage.grounds
         self._candidates = [
             (publication, registration, replace(candidate, answers=grounds[publication].answers))
@@ -238,8 +223,12 @@ class Operating:
         self._decisions = (
             list(evaluator.decide([candidate for _, _, candidate in self._candidates])) if candidates else []
         )
-        self._verdicts = [answer_asking(pair, grounds[pair.publication]) for pair in self._asking]
         self._rounds = 0
+        self._rows: dict[int, Waiting] = {}
+        """What waits, by publication, as far as it is asked about in this round."""
+        self._verdicts: list[Verdict] = []
+        for number, pair in enumerate(self._asking):
+            self._verdicts.append(self._look(number, pair))
 
     def operated(self) -> Operated:
         """As far as it is known. Verdicts with `waiting` rows and decisions with `wanted` calls are open."""
@@ -249,12 +238,15 @@ class Operating:
 
     def finish(self) -> Operated:
         """Asks until nothing is open."""
-        while rows := self._rows():
+        self._add_candidates()
+        while self._rows:
             before = self._stage.settled
-            outcomes = self._stage.learn(rows)
+            asked, self._rows = self._rows, {}
+            outcomes = self._stage.learn(asked)
             assert self._stage.settled > before, "rows wait, and nothing was asked"
             self._rounds += 1
-            self._look_again(outcomes)
+            self._look_again(asked, outcomes)
+            self._add_candidates()
         return self.operated()
 
     def waits_on(self) -> Operated | None:
@@ -270,47 +262,51 @@ class Operating:
         }
         return self._begin(known).operated()
 
-    def _rows(self) -> list[Waiting]:
-        """What is waited for. Of rows of which one may be enough first one, then two, then four, and so on."""
-        return [
-            *(
-                Waiting(pair.publication, pair.registration, conditions)
-                for pair, verdict in zip(self._asking, self._verdicts, strict=True)
-                for group in verdict.waiting
-                for conditions in group[: 1 << self._rounds]
-            ),
-            *(
-                Waiting(
-                    publication,
-                    registration,
-                    tuple(wait_call(self._stage.grounds[publication], call) for call in calls),
-                )
-                for (publication, registration, _), decision in zip(self._candidates, self._decisions, strict=True)
-                for calls in decision.wanted
-            ),
-        ]
+    def _look(self, number: int, pair: Asking) -> Verdict:
+        """A verdict with the answers that are known; its rows that wait are added to those of the round."""
+        ground = self._stage.grounds[pair.publication]
+        steps = None if pair.refused else pair.questions.by_row(pair.combination)
+        verdict = None if steps is None else self._waiting(pair.publication).sift(number, pair, steps, ground)
+        if verdict is None:
+            verdict = answer_asking(pair, ground)
+            for group in verdict.waiting:
+                for conditions in group[: 1 << self._rounds]:
+                    self._waiting(pair.publication).add(pair.registration, conditions)
+        return verdict
 
-    def _look_again(self, outcomes: Sequence[int]) -> None:
-        """At what is open, with the answers that are known now. `outcomes`: of all rows that waited, in their order."""
-        at = 0
-        for number, (pair, verdict) in enumerate(zip(self._asking, self._verdicts, strict=True)):
-            if not verdict.waiting:
-                continue
-            if verdict.by_row is None:
-                at += sum(len(group[: 1 << (self._rounds - 1)]) for group in verdict.waiting)
-                self._verdicts[number] = answer_asking(pair, self._stage.grounds[pair.publication])
-                continue
-            told = outcomes[at : at + len(verdict.waiting)]
-            at += len(told)
-            if FAILED in told:
-                self._verdicts[number] = answer_asking(pair, self._stage.grounds[pair.publication])
-                continue
-            sure, waiting = verdict.by_row
-            kept = [each.row for each, outcome in zip(waiting, told, strict=True) if outcome == HOLDS]
-            self._verdicts[number] = answer_rows(pair.combination, [*sure, *kept])
+    def _waiting(self, publication: int) -> Waiting:
+        found = self._rows.get(publication)
+        if found is None:
+            found = self._rows[publication] = Waiting()
+        return found
+
+    def _add_candidates(self) -> None:
+        """Their rows, behind the others; publications without any go."""
+        for (publication, registration, _), decision in zip(self._candidates, self._decisions, strict=True):
+            ground = self._stage.grounds[publication]
+            for calls in decision.wanted:
+                self._waiting(publication).add(registration, dict.fromkeys(wait_call(ground, call) for call in calls))
+        self._rows = {publication: rows for publication, rows in self._rows.items() if rows.lengths}
+
+    def _look_again(self, asked: Mapping[int, Waiting], outcomes: Mapping[int, NDArray[np.uint8]]) -> None:
+        """At what is open, with the answers that are known now. Rows that were told for themselves are not looked at,
+        but for those of pairs of which an operator failed on one."""
+        left: dict[int, list[Row]] = {}
+        failed: set[int] = set()
+        for publication, rows in asked.items():
+            failing, kept = rows.told(outcomes[publication])
+            failed.update(failing)
+            left.update(kept)
+        for number, verdict in enumerate(self._verdicts):
+            if verdict is SIFTED and number not in failed:
+                rows_left = left.get(number)
+                made = NO_MATCH if rows_left is None else answer_rows(self._asking[number].combination, rows_left)
+                self._verdicts[number] = made
+            elif verdict.waiting:
+                self._verdicts[number] = self._look(number, self._asking[number])
         again = [place for place, decision in enumerate(self._decisions) if decision.wanted]
-        asked = self._evaluator.decide([self._candidates[place][2] for place in again]) if again else []
-        for place, decision in zip(again, asked, strict=True):
+        decided = self._evaluator.decide([self._candidates[place][2] for place in again]) if again else []
+        for place, decision in zip(again, decided, strict=True):
             self._decisions[place] = decision
 
 
@@ -338,15 +334,9 @@ class _Stage:
         """By template: hint, true or false answers, true ones, measured ones, seconds."""
         return tuple(Learnt(template, *counts) for template, counts in sorted(self._counts.items()))
 
-    def learn(self, rows: Sequence[Waiting]) -> list[int]:
-        """Asks until the schedules of all publications have their rows decided; what became of each row, in order."""
-        places: dict[int, list[int]] = {}
-        for place, row in enumerate(rows):
-            places.setdefault(row.publication, []).append(place)
-        started = {
-            publication: self._operators.start(self.grounds[publication], [rows[place] for place in found])
-            for publication, found in places.items()
-        }
+    def learn(self, rows: Mapping[int, Waiting]) -> dict[int, NDArray[np.uint8]]:
+        """Asks until the schedules of all publications have their rows decided; what became of each row."""
+        started = {number: self._operators.start(self.grounds[number], rows[number]) for number in sorted(rows)}
         running = dict(started)
         while running:
             wanted: dict[tuple[int, GroundCall], None] = {}
@@ -360,11 +350,7 @@ class _Stage:
                         wanted[publication, call] = None
             if wanted:
                 self._ask(wanted, running)
-        outcomes = np.empty(len(rows), np.uint8)
-        for publication, found in places.items():
-            outcomes[found] = started[publication].run.outcomes()
-        told: list[int] = outcomes.tolist()
-        return told
+        return {publication: each.run.outcomes() for publication, each in started.items()}
 
     def _ask(self, wanted: Iterable[tuple[int, GroundCall]], running: Mapping[int, _Running]) -> None:
         """Makes the calls, and lets every condition that waits for one of them learn what it can."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from triplecast.compile.combination import Combination
 from triplecast.compile.residual import Residual
 from triplecast.evaluate.unknown import asks_operators
 from triplecast.match.calculate import Residuals
@@ -47,12 +48,15 @@ class Filter:
 class Steps:
     """What is done with a row, one after the other."""
 
-    __slots__ = ("_chains", "filters", "residual")
+    __slots__ = ("_chains", "filters", "repeats", "residual")
 
     def __init__(self, residual: Chain, filters: tuple[Filter, ...] | None) -> None:
         self.residual = residual
         self.filters = filters
         """All of it, each once; None where something gives values."""
+        asked = [each.template.text for each in filters or () if each.template is not None]
+        self.repeats = len(set(asked)) < len(asked)
+        """Whether a row may wait for one condition at two filters."""
         self._chains: dict[tuple[int, frozenset[str]], tuple[Chain, Template]] = {}
 
     def chain(self, place: int, unknown: frozenset[str]) -> tuple[Chain, Template]:
@@ -67,7 +71,7 @@ class Steps:
 class Questions:
     """The residuals of a subscription's branches, as `Steps` of those values that something depends on."""
 
-    __slots__ = ("_beyond", "_known", "_steps", "asks", "residuals")
+    __slots__ = ("_beyond", "_by_row", "_known", "_read_for", "_steps", "asks", "residuals")
 
     def __init__(self, residuals: Residuals, known: dict[Residual, Filter]) -> None:
         """`known`: filters that were met before, added to."""
@@ -76,7 +80,20 @@ class Questions:
         """Whether operators are called."""
         self._known = known
         self._steps: dict[tuple[int, tuple[str, ...]], Steps] = {}
+        self._read_for: Combination | None = None
+        self._by_row: Steps | None = None
         self._beyond: dict[tuple[int, int, tuple[str, ...]], Steps | None] = {}
+
+    def by_row(self, combination: Combination) -> Steps | None:
+        """What is done with a row where that tells of each row whether it is shown: there are filters only, and the
+        rows of one branch, each of which is an answer."""
+        if self._read_for is not combination:
+            self._read_for, self._by_row = combination, None
+            if len(combination.parts) == 1 and not (combination.distinct or combination.ask):
+                (part,) = combination.parts
+                steps = self.steps(part.branch, combination.names)
+                self._by_row = steps if not part.checks and steps.filters is not None else None
+        return self._by_row
 
     def steps(self, branch: int, shown: tuple[str, ...]) -> Steps:
         """Of a branch of whose rows only the `shown` variables are looked at."""
@@ -104,9 +121,6 @@ class Questions:
         if found is None:
             found = self._known[residual] = Filter(residual)
         return found
-
-
-NO_QUESTIONS = Questions((), {})
 
 
 def residuals_for(residual: Chain, shown: tuple[str, ...]) -> Chain:
