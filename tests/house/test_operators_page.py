@@ -94,3 +94,20 @@ def test_its_numbers_are_those_of_the_code() -> None:
     assert f"each counts as {COSTLY}" in PAGE
     assert f"one call in {PROBATION}" in PAGE
     assert f"not before {REST} times as long" in PAGE
+
+
+def test_its_walk_through_the_command_line_runs(tmp_path: Path) -> None:
+    module, program, *_ = re.findall(r"```python\n(.*?)```", PAGE, re.S)
+    (query,) = re.findall(r'"""(PREFIX .*?)"""', program, re.S)
+    (line,) = re.findall(r'^\{"id": "urn:g:1".*\}$', PAGE, re.M)
+    (tmp_path / "boats.py").write_text(module)
+    (tmp_path / "fleet.rq").write_text(query)
+    (tmp_path / "pictures.jsonl").write_text(line)
+    commands = re.findall(r"^\$ triplecast ((?:operators|match|explain) .*?)(?: +#.*)?$", PAGE, re.M)
+    told = ""
+    for command in commands:
+        told += run(tmp_path, f"import sys; from triplecast.cli import main; sys.exit(main({command.split()!r}))")
+    assert len(commands) == 3
+    assert "https://example.org/op#boats" in told
+    assert "urn:g:1  fleet.rq" in told
+    assert "my:boats(<urn:pic:1>) gives 3 (version 1)" in told
