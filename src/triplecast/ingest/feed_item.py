@@ -9,6 +9,7 @@ from hashlib import sha256
 
 from pyoxigraph import BlankNode, Literal, NamedNode, Triple
 
+from triplecast.errors import DocumentRejected
 from triplecast.ingest.document import part_iri
 
 RSS = "http://purl.org/rss/1.0/"
@@ -82,6 +83,10 @@ class FeedItem:
     source: Feed | None = None
     dates: tuple[tuple[str, str, str | None], ...] = ()
     """Name in Dublin Core terms (``issued``, ``modified``, ``created``), text as written, xsd:dateTime if it is one."""
+    places: tuple[tuple[str, str], ...] = ()
+    """Predicate and text, as written."""
+    faults: tuple[DocumentRejected, ...] = ()
+    """What of it is left out."""
 
 
 def absolute_iri(text: str) -> NamedNode | None:
@@ -199,6 +204,8 @@ def _particulars(subject: NamedNode, item: FeedItem) -> Iterator[Triple]:
         yield from _category(subject, category, BlankNode(f"category{number}"))
     for link in item.links:
         yield from _link(subject, link)
+    for predicate, text in item.places:
+        yield Triple(subject, NamedNode(predicate), literal(text))
     if item.source and (source := absolute_iri(item.source.iri)):
         yield Triple(subject, NamedNode(DCTERMS + "source"), source)
         if item.source.title:

@@ -4,7 +4,7 @@ It gets bytes in memory only (given text, it would open files and addresses) and
 relative addresses inside markup switched off, so that titles and contents stay as published. Links are resolved against
 xml:base by it and against the feed's IRI here, so that ids and absolute links stay as written. It mends one thing
 unasked: UTF-8 that was encoded twice. What Media RSS and iTunes say of a file it would take for the item's own title,
-description or content; it is kept from that below.
+description or content; it is kept from that below. Where an item is, `feed_places` reads.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from feedparser.namespaces import itunes, mediarss
 from triplecast.errors import DocumentRejected
 from triplecast.ingest.dates import date_time
 from triplecast.ingest.feed_item import Category, Feed, FeedItem, Link, Person, absolute_iri
+from triplecast.ingest.feed_places import read_places, written_places
 
 feedparser.api.PREFERRED_XML_PARSERS = ()
 """It would look for libxml2's driver at each feed, which a sandboxed child cannot: expat reads all feeds."""
@@ -64,7 +65,7 @@ def read_feed(data: bytes, base: str, named: bool) -> tuple[Feed, list[FeedItem]
         raise DocumentRejected(
             stage="feed",
             reason=f"the feed parser met something that it cannot read: {type(error).__name__}: {error}",
-            mend="look for extension elements (GeoRSS, chapters, image sizes) without their proper content",
+            mend="look for extension elements (chapters, image sizes) without their proper content",
         ) from None
     channel = found["feed"]
     base = base if named else _own_iri(channel, base)
@@ -96,6 +97,7 @@ def _item(entry: Any, feed_authors: tuple[Person, ...], feed_language: str, base
     contents = entry.get("content", ())
     detail = entry.get("title_detail") or entry.get("summary_detail") or (contents[0] if contents else {})
     source = entry.get("source") or {}
+    places, faults = read_places(written_places(entry))
     return FeedItem(
         id=_text(entry, "id"),
         title=_text(entry, "title"),
@@ -121,6 +123,8 @@ def _item(entry: Any, feed_authors: tuple[Person, ...], feed_language: str, base
             for name, key in _DATES
             if isinstance(_stored(entry, key), str) and _text(entry, key)
         ),
+        places=places,
+        faults=faults,
     )
 
 

@@ -81,11 +81,10 @@ def _parse_feed(document: Document, xml: XmlDocument, base: str, limits: GateLim
     if not is_feed:
         raise _no_feed(xml)
     parsed = _publish_items(document.source, _feed_drafts(feed, items, xml.data, limits), limits, xml.has_more)
+    rejects = [*parsed.rejects, *_faults_of_items(document.source, feed, items)]
     if xml.fault:
-        return ParsedDocument(
-            parsed.drafts, (_partly_saved(document.source, xml.fault, len(parsed.drafts)), *parsed.rejects)
-        )
-    return parsed
+        rejects.insert(0, _partly_saved(document.source, xml.fault, len(parsed.drafts)))
+    return ParsedDocument(parsed.drafts, tuple(rejects))
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +146,17 @@ def _publish_items(
 def _left_out(source: str, item: _Beyond) -> Reject:
     shown = item.graph if len(item.graph) <= 200 else f"{item.graph[:200]}…"
     return Reject(source, item.fault.stage, f"the item {shown} is left out: {item.fault.reason}", item.fault.mend)
+
+
+def _faults_of_items(source: str, feed: Feed, items: Sequence[FeedItem]) -> Iterable[Reject]:
+    """The first of each item."""
+    for item in items:
+        for fault in item.faults[:1]:
+            shown, more = identity(item, feed.iri)[:200], len(item.faults) - 1
+            reason = (
+                f"the item {shown} is published without a place: {fault.reason}{f' (and {more} more)' * bool(more)}"
+            )
+            yield Reject(source, fault.stage, reason, fault.mend, fault.line, fault.column)
 
 
 def _second_item(source: str, graph: str) -> Reject:

@@ -1,4 +1,4 @@
-"""The schedule is chosen by whoever opens an engine or matches files: answers are equal, calls are not."""
+"""The schedule is chosen by whoever opens an engine, matches files or starts a run: equal answers, other calls."""
 
 from __future__ import annotations
 

@@ -235,10 +235,11 @@ def test_a_feed_without_items_gives_nothing() -> None:
 
 
 def test_what_the_feed_parser_falls_over_is_a_reject() -> None:
-    text = '<rss version="2.0" xmlns:gml="http://www.opengis.net/gml"><channel><item><gml:pos>1</gml:pos></item>'
+    text = '<rss version="2.0" xmlns:psc="http://podlove.org/simple-chapters"><channel><item><psc:chapters>'
+    text += "<psc:chapter/></psc:chapters></item>"
     parsed = parse_document(Document("f.rss", (text + "</channel></rss>").encode()))
     assert parsed.drafts == ()
-    assert (parsed.rejects[0].stage, "GeoRSS" in parsed.rejects[0].mend) == ("feed", True)
+    assert (parsed.rejects[0].stage, "chapters" in parsed.rejects[0].mend) == ("feed", True)
 
 
 def test_rss_0_90_is_a_feed() -> None:

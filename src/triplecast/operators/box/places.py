@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from types import MappingProxyType
+from typing import Any
 
 import shapely
 from pyoxigraph import BlankNode, Literal, NamedNode
@@ -14,6 +15,7 @@ from triplecast.operators.box.geometries import GEO, Geometry, checked, is_geome
 from triplecast.operators.box.regions import Regions
 from triplecast.operators.box.tangles import refuse_tangled_union
 from triplecast.operators.event import Graph
+from triplecast.terms.georss import SHAPES, NoPlace, read_georss
 
 _W3C = "http://www.w3.org/2003/01/geo/wgs84_pos#"
 _GEORSS = ("http://www.georss.org/georss/", "http://www.georss.org/georss")
@@ -32,9 +34,10 @@ _LINKS = frozenset(
         *(schema + "geo" for schema in _SCHEMA),
     }
 )
-_SHAPES = ("point", "line", "polygon", "box")
-_GEORSS_SHAPES = MappingProxyType({namespace + shape: shape for namespace in _GEORSS for shape in _SHAPES})
-_FEWEST = MappingProxyType({"point": 1, "line": 2, "polygon": 4, "box": 2})
+_GEORSS_SHAPES = MappingProxyType({namespace + shape: shape for namespace in _GEORSS for shape in SHAPES})
+_MAKERS: Mapping[str, Callable[[Any], Geometry]] = MappingProxyType(
+    {"point": lambda places: shapely.Point(places[0]), "line": shapely.LineString, "polygon": shapely.Polygon}
+)
 _STEPS = 2
 """Links that are followed from a thing to its geometry."""
 
@@ -116,22 +119,13 @@ def _counted(found: Collection[str], name: str) -> str:
 
 
 def _read_georss(shape: str, text: str) -> Geometry:
-    """GeoRSS Simple: numbers in pairs, latitude first, between blanks or commas."""
     try:
-        numbers = [float(number) for number in text.replace(",", " ").split()]
-    except ValueError:
-        numbers = []
-    places = [(longitude, latitude) for latitude, longitude in zip(numbers[::2], numbers[1::2], strict=False)]
-    exactly = shape in ("point", "box")
-    if len(numbers) % 2 or len(places) < _FEWEST[shape] or (exactly and len(places) > _FEWEST[shape]):
-        raise Unanswerable(f"{text[:80]!r} is no {shape}; write pairs of numbers, latitude before longitude")
-    if shape == "point":
-        return checked(shapely.Point(places[0]), text, "latitude")
-    if shape == "line":
-        return checked(shapely.LineString(places), text, "latitude")
-    if shape == "polygon":
-        return checked(shapely.Polygon(places), text, "latitude")
-    (west, south), (east, north) = places
-    return checked(
-        shapely.box(min(west, east), min(south, north), max(west, east), max(south, north)), text, "latitude"
-    )
+        places = [(longitude, latitude) for latitude, longitude in read_georss(shape, text)]
+    except NoPlace as fault:
+        raise Unanswerable(str(fault)) from fault
+    if shape == "box":
+        (west, south), (east, north) = places
+        return checked(
+            shapely.box(min(west, east), min(south, north), max(west, east), max(south, north)), text, "latitude"
+        )
+    return checked(_MAKERS[shape](places), text, "latitude")

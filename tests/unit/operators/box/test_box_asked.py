@@ -7,6 +7,7 @@ import sqlite3
 from pathlib import Path
 
 import pytest
+from pyoxigraph import Literal, NamedNode
 
 from triplecast import Engine
 from triplecast.compile.admission import admit
@@ -18,8 +19,13 @@ pytest.importorskip("shapely", reason="the extra triplecast[operators] is not in
 import box_shop
 
 import triplecast.operators.box
+from triplecast.operators import Event, known_operators
+from triplecast.operators.declaration import Operator
+from triplecast.operators.registry import find_operator
 
 assert triplecast.operators.box
+GEOF = "http://www.opengis.net/def/function/geosparql/"
+METRE = "http://www.opengis.net/def/uom/OGC/1.0/metre"
 PREFIXES = """@prefix geo: <http://www.opengis.net/ont/geosparql#> . @prefix : <https://example.org/> .
 @prefix w: <http://www.w3.org/2003/01/geo/wgs84_pos#> .
 """
@@ -84,6 +90,60 @@ def test_one_implementation_answers_for_an_iri_that_the_evaluator_has_too() -> N
     (row,), (most,) = told(alone)[0], told(behind)[0]
     assert row["m"] == most["most"]
     assert float(row["m"]) == pytest.approx(8240.18, abs=0.01)
+
+
+SHAPES = (
+    "POINT(1 1)",
+    "POINT(0 1)",
+    "LINESTRING(0 0, 2 0)",
+    "LINESTRING(1 0, 3 0)",
+    "LINESTRING(1 -1, 1 3)",
+    "POLYGON((0 0, 2 0, 2 2, 0 2, 0 0))",
+    "POLYGON((1 1, 3 1, 3 3, 1 3, 1 1))",
+    "POLYGON((0 0, 0 2, 2 2, 2 0, 0 0))",
+)
+GEOF_NAMES = ("Contains", "Crosses", "Disjoint", "Equals", "Intersects", "Overlaps", "Touches", "Within")
+
+
+def test_every_function_of_geosparql_that_is_declared_is_in_the_test_below() -> None:
+    declared = {each.iri for each in known_operators().all() if each.iri.startswith(GEOF)}
+    assert declared == {GEOF + "distance", *(f"{GEOF}sf{name}" for name in GEOF_NAMES)}
+
+
+@pytest.mark.parametrize("name", [*GEOF_NAMES, "distance"])
+def test_one_implementation_answers_in_the_index_and_behind_it(name: str) -> None:
+    """A publication of all pairs of shapes, evaluated by both ways and by a direct call of the operator."""
+    pairs = [(one, other) for one in SHAPES for other in SHAPES]
+    turtle = PREFIXES + "\n".join(
+        f':p{number} a :Pair ; :one "{one}"^^geo:wktLiteral ; :other "{other}"^^geo:wktLiteral .'
+        for number, (one, other) in enumerate(pairs)
+    )
+    call = f"geof:sf{name}(?a, ?b)" if name != "distance" else f"geof:distance(?a, ?b, <{METRE}>) < 100000"
+    pattern = f"?p a :Pair ; :one ?a ; :other ?b FILTER({call})"
+    alone = f"SELECT ?p {{ {pattern} }}"
+    behind = f"SELECT ?p {{ {{ SELECT ?p (COUNT(*) AS ?n) {{ {pattern} }} GROUP BY ?p }} FILTER(?n = 1) }}"
+    prefix = "PREFIX : <https://example.org/> "
+    assert admit(Subscription("s", prefix + alone)).decided
+    assert not admit(Subscription("s", prefix + behind)).decided
+    rows, undecided = told(alone, turtle)
+    assert (rows, undecided) == (told(behind, turtle)[0], [])
+    declared = find_operator(GEOF + (f"sf{name}" if name != "distance" else name))
+    assert declared is not None
+    kind = NamedNode("http://www.opengis.net/ont/geosparql#wktLiteral")
+    given = [[Literal(pair[place], datatype=kind) for pair in pairs] for place in (0, 1)]
+    if name == "distance":
+        given.append([NamedNode(METRE)] * len(pairs))
+    event = Event(NamedNode("urn:g"), 1, {}, b"")
+    wanted = [answer is True or (answer is not False and answer < 100_000) for answer in called(declared, event, given)]
+    assert sorted(row["p"] for row in rows) == sorted(
+        f"https://example.org/p{number}" for number, is_so in enumerate(wanted) if is_so
+    )
+    assert 0 < len(rows) < len(pairs)
+
+
+def called(declared: Operator, event: Event, given: list[list[Literal]]) -> list[bool | float]:
+    answers: list[bool | float] = declared.load()([event] * len(given[0]), *given)
+    return answers
 
 
 def test_distances_are_values() -> None:
@@ -167,6 +227,38 @@ def test_where_an_item_of_a_feed_is() -> None:
         receipt = engine.publish(feed, "application/rss+xml", graph="urn:feed")
         assert not receipt.undecided
         assert sorted(row["title"].value for match in receipt.matches for row in match.bindings or ()) == ["1", "2"]
+
+
+@pytest.mark.parametrize("kind", ["rss", "atom"])
+def test_where_an_item_of_rss_2_and_atom_is(kind: str) -> None:
+    places = (
+        "<georss:point>40.85 -73.88</georss:point>",
+        "<geo:lat>40.85</geo:lat><geo:long>-73.88</geo:long>",
+        "<georss:where><gml:Point><gml:pos>40.85 -73.88</gml:pos></gml:Point></georss:where>",
+        "<georss:box>40.845 -73.885 40.855 -73.88</georss:box>",
+        "<georss:point>40.75 -73.98</georss:point>",
+        "",
+    )
+    names = (
+        'xmlns:georss="http://www.georss.org/georss" xmlns:geo="http://www.w3.org/2003/01/geo/wgs84_pos#" '
+        'xmlns:gml="http://www.opengis.net/gml"'
+    )
+    entry, id_ = ("item", "guid") if kind == "rss" else ("entry", "id")
+    listed = "".join(
+        f"<{entry}><{id_}>urn:{number}</{id_}><title>{number}</title>{place}</{entry}>"
+        for number, place in enumerate(places)
+    )
+    feed = (
+        f'<rss version="2.0" {names}><channel>{listed}</channel></rss>'
+        if kind == "rss"
+        else f'<feed xmlns="http://www.w3.org/2005/Atom" {names}>{listed}</feed>'
+    )
+    with Engine() as engine:
+        engine.subscribe('SELECT ?title { ?item a rss:item ; rss:title ?title ; op:within "The Bronx" }', id="q")
+        receipt = engine.publish(feed, f"application/{kind}+xml", graph="urn:feed")
+        assert not receipt.undecided
+        told = [row["title"].value for match in receipt.matches for row in match.bindings or ()]
+        assert sorted(told) == ["0", "1", "2", "3"]
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import random
+import re
 import struct
 import zlib
 from collections.abc import Callable
-from contextlib import suppress
 from io import BytesIO
 
 import numpy as np
@@ -281,15 +281,26 @@ def test_what_is_cut_short_is_told(ask: Callable[[Event, object], object], form:
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_damage_gives_a_picture_or_a_fault(form: str) -> None:
+    """What is told of a damaged file is as it would be of a whole one; a fault says which attachment and how to mend
+    it. Some of each are met."""
     chance = random.Random(form)
-    content = encode(draw(random.Random(3)).image, form)
+    drawn = draw(random.Random(3))
+    content = drawn.encode(form)
+    told, faults = [], []
     for _ in range(150):
         damaged = bytearray(content)
         for _ in range(chance.randint(1, 5)):
             damaged[chance.randrange(len(damaged))] = chance.randrange(256)
         for ask in (*ASKED, pictures.width):
-            with suppress(Unanswerable):
-                ask(event(bytes(damaged)), PICTURE)
+            try:
+                told.append(ask(event(bytes(damaged)), PICTURE))
+            except Unanswerable as fault:
+                faults.append(str(fault))
+    assert len(told) + len(faults) == 450
+    assert all(re.fullmatch("#[0-9a-f]{6}", each) if isinstance(each, str) else each >= 0 for each in told if each)
+    assert drawn.image.width in told, "damage behind the header leaves the width"
+    assert all(fault.startswith("the attachment <urn:pic> ") for fault in faults)
+    assert all(re.search("; (give one of|publish the whole file|scale it down)", fault) for fault in faults)
 
 
 def test_arguments_that_name_no_picture_or_colour_are_told() -> None:
