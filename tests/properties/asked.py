@@ -32,7 +32,7 @@ from triplecast.match.operate import Operators
 from triplecast.operators.schedules import SCHEDULES
 
 PUBLICATIONS = 48
-READINGS = 3
+READINGS = 2
 LOOKED_AT = 4
 LEAST_MATCHING = 0.25
 """Of all pairs, in a run of `ENOUGH` or more."""

@@ -47,27 +47,44 @@ def fails(operator: str, text: str) -> bool:
     return is_even(text) if operator == BROKEN else operator == FLAKY and len(text) == 3
 
 
+NOTES = "urn:notes"
+"""The attachment that says into which file a call writes a line, if it is there."""
+
+
+def note(event: Event, operator: str, term: NamedNode | BlankNode | Literal) -> None:
+    """That it ran, told by itself."""
+    path = event.attachments.get(NOTES)
+    if path is not None:
+        with open(path, "a") as notes:
+            notes.write(f"{event.publication.value} {operator} {term}\n")
+
+
 @operator(SIZE, version="1", arguments=("bound", "free"), cost=0.002)
 def size(event: Event, term: NamedNode | BlankNode | Literal) -> int:
     """How long a term's text is."""
+    note(event, SIZE, term)
     return size_of(term.value)
 
 
 @operator(LETTERS, version="1", arguments=("bound", "free"), cost=0.001, batch=True)
 def letters(events: list[Event], terms: list[Literal]) -> list[list[str]]:
     """The last letters of a term's text; none, one or several."""
+    for event, term in zip(events, terms, strict=True):
+        note(event, LETTERS, term)
     return [letters_of(term.value) for term in terms]
 
 
 @operator(EVEN, version="1", arguments=("bound",), cost=0.003)
 def even(event: Event, term: Literal) -> bool:
     """Whether a term's text has an even number of characters."""
+    note(event, EVEN, term)
     return is_even(term.value)
 
 
 @operator(BROKEN, version="1", arguments=("bound", "free"))
 def broken(event: Event, term: Literal) -> int:
     """The size of a term of odd size; fails for others."""
+    note(event, BROKEN, term)
     if fails(BROKEN, term.value):
         raise ValueError("an even one")
     return size_of(term.value)
@@ -76,6 +93,7 @@ def broken(event: Event, term: Literal) -> int:
 @operator(FLAKY, version="1", arguments=("bound",))
 def flaky(event: Event, term: Literal) -> bool:
     """Whether a term's text is short; fails for some."""
+    note(event, FLAKY, term)
     if fails(FLAKY, term.value):
         raise ValueError("three characters")
     return is_short(term.value)

@@ -36,8 +36,9 @@ def test_texts_are_sparql(seed: int) -> None:
     empty = pyoxigraph.Store()
     for number in range(12):
         for asked in make_round(seed, number, PUBLICATIONS, SUBSCRIPTIONS).subscriptions:
-            empty.query(asked.text, custom_functions=OURS)
-            empty.query(Asked(asked.query, None).text, custom_functions=OURS)
+            styled = empty.query(asked.text, custom_functions=OURS)
+            plain = empty.query(Asked(asked.query, None).text, custom_functions=OURS)
+            assert type(styled) is type(plain), (seed, asked.text)
 
 
 def test_entailment_decides_pairs(seed: int) -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from itertools import islice
+from pathlib import Path
 from random import Random
 
 import pytest
 
-from tests.properties.operators import NOTHING, Maker, answer_slowly, make_publication
+from tests.properties.operators import NOTES, NOTHING, Maker, answer_slowly, make_publication
 from tests.properties.render import render
 from tests.properties.substitutes import (
     LEFT_OUT,
@@ -65,10 +67,11 @@ def snapshot_of(texts: list[str]) -> Snapshot:
     return MemoryIndex().apply(registrations, (), len(texts))
 
 
-def publications_of(graphs: list[tuple[Triple, ...]], after: int) -> list[Publication]:
+def publications_of(graphs: list[tuple[Triple, ...]], after: int, notes: Path | None = None) -> list[Publication]:
     at = "2026-01-01T00:00:00.000000Z"
     quads = [b"".join(sorted(f"{' '.join(map(write, triple))} .\n".encode() for triple in graph)) for graph in graphs]
-    return [Publication(after + i, f"urn:g:{i}", 1, at, text) for i, text in enumerate(quads, 1)]
+    attached = () if notes is None else ((NOTES, os.fsencode(notes)),)
+    return [Publication(after + i, f"urn:g:{i}", 1, at, text, attachments=attached) for i, text in enumerate(quads, 1)]
 
 
 def found(matched: MatchedBatch) -> dict[tuple[int, int], tuple[str, ...]]:
@@ -122,3 +125,16 @@ def test_what_does_not_depend_on_a_failure_is_decided_and_nothing_else_is() -> N
                 assert shape is not None, (SEED + 1, text, graph)
                 shapes[shape] += 1
     assert shapes[LEFT_OUT] + shapes[LINKED] + shapes[WITHIN] < len(undecided) / 2, shapes
+
+
+@pytest.mark.parametrize("schedule", ["adaptive", "naive"])
+def test_each_call_runs_once_by_the_workers_own_notes(schedule: str, tmp_path: Path) -> None:
+    """Those that fail among them; and what the match tells of calls is what ran."""
+    _, texts, graphs = made(SEED + 2, True, 6)
+    publications = publications_of(graphs, len(texts), tmp_path / "notes")
+    with Matcher(operators=Operators(schedule=schedule)) as matcher:
+        matched = matcher.match(snapshot_of(texts), publications)
+    ran = (tmp_path / "notes").read_text().splitlines()
+    told = [f"{publications[each.publication].graph} {each.operator} {each.arguments[0]}" for each in matched.results]
+    assert len(ran) > 100
+    assert sorted(ran) == sorted(set(ran)) == sorted(told)

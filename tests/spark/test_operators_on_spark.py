@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,8 +12,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "unit" / "operators"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "unit" / "engine"))
 
+import noting_operators
 import wild_operators
+from noting_operators import NOTES, NOTING
 from wild_operators import WILD
 
 from tests.spark.workplace import Workplace
@@ -25,6 +29,7 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 assert wild_operators
+assert noting_operators
 
 P = f"PREFIX : <https://example.org/> PREFIX w: <{WILD}> "
 QUERIES = {
@@ -75,3 +80,27 @@ def test_the_answers_are_those_of_an_engine(tmp_path: Path, spark: SparkSession)
         kept = journal.answers(0, journal.head())
         assert sum(map(len, kept.values())) == summary.work.operator_calls
         assert journal.learnt()
+
+
+@pytest.mark.parametrize(("learnt", "calls"), [(False, ["often", "rarely"]), (True, ["rarely"])])
+def test_what_was_learnt_before_is_believed_by_workers(
+    tmp_path: Path, spark: SparkSession, learnt: bool, calls: list[str]
+) -> None:
+    """`often` is declared the cheaper; `rarely` never holds, which an engine learnt and the run's journal is told."""
+    text = f"SELECT ?p {{ ?p a <urn:Picture> FILTER(<{NOTING}often>(?p)) FILTER(<{NOTING}rarely>(?p)) }}"
+    data, notes = "<urn:p> a <urn:Picture> .", tmp_path / "notes"
+    place = Workplace(tmp_path, {"both.rq": text})
+    place.run(spark)
+    if learnt:
+        with Engine.open(tmp_path / "engine") as engine:
+            engine.subscribe(text)
+            for number in range(40):
+                attached = {NOTES: os.fsencode(tmp_path / "before")}
+                engine.publish(data, "text/turtle", graph=f"urn:g{number}", attachments=attached)
+        with Journal.read_only(tmp_path / "engine") as known, Journal.open(place.output) as journal:
+            journal.keep_learnt(known.learnt())
+    encoded = {NOTES: base64.b64encode(os.fsencode(notes)).decode()}
+    row = {"id": "urn:last", "media_type": "text/turtle", "data": data, "attachments": encoded}
+    (place.inbox / "last.jsonl").write_text(json.dumps(row) + "\n")
+    place.run(spark)
+    assert notes.read_text().split() == calls

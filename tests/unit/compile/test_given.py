@@ -57,7 +57,8 @@ def test_what_is_never_bound_is_refused(query: str, told: str) -> None:
     ],
 )
 def test_what_may_be_bound_is_taken(query: str) -> None:
-    admit(Subscription("s", P + query))
+    assert admit(Subscription("s", P + query)).decider in ("index", "combined", "evaluator")
+    assert operators_of([parse_template(P + query)[0]])
 
 
 def test_the_operators_of_subscriptions() -> None:

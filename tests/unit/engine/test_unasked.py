@@ -3,6 +3,7 @@ waits, everybody else is told, and they are told once when the operator is back.
 
 from __future__ import annotations
 
+import importlib
 import json
 import subprocess
 import sys
@@ -156,6 +157,33 @@ def test_a_version_that_changed_under_way_is_asked_when_it_agrees(away: Path, mo
         away.write_text(MODULE)
         assert len(engine.publish(*document(2)).matches) == 1
         assert [each.graph for each in engine.notifications()] == ["urn:d0", "urn:d1", "urn:d2"]
+
+
+def test_a_replay_tells_what_the_version_tells_that_is_declared_then(
+    away: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    folder = tmp_path / "folder"
+
+    def opened(version: int, lost: bool) -> tuple[list[str], int]:
+        """What stands in the outbox, lost before or not, and how many calls were made."""
+        text = MODULE.replace('version="1"', f'version="{version}"')
+        away.write_text(text.replace("len(text.value)", f"{version} * len(text.value)"))
+        importlib.reload(sys.modules["away_operators"])
+        for path in folder.glob("outbox*") if lost else ():
+            path.unlink()
+        with Engine.open(folder) as engine:
+            found = [row["n"] for each in engine.notifications() for row in json.loads(each.bindings)]
+            return [term.split('"')[1] for term in found], engine.statistics().work.operator_calls
+
+    with Engine.open(folder) as engine:
+        engine.subscribe(P + QUERIES["asking"], id="asking")
+        engine.publish(*document(0))
+    assert opened(2, lost=False) == (["6"], 0), "what was told stands"
+    assert opened(2, lost=True) == (["12"], 1), "told anew, by the new version"
+    assert opened(1, lost=True) == (["6"], 0), "what the old one said is kept under its name"
+    assert opened(2, lost=True) == (["12"], 0)
 
 
 def test_an_import_that_hangs_holds_up_the_first_call_alone(away: Path, monkeypatch: pytest.MonkeyPatch) -> None:

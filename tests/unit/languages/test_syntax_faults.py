@@ -128,13 +128,15 @@ def test_what_is_refused_is_named_with_its_place_and_a_way_out(text: str, constr
 
 
 def test_refused_words_are_free_elsewhere() -> None:
-    parse_query(
+    query = parse_query(
         "SELECT ?from ?service { ?from dc:describe 'RAND() SERVICE' . <urn:x:uuid> dc:insert ?service } # DESCRIBE"
     )
+    assert [variable.name for variable in query.variables] == ["from", "service"]
 
 
 def test_having_may_use_a_name_of_select_that_where_binds_too() -> None:
-    parse_query("SELECT (SUM(?x) AS ?x) { ?s ?p ?x } HAVING (SUM(?x) > 1)")
+    query = parse_query("SELECT (SUM(?x) AS ?x) { ?s ?p ?x } HAVING (SUM(?x) > 1)")
+    assert [variable.name for variable in query.variables] == ["x"]
 
 
 def test_languages_are_chosen_by_name() -> None:

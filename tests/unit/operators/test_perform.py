@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -96,6 +97,30 @@ def test_a_batch_that_fails_is_asked_again_one_by_one(performer: Performer) -> N
     assert answers[0] == rows(2)
     assert isinstance(answers[1], Failed)
     assert answers[2] == rows(1)
+
+
+def test_a_failed_batch_is_asked_again_in_halves_and_every_execution_counts(performer: Performer) -> None:
+    calls = [asked("lengths", f'"{"fail" if place == 1 else place}"') for place in range(8)]
+    answers = [each.answer for each in performer.perform(calls)]
+    assert isinstance(answers[1], Failed)
+    assert [*answers[:1], *answers[2:]] == [rows(1)] * 7
+    standing = performer.standings[WILD + "lengths", "1"]
+    assert (standing.calls, standing.failed, standing.in_a_row) == (8 + 4 + 2 + 1 + 1 + 2 + 4, 4, 0)
+    last = [asked("lengths", f'"{"fail" if place == 7 else place}"') for place in range(8)]
+    performer.perform(last)
+    assert standing.in_a_row == 1, "the batches that failed before it count nothing of their own"
+    performer.perform([asked("lengths", '"fail"'), asked("lengths", '"fail"@en')])
+    assert standing.in_a_row == 1 + 3, "the batch, and each of its two calls"
+
+
+def test_time_is_the_operators_own_and_that_of_failed_attempts() -> None:
+    """By a clock that goes on by one each time somebody looks; what is measured in the worker is real."""
+    with Performer(clock=itertools.count().__next__) as performer:
+        (first,) = performer.perform([asked("long", '"abc"')])
+        assert 0 < first.seconds < 1, "the start of the worker is none of it"
+        bad, fine = performer.perform([asked("lengths", '"fail"'), asked("lengths", '"ab"')])
+        assert bad.seconds == 0.5 + 1
+        assert 0.5 < fine.seconds < 1.5
 
 
 def test_exceptions_harm_no_worker_and_count_little(performer: Performer) -> None:
