@@ -208,7 +208,9 @@ def find_colour(pixels: Pixels) -> str | None:
 
 
 def read_colour(term: object) -> tuple[int, int, int]:
-    """Red, green and blue of ``#rrggbb`` or a name of CSS; what is beyond 255 is 255, as there. Raises `Unanswerable` for anything else."""
+    """Red, green and blue of ``#rrggbb`` or a name of CSS; what is beyond 255 is 255, as there.
+
+    Raises `Unanswerable` for anything else."""
     from PIL import ImageColor
 
     text = term.value if isinstance(term, Literal) else str(term)
