@@ -379,7 +379,8 @@ class Engine:
         attachments: Mapping[str, bytes] | None = None,
     ) -> tuple[Explanation, ...]:
         """Why each publication in `data` matches the live subscription `id`, or where it fails. Nothing is accepted,
-        and what operators tell of it is not kept.
+        and what operators tell of it is asked anew and not kept: one that is
+        not pure may tell another thing than it told of the same publication before, and the explanation says so.
 
         Raises `DocumentRejected` where there is nothing to explain.
         """

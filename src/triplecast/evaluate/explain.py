@@ -14,9 +14,10 @@ from triplecast.evaluate.conditions import conjuncts
 from triplecast.evaluate.entailed import NO_BACKGROUND, Background, entail_graphs
 from triplecast.evaluate.evaluation import evaluate_opened, solutions_of
 from triplecast.evaluate.explanation import Explanation
-from triplecast.evaluate.failure import Evidence, alternatives, describe_verdicts, find_failure, first_true
+from triplecast.evaluate.failure import Evidence, alternatives, describe_judged, find_failure, first_true
 from triplecast.evaluate.graphs import PublishedGraphs, Triple, TripleSet, open_publication
 from triplecast.evaluate.rows import Row
+from triplecast.evaluate.said import describe_said
 from triplecast.evaluate.scope import children
 from triplecast.evaluate.solutions import TOO_LONG, Solutions, bounded_bindings
 from triplecast.evaluate.trace import SHOWN, Trace
@@ -28,12 +29,14 @@ from triplecast.model.algebra import (
     Call,
     Distinct,
     Expression,
+    Extend,
     Filter,
     LeftJoin,
     Minus,
     OrderBy,
     PathPattern,
     Pattern,
+    Produce,
     Project,
     Query,
     Reduced,
@@ -85,7 +88,7 @@ def explain(
     beyond = _beyond_bounds(query, publication, graphs, solutions, steps, index_decides)
     if beyond is not None:
         return replace(told, undecided=beyond)
-    evidence = Evidence(trace, graphs, words)
+    evidence = Evidence(trace, graphs, words, answers)
     if solutions.matched:
         support = tuple(_support(_core(query.pattern), evidence, _first_row(solutions)))
         shown, count = _shown(solutions), len(solutions.rows)
@@ -167,8 +170,12 @@ def _support(pattern: Pattern, found: Evidence, first: Row) -> list[str]:
         elif isinstance(part, Filter | LeftJoin) and part.condition is not None:
             judged = (part.condition,) if isinstance(part, LeftJoin) else conjuncts(part.condition)
             for condition in judged:
-                conditions.extend(describe_verdicts(condition, first_true(condition, row, found.trace), found.words))
+                conditions.extend(describe_judged(condition, first_true(condition, row, found.trace), found))
                 conditions.extend(_function_steps(condition, row, found))
+        elif isinstance(part, Produce):
+            conditions.extend(describe_said(part, row, found.answers, found.words))
+        elif isinstance(part, Extend):
+            conditions.extend(describe_said(part.expression, row, found.answers, found.words))
         waiting.extend(reversed((part.left,) if isinstance(part, Minus) else children(part)))
     return list(dict.fromkeys((*alternatives_met, *triples, *conditions)))
 

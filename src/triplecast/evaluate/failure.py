@@ -13,8 +13,10 @@ from triplecast.evaluate.fulltext import describe_texts
 from triplecast.evaluate.graphs import PublishedGraphs, Triple
 from triplecast.evaluate.instead import instead_of
 from triplecast.evaluate.rows import Row
+from triplecast.evaluate.said import describe_said
 from triplecast.evaluate.scope import children, condition_names
 from triplecast.evaluate.trace import FALSE, TRUE, Trace, Verdict
+from triplecast.evaluate.unknown import NO_ANSWERS, Answers
 from triplecast.evaluate.wording import Wording
 from triplecast.model.algebra import (
     Alternative,
@@ -29,6 +31,7 @@ from triplecast.model.algebra import (
     PathExpression,
     PathPattern,
     Pattern,
+    Produce,
     Repeat,
     Slice,
     Term,
@@ -56,6 +59,7 @@ class Evidence(NamedTuple):
     trace: Trace
     graphs: PublishedGraphs
     words: Wording
+    answers: Answers = NO_ANSWERS
 
 
 def find_failure(pattern: Pattern, found: Evidence) -> Failure:
@@ -66,7 +70,7 @@ def find_failure(pattern: Pattern, found: Evidence) -> Failure:
     if isinstance(pattern, Filter):
         for condition in conjuncts(pattern.condition):
             if trace.starved(condition):
-                return Failure(words.filter(condition), tuple(describe_verdicts(condition, trace.of(condition), words)))
+                return Failure(words.filter(condition), tuple(describe_judged(condition, trace.of(condition), found)))
     for part in children(pattern)[:1] if isinstance(pattern, LeftJoin | Minus) else children(pattern):
         if trace.starved(part):
             return find_failure(part, found)
@@ -78,8 +82,12 @@ def find_failure(pattern: Pattern, found: Evidence) -> Failure:
         lines: list[str] = []
         for condition in conjuncts(pattern.condition):
             untrue = [verdict for verdict in trace.of(condition) if verdict.text != TRUE]
-            lines += describe_verdicts(condition, untrue, words)
+            lines += describe_judged(condition, untrue, found)
         return Failure(words.filter(pattern.condition), tuple(lines))
+    if isinstance(pattern, Produce):
+        rows = trace.first_out.get(id(pattern.pattern), [])
+        said = (line for row in rows for line in describe_said(pattern, row, found.answers, words))
+        return Failure(words.produced(pattern), tuple(dict.fromkeys(said)))
     if isinstance(pattern, Minus):
         return Failure(f"MINUS {{ {words.pattern(pattern.right)} }}: it removes every solution")
     if isinstance(pattern, Join):
@@ -103,6 +111,14 @@ def describe_verdicts(condition: Expression, verdicts: Iterable[Verdict], words:
         outcome = verdict if verdict in (TRUE, FALSE) else f"an error ({verdict})"
         lines.append(f"{words.expression(condition)} is {outcome}" + (f" for {seen}" if seen else ""))
         lines += [f"  {line}" for line in describe_texts(condition, row)]
+    return list(dict.fromkeys(lines))
+
+
+def describe_judged(condition: Expression, verdicts: Sequence[Verdict], found: Evidence) -> list[str]:
+    """The same, and what operators in it said."""
+    lines = describe_verdicts(condition, verdicts, found.words)
+    for row, _ in verdicts:
+        lines += describe_said(condition, row, found.answers, found.words)
     return list(dict.fromkeys(lines))
 
 

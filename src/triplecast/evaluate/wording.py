@@ -162,6 +162,10 @@ class Wording:
             operator = _TEXTUAL[operator]
         return "(" + f" {operator} ".join(map(self.expression, arguments)) + ")"
 
+    def produced(self, pattern: Produce) -> str:
+        """The call of an operator that gives rows."""
+        return f"{self.node(NamedNode(pattern.operator))}({' '.join(map(self.node, pattern.arguments))})"
+
     def aggregate(self, aggregate: Aggregate) -> str:
         distinct = "DISTINCT " if aggregate.distinct else ""
         argument = "*" if aggregate.argument is None else self.expression(aggregate.argument)
@@ -187,8 +191,8 @@ class Wording:
             bound = f"BIND({self.expression(pattern.expression)} AS {self.node(pattern.variable)})"
             return f"{self.pattern(pattern.pattern)} {bound}"
         if isinstance(pattern, Produce):
-            words = " ".join(map(self.node, pattern.arguments))
-            return f"{self.pattern(pattern.pattern)} . {self.node(NamedNode(pattern.operator))}({words})"
+            inner = self.pattern(pattern.pattern)
+            return f"{inner} . {self.produced(pattern)}" if inner else self.produced(pattern)
         if isinstance(pattern, Values):
             names = " ".join(self.node(variable) for variable in pattern.variables)
             return f"VALUES ({names}) {{ {len(pattern.rows)} rows }}"

@@ -9,8 +9,10 @@ from triplecast.errors import InputError
 from triplecast.ingest.attachments import decode_attachments
 from triplecast.ingest.document import Document
 from triplecast.model.publication import Reject
+from triplecast.terms.nearness import nearest_names
 
 _WANTED = ("id", "media_type", "data")
+_ATTACHED = "attachments"
 _WRITE = 'write one object a line: {"id": …, "media_type": …, "data": …}'
 
 
@@ -18,7 +20,8 @@ def document_of_line(line: bytes, source: str, number: int, dataset: bool = Fals
     """The document in line `number` of the file that is called `source`; whatever the line holds, nothing is raised.
 
     The document's source is ``source:number``, so a fault inside it has that line's place before its own; a reject of
-    the line itself has the file as its source and the number as its line.
+    the line itself has the file as its source and the number as its line. Fields of other names are passed over, but
+    for one that is nearly ``attachments`` where there are none.
     """
     try:
         row = json.loads(line)
@@ -30,7 +33,13 @@ def document_of_line(line: bytes, source: str, number: int, dataset: bool = Fals
         return Reject(source, "gate", "is no JSON object", _WRITE, number)
     for field in _WANTED:
         if not isinstance(row.get(field), str):
-            return Reject(source, "gate", f'lacks "{field}" as text', "give all three in each line", number)
+            near = nearest_names(field, sorted(row.keys() - set(_WANTED)), 1)
+            mend = f'was "{near[0]}" meant as "{field}"?' if near else "give all three in each line"
+            return Reject(source, "gate", f'lacks "{field}" as text', mend, number)
+    slips = nearest_names(_ATTACHED, sorted(row.keys() - set(_WANTED)), 1) if _ATTACHED not in row else []
+    if slips:
+        told = f'has a field "{slips[0]}", which is none'
+        return Reject(source, "gate", told, f'write "{_ATTACHED}" if that was meant, or call it otherwise', number)
     try:
         data = row["data"].encode()
         (row["id"] + row["media_type"]).encode()
@@ -38,7 +47,7 @@ def document_of_line(line: bytes, source: str, number: int, dataset: bool = Fals
         mend = "write both halves, or the character itself"
         return Reject(source, "gate", "holds half a surrogate pair", mend, number)
     try:
-        attachments = decode_attachments(row.get("attachments"))
+        attachments = decode_attachments(row.get(_ATTACHED))
     except InputError as error:
         return Reject(source, "gate", error.what, error.mend, number)
     return Document(f"{source}:{number}", data, row["media_type"], row["id"], dataset, attachments)

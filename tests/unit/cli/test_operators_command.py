@@ -136,6 +136,41 @@ def test_explain_asks_them(place: Path) -> None:
         assert answer.returncode == {"urn:d0": 0, "urn:d1": 3, "urn:d2": 1}[graph]
 
 
+def test_explain_shows_what_they_said(place: Path) -> None:
+    (place / "other.rq").write_text(QUERY.replace("?n FILTER(?n > 3)", "5"))
+    files = ("in.jsonl", "other.rq", "--operators", "picture_operators", "--graph")
+    for graph, number in (("urn:d0", 5), ("urn:d1", 1)):
+        (place / "picture_operators.py").write_text(OPERATORS)
+        assert f"p:size(<urn:pic>) gives {number} (version 2)" in call(place, "explain", *files, graph).stdout
+        (place / "picture_operators.py").write_text(OPERATORS.replace('"free"), cost', '"free"), pure=False, cost'))
+        told = call(place, "explain", *files, graph).stdout
+        assert f"gives {number} (version 2, asked anew: it is not pure, and may have told another thing before)" in told
+
+
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        ('"attachment": {}', 'has a field "attachment", which is none; write "attachments" if that was meant'),
+        ('"attachements": {}', 'has a field "attachements", which is none'),
+        ('"attachments": {}, "attachment": {}', ""),
+        ('"date": "2026-11-22", "note": 3', ""),
+    ],
+)
+def test_a_field_that_is_a_slip(place: Path, row: str, told: str) -> None:
+    line = '{"id": "urn:d9", "media_type": "text/turtle", "data": "<urn:a> <urn:b> <urn:c> .", '
+    (place / "slip.jsonl").write_text(line + row + "}")
+    (place / "any.rq").write_text("ASK { ?a <urn:b> ?c }")
+    answer = call(place, "match", "--subscriptions", "any.rq", "--publications", "slip.jsonl", "--json")
+    assert bool(answer.stdout) != bool(told)
+    assert f"rejected slip.jsonl:1: gate: {told}" in answer.stderr if told else "rejected" not in answer.stderr
+
+
+def test_a_field_that_is_missing_and_stands_there_under_another_name(place: Path) -> None:
+    (place / "slip.jsonl").write_text('{"id": "urn:d9", "mediatype": "text/turtle", "data": ""}')
+    answer = call(place, "match", "--subscriptions", "large.rq", "--publications", "slip.jsonl")
+    assert 'lacks "media_type" as text; was "mediatype" meant as "media_type"?' in answer.stderr
+
+
 def test_explain_of_what_is_not_there_tells_the_rejects(place: Path) -> None:
     answer = call(place, "explain", "in.jsonl", "large.rq", "--graph", "urn:x", "--operators", "picture_operators")
     assert "in.jsonl:4: gate: the attachment <urn:pic> is no base64" in answer.stderr

@@ -130,7 +130,9 @@ def test_one_implementation_answers_in_the_index_and_behind_it(name: str) -> Non
     declared = find_operator(GEOF + (f"sf{name}" if name != "distance" else name))
     assert declared is not None
     kind = NamedNode("http://www.opengis.net/ont/geosparql#wktLiteral")
-    given = [[Literal(pair[place], datatype=kind) for pair in pairs] for place in (0, 1)]
+    given: list[list[Literal | NamedNode]] = [
+        [Literal(pair[place], datatype=kind) for pair in pairs] for place in (0, 1)
+    ]
     if name == "distance":
         given.append([NamedNode(METRE)] * len(pairs))
     event = Event(NamedNode("urn:g"), 1, {}, b"")
@@ -141,7 +143,7 @@ def test_one_implementation_answers_in_the_index_and_behind_it(name: str) -> Non
     assert 0 < len(rows) < len(pairs)
 
 
-def called(declared: Operator, event: Event, given: list[list[Literal]]) -> list[bool | float]:
+def called(declared: Operator, event: Event, given: list[list[Literal | NamedNode]]) -> list[bool | float]:
     answers: list[bool | float] = declared.load()([event] * len(given[0]), *given)
     return answers
 
