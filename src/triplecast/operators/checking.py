@@ -12,6 +12,7 @@ from triplecast.errors import SandboxFailed
 from triplecast.model.terms import from_ntriples
 from triplecast.operators.answers import Unanswerable, told_reason
 from triplecast.operators.declaration import Operator
+from triplecast.operators.perform import START_SECONDS
 from triplecast.operators.registry import find_operator
 from triplecast.sandbox import Limits, Sandbox
 
@@ -44,7 +45,13 @@ class Checker:
         with self._lock:
             sandbox = self._sandboxes.get(declared.source)
             if sandbox is None:
-                limits = Limits(min(declared.seconds, MOST_SECONDS), declared.memory, _ANSWER_BYTES, trusted=True)
+                limits = Limits(
+                    min(declared.seconds, MOST_SECONDS),
+                    declared.memory,
+                    _ANSWER_BYTES,
+                    trusted=True,
+                    start=START_SECONDS,
+                )
                 sandbox = self._sandboxes[declared.source] = Sandbox(_FUNCTION, limits, modules=(declared.source,))
         try:
             (answered,) = sandbox.map([json.dumps([declared.iri, arguments]).encode()], once=(0,))

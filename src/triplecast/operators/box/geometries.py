@@ -77,7 +77,7 @@ def _parse(text: str, datatype: str) -> Geometry:
     except (shapely.errors.ShapelyError, NotImplementedError, UnicodeDecodeError) as error:
         if isinstance(error, shapely.errors.ShapelyError):
             tell_exhausted(error)
-        told = shortened(str(error).removeprefix("ParseException: "), 200)
+        told = shortened(" ".join(str(error).split()).removeprefix("ParseException: "), 200)
         raise Unanswerable(f"{shortened(text, 80)} cannot be read as a geometry: {told}; mend it") from error
     if swapped and read is not None:
         read = shapely.transform(read, lambda places: places[:, ::-1])

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from pyoxigraph import Literal, NamedNode
 
 from triplecast.operators import Event, Unanswerable, operator
+from triplecast.operators.answers import shortened
 
 if TYPE_CHECKING:
     import numpy as np
@@ -207,15 +208,19 @@ def find_colour(pixels: Pixels) -> str | None:
 
 
 def read_colour(term: object) -> tuple[int, int, int]:
-    """Red, green and blue of ``#rrggbb`` or a name of CSS. Raises `Unanswerable` for anything else."""
+    """Red, green and blue of ``#rrggbb`` or a name of CSS; what is beyond 255 is 255, as there.
+
+    Raises `Unanswerable` for anything else."""
     from PIL import ImageColor
 
     text = term.value if isinstance(term, Literal) else str(term)
     try:
         red, green, blue, *_ = ImageColor.getrgb(text)
     except ValueError as error:
-        raise Unanswerable(f"{text!r} is no colour; write it as CSS does: '#ff8800' or 'orange'") from error
-    return red, green, blue
+        raise Unanswerable(
+            f"{shortened(text, 80)!r} is no colour; write it as CSS does: '#ff8800' or 'orange'"
+        ) from error
+    return min(red, 255), min(green, 255), min(blue, 255)
 
 
 def _size(event: Event, picture: object) -> tuple[int, int]:

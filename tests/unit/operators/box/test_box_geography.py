@@ -95,6 +95,14 @@ def test_no_place_on_two_outlines_is_nearer_than_the_distance_told(seed: int) ->
         assert best - 3000 < told <= best + 0.001, f"seed {seed}"
 
 
+def test_poles_and_the_antimeridian() -> None:
+    assert metres("POINT(0 90)", "POINT(180 90)") == 0.0
+    assert metres("LINESTRING(-180 90, 180 90)", "POINT(7 89)") == pytest.approx(111_693.9, abs=0.1)
+    assert metres("POINT(0 0)", "POINT(180 0)") == pytest.approx(20_003_931.459, abs=0.001)  # half a meridian ellipse
+    assert metres("LINESTRING(179 0, 180 0)", "LINESTRING(-180 0, -179 0)") == 0.0
+    assert metres("POINT(-180 0)", "POINT(180 0)") == 0.0
+
+
 def test_units_of_length() -> None:
     line = (wkt("POINT(0 0)"), wkt("POINT(1 0)"))
     assert one(geography.distance, *line, METRE) == pytest.approx(111_319.4908, abs=0.0001)
@@ -158,6 +166,12 @@ def test_within_by_brute_force() -> None:
     [
         (wkt("POINT(1"), "cannot be read as a geometry"),
         (wkt("POINT EMPTY"), "is empty"),
+        (wkt("LINESTRING(1 1)"), "must contain 0 or >1 elements; mend it"),
+        (wkt("LINESTRING(1 1, 1 1)"), "Too few points in geometry component[1 1]"),
+        (wkt("POINT(inf 1)"), "leaves the earth"),
+        (wkt("POINT(180.0000001 0)"), "leaves the earth"),
+        (Literal('{"type":"Feature","geometry":null}', datatype=NamedNode(GEOJSON)), "cannot be read"),
+        (Literal('{"type":"Point","coordinates":["1","2"]}', datatype=NamedNode(GEOJSON)), "must be number"),
         (wkt("POLYGON((0 0, 1 1, 1 0, 0 1, 0 0))"), "Self-intersection[0.5 0.5]; mend its rings"),
         (wkt("POLYGON((0 0, 1 1, 1 0))"), "do not form a closed linestring"),
         (wkt("POINT(40.8 -173) "), "the longitude is written first here"),

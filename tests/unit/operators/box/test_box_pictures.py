@@ -311,6 +311,10 @@ def test_arguments_that_name_no_picture_or_colour_are_told() -> None:
     with pytest.raises(Unanswerable, match="'octarine' is no colour; write it as CSS does: '#ff8800' or 'orange'"):
         pictures.objects_of_colour(event(SMALL), PICTURE, Literal("octarine"))
     assert pictures.read_colour(Literal("orange")) == (255, 165, 0)
+    assert pictures.read_colour(Literal("rgb(300, 0, 256)")) == (255, 0, 255), "as CSS has it"
+    with pytest.raises(Unanswerable) as raised:
+        pictures.read_colour(Literal("rgb(" + "9" * 100_000 + ",0,0)"))
+    assert len(str(raised.value)) < 200
 
 
 def test_backgrounds_differ_from_what_is_drawn() -> None:

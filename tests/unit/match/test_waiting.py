@@ -1,0 +1,144 @@
+"""How often things are made and looked at where filters alone decide rows, and that it is the same without."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pytest
+
+from tests.unit.match.match_samples import InProcess, matches_of, publication, registrations, snapshot_of
+from triplecast.index import Snapshot, build_segment
+from triplecast.match import Matcher
+from triplecast.match.operate import Operators
+from triplecast.match.waiting import Waiting
+from triplecast.model.match import MatchedBatch
+from triplecast.operators import Event, operator
+from triplecast.operators.answers import Failed, Found
+from triplecast.operators.frames import Asked
+from triplecast.operators.perform import Performed, Performer
+from triplecast.operators.schedules import FAILED, HOLDS, REFUTED
+
+OPS = "http://e/waiting#"
+PICTURES = "e:p1 a e:Pic ; e:n 1 ; e:like e:p1 . e:p2 a e:Pic ; e:n 2 ; e:like e:p1"
+
+
+@operator(OPS + "above", version="1", arguments=("bound", "bound"))
+def above(event: Event, term: object, least: object) -> bool:
+    """Answered by `Told`."""
+    return False
+
+
+class Told(Performer):
+    """True for ``e:p2`` and what is no picture, false for ``e:p1``; fails for a least of 13."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls: list[tuple[str, ...]] = []
+
+    def perform(self, asked: Sequence[Asked]) -> list[Performed]:
+        self.calls += [each.call.arguments for each in asked]
+        return [self._answer(*each.call.arguments) for each in asked]
+
+    def _answer(self, term: str, least: str) -> Performed:
+        if least.startswith('"13"'):
+            return Performed(Failed("thirteen"), 0.001)
+        return Performed(Found(() if "p1" in term else ((),)), 0.001)
+
+
+def query(*least: int, rest: str = "") -> str:
+    filters = " ".join(f"FILTER(<{OPS}above>(?p, {each}))" for each in least)
+    return f"SELECT ?p {{ ?p a e:Pic ; e:n ?n {filters} {rest} }}"
+
+
+QUERIES = [query(number % 7, 7 + number % 5) for number in range(60)]
+"""35 that differ, of twelve filters."""
+
+
+def snapshot(*queries: str) -> Snapshot:
+    return snapshot_of([build_segment(registrations(*queries))])
+
+
+def match(queries: Sequence[str], told: Told, publications: int = 1) -> list[MatchedBatch]:
+    known = snapshot(*queries)
+    with Matcher(InProcess(), Operators(told)) as matcher:  # type: ignore[arg-type]
+        return [matcher.match(known, [publication(PICTURES)]) for _ in range(publications)]
+
+
+def count(monkeypatch: pytest.MonkeyPatch, name: str) -> list[int]:
+    """Grows with each call of what the name stands for."""
+    module, _, attribute = name.rpartition(".")
+    called: list[int] = []
+    real: Callable[..., object] = getattr(__import__(module, fromlist=[attribute]), attribute)
+
+    def counted(*arguments: object) -> object:
+        called.append(1)
+        return real(*arguments)
+
+    monkeypatch.setattr(name, counted)
+    return called
+
+
+def test_a_condition_is_made_once_for_all_subscriptions(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = count(monkeypatch, "triplecast.match.conditions.Condition")
+    told_once = count(monkeypatch, "triplecast.match.asking._tell")
+    told = Told()
+    (matched,) = match(QUERIES, told)
+    assert (len(made), len(told_once)) == (24, 24), "twelve filters on two rows"
+    assert len(told.calls) == len(set(told.calls)) <= 24
+    assert matches_of(matched) == {(0, number): b'[{"p":"<http://e/p2>"}]' for number in range(1, 61)}
+
+
+def test_a_pair_is_looked_at_once_and_those_that_are_alike_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    sifted = count(monkeypatch, "triplecast.match.waiting.sift")
+    again = count(monkeypatch, "triplecast.match.operate.answer_asking")
+    match(QUERIES, Told())
+    assert (len(sifted), len(again)) == (2 * 35, 0)
+
+
+def test_only_what_failed_is_looked_at_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    again = count(monkeypatch, "triplecast.match.operate.answer_asking")
+    (matched,) = match([*QUERIES, query(13), query(13, rest="FILTER(?n < ?n)")], Told())
+    assert [each.reason for each in matched.undecided] == ["thirteen"]
+    assert len(again) == 1
+
+
+def test_subscriptions_are_read_once_for_all_publications(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = count(monkeypatch, "triplecast.match.combine.residuals_of")
+    assert len({str(matches_of(each)) for each in match(QUERIES, Told(), publications=3)}) == 1
+    assert len(read) == 60
+
+
+@pytest.mark.parametrize("place", ["waiting", "answer"])
+def test_what_may_take_too_much_is_solved_alone(monkeypatch: pytest.MonkeyPatch, place: str) -> None:
+    """`waiting`: each pair goes the long way, and the answers are the same; `answer`: it takes too much there too."""
+    (before,) = match(QUERIES, Told())
+    again = count(monkeypatch, "triplecast.match.operate.answer_asking")
+    monkeypatch.setattr("triplecast.match.waiting.DEFAULT_STEPS", 1)
+    if place == "answer":
+        monkeypatch.setattr("triplecast.match.answer.DEFAULT_STEPS", 1)
+    (matched,) = match(QUERIES, Told())
+    if place == "waiting":
+        assert matches_of(matched) == matches_of(before)
+        assert len(again) == 2 * 35
+    else:
+        assert {each.reason for each in matched.undecided} == {"budget: more than 1 steps"}
+
+
+def test_two_filters_that_come_to_one_condition_are_one() -> None:
+    """?p and ?q are the same picture in one row."""
+    text = f"SELECT ?p {{ ?p a e:Pic ; e:like ?q FILTER(<{OPS}above>(?p, 1)) FILTER(<{OPS}above>(?q, 1)) }}"
+    told = Told()
+    (matched,) = match([text], told)
+    assert len(matched) == 0
+    assert len(told.calls) == len(set(told.calls))
+
+
+def test_outcomes_are_told_by_pair() -> None:
+    waiting = Waiting()
+    row: dict[str, object] = {}
+    for pair in (4, 4, 5, 6, -1):
+        waiting._add(1, 1, pair, row)  # type: ignore[arg-type]
+    waiting._sure[6] = [row]  # type: ignore[list-item]
+    outcomes = np.array([HOLDS, REFUTED, FAILED, REFUTED, FAILED], np.uint8)
+    assert waiting.told(outcomes) == ([5], {4: [row], 6: [row]})
