@@ -13,7 +13,7 @@ from triplecast.match import Matcher
 from triplecast.match.operate import Operators
 from triplecast.model.match import Learnt, MatchedBatch
 from triplecast.operators import Event, find_operator, known_operators, operator
-from triplecast.operators.answers import Answer, Failed, read_result
+from triplecast.operators.answers import Answer, Failed, GroundCall, parse_answer, read_result
 from triplecast.operators.frames import Asked
 from triplecast.operators.perform import Performed, Performer
 
@@ -138,6 +138,32 @@ def test_what_a_row_without_its_own_condition_would_agree_with_is_not_asked_abou
     matched, _ = match(told, "e:p1 a e:Pic ; e:tag e:bad", query.replace("OPS", NAMED))
     assert (len(matched), matched.undecided) == (0, ())
     assert told.calls == [("ok", "<http://e/bad>")]
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "?p e:kind ?k BIND(ABS(?k) AS ?n) ?p OPScount> ?n FILTER(?n > 3)",
+        "OPTIONAL { ?p e:kind ?k BIND(ABS(?k) AS ?n) } ?p OPScount> ?n FILTER(?n > 3)",
+        "OPTIONAL { ?p e:missing ?m } BIND(?m AS ?n) ?p OPScount> ?n FILTER(?n > 3)",
+        "?p e:kind ?k BIND(ABS(?k) AS ?n) ?p OPScount> ?n . ?n OPSlength> ?m",
+        "?p e:kind ?k BIND(ABS(?k) AS ?n) ?p OPScount> ?m . ?m OPScount> ?n FILTER(?n > 3)",
+        "?p e:kind ?k BIND(ABS(?k) AS ?n) ?p OPScount> ?n BIND(?n + 1 AS ?m) FILTER(?m > 5)",
+    ],
+)
+def test_an_operator_may_give_a_value_to_what_has_none_in_a_row(told: Told, where: str) -> None:
+    """Whatever is known before: nothing, all, or only the first call."""
+    query = f"SELECT ?p ?n {{ ?p a e:Pic . {where.replace('OPS', NAMED)} }}"
+    turtle = 'e:p1 a e:Pic ; e:kind "none"'
+    matched, _ = match(told, turtle, query)
+    found = {(0, 1): b'[{"n":"\\"5\\"^^<http://www.w3.org/2001/XMLSchema#integer>","p":"<http://e/p1>"}]'}
+    assert matches_of(matched) == found
+    each = publication(turtle)
+    answers = {GroundCall(row.operator, row.arguments): parse_answer(row.answer) for row in matched.results}
+    snapshot = snapshot_of([build_segment(registrations(query))])
+    for known in (answers, dict(list(answers.items())[:1])):
+        with Matcher(InProcess(), Operators(told)) as matcher:  # type: ignore[arg-type]
+            assert matches_of(matcher.match(snapshot, [each], known={each.position: known})) == found
 
 
 def test_one_row_is_enough_to_take_another_away(told: Told) -> None:
