@@ -56,6 +56,10 @@ class Standing:
             del self._templates[registration]
             self._schedule.remove(registration)
 
+    def templates(self) -> set[int]:
+        """The numbers of all their templates."""
+        return set[int]().union(*self._templates.values())
+
 
 def _table(changed: Mapping[int, frozenset[int]]) -> StandingTable:
     registrations = sorted(changed)

@@ -174,7 +174,7 @@ def test_a_value_is_filtered_before_anything_else_is_asked(told: Told, asks: str
     matched, operators = match(told, "e:p1 a e:Pic", f"SELECT ?p {{ ?p a e:Pic . {asks} FILTER({NAMED}costly>(?p)) }}")
     assert len(matched) == 0
     assert [name for name, _ in told.calls] == ["count"]
-    (row,) = operators.learnt()[:1]
+    (row,) = operators.templates.changes().rows[:1]
     assert row.template.startswith(f"{OPS}count@1(?0)")
     assert (row.answered, row.held, row.timed, row.seconds) == (1.0, 0.0, 1.0, 0.5)
 
@@ -187,7 +187,7 @@ def test_conditions_of_one_call_are_weighed_as_the_call(told: Told) -> None:
     matched, operators = match(told, "e:p1 a e:Pic", *queries)
     assert len(matched) == 0
     assert told.calls == [("count", "<http://e/p1>")]
-    learnt = [row for row in operators.learnt() if "count" in row.template]
+    learnt = [row for row in operators.templates.changes().rows if "count" in row.template]
     assert [(row.timed, row.seconds) for row in learnt] == [(1.0, 0.5)] * 5
 
 
@@ -196,7 +196,7 @@ def test_a_condition_costs_all_of_its_calls(told: Told) -> None:
         told, "e:p1 a e:Pic", f"SELECT ?p {{ ?p a e:Pic FILTER(IF({NAMED}ok>(?p), {NAMED}count>(?p), 0) > 1) }}"
     )
     assert len(told.calls) == 2
-    assert [row.seconds for row in operators.learnt()] == [0.75]
+    assert [row.seconds for row in operators.templates.changes().rows] == [0.75]
 
 
 def test_another_version_is_believed_what_it_declares(told: Told) -> None:
@@ -206,12 +206,11 @@ def test_another_version_is_believed_what_it_declares(told: Told) -> None:
     assert declared is not None
     known_operators().add(replace(declared, version="2", cost=2.0))
     try:
-        _, second = match(told, "e:p1 a e:Pic", query, learnt=first.learnt())
+        _, second = match(told, "e:p1 a e:Pic", query, learnt=first.templates.changes().rows)
     finally:
         known_operators().add(declared)
-    rows = {row.template.partition("@")[2][0]: row for row in second.learnt()}
-    assert rows["1"] == first.learnt()[0]
-    assert (rows["2"].hint, rows["2"].answered) == (2.0, 1.0)
+    (row,) = second.templates.changes().rows
+    assert (row.template.partition("@")[2][0], row.hint, row.answered) == ("2", 2.0, 1.0)
 
 
 def test_what_was_learnt_is_believed_by_who_is_told(told: Told) -> None:
