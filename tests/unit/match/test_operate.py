@@ -205,6 +205,22 @@ def test_a_value_is_filtered_before_anything_else_is_asked(told: Told, asks: str
     assert (row.answered, row.held, row.timed, row.seconds) == (1.0, 0.0, 1.0, 0.5)
 
 
+@pytest.mark.parametrize(
+    "asks",
+    [
+        "?p NAMEDlength> ?n FILTER(NAMEDcheap>(?t))",
+        "FILTER(NAMEDcostly>(?p) && NAMEDcheap>(?t))",
+        "FILTER(NAMEDlength>(?p) > NAMEDcount>(?t)) FILTER(NAMEDcheap>(?t))",
+        "BIND(NAMEDlength>(?p) AS ?n) FILTER(NAMEDcount>(?t) > ?n) FILTER(NAMEDcheap>(?t))",
+    ],
+)
+def test_what_is_declared_is_believed_from_the_first_publication_on(told: Told, asks: str) -> None:
+    """The cheap one is asked first, wherever it stands, and drops all rows."""
+    matched, _ = match(told, PICTURES, f"SELECT ?p {{ ?p a e:Pic ; e:n ?t . {asks.replace('NAMED', NAMED)} }}")
+    assert len(matched) == 0
+    assert [name for name, _ in told.calls] == ["cheap"] * 40
+
+
 def test_conditions_of_one_call_are_weighed_as_the_call(told: Told) -> None:
     """One call of 1 ms refutes five rows; five calls of 0.9 ms refute them too, one each."""
     queries = [
