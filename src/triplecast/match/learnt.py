@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from triplecast.model.match import Learnt
-from triplecast.operators.schedules import Experience
-from triplecast.operators.schedules import Learnt as LearntTemplate
+from triplecast.operators.schedules import Experience, LearntTemplate
 
 KNOWN = 200_000
 """Templates that a process remembers. Beyond, those that were asked about longest ago are forgotten, to three quarters

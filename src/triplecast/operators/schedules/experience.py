@@ -21,7 +21,7 @@ _FADED = float(np.exp(-1 / MEMORY))
 """What an answer counts after one more."""
 
 
-class Learnt(NamedTuple):
+class LearntTemplate(NamedTuple):
     """One template's row of the table that is kept across restarts."""
 
     template: int
@@ -40,9 +40,9 @@ class Learnt(NamedTuple):
 class Experience:
     """Numbers by template, from 0. Learning is a function of the order in which it is told."""
 
-    def __init__(self, rows: Iterable[Learnt] = ()) -> None:
+    def __init__(self, rows: Iterable[LearntTemplate] = ()) -> None:
         self._table = np.zeros((0, 5), np.float64)
-        """The columns of `Learnt` after `template`; ``hint`` 0 where nothing was declared."""
+        """The columns of `LearntTemplate` after `template`; ``hint`` 0 where nothing was declared."""
         for row in rows:
             self._grow(row.template)
             self._table[row.template] = row[1:]
@@ -90,13 +90,13 @@ class Experience:
         mean: NDArray[np.float64] = (seconds + PRIOR_WEIGHT * expected) / (timed + PRIOR_WEIGHT)
         return np.maximum(mean, LEAST_COST)
 
-    def rows(self) -> list[Learnt]:
+    def rows(self) -> list[LearntTemplate]:
         """Of every template of which anything is known, by number: what is to be kept."""
         return self.rows_of(np.flatnonzero(self._table.any(axis=1)).tolist())
 
-    def rows_of(self, templates: Iterable[int]) -> list[Learnt]:
+    def rows_of(self, templates: Iterable[int]) -> list[LearntTemplate]:
         """Of these, in their order."""
-        return [Learnt(template, *self._table[template].tolist()) for template in templates]
+        return [LearntTemplate(template, *self._table[template].tolist()) for template in templates]
 
     def forget(self, template: int) -> None:
         """Nothing is known of it any more."""
