@@ -87,8 +87,8 @@ class Standing:
         return self.passed_over % PROBATION == 0 and now >= self.rests_until
 
     def note(self, answer: Answer, weight: int, seconds: float, now: float, calls: int = 1) -> None:
-        """What became of a call, or of a batch of `calls` as a whole: `seconds` are what it took, until `now`; a failure
-        without weight is not the operator's, or counts already."""
+        """What became of a call, or of a batch of `calls` as a whole: `seconds` are what it took, until `now`. A
+        failure without weight is not the operator's, or counts already."""
         self.calls += calls
         if not isinstance(answer, Failed):
             self.in_a_row = 0
