@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from triplecast.operators.schedules import Conjunctions, Experience, Learnt, Standing
+from triplecast.operators.schedules import Conjunctions, Experience, LearntTemplate, StandingTable
 
 _SURE = 1e12
 """Answers behind what `known` believes: the prior counts for nothing."""
@@ -59,15 +59,15 @@ class Workload:
         return Conjunctions(rows, self.starts, self.members, templates, self.costs, self.holds)
 
     @property
-    def standing(self) -> Standing:
-        return Standing(np.arange(len(self.starts) - 1), self.starts, self.members)
+    def standing(self) -> StandingTable:
+        return StandingTable(np.arange(len(self.starts) - 1), self.starts, self.members)
 
     @property
     def known(self) -> Experience:
         """Who has learnt the probabilities and costs as they are."""
         pairs = zip(self.holds.tolist(), self.costs.tolist(), strict=True)
         return Experience(
-            Learnt(template, 0.0, _SURE, _SURE * holds, _SURE, _SURE * cost)
+            LearntTemplate(template, 0.0, _SURE, _SURE * holds, _SURE, _SURE * cost)
             for template, (holds, cost) in enumerate(pairs)
         )
 

@@ -1,13 +1,13 @@
 """Reads RDQL by recursive descent and answers it by trying every triple for every pattern (semantics 7.1).
 
 Jena's grammar, and the cluster paper's ``AND`` between patterns and ``SUCHTHAT`` inside one. Prefixes are known only at
-the end of a text, so nodes stay tokens until a term is asked for.
+the end of a text, so nodes stay tokens until a term is asked for. Functions are those that `answer` is given, by IRI.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +16,8 @@ from tests.reference.terms import STRING, XSD, Term, Triple, iri, literal, unesc
 from tests.reference.values import TypeFault, compare, effective_boolean, value_of
 
 Row = dict[str, Term]
+Functions = Mapping[str, Callable[..., Term]]
+"""By IRI; one raises `TypeFault` where it has no value."""
 
 _TOKENS = re.compile(
     r"""(?P<space>\s+|//[^\n]*|/\*.*?\*/)
@@ -42,15 +44,17 @@ class Asked:
     patterns: list[tuple[Any, Any, Any]] = field(default_factory=list)
     constraints: list[Any] = field(default_factory=list)
     prefixes: dict[str, str] = field(default_factory=dict)
+    functions: Functions = field(default_factory=dict)
 
 
 class Misread(Exception):
     """Not what the reader expected here; it may try otherwise."""
 
 
-def answer(text: str, triples: tuple[Triple, ...]) -> list[Row]:
+def answer(text: str, triples: tuple[Triple, ...], functions: Functions | None = None) -> list[Row]:
     """The rows in no order, each as often as it comes."""
     asked = _Reader(text).query()
+    asked.functions = functions or {}
     names = asked.columns or [node[1] for pattern in asked.patterns for node in pattern if node[0] == "variable"]
     kept = [row for row in _rows(asked, triples, 0, {}) if all(_holds(asked, part, row) for part in asked.constraints)]
     return [{name: row[name] for name in names if name in row} for row in kept]
@@ -173,7 +177,14 @@ class _Reader:
             inner = self.expression()
             self.need(")")
             return inner
-        return ("leaf", self.leaf())
+        leaf = self.leaf()
+        if leaf[0] in ("iri", "name") and self.take("("):
+            given = []
+            while not self.take(")"):
+                given.append(self.expression())
+                self.take(",")
+            return ("call", leaf, *given)
+        return ("leaf", leaf)
 
 
 # ---- answering ---------------------------------------------------------------------------------------------
@@ -227,6 +238,9 @@ def _value(asked: Asked, expression: Any, row: Row) -> Term:
         return _connected(asked, operator == "||", arguments, row)
     if operator == "match":
         return _matched(_text(_value(asked, arguments[0], row)), arguments[1])
+    if operator == "call":
+        name = _term(asked, arguments[0])[1]
+        return asked.functions[name](*(_value(asked, argument, row) for argument in arguments[1:]))
     terms = [_value(asked, argument, row) for argument in arguments]
     if operator in ("eq", "ne"):
         return TRUE if (_text(terms[0]) == _text(terms[1])) == (operator == "eq") else FALSE

@@ -563,8 +563,10 @@ class Engine:
         """Keeps what was learnt of operators once there were so many new calls; another writer's is worth more."""
         if self._work.operator_calls - self._learnt_at >= calls:
             self._learnt_at = self._work.operator_calls
+            templates = self._matcher.operators.templates
             with suppress(FolderLocked, StorageFault):
-                self._journal.keep_learnt(self._matcher.operators.learnt())
+                self._journal.keep_learnt(*templates.changes())
+                templates.note_written()
 
     def _asked(self, matched: MatchedBatch) -> dict[int, Subscription]:
         """The queries that matched or are undecided, by registration, maybe among others."""

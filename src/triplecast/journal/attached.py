@@ -101,9 +101,10 @@ def read_operator(body: bytes) -> Operator:
     return Operator(*fields)
 
 
-def write_learnt(database: Database, rows: Iterable[Learnt]) -> None:
-    database.run("DELETE FROM learnt")
-    database.run("INSERT INTO learnt VALUES (?, ?, ?, ?, ?, ?)", rows)
+def write_learnt(database: Database, rows: Iterable[Learnt], gone: Iterable[str]) -> None:
+    """The rows of these templates, in the place of what was kept of them; without those that are gone."""
+    database.run("DELETE FROM learnt WHERE template = ?", [(template,) for template in gone])
+    database.run("INSERT OR REPLACE INTO learnt VALUES (?, ?, ?, ?, ?, ?)", rows)
 
 
 def read_learnt(database: Database) -> list[Learnt]:

@@ -351,10 +351,10 @@ class Journal(JournalReader):
         reach("journal.results-kept")
         return same
 
-    def keep_learnt(self, rows: Sequence[Learnt]) -> None:
-        """In the place of what was kept before."""
+    def keep_learnt(self, rows: Sequence[Learnt], gone: Sequence[str] = ()) -> None:
+        """Of each template in the place of what was kept of it; of those that are `gone`, nothing."""
         with self.sole():
-            write_learnt(self._database, rows)
+            write_learnt(self._database, rows, gone)
 
     # ---- inside -----------------------------------------------------------------------------------------------------
 

@@ -70,15 +70,14 @@ def operator_call(
         raise translation.fault(
             token,
             f"{token} gives {declared.free} terms at once, so it has no value in an expression",
-            (f"a triple with it as predicate: {_as_triple(declared, token)}",),
+            _as_triple(translation, declared, token),
         )
     if len(arguments) != declared.bound:
-        plural = "argument" if declared.bound == 1 else "arguments"
         value = "its value is the free one" if declared.free else "its value is whether it holds"
         raise translation.fault(
             token,
-            f"the operator {token} takes {declared.bound} {plural} as a function ({value}) and got {len(arguments)}",
-            (_as_function(declared, token), f"a triple with it as predicate: {_as_triple(declared, token)}"),
+            f"the operator {token} takes {_arguments(declared.bound)} as a function ({value}) and got {len(arguments)}",
+            (_as_function(declared, token), *_as_triple(translation, declared, token)),
         )
     return Call(declared.iri, arguments)
 
@@ -143,9 +142,9 @@ def read_productions(translation: Translation) -> tuple[list[Expression], list[P
         if len(production.arguments) != len(declared.arguments):
             raise translation.fault(
                 token,
-                f"the operator {token} takes {len(declared.arguments)} arguments as a predicate and got "
+                f"the operator {token} takes {_arguments(len(declared.arguments))} as a predicate and got "
                 f"{len(production.arguments)}",
-                (_as_triple(declared, token),),
+                _as_triple(translation, declared, token) or (_as_function(declared, token),),
             )
         if declared.free:
             productions.append(production)
@@ -175,12 +174,22 @@ def produce(production: Production, pattern: Pattern) -> Produce:
     return Produce(pattern, production.declared.iri, production.arguments, free)
 
 
+def _arguments(count: int) -> str:
+    return f"{count} argument" if count == 1 else f"{count} arguments"
+
+
 def _as_function(declared: Operator, token: Token) -> str:
     return f"{token}({', '.join(f'?{BOUND}{place}' for place in range(1, declared.bound + 1))})"
 
 
-def _as_triple(declared: Operator, token: Token) -> str:
+def _as_triple(translation: Translation, declared: Operator, token: Token) -> tuple[str, ...]:
+    """How it is written as a predicate, in words; empty where the language at hand has no way to."""
+    notation = translation.namespace.notation
     names = [f"?{kind}{place}" for place, kind in enumerate(declared.arguments, 1)]
     if len(names) == 2:
-        return f"{names[0]} {token} {names[1]}"
-    return f"({' '.join(names[: declared.bound])}) {token} ({' '.join(names[declared.bound :])})"
+        subject, end = names
+    elif notation.lists:
+        subject, end = f"({' '.join(names[: declared.bound])})", f"({' '.join(names[declared.bound :])})"
+    else:
+        return ()
+    return (f"a triple with it as predicate: {notation.triple.format(subject, token, end)}",)

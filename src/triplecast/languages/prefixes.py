@@ -47,15 +47,19 @@ _SCHEMES = frozenset({"content", "geo"})
 
 
 class Notation(NamedTuple):
-    """How a language writes names."""
+    """How a language writes names and triples."""
 
     declaration: str
     """With ``{}`` in the place of a prefix."""
     loose: bool
     """Names may stand in angle brackets too, and IRIs with ``://`` without them."""
+    triple: str
+    """With ``{}`` in the places of its nodes."""
+    lists: bool
+    """A node may be a list of nodes in brackets."""
 
 
-_NOTATION = Notation("PREFIX {}: <…>", loose=False)
+_NOTATION = Notation("PREFIX {}: <…>", loose=False, triple="{} {} {}", lists=True)
 
 
 class Namespace:

@@ -5,6 +5,7 @@ only say where one ends. RDQL's reading of values (semantics 7.1) is in the alge
 variable as a number the variable stands inside ``NUMBER``, where it looks at its text inside ``TEXT``; the operators
 are SPARQL's. A variable in the place of a subject or predicate is an IRI or a blank node: it has no number, and its
 text is the same as another's only if the terms are the same, so there both are left out and the index can decide.
+A call of an operator is given terms as they are; what it gives is read as a variable's value is.
 """
 
 from __future__ import annotations
@@ -24,13 +25,14 @@ from triplecast.languages.dialect import Cut, Dialect, Parsed, Rules, number_tok
 from triplecast.languages.operators import (
     Production,
     find_property_function,
+    operator_call,
     order_productions,
     produce,
     read_productions,
 )
 from triplecast.languages.prefixes import DECLARED, XSD, Namespace, Notation
 from triplecast.languages.rdql_tokens import MATCH_PARTS, TOKEN, name_terminals, terminal, tokenise
-from triplecast.languages.refusals import MAX_DEPTH, refuse_depth
+from triplecast.languages.refusals import MAX_DEPTH, refuse_all_but_operators, refuse_depth
 from triplecast.languages.rewriting import measure_depth
 from triplecast.languages.tokens import Source, open_source, unescape_string
 from triplecast.model.algebra import (
@@ -46,12 +48,13 @@ from triplecast.model.algebra import (
     TriplePattern,
     Variable,
 )
+from triplecast.operators import find_operator
 from triplecast.terms.readings import reads_as_number
 
 _GRAMMAR = "rdql.lark"
 _TEXTUAL = {"eq": "=", "ne": "!="}
 _NUMBERED = "\x01n"
-_NOTATION = Notation("USING {} FOR <…>", loose=True)
+_NOTATION = Notation("USING {} FOR <…>", loose=True, triple="({}, {}, {})", lists=False)
 
 
 class _Selection(NamedTuple):
@@ -194,6 +197,19 @@ def _match(translation: Translation, children: list[Any]) -> Operation:
     return Operation(f"{parts[1]}~", (translation.node(children[0]), Literal(pattern), Literal(flags)))
 
 
+def _arguments(translation: Translation, children: list[Any]) -> tuple[Expression, ...]:
+    return tuple([translation.node(child) for child in children])
+
+
+def _call(translation: Translation, children: list[Any]) -> Call:
+    token, arguments = children
+    iri = translation.pin(translation.slot(token)).value
+    declared = find_operator(iri)
+    if declared is None:
+        raise translation.refusal(token, *refuse_all_but_operators(iri))
+    return operator_call(translation, token, declared, arguments)
+
+
 class _Readings(NamedTuple):
     """Makes RDQL's operators SPARQL's. Recurses two frames a node; expressions are within `MAX_DEPTH`."""
 
@@ -206,6 +222,9 @@ class _Readings(NamedTuple):
             return expression if expression in self.resources else Call("NUMBER", (expression,))
         if isinstance(expression, Slot):
             return Call("NUMBER", (expression,)) if self._is_plain_number(expression) else expression
+        if isinstance(expression, Call):
+            called, declared = self._called(expression), find_operator(expression.function)
+            return Call("NUMBER", (called,)) if declared is not None and declared.free else called
         if not isinstance(expression, Operation):
             return expression
         operator, arguments = expression.operator, expression.arguments
@@ -220,7 +239,16 @@ class _Readings(NamedTuple):
         if isinstance(expression, Slot):
             plain = self.translation.tokens[expression.index].type == "STRING"
             return expression if plain else Call("TEXT", (expression,))
-        return Call("TEXT", (expression if isinstance(expression, Variable) else self.value(expression),))
+        return Call("TEXT", (self._argument(expression),))
+
+    def _called(self, call: Call) -> Call:
+        return Call(call.function, tuple([self._argument(argument) for argument in call.arguments]))
+
+    def _argument(self, expression: Expression) -> Expression:
+        """What is taken as the term that it is."""
+        if isinstance(expression, Call):
+            return self._called(expression)
+        return expression if isinstance(expression, Variable | Slot) else self.value(expression)
 
     def _texts(self, arguments: tuple[Expression, ...]) -> tuple[Expression, ...]:
         if all(self._is_resource(argument) for argument in arguments):
@@ -267,6 +295,8 @@ def _rules() -> Rules:
         "comparison": _operation,
         "text_comparison": _operation,
         "match": _match,
+        "arguments": _arguments,
+        "iri_call": _call,
     }
 
 

@@ -117,6 +117,17 @@ def refuse_function(iri: str) -> tuple[str, str, str] | None:
     return f"function <{iri}>", "no such function or operator is known", _with_faults(told)
 
 
+def refuse_all_but_operators(iri: str) -> tuple[str, str, str]:
+    """The same in RDQL, which has no other functions than operators."""
+    ours = iri.startswith(_OURS)
+    if not ours and (known_operators().nearest(iri) or iri.startswith((OPERATORS, GEOF))):
+        found = refuse_function(iri)
+        assert found is not None
+        return found
+    told = "casts, full text and the taxonomy's functions are SPARQL's" if ours else _OWN
+    return f"function <{iri}>", "RDQL's functions are operators, and none of this name is known", _with_faults(told)
+
+
 def refuse_operator(iri: str) -> tuple[str, str, str]:
     """Construct, reason and mend for a predicate in the namespace of operators that is none."""
     near = known_operators().nearest(iri)

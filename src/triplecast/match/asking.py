@@ -4,17 +4,18 @@ conditions (the operators paper, section 2: a joint substitution of all variable
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from triplecast.compile.combination import Combination
+from triplecast.compile.residual import Residual
 from triplecast.evaluate import DEFAULT_STEPS
 from triplecast.evaluate.budget import BYTES_A_STEP
 from triplecast.evaluate.rowwise import Calculation
 from triplecast.evaluate.unknown import Unknown
 from triplecast.match.conditions import Ground, Row
 from triplecast.match.questions import Filter, Questions, Steps
-from triplecast.model.algebra import Call
+from triplecast.model.algebra import Call, Variable
 from triplecast.operators.answers import Found, GroundCall
 
 KEEPS = -1
@@ -174,7 +175,7 @@ def _advance(
         each = residual[at]
         at += 1
         if unknown and any(name.name in unknown for name in each.names):
-            unknown = unknown.union(variable.name for variable in each.gives())
+            unknown = unknown.union(_may_give(each, row))
             continue
         seen = {name.name: row[name.name] for name in each.names if name.name in row}
         try:
@@ -192,13 +193,20 @@ def _advance(
                 waiting = (*waiting, (at - 1, met.calls[0], seen))
             else:
                 failures = (*failures, *met.failures)
-            unknown = unknown.union(variable.name for variable in each.gives())
+            unknown = unknown.union(_may_give(each, row))
     if waiting or failures:
         numbers = dict.fromkeys(_wait(row, steps, unknown, ground, *each) for each in waiting)
         solved.open.append(Open(row, unknown, tuple(numbers), failures))
     else:
         solved.rows.append(row)
     return []
+
+
+def _may_give(residual: Residual, row: Row) -> Iterator[str]:
+    """The variables that get a value by it: also those that an operator finds without one in this row (a `BIND` that
+    erred, an `OPTIONAL` that found nothing)."""
+    yield from (variable.name for variable in residual.gives())
+    yield from (node.name for node in residual.free if isinstance(node, Variable) and node.name not in row)
 
 
 def _wait(

@@ -21,6 +21,7 @@ from triplecast.index import Snapshot
 from triplecast.match.answer import NO_MATCH, Verdict, answer_asking, answer_rows
 from triplecast.match.asking import Asking
 from triplecast.match.conditions import Condition, Ground, Row, judge_bare, judge_chain, wait_call
+from triplecast.match.learnt import LearntTemplates
 from triplecast.match.standing import Standing
 from triplecast.match.waiting import SIFTED, Waiting, distinct_pairs
 from triplecast.model.match import Learnt, OperatorResult
@@ -30,8 +31,7 @@ from triplecast.operators import find_operator
 from triplecast.operators.answers import Answer, Failed, GroundCall, format_answer
 from triplecast.operators.frames import Asked
 from triplecast.operators.perform import Performer
-from triplecast.operators.schedules import Conjunctions, Experience, Run, make_schedule
-from triplecast.operators.schedules import Learnt as LearntTemplate
+from triplecast.operators.schedules import Conjunctions, Run, make_schedule
 from triplecast.operators.schedules.experience import LEAST_COST
 
 AT_ONCE = 32
@@ -59,22 +59,20 @@ class Operators:
     def __init__(
         self, performer: Performer | None = None, schedule: str = SCHEDULE, learnt: Iterable[Learnt] = ()
     ) -> None:
-        """`learnt`: what `learnt` gave in another process."""
+        """`learnt`: what the journal has of templates."""
         self.performer = performer or Performer()
-        self._templates: dict[str, int] = {}
-        self._hints: dict[int, float] = {}
-        """By template, as declared now."""
-        kept = [LearntTemplate(self._number(row.template), *row[1:]) for row in learnt]
-        self.experience = Experience(kept)
-        self._schedule = make_schedule(schedule, self.experience)
+        self.templates = LearntTemplates(learnt)
+        self._schedule = make_schedule(schedule, self.templates.experience)
         self._standing = Standing(self._schedule)
 
     def close(self) -> None:
         self.performer.close()
 
     def leave(self, snapshot: Snapshot) -> None:
-        """Subscriptions that this one has no more are forgotten."""
+        """Subscriptions that this one has no more are forgotten, and templates beyond those that are remembered."""
         self._standing.leave(snapshot)
+        if self.templates.crowded:
+            self.templates.forget(self._standing.templates())
 
     def begin(
         self,
@@ -89,29 +87,6 @@ class Operators:
         again."""
         return Operating(self, publications, asking, candidates, evaluator, known)
 
-    def learnt(self) -> list[Learnt]:
-        """All that is known of templates, to be kept."""
-        texts = list(self._templates)
-        return [Learnt(texts[row.template], *row[1:]) for row in self.experience.rows()]
-
-    def absorb(self, learnt: Iterable[Learnt]) -> None:
-        """What other processes learnt of their batches (`MatchedBatch.learnt`)."""
-        for row in learnt:
-            number = self._template(row.template, row.hint)
-            self.experience.learn_many(number, int(row.answered), int(row.held), int(row.timed), row.seconds)
-
-    def _template(self, text: str, hint: float) -> int:
-        """Its number; what is hinted now stands."""
-        number = self._number(text)
-        if self._hints.get(number) != hint:
-            self._hints[number] = hint
-            self.experience.declare(number, hint)
-        return number
-
-    def _number(self, template: str) -> int:
-        """In order of first appearance."""
-        return self._templates.setdefault(template, len(self._templates))
-
     def start(self, ground: Ground, rows: Waiting) -> _Running:
         """A run over the rows of one publication."""
         starts = np.zeros(len(rows.lengths) + 1, np.int64)
@@ -122,11 +97,13 @@ class Operators:
         numbers = np.flatnonzero(there)
         members = (np.cumsum(there, dtype=np.int32) - 1)[flat].astype(np.int32)
         conditions = [ground.conditions[number] for number in numbers.tolist()]
-        templates = np.array([self._template(each.template, each.cost) for each in conditions], np.int32)
+        known, experience = self.templates, self.templates.experience
+        templates = np.array([known.number(each.template, each.cost) for each in conditions], np.int32)
+        known.use(templates)
         calls = np.array(ground.waits, np.int64)[numbers]
-        holds = self.experience.holds(templates)
+        holds = experience.holds(templates)
         costs = _shared_costs(
-            np.bincount(members, minlength=len(numbers)) * (1 - holds), calls, self.experience.costs(templates)
+            np.bincount(members, minlength=len(numbers)) * (1 - holds), calls, experience.costs(templates)
         )
         registrations = np.array(rows.registrations, np.int64)
         if self._schedule.keeps_order:
@@ -386,7 +363,7 @@ class _Stage:
         running.settle(place, holds)
         took = [self._seconds.get((publication, call)) for call in running.calls(place)]
         seconds = None if None in took else sum(each for each in took if each is not None)
-        self._operators.experience.learn(running.templates[place], holds, seconds)
+        self._operators.templates.learn(running.templates[place], holds, seconds)
         condition = running.condition(place)
         counts = self._counts.setdefault(condition.template, [condition.cost, 0.0, 0.0, 0.0, 0.0])
         for at, more in enumerate((holds is not None, bool(holds), seconds is not None, seconds or 0.0), 1):

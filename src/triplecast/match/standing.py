@@ -8,8 +8,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from triplecast.index import Snapshot
-from triplecast.operators.schedules import Schedule
-from triplecast.operators.schedules import Standing as StandingTable
+from triplecast.operators.schedules import Schedule, StandingTable
 
 SINGLY = 500
 """New subscriptions of one publication that are put in their places one by one; more, and all are put in order anew."""
@@ -55,6 +54,10 @@ class Standing:
         for registration in known[~stands | np.isin(known, snapshot.removals.registration)].tolist():
             del self._templates[registration]
             self._schedule.remove(registration)
+
+    def templates(self) -> set[int]:
+        """The numbers of all their templates."""
+        return set[int]().union(*self._templates.values())
 
 
 def _table(changed: Mapping[int, frozenset[int]]) -> StandingTable:

@@ -27,7 +27,7 @@ from triplecast.ingest.inbox import scan_inbox
 from triplecast.ingest.subscription_files import find_subscription_files
 from triplecast.journal import Journal
 from triplecast.kernels.warm import warm
-from triplecast.match.operate import Operators
+from triplecast.match.learnt import LearntTemplates
 from triplecast.model.match import Learnt
 from triplecast.model.schedules import SCHEDULE, check_schedule
 from triplecast.model.subscription import BROAD_PER_OWNER
@@ -151,12 +151,14 @@ def run(
 
 def merge_learnt(journal: Journal) -> Callable[[Sequence[Learnt]], None]:
     """Adds what the workers learn of operators, batch after batch, to what the journal keeps."""
-    merged = Operators(learnt=journal.learnt())
+    merged = LearntTemplates(journal.learnt())
 
     def take(learnt: Sequence[Learnt]) -> None:
         if learnt:
             merged.absorb(learnt)
-            journal.keep_learnt(merged.learnt())
+            merged.forget()
+            journal.keep_learnt(*merged.changes())
+            merged.note_written()
 
     return take
 

@@ -116,13 +116,14 @@ def test_declarations_are_records_where_they_are_new(tmp_path: Path) -> None:
         journal.check()
 
 
-def test_what_is_learnt_is_replaced(tmp_path: Path) -> None:
-    rows = [Learnt("a ?0", 0.1, 3.0, 1.0, 2.0, 0.5), Learnt("b ?0", 0.2, 0.0, 0.0, 0.0, 0.0)]
+def test_what_is_learnt_of_a_template_is_replaced_and_of_others_stays(tmp_path: Path) -> None:
+    rows = [Learnt(f"{name} ?0", 0.1, 3.0, 1.0, 2.0, 0.5) for name in "abc"]
     with Journal.open(tmp_path) as journal:
         assert journal.learnt() == []
         journal.keep_learnt(rows)
-        journal.keep_learnt(rows[:1])
-        assert journal.learnt() == rows[:1]
+        newer = rows[1]._replace(answered=4.0)
+        journal.keep_learnt([newer], ["c ?0", "never kept"])
+        assert journal.learnt() == [rows[0], newer]
 
 
 def test_the_digest_of_a_draft_knows_its_attachments() -> None:

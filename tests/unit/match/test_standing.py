@@ -17,8 +17,7 @@ from triplecast.engine import Engine
 from triplecast.match import standing as standing_module
 from triplecast.match.operate import Operators
 from triplecast.match.standing import Standing
-from triplecast.operators.schedules import SCHEDULES, Experience
-from triplecast.operators.schedules import Standing as StandingTable
+from triplecast.operators.schedules import SCHEDULES, Experience, StandingTable
 from triplecast.operators.schedules.sub_order import SubOrder
 from triplecast.operators.schedules.unordered import Adaptive
 

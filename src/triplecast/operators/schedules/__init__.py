@@ -27,8 +27,8 @@ from __future__ import annotations
 
 from triplecast.operators.schedules.catalogue import SCHEDULES, make_schedule
 from triplecast.operators.schedules.conjunctions import FAILED, HOLDS, OPEN, REFUTED, Conjunctions, make_conjunctions
-from triplecast.operators.schedules.experience import Experience, Learnt
-from triplecast.operators.schedules.interface import Run, Schedule, Standing
+from triplecast.operators.schedules.experience import Experience, LearntTemplate
+from triplecast.operators.schedules.interface import Run, Schedule, StandingTable
 
 __all__ = [
     "FAILED",
@@ -38,10 +38,10 @@ __all__ = [
     "SCHEDULES",
     "Conjunctions",
     "Experience",
-    "Learnt",
+    "LearntTemplate",
     "Run",
     "Schedule",
-    "Standing",
+    "StandingTable",
     "make_conjunctions",
     "make_schedule",
 ]

@@ -17,9 +17,11 @@ LEAST_COST = 1e-7
 """Seconds: no template is told to cost less, whatever a clock says."""
 MEMORY = 1000.0
 """Evaluations: what is older counts less, by ``exp(-age / MEMORY)`` where age is counted in evaluations since."""
+_FADED = float(np.exp(-1 / MEMORY))
+"""What an answer counts after one more."""
 
 
-class Learnt(NamedTuple):
+class LearntTemplate(NamedTuple):
     """One template's row of the table that is kept across restarts."""
 
     template: int
@@ -38,9 +40,9 @@ class Learnt(NamedTuple):
 class Experience:
     """Numbers by template, from 0. Learning is a function of the order in which it is told."""
 
-    def __init__(self, rows: Iterable[Learnt] = ()) -> None:
+    def __init__(self, rows: Iterable[LearntTemplate] = ()) -> None:
         self._table = np.zeros((0, 5), np.float64)
-        """The columns of `Learnt` after `template`; ``hint`` 0 where nothing was declared."""
+        """The columns of `LearntTemplate` after `template`; ``hint`` 0 where nothing was declared."""
         for row in rows:
             self._grow(row.template)
             self._table[row.template] = row[1:]
@@ -55,8 +57,14 @@ class Experience:
     def learn(self, template: int, holds: bool | None, seconds: float | None) -> None:
         """One evaluation: None for an operator that failed (its time counts, its truth is not known), or for a time
         that nobody measured."""
-        answered, timed = int(holds is not None), int(seconds is not None)
-        self.learn_many(template, answered, int(bool(holds)), timed, seconds or 0.0)
+        self._grow(template)
+        row = self._table[template]
+        if holds is not None:
+            row[1] = row[1] * _FADED + 1.0
+            row[2] = row[2] * _FADED + holds
+        if seconds is not None:
+            row[3] = row[3] * _FADED + 1.0
+            row[4] = row[4] * _FADED + seconds
 
     def learn_many(self, template: int, answered: int, held: int, timed: int, seconds: float) -> None:
         """A batch's evaluations of one template, as if its answers were spread evenly over it: counts add up, so
@@ -82,10 +90,18 @@ class Experience:
         mean: NDArray[np.float64] = (seconds + PRIOR_WEIGHT * expected) / (timed + PRIOR_WEIGHT)
         return np.maximum(mean, LEAST_COST)
 
-    def rows(self) -> list[Learnt]:
+    def rows(self) -> list[LearntTemplate]:
         """Of every template of which anything is known, by number: what is to be kept."""
-        known = np.flatnonzero(self._table.any(axis=1)).tolist()
-        return [Learnt(template, *self._table[template].tolist()) for template in known]
+        return self.rows_of(np.flatnonzero(self._table.any(axis=1)).tolist())
+
+    def rows_of(self, templates: Iterable[int]) -> list[LearntTemplate]:
+        """Of these, in their order."""
+        return [LearntTemplate(template, *self._table[template].tolist()) for template in templates]
+
+    def forget(self, template: int) -> None:
+        """Nothing is known of it any more."""
+        self._grow(template)
+        self._table[template] = 0.0
 
     def _columns(self, templates: NDArray[np.int32]) -> NDArray[np.float64]:
         if len(templates):

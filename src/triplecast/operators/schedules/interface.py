@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from triplecast.operators.schedules.conjunctions import Conjunctions
 
 
-class Standing(NamedTuple):
+class StandingTable(NamedTuple):
     """Subscriptions and their templates: subscription i has ``members[starts[i]:starts[i + 1]]``, each once."""
 
     subscriptions: NDArray[np.int64]
@@ -51,7 +51,7 @@ class Schedule(Protocol):
         """`predicates`: its templates. A subscription that stands already gets these instead."""
         ...
 
-    def insert_all(self, standing: Standing) -> None:
+    def insert_all(self, standing: StandingTable) -> None:
         """As `insert` for each, far cheaper."""
         ...
 

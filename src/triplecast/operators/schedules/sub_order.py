@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from triplecast.kernels.chains import Chains, Edges, differences, find_edges, link
 from triplecast.operators.schedules.conjunctions import Conjunctions
 from triplecast.operators.schedules.experience import Experience
-from triplecast.operators.schedules.interface import Run, Standing
+from triplecast.operators.schedules.interface import Run, StandingTable
 from triplecast.operators.schedules.line import Line
 from triplecast.operators.schedules.runs import OrderedRun
 
@@ -65,7 +65,7 @@ class SubOrder:
                 return
         self._line.put_last(subscription)
 
-    def insert_all(self, standing: Standing) -> None:
+    def insert_all(self, standing: StandingTable) -> None:
         """Puts all that stands in order anew."""
         members = standing.members.tolist()
         for at, subscription in enumerate(standing.subscriptions.tolist()):

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from triplecast.operators.schedules.conjunctions import Conjunctions
-from triplecast.operators.schedules.interface import Run, Standing
+from triplecast.operators.schedules.interface import Run, StandingTable
 from triplecast.operators.schedules.runs import MarkedRun, NaiveRun, OrderedRun, RankedRun
 
 
@@ -22,7 +22,7 @@ class Unordered:
     def insert(self, subscription: int, predicates: Sequence[int]) -> None:
         """Nothing to do."""
 
-    def insert_all(self, standing: Standing) -> None:
+    def insert_all(self, standing: StandingTable) -> None:
         """Nothing to do."""
 
     def remove(self, subscription: int) -> None:

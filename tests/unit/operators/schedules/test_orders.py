@@ -11,7 +11,7 @@ from experiments.operators.optimum import find_optimum
 from tests.reference import schedules as slow
 from tests.unit.operators.schedules.schedule_samples import Case, make_case, play
 from triplecast.kernels.chains import Chains, difference, find_edges, link
-from triplecast.operators.schedules import Conjunctions, Experience, Standing, make_conjunctions, make_schedule
+from triplecast.operators.schedules import Conjunctions, Experience, StandingTable, make_conjunctions, make_schedule
 from triplecast.operators.schedules.line import Line
 from triplecast.operators.schedules.sub_order import MOST_PARTNERS, SubOrder
 
@@ -161,10 +161,10 @@ def test_a_popular_predicate_is_compared_with_a_part_of_its_chains() -> None:
     assert all(difference(chains, before, after) == pytest.approx(weight) for weight, before, after in listed)
 
 
-def standing_of(world: slow.World) -> Standing:
+def standing_of(world: slow.World) -> StandingTable:
     starts = np.cumsum([0, *map(len, world.rows)]).astype(np.int64)
     members = np.array([member for row in world.rows for member in row], np.int32)
-    return Standing(np.arange(len(world.rows), dtype=np.int64), starts, members)
+    return StandingTable(np.arange(len(world.rows), dtype=np.int64), starts, members)
 
 
 def experience_of(world: slow.World) -> Experience:
