@@ -545,8 +545,9 @@ class Engine:
         taxonomies = self._journal.taxonomies(self._matched, upto)
         known = self._journal.answers(self._matched, upto)
         begun = self._matcher.begin(self._snapshot, publications, taxonomies, known)
-        matched = begun.decided()
-        if upto > self._outbox.told:
+        matched = before = begun.decided()
+        anew = upto > self._outbox.told
+        if anew:
             self._outbox.commit(OutboxBatch.of(publications, matched), upto, self._journal.registrations_of)
         if matched.awaited:
             matched = begun.finish()
@@ -555,7 +556,7 @@ class Engine:
         if upto > self._outbox.progress:
             batch = OutboxBatch.of(publications, matched)
             self._outbox.settle(batch, upto, self._journal.registrations_of, self._matched)
-        self._work += matched.stats
+        self._work += matched.stats if anew else matched.stats - before.stats
         self._keep_learnt(LEARNT_AT_ONCE)
         return matched
 

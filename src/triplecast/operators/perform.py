@@ -65,10 +65,12 @@ class Standing:
     calls: int = 0
     """Made, failed ones too; one that was made anew, in a part of its batch, counts each time."""
     failed: int = 0
+    """Calls that failed, each for itself: a batch as a whole, and what was called unanswerable, do not count."""
     in_a_row: int = 0
     """Failures since the last answer, costly ones counted as so many, calls that it called unanswerable not at all."""
     passed_over: int = 0
     last_failure: str = ""
+    """Of those in `failed`."""
     rests_until: float = 0.0
     """By the performer's clock."""
 
@@ -84,15 +86,17 @@ class Standing:
         return self.passed_over % PROBATION == 0 and now >= self.rests_until
 
     def note(self, answer: Answer, weight: int, seconds: float, now: float, calls: int = 1) -> None:
-        """What became of a call, or of a batch as a whole: `seconds` are what it took, until `now`."""
+        """What became of a call, or of a batch of `calls` as a whole: `seconds` are what it took, until `now`. A
+        failure without weight is not the operator's, or counts already."""
         self.calls += calls
-        if isinstance(answer, Failed):
-            self.rests_until = now + REST * seconds
-            self.failed += 1
-            self.in_a_row += weight
-            self.last_failure = answer.reason
-        else:
+        if not isinstance(answer, Failed):
             self.in_a_row = 0
+            return
+        self.rests_until = now + REST * seconds
+        self.in_a_row += weight
+        if calls == 1 and weight > 0:
+            self.failed += 1
+            self.last_failure = answer.reason
 
 
 class Performer:

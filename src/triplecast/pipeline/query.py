@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import shutil
 import subprocess
-import sys
 import tempfile
 import threading
 from collections.abc import Callable
@@ -21,6 +20,7 @@ from triplecast.pipeline.rows import MATCHES, spark_schema
 from triplecast.pipeline.session import last_line, session
 from triplecast.pipeline.sink import Sink
 from triplecast.pipeline.stages import MatchSlices
+from triplecast.sandbox import search_path
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -63,7 +63,8 @@ def start_query(spark: SparkSession, stage: MatchSlices, sink: Sink, slices: int
 
 def stage_of(folder: Path, schedule: str) -> MatchSlices:
     """What the workers do, with what they have to know of this process."""
-    return MatchSlices(str(folder), known_operators().all(), tuple(each for each in sys.path if each), schedule)
+    operators = known_operators().all()
+    return MatchSlices(str(folder), operators, search_path(each.module for each in operators), schedule)
 
 
 class SparkSide:

@@ -2,5 +2,6 @@
 
 from triplecast.sandbox.outcome import Failure, Limits
 from triplecast.sandbox.sandbox import Sandbox
+from triplecast.sandbox.search_path import search_path
 
-__all__ = ["Failure", "Limits", "Sandbox"]
+__all__ = ["Failure", "Limits", "Sandbox", "search_path"]

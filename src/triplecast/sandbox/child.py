@@ -1,5 +1,5 @@
 """The sandbox's child: run by its path (so that the package around it is not loaded) with the arguments
-`function seconds memory answer parent trusted modules…`; PYTHONPATH is the parent's whole search path.
+`function seconds memory answer parent trusted modules…`; PYTHONPATH is the parent's `search_path`.
 
 It imports the modules and the function first and gives up its rights then: memory is bounded, no core is dumped, and,
 unless the function is trusted, no new file or socket can be opened any more, by Python or by native code (a limit of no

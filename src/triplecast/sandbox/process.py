@@ -27,6 +27,7 @@ from triplecast.sandbox.frames import (
     FrameReader,
 )
 from triplecast.sandbox.outcome import Failure, Limits
+from triplecast.sandbox.search_path import search_path
 
 _END_SECONDS = 1.0
 """For a child that closed its pipes to end by itself."""
@@ -227,7 +228,7 @@ def _start(function: str, limits: Limits, modules: Sequence[str]) -> subprocess.
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             bufsize=0,
-            env=_environment(limits.trusted),
+            env=_environment(limits.trusted, modules),
             process_group=0,
         )
     except OSError as error:  # no process, memory or descriptor left, or no such interpreter
@@ -273,13 +274,13 @@ def _arguments(limits: Limits) -> list[str]:
     return [str(number) for number in numbers]
 
 
-def _environment(whole: bool) -> dict[str, str]:
+def _environment(whole: bool, modules: Sequence[str]) -> dict[str, str]:
     kept = {
         name: value
         for name, value in os.environ.items()
         if whole or name in _ENVIRONMENT or name.startswith(("LC_", "LD_", "DYLD_", "PYTHON"))
     }
-    return kept | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    return kept | {"PYTHONPATH": os.pathsep.join(search_path(modules))}
 
 
 def _widen(pipe: int) -> None:

@@ -143,6 +143,29 @@ def test_a_module_that_goes_and_comes_back_in_one_engine(away: Path, monkeypatch
         assert ("counting", "urn:d0") in found, "it was cancelled after that one"
 
 
+def test_statistics_count_a_publication_once_however_often_it_is_looked_at(
+    away: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(perform, "SHORTEST_REST", 0.0)
+    monkeypatch.setattr(perform, "REST", 0.0)
+    with Engine() as plain, Engine() as engine:
+        for each in (plain, engine):
+            for name, text in QUERIES.items():
+                each.subscribe(P + text, id=name)
+        for number in range(3):
+            plain.publish(*document(number))
+        expected = plain.statistics().work
+        away.write_text("import nowhere_at_all")
+        engine.publish(*document(0))
+        before = engine.statistics().work
+        assert (before.publications, before.matches, before.operator_calls) == (1, 1, 0)
+        away.write_text(MODULE.replace('"1"', '"2"'))  # looked at again, and in vain
+        engine.publish(*document(1))
+        away.write_text(MODULE)
+        engine.publish(*document(2))
+        assert engine.statistics().work == expected
+
+
 def test_a_version_that_changed_under_way_is_asked_when_it_agrees(away: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(absence, "SHORTEST_REST", 0.0)
     monkeypatch.setattr(absence, "REST", 0.0)
