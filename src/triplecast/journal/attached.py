@@ -92,6 +92,17 @@ def read_answers(database: Database, after: int, upto: int) -> Mapping[int, Mapp
     return answers
 
 
+def is_outdated(database: Database, position: int) -> bool:
+    """Whether something is kept of this publication that another version gave than the one that is declared now."""
+    for operator, version in database.ask(
+        "SELECT DISTINCT operator, version FROM result WHERE position = ?", (position,)
+    ):
+        declared = find_operator(operator)
+        if declared is None or declared.version != version:
+            return True
+    return False
+
+
 def write_operator(declared: Operator) -> bytes:
     return json.dumps(astuple(declared)).encode()
 

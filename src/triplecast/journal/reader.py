@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
@@ -13,6 +13,7 @@ from triplecast.database import Database, row_number
 from triplecast.errors import StorageFault
 from triplecast.journal.attached import (
     check_attached,
+    is_outdated,
     read_answers,
     read_attachments_of,
     read_learnt,
@@ -290,6 +291,11 @@ class JournalReader:
         the versions that are declared now."""
         with self._database.reading():
             return read_answers(self._database, after, upto)
+
+    def outdated(self, positions: Iterable[int]) -> list[int]:
+        """Of these, where something is kept of operators that another version than the one declared now gave."""
+        with self._database.reading():
+            return [position for position in positions if is_outdated(self._database, position)]
 
     def operators(self) -> list[Operator]:
         """Those that subscriptions ask or have asked, as they were declared last, by IRI."""

@@ -138,10 +138,10 @@ class SparkSide:
         while not self._stop.is_set():
             before = self._sink.matched.batches
             error = self._query(spark)
-            if error is None:
-                return
             if self._sink.failure is not None:
                 raise self._sink.failure from error
+            if error is None:
+                return
             if NO_SPACE in str(error):
                 places = f"{self._folder} or {tempfile.gettempdir()}"
                 raise StorageFull(places, f"there is no space to write (Spark: {NO_SPACE})", MAKE_SPACE) from error

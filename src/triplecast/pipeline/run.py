@@ -124,7 +124,13 @@ def run(
         accepting = threading.Lock()
         horizon = HorizonFile(output)
         sink = Sink(
-            outbox, journal.registrations_of, horizon.learn, notices.put, journal.keep_results, merge_learnt(journal)
+            outbox,
+            journal.registrations_of,
+            horizon.learn,
+            notices.put,
+            journal.keep_results,
+            merge_learnt(journal),
+            journal.outdated,
         )
         index = IndexFolder(output / INDEX, journal.sole)
         registrar = Registrar(

@@ -67,9 +67,13 @@ class Sink:
         tell: Callable[[UndecidedPair | str], None] = lambda notice: None,
         keep: Callable[[Sequence[KeptResult]], bool] = lambda results: True,
         learn_operators: Callable[[Sequence[Learnt]], None] = lambda learnt: None,
+        outdated: Callable[[Iterable[int]], list[int]] = lambda positions: [],
     ) -> None:
         """`keep` stores what operators gave before it is told; false where another answer is stored already.
-        `learn_operators` takes what a batch told of their costs and truth."""
+        `learn_operators` takes what a batch told of their costs and truth. `outdated` are, of publications, those about
+        which operators were asked in another version than is declared now: what was told of them stands (decision 12).
+        """
+        self._outdated = outdated
         self._learn_operators = learn_operators
         self._tell = tell
         self._keep = keep
@@ -142,10 +146,11 @@ class Sink:
             self._tell(reason)
 
     def _count(self, rows: list[Row], committed: Committed) -> MatchStats:
-        if committed.differing:
+        differing = sorted({*committed.differing} - {*self._outdated(committed.differing)})
+        if differing:
             raise StorageFault(
                 "outbox",
-                f"a replay gave other matches than were committed for positions {committed.differing[:5]}",
+                f"a replay gave other matches than were committed for positions {differing[:5]}",
                 "report it to the authors of Triplecast; the rows committed first stay",
             )
         work = sum(map(work_of, rows), MatchStats())

@@ -68,6 +68,26 @@ def test_a_replay_without_a_publication_that_was_told_of_is_reported() -> None:
         assert list(outbox.notifications()) == told
 
 
+def test_what_another_version_of_an_operator_told_stands() -> None:
+    """A later attempt finds other matches then, which is no fault (decision 12)."""
+    first, then = random_batch(1), random_batch(2)
+    with Outbox.in_memory() as outbox:
+        sink = make_sink(outbox)
+        sink.take(lambda: table((first, 0, 24)))
+        told = list(outbox.notifications())
+        outdated: list[int] = []
+        sink._outdated = lambda positions: [each for each in positions if each in outdated]
+        with pytest.raises(StorageFault, match="a replay gave other matches") as raised:
+            sink.take(lambda: table((then, 0, 24)))
+        outdated += range(25)
+        sink.take(lambda: table((then, 0, 24)))
+        assert list(outbox.notifications()) == told
+        outdated.remove(int(first.positions[3]))
+        with pytest.raises(StorageFault, match=rf"for positions \[{first.positions[3]}\]"):
+            sink.take(lambda: table((then, 0, 24)))
+        assert "report it to the authors" in str(raised.value)
+
+
 def test_undecided_pairs_are_told_once_and_not_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sink_module, "TOLD", 2)
     told: list[UndecidedPair | str] = []
