@@ -146,8 +146,8 @@ def test_a_module_that_goes_and_comes_back_in_one_engine(away: Path, monkeypatch
 def test_statistics_count_a_publication_once_however_often_it_is_looked_at(
     away: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(perform, "SHORTEST_REST", 0.0)
-    monkeypatch.setattr(perform, "REST", 0.0)
+    monkeypatch.setattr(absence, "SHORTEST_REST", 0.0)
+    monkeypatch.setattr(absence, "REST", 0.0)
     with Engine() as plain, Engine() as engine:
         for each in (plain, engine):
             for name, text in QUERIES.items():
@@ -223,7 +223,7 @@ def test_one_that_is_back_in_passing_is_asked_about_what_waits(away: Path, monke
 
 
 def test_an_import_that_hangs_holds_up_the_first_call_alone(away: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(perform, "START_SECONDS", 0.5)
+    monkeypatch.setattr(absence, "START_SECONDS", 0.5)
     away.write_text("import time\ntime.sleep(60)\n" + MODULE)
     with Engine() as engine:
         for name, text in QUERIES.items():
