@@ -223,7 +223,7 @@ def test_one_that_is_back_in_passing_is_asked_about_what_waits(away: Path, monke
 
 
 def test_an_import_that_hangs_holds_up_the_first_call_alone(away: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(absence, "START_SECONDS", 0.5)
+    monkeypatch.setattr(perform, "START_SECONDS", 0.5)
     away.write_text("import time\ntime.sleep(60)\n" + MODULE)
     with Engine() as engine:
         for name, text in QUERIES.items():
