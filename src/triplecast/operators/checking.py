@@ -13,9 +13,10 @@ from functools import cache, lru_cache
 
 from triplecast.errors import SandboxFailed
 from triplecast.model.terms import from_ntriples
+from triplecast.operators.absence import REST, SHORTEST_REST
 from triplecast.operators.answers import Unanswerable, told_reason
 from triplecast.operators.declaration import Operator
-from triplecast.operators.perform import REST, SHORTEST_REST, START_SECONDS
+from triplecast.operators.perform import START_SECONDS
 from triplecast.operators.registry import find_operator
 from triplecast.sandbox import Failure, Limits, Sandbox
 

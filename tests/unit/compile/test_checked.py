@@ -19,8 +19,8 @@ from triplecast.compile.admission import admit, understand
 from triplecast.errors import InputError, QueryRefused
 from triplecast.model.subscription import Subscription
 from triplecast.operators import operator
+from triplecast.operators.absence import REST, SHORTEST_REST
 from triplecast.operators.checking import MOST_SECONDS, Checker, shared_checker
-from triplecast.operators.perform import REST, SHORTEST_REST
 from triplecast.operators.registry import find_operator
 
 P = f"PREFIX c: <{CHECKED}> PREFIX : <urn:> "
