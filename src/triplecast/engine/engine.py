@@ -532,6 +532,7 @@ class Engine:
             publications = self._journal.publications(self._matched, end, MATCHED_AT_ONCE, BYTES_AT_ONCE)
             upto = publications[-1].position if publications else end
             if upto <= told:
+                self._journal.check_writer()
                 waiting = {*self._outbox.waiting_in(self._matched, upto)}
                 publications = [each for each in publications if each.position in waiting]
             if publications:
@@ -588,9 +589,8 @@ class Engine:
     def _index_registered(self) -> None:
         """Brings the index up to the journal's head."""
         head = self._journal.head()
-        self._snapshot = update_index(
-            self._index, self._snapshot, self._journal, head, self._outbox.progress, self._meanings
-        )
+        matched = self._outbox.progress if self._waits else self._matched
+        self._snapshot = update_index(self._index, self._snapshot, self._journal, head, matched, self._meanings)
         self._meanings.clear()
         if self._remaking.look():
             self._snapshot = self._index.snapshot()
