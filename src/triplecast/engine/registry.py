@@ -26,17 +26,17 @@ segment then."""
 def settle_operators(journal: Journal) -> bool:
     """Holds what the journal says of operators against what is declared here; to be called before the index is opened.
 
-    One that is not declared here is known as it was declared last: who asks it stands, and its calls fail unless a
-    worker can import its module. One that is declared otherwise is written so. True where arguments have changed: then
-    the index has to be made again.
+    One that is not declared here is known as it was declared last, until it is: who asks it stands, and its calls wait
+    unless a worker can import its module. One that is declared otherwise is written so. True where arguments have
+    changed: then the index has to be made again.
     """
     known = known_operators()
     stale = False
     changed: list[Operator] = []
     for recorded in journal.operators():
-        declared = known.find(recorded.iri)
+        declared = known.find_declared(recorded.iri)
         if declared is None:
-            known.add(recorded)
+            known.record(recorded)
         elif declared != recorded:
             changed.append(declared)
             stale = stale or declared.arguments != recorded.arguments

@@ -29,6 +29,8 @@ class Registry:
 
     def __init__(self, entry_points: bool = True) -> None:
         self._operators: dict[str, Operator] = {}
+        self._recorded: set[str] = set()
+        """IRIs of those that are known as a journal has them, since no module has declared them here."""
         self._unread = entry_points
         self._lock = threading.RLock()
         self.generation = 0
@@ -40,9 +42,11 @@ class Registry:
         """Raises `InputError` where another function has the IRI; the same one may be declared anew (`reload`)."""
         with self._lock:
             known = self._operators.get(declared.iri)
+            recorded = declared.iri in self._recorded
+            self._recorded.discard(declared.iri)
             if known == declared:
                 return
-            if known is not None and (known.module, known.name) != (declared.module, declared.name):
+            if known is not None and not recorded and (known.module, known.name) != (declared.module, declared.name):
                 raise InputError(
                     f"<{declared.iri}> is {known.module}.{known.name} already, so it cannot be "
                     f"{declared.module}.{declared.name} too",
@@ -51,11 +55,29 @@ class Registry:
             self._operators[declared.iri] = declared
             self.generation += 1
 
+    def record(self, declared: Operator) -> None:
+        """Knows one as it was declared last, somewhere, until it is declared here."""
+        with self._lock:
+            known = self.find(declared.iri)
+            if known is not None and declared.iri not in self._recorded:
+                return
+            self._recorded.add(declared.iri)
+            if known != declared:
+                self._operators[declared.iri] = declared
+                self.generation += 1
+
+    def find_declared(self, iri: str) -> Operator | None:
+        """One that was declared in this process."""
+        with self._lock:
+            found = self.find(iri)
+            return None if iri in self._recorded else found
+
     def adopt(self, operators: Iterable[Operator]) -> None:
         """Knows these and no others: for a process that only has to read queries."""
         with self._lock:
             wanted = {declared.iri: declared for declared in operators}
             self._unread = False
+            self._recorded.clear()
             if wanted != self._operators:
                 self._operators = wanted
                 self.generation += 1

@@ -15,6 +15,7 @@ import pytest
 from tests.unit.journal.journal_samples import run_and_crash
 from triplecast.delivery import OutboxReader
 from triplecast.engine import Engine
+from triplecast.errors import OperatorWarning
 from triplecast.operators import absence, known_operators, perform
 
 OP = "https://example.org/away#"
@@ -218,6 +219,28 @@ def test_one_that_is_back_in_passing_is_asked_about_what_waits(away: Path, monke
         assert len(engine.publish(*document(0)).waiting) == 1
         away.write_text(MODULE)
         engine.preview(P + QUERIES["asking"])
+        assert len(engine.publish(*document(1)).matches) == 1
+        assert [each.graph for each in engine.notifications()] == ["urn:d0", "urn:d1"]
+
+
+def test_a_module_that_was_renamed_is_declared_after_the_folder_was_opened(
+    away: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(absence, "SHORTEST_REST", 0.0)
+    monkeypatch.setattr(absence, "REST", 0.0)
+    with Engine.open(tmp_path / "folder") as engine:
+        engine.subscribe(P + QUERIES["asking"], id="asking")
+    away.unlink()
+    known_operators()._operators.pop(OP + "length")
+    del sys.modules["away_operators"]
+    with pytest.warns(OperatorWarning, match="cannot be found"):
+        engine = Engine.open(tmp_path / "folder")
+    with engine:
+        assert len(engine.publish(*document(0)).waiting) == 1
+        (tmp_path / "moved_operators.py").write_text(MODULE)
+        importlib.invalidate_caches()
+        importlib.import_module("moved_operators")
+        sys.modules["away_operators"] = sys.modules.pop("moved_operators")
         assert len(engine.publish(*document(1)).matches) == 1
         assert [each.graph for each in engine.notifications()] == ["urn:d0", "urn:d1"]
 
