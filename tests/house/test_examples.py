@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from triplecast.compile.admission import understand
+from triplecast.model.subscription import Subscription
+
 ROOT = Path(__file__).resolve().parents[2]
 
 PRINTS = {
@@ -64,11 +67,30 @@ def test_what_the_city_leaves_is_matched_by_the_command_line(tmp_path: Path) -> 
     assert "5 subscriptions: 5 matches, 0 rejected, 0 undecided" in answer.stderr
 
 
+README = (ROOT / "README.md").read_text("utf-8")
+SNIPPETS = re.findall(r"```python\n(.*?)```", README, re.S)
+
+
 def test_the_readme_snippet_runs() -> None:
-    (snippet,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.S)
+    snippet, _ = SNIPPETS
     answer = subprocess.run([sys.executable, "-c", snippet], capture_output=True, text=True, check=False, cwd=ROOT)
     assert answer.returncode == 0, answer.stderr
     assert answer.stdout.startswith("['Tram line nine reaches the harbour of Leuven', ")
+
+
+def test_the_readmes_operator_runs(tmp_path: Path) -> None:
+    _, snippet = SNIPPETS
+    script = tmp_path / "boats.py"
+    script.write_text(snippet)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(each for each in sys.path if each)}
+    answer = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False, env=environment)
+    assert answer.stdout == "3\n", answer.stderr
+
+
+def test_the_readmes_operators_are_in_the_box() -> None:
+    pytest.importorskip("shapely", reason="the box needs the extra [operators]")
+    (condition,) = re.findall(r"`(FILTER\(op:.*?)`", README)
+    understand(Subscription("readme", f"ASK {{ ?place a ?what . ?picture a ?any {condition} }}"))
 
 
 def test_the_readme_counts_what_the_samples_give(capsys: pytest.CaptureFixture[str]) -> None:
@@ -80,4 +102,4 @@ def test_the_readme_counts_what_the_samples_give(capsys: pytest.CaptureFixture[s
     last = capsys.readouterr().err.splitlines()[-1]
     publications, subscriptions, matches = re.findall(r"\d+", last)[:3]
     line = f"{publications} publications matched against {subscriptions} subscriptions: {matches} notifications"
-    assert line in (ROOT / "README.md").read_text("utf-8")
+    assert line in README

@@ -33,6 +33,7 @@ from triplecast.match.operate import Operators
 from triplecast.model.match import MatchedBatch
 from triplecast.model.publication import Publication
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
+from triplecast.operators.answers import Answer, GroundCall, parse_answer
 from triplecast.operators.schedules import SCHEDULES
 
 SEED = 20261121
@@ -125,6 +126,27 @@ def test_what_does_not_depend_on_a_failure_is_decided_and_nothing_else_is() -> N
                 assert shape is not None, (SEED + 1, text, graph)
                 shapes[shape] += 1
     assert shapes[LEFT_OUT] + shapes[LINKED] + shapes[WITHIN] < len(undecided) / 2, shapes
+
+
+def test_what_is_known_before_changes_nothing() -> None:
+    """A replay has all or some of the answers, and tells what was told without any."""
+    random = Random(SEED)
+    _, texts, graphs = made(SEED, False, 6)
+    publications = publications_of(graphs, len(texts))
+    with Matcher() as matcher:
+        first = matcher.match(snapshot_of(texts), publications)
+        assert len(first.results) > 50
+        for part in (1.0, 0.5, 0.2):
+            known: dict[int, dict[GroundCall, Answer]] = {}
+            for each in first.results:
+                if random.random() < part:
+                    answers = known.setdefault(publications[each.publication].position, {})
+                    answers[GroundCall(each.operator, each.arguments)] = parse_answer(each.answer)
+            again = matcher.match(snapshot_of(texts), publications, known=known)
+            assert found(again) == found(first), (SEED, part)
+            assert again.undecided == ()
+            if part == 1:
+                assert again.results == ()
 
 
 @pytest.mark.parametrize("schedule", ["adaptive", "naive"])

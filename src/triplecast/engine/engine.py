@@ -378,9 +378,10 @@ class Engine:
         dataset: bool = False,
         attachments: Mapping[str, bytes] | None = None,
     ) -> tuple[Explanation, ...]:
-        """Why each publication in `data` matches the live subscription `id`, or where it fails. Nothing is accepted,
-        and what operators tell of it is asked anew and not kept: one that is
-        not pure may tell another thing than it told of the same publication before, and the explanation says so.
+        """Why each publication in `data` matches the live subscription `id`, or where it fails. Nothing is accepted.
+
+        Of the latest version of its graph, what operators said when it was matched is said again; else they are asked
+        anew, which is not kept: one that is not pure may tell another thing then, and the explanation says which it is.
 
         Raises `DocumentRejected` where there is nothing to explain.
         """
@@ -398,7 +399,8 @@ class Engine:
         admission = admit(subscription)
         head = self._journal.head()
         background = Background.of(admission.entailment, self._journal.taxonomies(head, head).before(head + 1))
-        return explain_subscription(subscription, publications, admission.bounded, self._evaluator, background)
+        kept = [self._journal.answers_to(draft) for draft in parsed.drafts]
+        return explain_subscription(subscription, publications, admission.bounded, self._evaluator, background, kept)
 
     def preview(self, text: str, last: int = 1000, language: str = "sparql", entailment: str | None = None) -> Preview:
         """What a subscription would have matched among the `last` publications, or as many as `BYTES_AT_ONCE` holds.
@@ -530,6 +532,7 @@ class Engine:
             publications = self._journal.publications(self._matched, end, MATCHED_AT_ONCE, BYTES_AT_ONCE)
             upto = publications[-1].position if publications else end
             if upto <= told:
+                self._journal.check_writer()
                 waiting = {*self._outbox.waiting_in(self._matched, upto)}
                 publications = [each for each in publications if each.position in waiting]
             if publications:
@@ -545,8 +548,9 @@ class Engine:
         taxonomies = self._journal.taxonomies(self._matched, upto)
         known = self._journal.answers(self._matched, upto)
         begun = self._matcher.begin(self._snapshot, publications, taxonomies, known)
-        matched = begun.decided()
-        if upto > self._outbox.told:
+        matched = before = begun.decided()
+        anew = upto > self._outbox.told
+        if anew:
             self._outbox.commit(OutboxBatch.of(publications, matched), upto, self._journal.registrations_of)
         if matched.awaited:
             matched = begun.finish()
@@ -555,7 +559,7 @@ class Engine:
         if upto > self._outbox.progress:
             batch = OutboxBatch.of(publications, matched)
             self._outbox.settle(batch, upto, self._journal.registrations_of, self._matched)
-        self._work += matched.stats
+        self._work += matched.stats if anew else matched.stats - before.stats
         self._keep_learnt(LEARNT_AT_ONCE)
         return matched
 
@@ -585,9 +589,8 @@ class Engine:
     def _index_registered(self) -> None:
         """Brings the index up to the journal's head."""
         head = self._journal.head()
-        self._snapshot = update_index(
-            self._index, self._snapshot, self._journal, head, self._outbox.progress, self._meanings
-        )
+        matched = self._outbox.progress if self._waits else self._matched
+        self._snapshot = update_index(self._index, self._snapshot, self._journal, head, matched, self._meanings)
         self._meanings.clear()
         if self._remaking.look():
             self._snapshot = self._index.snapshot()

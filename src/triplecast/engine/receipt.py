@@ -96,7 +96,8 @@ class Statistics:
     standing: Census
     """Who is live."""
     work: MatchStats
-    """What was matched since the engine was opened, and what it took."""
+    """What was matched since the engine was opened, and what it took. Of a publication that is looked at again, since
+    operators could not be asked about it, what they add."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -138,18 +138,27 @@ class Evaluator:
         publications: Sequence[Publication],
         index_decides: bool,
         background: Background = NO_BACKGROUND,
+        kept: Sequence[Answers] = (),
     ) -> tuple[Explanation, ...]:
         """`explain.explain` for each publication, in order; one that fails in the child is undecided, as it is in
-        `decide`. The subscription's text is one that parses. Operators are asked for what each row waits for first, in
+        `decide`. The subscription's text is one that parses. `kept` are the answers that are known of each publication,
+        if any are; for others, operators are asked for what each row waits for first, in
         workers that end with the call."""
         told: dict[int, Explanation] = {}
-        answers: list[dict[GroundCall, Answer]] = [{} for _ in publications]
+        answers: list[dict[GroundCall, Answer]] = [dict(each) for each in kept or [{}] * len(publications)]
+        before = [frozenset(each) for each in answers]
         with Performer() as performer:
             while len(told) < len(publications):
                 places = [place for place in range(len(publications)) if place not in told]
                 requests = [
                     ExplainRequest(
-                        publications[place], self._steps, subscription, index_decides, background, answers[place]
+                        publications[place],
+                        self._steps,
+                        subscription,
+                        index_decides,
+                        background,
+                        answers[place],
+                        before[place],
                     )
                     for place in places
                 ]
@@ -171,16 +180,18 @@ def explain_subscription(
     index_decides: bool,
     evaluator: Evaluator | None = None,
     background: Background = NO_BACKGROUND,
+    kept: Sequence[Answers] = (),
 ) -> tuple[Explanation, ...]:
     """Why each publication matches or where it fails, in order, in the child of `evaluator` or in one of its own.
 
-    `index_decides` is the subscription's `Admission.bounded`. Raises `QuerySyntaxError` and `QueryRefused`.
+    `kept`: what operators are known to have said of each, if anything is. `index_decides` is the subscription's
+    `Admission.bounded`. Raises `QuerySyntaxError` and `QueryRefused`.
     """
     parse_query(subscription.text, subscription.language, subscription.name)
     if evaluator is not None:
-        return evaluator.explain(subscription, publications, index_decides, background)
+        return evaluator.explain(subscription, publications, index_decides, background, kept)
     with Evaluator() as own:
-        return own.explain(subscription, publications, index_decides, background)
+        return own.explain(subscription, publications, index_decides, background, kept)
 
 
 def _explanation(subscription: Subscription, publication: Publication, answered: bytes | Failure) -> Explanation:

@@ -17,11 +17,11 @@ from triplecast.evaluate.explanation import Explanation
 from triplecast.evaluate.failure import Evidence, alternatives, describe_judged, find_failure, first_true
 from triplecast.evaluate.graphs import PublishedGraphs, Triple, TripleSet, open_publication
 from triplecast.evaluate.rows import Row
-from triplecast.evaluate.said import describe_said
+from triplecast.evaluate.said import NOTHING_SAID, Said, describe_said
 from triplecast.evaluate.scope import children
 from triplecast.evaluate.solutions import TOO_LONG, Solutions, bounded_bindings
 from triplecast.evaluate.trace import SHOWN, Trace
-from triplecast.evaluate.unknown import NO_ANSWERS, Answers, Unanswered
+from triplecast.evaluate.unknown import Unanswered
 from triplecast.evaluate.wording import Wording
 from triplecast.languages import parse_query, prefixes_of
 from triplecast.model.algebra import (
@@ -63,7 +63,7 @@ def explain(
     steps: int = DEFAULT_STEPS,
     index_decides: bool = False,
     background: Background = NO_BACKGROUND,
-    answers: Answers = NO_ANSWERS,
+    said: Said = NOTHING_SAID,
 ) -> Explanation:
     """Why the pair matches or where it fails, by evaluating it within `steps`, in this process.
 
@@ -78,7 +78,7 @@ def explain(
     told = Explanation(subscription.name, publication.graph, publication.version, matched=False, undecided=None)
     try:
         graphs = entail_graphs(published, background)
-        solutions = evaluate_opened(query, publication, graphs, Budget(steps), trace, answers)
+        solutions = evaluate_opened(query, publication, graphs, Budget(steps), trace, said.answers)
     except Unanswered as unanswered:
         if unanswered.rows:
             raise
@@ -88,7 +88,7 @@ def explain(
     beyond = _beyond_bounds(query, publication, graphs, solutions, steps, index_decides)
     if beyond is not None:
         return replace(told, undecided=beyond)
-    evidence = Evidence(trace, graphs, words, answers)
+    evidence = Evidence(trace, graphs, words, said)
     if solutions.matched:
         support = tuple(_support(_core(query.pattern), evidence, _first_row(solutions)))
         shown, count = _shown(solutions), len(solutions.rows)
@@ -173,9 +173,9 @@ def _support(pattern: Pattern, found: Evidence, first: Row) -> list[str]:
                 conditions.extend(describe_judged(condition, first_true(condition, row, found.trace), found))
                 conditions.extend(_function_steps(condition, row, found))
         elif isinstance(part, Produce):
-            conditions.extend(describe_said(part, row, found.answers, found.words))
+            conditions.extend(describe_said(part, row, found.said, found.words))
         elif isinstance(part, Extend):
-            conditions.extend(describe_said(part.expression, row, found.answers, found.words))
+            conditions.extend(describe_said(part.expression, row, found.said, found.words))
         waiting.extend(reversed((part.left,) if isinstance(part, Minus) else children(part)))
     return list(dict.fromkeys((*alternatives_met, *triples, *conditions)))
 

@@ -13,10 +13,9 @@ from triplecast.evaluate.fulltext import describe_texts
 from triplecast.evaluate.graphs import PublishedGraphs, Triple
 from triplecast.evaluate.instead import instead_of
 from triplecast.evaluate.rows import Row
-from triplecast.evaluate.said import describe_said
+from triplecast.evaluate.said import NOTHING_SAID, Said, describe_said
 from triplecast.evaluate.scope import children, condition_names
 from triplecast.evaluate.trace import FALSE, TRUE, Trace, Verdict
-from triplecast.evaluate.unknown import NO_ANSWERS, Answers
 from triplecast.evaluate.wording import Wording
 from triplecast.model.algebra import (
     Alternative,
@@ -59,7 +58,7 @@ class Evidence(NamedTuple):
     trace: Trace
     graphs: PublishedGraphs
     words: Wording
-    answers: Answers = NO_ANSWERS
+    said: Said = NOTHING_SAID
 
 
 def find_failure(pattern: Pattern, found: Evidence) -> Failure:
@@ -86,8 +85,8 @@ def find_failure(pattern: Pattern, found: Evidence) -> Failure:
         return Failure(words.filter(pattern.condition), tuple(lines))
     if isinstance(pattern, Produce):
         rows = trace.first_out.get(id(pattern.pattern), [])
-        said = (line for row in rows for line in describe_said(pattern, row, found.answers, words))
-        return Failure(words.produced(pattern), tuple(dict.fromkeys(said)))
+        shown = (line for row in rows for line in describe_said(pattern, row, found.said, words))
+        return Failure(words.produced(pattern), tuple(dict.fromkeys(shown)))
     if isinstance(pattern, Minus):
         return Failure(f"MINUS {{ {words.pattern(pattern.right)} }}: it removes every solution")
     if isinstance(pattern, Join):
@@ -118,7 +117,7 @@ def describe_judged(condition: Expression, verdicts: Sequence[Verdict], found: E
     """The same, and what operators in it said."""
     lines = describe_verdicts(condition, verdicts, found.words)
     for row, _ in verdicts:
-        lines += describe_said(condition, row, found.answers, found.words)
+        lines += describe_said(condition, row, found.said, found.words)
     return list(dict.fromkeys(lines))
 
 

@@ -6,7 +6,7 @@ answer], ...]}``, then so many bytes of taxonomy, then the version's quads. Answ
 length]`` or ``["undecided", reason]`` per query, then the bindings of all, joined; those of ``open`` are the calls of
 operators that rows wait for.
 
-A request for an explanation has ``"explain": [name, text, language, index_decides]`` in the place of queries; its
+A request for an explanation has ``"explain": [name, text, language, index_decides, kept]`` in the place of queries; its
 answer is the explanation's JSON.
 """
 
@@ -54,6 +54,8 @@ class ExplainRequest(NamedTuple):
     index_decides: bool
     background: Background = NO_BACKGROUND
     answers: Answers = NO_ANSWERS
+    kept: frozenset[GroundCall] = frozenset()
+    """Of the answers, those that were kept when the publication was matched."""
 
 
 _EXPLAIN = b'{"explain":'
@@ -81,7 +83,7 @@ def read_request(request: bytes) -> Request:
 
 def write_explain_request(asked: ExplainRequest) -> bytes:
     subscription = asked.subscription
-    query = [subscription.name, subscription.text, subscription.language, asked.index_decides]
+    query = [subscription.name, subscription.text, subscription.language, asked.index_decides, sorted(asked.kept)]
     return _write({"explain": query}, asked.publication, asked.steps, asked.background, asked.answers)
 
 
@@ -92,11 +94,12 @@ def read_explain_request(request: bytes) -> ExplainRequest | None:
     line, _, rest = request.partition(b"\n")
     header = json.loads(line)
     answers = _read_operators(header)
-    name, text, language, index_decides = header["explain"]
+    name, text, language, index_decides, written = header["explain"]
+    kept = frozenset(GroundCall(iri, tuple(given)) for iri, given in written)
     background, quads = _background(header["background"], rest)
     publication = _publication(header["publication"], quads)
     subscription = Subscription(name, text, language)
-    return ExplainRequest(publication, header["steps"], subscription, index_decides, background, answers)
+    return ExplainRequest(publication, header["steps"], subscription, index_decides, background, answers, kept)
 
 
 def write_wanted(rows: Sequence[Wanted]) -> bytes:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
+from typing import NamedTuple
 
 from pyoxigraph import NamedNode
 
 from triplecast.evaluate.rows import Row
 from triplecast.evaluate.trace import SHOWN
-from triplecast.evaluate.unknown import Answers
+from triplecast.evaluate.unknown import NO_ANSWERS, Answers
 from triplecast.evaluate.wording import Wording
 from triplecast.model.algebra import Call, Expression, Node, Operation, Produce, Term, Variable, subexpressions
 from triplecast.model.terms import to_ntriples
@@ -17,7 +18,18 @@ from triplecast.operators import Operator, find_operator
 from triplecast.operators.answers import Found, GroundCall
 
 
-def describe_said(part: Expression | Produce, row: Row, answers: Answers, words: Wording) -> Iterator[str]:
+class Said(NamedTuple):
+    """What operators said, for an explanation."""
+
+    answers: Answers = NO_ANSWERS
+    kept: frozenset[GroundCall] = frozenset()
+    """Of the answers, those that were kept when the publication was matched; the others were asked for since."""
+
+
+NOTHING_SAID = Said()
+
+
+def describe_said(part: Expression | Produce, row: Row, said: Said, words: Wording) -> Iterator[str]:
     """A line for each operator that is called in an expression, or gives a pattern's rows, with what it is given in
     `row`; none for one that is given what an expression calculates."""
     for operator, given in _calls(part):
@@ -26,11 +38,12 @@ def describe_said(part: Expression | Produce, row: Row, answers: Answers, words:
         ground = [term for term in terms if term is not None and not isinstance(term, Call | Operation)]
         if declared is None or len(ground) < len(terms):
             continue
-        answer = answers.get(GroundCall(operator, tuple(to_ntriples(term) for term in ground)))  # type: ignore[arg-type]
+        call = GroundCall(operator, tuple(to_ntriples(term) for term in ground))  # type: ignore[arg-type]
+        answer = said.answers.get(call)
         if isinstance(answer, Found):
             name = words.node(NamedNode(operator))
             shown = ", ".join(words.node(term) for term in ground)  # type: ignore[arg-type]
-            yield f"{name}({shown}) gives {_result(declared, answer, words)} ({_source(declared)})"
+            yield f"{name}({shown}) gives {_result(declared, answer, words)} ({_source(declared, call in said.kept)})"
 
 
 def _calls(part: Expression | Produce) -> Iterator[tuple[str, list[Node | Expression]]]:
@@ -55,6 +68,10 @@ def _row(row: tuple[Term, ...], words: Wording) -> str:
     return terms if len(row) == 1 else f"({terms})"
 
 
-def _source(declared: Operator) -> str:
-    told = f"version {declared.version}"
-    return told if declared.pure else f"{told}, asked anew: it is not pure, and may have told another thing before"
+def _source(declared: Operator, kept: bool) -> str:
+    version = f"version {declared.version}"
+    if declared.pure:
+        return version
+    if kept:
+        return f"{version}, as it was told: it is not pure, and this is what it said then"
+    return f"{version}, asked anew: it is not pure, and may have told another thing before"

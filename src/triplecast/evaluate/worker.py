@@ -24,6 +24,7 @@ from triplecast.evaluate.frames import (
     write_wanted,
 )
 from triplecast.evaluate.graphs import PublishedGraphs, open_publication
+from triplecast.evaluate.said import Said
 from triplecast.evaluate.solutions import TOO_LONG, bounded_bindings
 from triplecast.evaluate.unknown import NO_ANSWERS, Answers, Unanswered
 from triplecast.languages import fill, parse_template
@@ -70,9 +71,8 @@ def answer(request: bytes) -> bytes:
 
 def explain_request(asked: ExplainRequest) -> Explanation:
     """Raises `Unanswered`."""
-    return explain(
-        asked.subscription, asked.publication, asked.steps, asked.index_decides, asked.background, asked.answers
-    )
+    said = Said(asked.answers, asked.kept)
+    return explain(asked.subscription, asked.publication, asked.steps, asked.index_decides, asked.background, said)
 
 
 def open_outcome(unanswered: Unanswered) -> Outcome:

@@ -44,6 +44,7 @@ from triplecast.model.publication import Attachments, Draft, Reject
 from triplecast.model.source import SourceState
 from triplecast.model.subscription import Registration, RegistrationId, Subscription, check_fields
 from triplecast.operators import Operator
+from triplecast.operators.answers import Answer, GroundCall
 from triplecast.taxonomy import Taxonomy, TaxonomyVersion
 
 Clock = Callable[[], int]
@@ -329,6 +330,15 @@ class Journal(JournalReader):
         return position
 
     # ---- operators --------------------------------------------------------------------------------------------------
+
+    def answers_to(self, draft: Draft) -> Mapping[GroundCall, Answer]:
+        """What operators gave for the latest version of the draft's graph, if that is of the same content, as `answers`
+        has it; nothing else."""
+        with self._database.reading():
+            known = self._latest(draft.graph)
+            if known is None or known.digest != draft.digest:
+                return {}
+            return self.answers(known.position - 1, known.position).get(known.position, {})
 
     def declare_operators(self, declared: Sequence[Operator]) -> None:
         """Writes how operators are declared from now on, where that differs from what is written last."""

@@ -23,7 +23,7 @@ from triplecast.match.asking import Asking
 from triplecast.match.conditions import Condition, Ground, Row, judge_bare, judge_chain, wait_call
 from triplecast.match.learnt import LearntTemplates
 from triplecast.match.standing import Standing
-from triplecast.match.waiting import SIFTED, Waiting, distinct_pairs
+from triplecast.match.waiting import SIFTED, Waiting, count_looks, distinct_pairs
 from triplecast.model.match import Learnt, OperatorResult
 from triplecast.model.publication import Publication
 from triplecast.model.schedules import SCHEDULE
@@ -169,10 +169,13 @@ class _Running:
         ground, condition = self._ground, self.condition(place)
         if isinstance(condition.chain, GroundCall):
             return judge_bare(condition.chain, ground.answers)
+        calculation = Calculation(DEFAULT_STEPS, ground.answers)
         try:
-            return judge_chain(condition.chain, condition.row, Calculation(DEFAULT_STEPS, ground.answers))
+            return judge_chain(condition.chain, condition.row, calculation)
         except BudgetExceeded:
             return None
+        finally:
+            ground.dearest = max(ground.dearest, calculation.spent)
 
 
 class Operating:
@@ -204,8 +207,11 @@ class Operating:
         self._rows: dict[int, Waiting] = {}
         """What waits, by publication, as far as it is asked about in this round."""
         self._verdicts: list[Verdict] = []
+        unknowing = {number: Ground({}) for number, ground in enumerate(grounds) if ground.answers}
         for number, pair in enumerate(self._asking):
-            self._verdicts.append(self._look(number, pair))
+            told = answer_asking(pair, unknowing[pair.publication]) if pair.publication in unknowing else None
+            # Told with no answer at all, it was told before any was known: what one saves or costs changes nothing.
+            self._verdicts.append(self._look(number, pair) if told is None or told.waiting else told)
 
     def operated(self) -> Operated:
         """As far as it is known. Verdicts with `waiting` rows and decisions with `wanted` calls are open."""
@@ -251,6 +257,13 @@ class Operating:
                     self._waiting(pair.publication).add(pair.registration, conditions)
         return verdict
 
+    def _may_exceed(self, number: int, dearest: Mapping[int, int]) -> bool:
+        """Whether a sifted pair might take more steps than a pair may, where a look takes so many by publication."""
+        pair = self._asking[number]
+        steps = pair.questions.by_row(pair.combination)
+        assert steps is not None
+        return count_looks(pair, steps) * dearest.get(pair.publication, 0) > DEFAULT_STEPS
+
     def _waiting(self, publication: int) -> Waiting:
         found = self._rows.get(publication)
         if found is None:
@@ -267,15 +280,20 @@ class Operating:
 
     def _look_again(self, asked: Mapping[int, Waiting], outcomes: Mapping[int, NDArray[np.uint8]]) -> None:
         """At what is open, with the answers that are known now. Rows that were told for themselves are not looked at,
-        but for those of pairs of which an operator failed on one."""
+        but for those of pairs of which an operator failed on one, or that might take more steps than a pair may: each
+        row was judged within a budget of its own."""
         left: dict[int, list[Row]] = {}
         failed: set[int] = set()
+        dear: dict[int, int] = {}
         for publication, rows in asked.items():
             failing, kept = rows.told(outcomes[publication])
             failed.update(failing)
             left.update(kept)
+            dearest = self._stage.grounds[publication].dearest
+            if rows.largest * dearest > DEFAULT_STEPS:
+                dear[publication] = dearest
         for number, verdict in enumerate(self._verdicts):
-            if verdict is SIFTED and number not in failed:
+            if verdict is SIFTED and number not in failed and not (dear and self._may_exceed(number, dear)):
                 rows_left = left.get(number)
                 made = NO_MATCH if rows_left is None else answer_rows(self._asking[number].combination, rows_left)
                 self._verdicts[number] = made

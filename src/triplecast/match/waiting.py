@@ -22,12 +22,14 @@ SIFTED = Verdict(waiting=(((),),))
 class Waiting:
     """Row r waits for ``lengths[r]`` of the `conditions`, each once, which stand there one row after the other."""
 
-    __slots__ = ("_pairs", "_rows", "_sure", "conditions", "lengths", "registrations")
+    __slots__ = ("_pairs", "_rows", "_sure", "conditions", "largest", "lengths", "registrations")
 
     def __init__(self) -> None:
         self.registrations: list[int] = []
         self.lengths: list[int] = []
         self.conditions: list[int] = []
+        self.largest = 0
+        """The most looks, each of a filter at a row, that a sifted pair takes."""
         self._pairs: list[int] = []
         """By row the pair that its outcome is told to; -1 where the pair is looked at again."""
         self._rows: list[Row | None] = []
@@ -60,7 +62,8 @@ class Waiting:
                 sure.append(row)
             elif told == FAILS:
                 break
-        if told == FAILS or len(rows) * len(steps.filters) * ground.dearest > DEFAULT_STEPS:
+        looks = count_looks(pair, steps)
+        if told == FAILS or looks * ground.dearest > DEFAULT_STEPS:
             del conditions[first:]
             for column in (self.registrations, self.lengths, self._pairs, self._rows):
                 del column[count:]
@@ -69,6 +72,7 @@ class Waiting:
             return answer_rows(pair.combination, sure)
         if sure:
             self._sure[number] = sure
+        self.largest = max(self.largest, looks)
         return SIFTED
 
     def told(self, outcomes: NDArray[np.uint8]) -> tuple[list[int], dict[int, list[Row]]]:
@@ -88,6 +92,11 @@ class Waiting:
         self.lengths.append(length)
         self._pairs.append(pair)
         self._rows.append(row)
+
+
+def count_looks(pair: Asking, steps: Steps) -> int:
+    """How often filters look at rows of a pair that is sifted, at most; each look takes at most `Ground.dearest`."""
+    return len(pair.tables.get(pair.combination.parts[0].branch, ())) * len(steps.filters or ())
 
 
 def distinct_pairs(asking: Sequence[Asking]) -> tuple[list[Asking], list[int]]:

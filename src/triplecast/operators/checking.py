@@ -6,15 +6,19 @@ from __future__ import annotations
 import atexit
 import json
 import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
 
 from triplecast.errors import SandboxFailed
 from triplecast.model.terms import from_ntriples
+from triplecast.operators.absence import REST, SHORTEST_REST
 from triplecast.operators.answers import Unanswerable, told_reason
 from triplecast.operators.declaration import Operator
 from triplecast.operators.perform import START_SECONDS
 from triplecast.operators.registry import find_operator
-from triplecast.sandbox import Limits, Sandbox
+from triplecast.sandbox import Failure, Limits, Sandbox
 
 REMEMBERED = 20_000
 """Answers that a process remembers."""
@@ -24,41 +28,79 @@ _ANSWER_BYTES = 1 << 16
 _FUNCTION = "triplecast.operators.checking:answer"
 
 
-class Checker:
-    """The workers that check, one for each module; they start when first needed and end with the process. Used by any
-    thread."""
+class _NotAsked(Exception):
+    """The worker is not there, so another time the same arguments may be objected to."""
 
-    def __init__(self) -> None:
-        self._sandboxes: dict[str, Sandbox] = {}
+
+@dataclass(slots=True)
+class _Worker:
+    """One that does not start is started again only after `REST` times as long as that took, as where operators are
+    asked (decision 14); whoever waits meanwhile is not asked."""
+
+    sandbox: Sandbox
+    clock: Callable[[], float]
+    rests_until: float = 0.0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def ask(self, request: bytes) -> bytes | Failure:
+        """Raises `_NotAsked`."""
+        with self.lock:
+            began = self.clock()
+            if began < self.rests_until:
+                raise _NotAsked
+            try:
+                (answered,) = self.sandbox.map([request], once=(0,))
+            except SandboxFailed as failed:
+                now = self.clock()
+                self.rests_until = now + max(SHORTEST_REST, REST * (now - began))
+                raise _NotAsked from failed
+        return answered
+
+
+class Checker:
+    """The workers that check, one for the operators of a module that have the same limits; they start when first needed
+    and end with the process. Used by any thread."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._workers: dict[tuple[str, Limits], _Worker] = {}
         self._lock = threading.Lock()
-        self.objection = lru_cache(maxsize=REMEMBERED)(self._objection)
+        self._told = lru_cache(maxsize=REMEMBERED)(self._ask)
+
+    @property
+    def children(self) -> int:
+        """Workers started so far."""
+        return sum(worker.sandbox.started for worker in self._workers.values())
 
     def close(self) -> None:
         with self._lock:
-            for sandbox in self._sandboxes.values():
-                sandbox.close()
-            self._sandboxes.clear()
+            for worker in self._workers.values():
+                worker.sandbox.close()
+            self._workers.clear()
 
-    def _objection(self, declared: Operator, arguments: tuple[str | None, ...]) -> str | None:
+    def objection(self, declared: Operator, arguments: tuple[str | None, ...]) -> str | None:
         """Why a call with these bound arguments (None: a variable) can never be answered; None where it may be, and
-        where the check itself fails: what is known of an operator then is what it says of publications."""
-        with self._lock:
-            sandbox = self._sandboxes.get(declared.source)
-            if sandbox is None:
-                limits = Limits(
-                    min(declared.seconds, MOST_SECONDS),
-                    declared.memory,
-                    _ANSWER_BYTES,
-                    trusted=True,
-                    start=START_SECONDS,
-                )
-                sandbox = self._sandboxes[declared.source] = Sandbox(_FUNCTION, limits, modules=(declared.source,))
+        where the check itself fails or cannot be asked: what is known of an operator then is what it says of
+        publications."""
         try:
-            (answered,) = sandbox.map([json.dumps([declared.iri, arguments]).encode()], once=(0,))
-        except SandboxFailed:
+            return self._told(declared, arguments)
+        except _NotAsked:
             return None
+
+    def _ask(self, declared: Operator, arguments: tuple[str | None, ...]) -> str | None:
+        answered = self._worker(declared).ask(json.dumps([declared.iri, arguments]).encode())
         told: str | None = json.loads(answered) if isinstance(answered, bytes) else None
         return told
+
+    def _worker(self, declared: Operator) -> _Worker:
+        seconds = min(declared.seconds, MOST_SECONDS)
+        limits = Limits(seconds, declared.memory, _ANSWER_BYTES, trusted=True, start=START_SECONDS)
+        with self._lock:
+            found = self._workers.get((declared.source, limits))
+            if found is None:
+                sandbox = Sandbox(_FUNCTION, limits, modules=(declared.source,))
+                found = self._workers[declared.source, limits] = _Worker(sandbox, self._clock)
+            return found
 
 
 @cache

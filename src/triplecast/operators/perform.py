@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import NamedTuple
 
 from triplecast.errors import SandboxFailed
+from triplecast.operators.absence import Absences, Unasked, WorkerName, worker_of
 from triplecast.operators.answers import Answer, Failed, parse_answer, shortened, told_reason
 from triplecast.operators.declaration import Operator
 from triplecast.operators.frames import Asked, NotThere, read_answers, write_request
@@ -29,9 +30,7 @@ PROBATION = 64
 ends the quarantine."""
 REST = 20
 """Times as long as the last call of a quarantined operator took, none is made: so one that hangs takes a twentieth of
-the time at most from whoever waits beside it. The same for a worker that did not start."""
-SHORTEST_REST = 1.0
-"""Seconds before a worker that did not start is started again."""
+the time at most from whoever waits beside it."""
 START_SECONDS = 60.0
 """For a worker to import the module of its operators."""
 BATCH_CALLS = 32
@@ -58,10 +57,12 @@ class Standing:
     calls: int = 0
     """Made, failed ones too; one that was made anew, in a part of its batch, counts each time."""
     failed: int = 0
+    """Calls that failed, each for itself: a batch as a whole, and what was called unanswerable, do not count."""
     in_a_row: int = 0
     """Failures since the last answer, costly ones counted as so many, calls that it called unanswerable not at all."""
     passed_over: int = 0
     last_failure: str = ""
+    """Of those in `failed`."""
     rests_until: float = 0.0
     """By the performer's clock."""
 
@@ -77,42 +78,17 @@ class Standing:
         return self.passed_over % PROBATION == 0 and now >= self.rests_until
 
     def note(self, answer: Answer, weight: int, seconds: float, now: float, calls: int = 1) -> None:
-        """What became of a call, or of a batch as a whole: `seconds` are what it took, until `now`."""
+        """What became of a call, or of a batch of `calls` as a whole: `seconds` are what it took, until `now`. A
+        failure without weight is not the operator's, or counts already."""
         self.calls += calls
-        if isinstance(answer, Failed):
-            self.rests_until = now + REST * seconds
-            self.failed += 1
-            self.in_a_row += weight
-            self.last_failure = answer.reason
-        else:
+        if not isinstance(answer, Failed):
             self.in_a_row = 0
-
-
-class _Worker(NamedTuple):
-    """Operators of one module with equal limits share a child; others cannot harm them."""
-
-    source: str
-    seconds: float
-    memory: int
-
-
-class Unasked(Exception):
-    """The worker of an operator did not start, or does not have it."""
-
-    def __init__(self, reason: str, whole: bool) -> None:
-        """`whole`: this holds of all operators of its worker."""
-        super().__init__(reason)
-        self.reason = reason
-        self.whole = whole
-
-
-class _Absent(NamedTuple):
-    """An operator that could not be asked."""
-
-    declared: Operator
-    reason: str
-    until: float
-    """No worker is started for it before, by the performer's clock."""
+            return
+        self.rests_until = now + REST * seconds
+        self.in_a_row += weight
+        if calls == 1 and weight > 0:
+            self.failed += 1
+            self.last_failure = answer.reason
 
 
 class Performer:
@@ -121,36 +97,29 @@ class Performer:
     def __init__(self, known: Registry | None = None, clock: Callable[[], float] = time.perf_counter) -> None:
         self._known = known or known_operators()
         self._clock = clock
-        self._sandboxes: dict[_Worker, Sandbox] = {}
+        self._sandboxes: dict[WorkerName, Sandbox] = {}
         self.standings: dict[tuple[str, str], Standing] = {}
         """By IRI and version."""
-        self._absent: dict[tuple[_Worker, str], _Absent] = {}
-        """By worker and IRI; without IRI of all its operators."""
-        self._undeclared: dict[str, str] = {}
-        """By IRI, why nobody could be asked."""
+        self._absences = Absences(clock)
 
     @property
     def unasked(self) -> list[str]:
         """Why operators could not be asked when that was tried last."""
-        return sorted({*self._undeclared.values(), *(each.reason for each in self._absent.values())})
+        return sorted(self._absences.reasons())
 
     def revive(self) -> bool:
-        """Whether one that could not be asked can be now. A worker that did not start is started again only after
-        `REST` times as long as that took."""
-        back = [iri for iri in self._undeclared if self._known.find(iri) is not None]
-        for iri in back:
-            del self._undeclared[iri]
-        revived = bool(back)
-        for key, absent in list(self._absent.items()):
-            if self._clock() >= absent.until:
-                try:
-                    self._request(self._sandbox(key[0]), absent.declared, ())
-                except Unasked as still:
-                    self._note_absent(absent.declared, still, self._clock())
-                else:
-                    del self._absent[key]
-                    revived = True
-        return revived
+        """Whether one that could not be asked can be now, or was asked since this was called last."""
+        for declared in self._absences.look(self._known.find):
+            if self._absences.reason(declared) is not None:
+                continue  # with another of its worker, just now
+            began = self._clock()
+            try:
+                self._request(self._sandbox(worker_of(declared)), declared, ())
+            except Unasked as still:
+                self._absences.note_absent(declared, still, began)
+            else:
+                self._absences.note_there(declared)
+        return self._absences.take_back()
 
     def __enter__(self) -> Performer:
         return self
@@ -173,16 +142,17 @@ class Performer:
     def perform(self, asked: Sequence[Asked]) -> list[Performed]:
         """What became of each call, in order. Workers run at the same time, each with its own operators' calls in
         order; nothing is raised for what an operator does."""
-        tasks: dict[_Worker, dict[str, list[int]]] = {}
+        tasks: dict[WorkerName, dict[str, list[int]]] = {}
         outcomes: dict[int, Performed] = {}
         for index, (_, call) in enumerate(asked):
             declared = self._known.find(call.operator)
             if declared is None:
                 reason = "it is not declared here; import the module that declares it, or install its package"
-                told = self._undeclared[call.operator] = told_reason(f"operator <{call.operator}>: {reason}")
+                told = told_reason(f"operator <{call.operator}>: {reason}")
+                self._absences.note_undeclared(call.operator, told)
                 outcomes[index] = Performed(Failed(told), 0.0, final=False)
                 continue
-            tasks.setdefault(_worker_of(declared), {}).setdefault(declared.iri, []).append(index)
+            tasks.setdefault(worker_of(declared), {}).setdefault(declared.iri, []).append(index)
         if len(tasks) == 1:
             for worker, by_operator in tasks.items():
                 outcomes.update(self._work(self._sandbox(worker), by_operator, asked))
@@ -199,7 +169,7 @@ class Performer:
     def standing(self, declared: Operator) -> Standing:
         return self.standings.setdefault((declared.iri, declared.version), Standing())
 
-    def _sandbox(self, worker: _Worker) -> Sandbox:
+    def _sandbox(self, worker: WorkerName) -> Sandbox:
         found = self._sandboxes.get(worker)
         if found is None:
             limits = Limits(worker.seconds, worker.memory, ANSWER_BYTES, trusted=True, start=START_SECONDS)
@@ -232,7 +202,7 @@ class Performer:
 
         `spent`: what each call has taken already."""
         standing = self.standing(declared)
-        absent = self._absence(declared)
+        absent = self._absences.reason(declared)
         if absent is not None:
             return {index: Performed(Failed(absent), 0.0, final=False) for index in group}
         tried = [index for index in group if standing.may_try(self._clock())]
@@ -246,9 +216,10 @@ class Performer:
             found = self._request(sandbox, declared, [asked[index] for index in tried])
         except (SandboxFailed, Unasked) as failed:
             unasked = failed if isinstance(failed, Unasked) else _unasked(declared, failed)
-            self._note_absent(declared, unasked, began)
+            self._absences.note_absent(declared, unasked, began)
             return outcomes | {index: Performed(Failed(unasked.reason), spent, final=False) for index in tried}
         ended = self._clock()
+        self._absences.note_there(declared)
         if not isinstance(found, Failure):
             for index, (answer, seconds) in zip(tried, found, strict=True):
                 standing.note(answer, 0, seconds, ended)
@@ -286,29 +257,9 @@ class Performer:
             return Failure("crash", f"its worker gave {len(answers)} answers for {len(asked)} calls")
         return answers
 
-    def _absence(self, declared: Operator) -> str | None:
-        """Why it cannot be asked for now."""
-        worker = _worker_of(declared)
-        for key in ((worker, ""), (worker, declared.iri)):
-            absent = self._absent.get(key)
-            if absent is not None and self._clock() < absent.until:
-                return _absent_reason(declared, absent)
-            self._absent.pop(key, None)
-        return None
-
-    def _note_absent(self, declared: Operator, unasked: Unasked, began: float) -> None:
-        now = self._clock()
-        until = now + max(SHORTEST_REST, REST * (now - began))
-        key = (_worker_of(declared), "" if unasked.whole else declared.iri)
-        self._absent[key] = _Absent(declared, unasked.reason, until)
-
 
 _LEAST = 1e-9
 """Seconds of a call that was too quick for the clock."""
-
-
-def _worker_of(declared: Operator) -> _Worker:
-    return _Worker(declared.source, declared.seconds, declared.memory)
 
 
 def _unasked(declared: Operator, failed: SandboxFailed) -> Unasked:
@@ -323,14 +274,6 @@ def _unasked(declared: Operator, failed: SandboxFailed) -> Unasked:
         mend = mend_import(declared.source, reason)
     waits = "what waits for it is asked about once it is there"
     return Unasked(_failed(declared, f"cannot be asked: {reason}; {mend}; {waits}").reason, whole=True)
-
-
-def _absent_reason(declared: Operator, absent: _Absent) -> str:
-    """Of another operator of the same worker, in its own name."""
-    other = absent.declared
-    return absent.reason.replace(
-        f"operator <{other.iri}> version {other.version}", f"operator <{declared.iri}> version {declared.version}", 1
-    )
 
 
 def _groups(declared: Operator, indexes: Iterable[int], asked: Sequence[Asked]) -> Iterable[list[int]]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,7 +19,8 @@ from triplecast.compile.admission import admit, understand
 from triplecast.errors import InputError, QueryRefused
 from triplecast.model.subscription import Subscription
 from triplecast.operators import operator
-from triplecast.operators.checking import Checker, shared_checker
+from triplecast.operators.absence import REST, SHORTEST_REST
+from triplecast.operators.checking import MOST_SECONDS, Checker, shared_checker
 from triplecast.operators.registry import find_operator
 
 P = f"PREFIX c: <{CHECKED}> PREFIX : <urn:> "
@@ -97,6 +100,52 @@ def test_the_same_constants_are_checked_once() -> None:
     assert declared is not None
     told = [checker.objection(declared, (text, None)) for text in ('"a"', '"b"', '"a"', '"a"')]
     assert told == ["asked 1 times; ask less", "asked 2 times; ask less", *["asked 1 times; ask less"] * 2]
+    checker.close()
+
+
+def test_a_worker_that_does_not_start_is_rarely_started_again() -> None:
+    """For new constants as for the same ones, which nobody has been asked about yet."""
+    declared = find_operator(CHECKED + "near")
+    assert declared is not None
+    gone = replace(declared, iri=CHECKED + "gone", module="a_module_that_is_gone")
+    now = 0.0
+    checker = Checker(clock=lambda: now)
+    for number in range(5):
+        assert checker.objection(gone, (f'"{number % 3}"', None)) is None
+    started = checker.children
+    assert started in (1, 2), "a child that ends while it starts is started once more"
+    assert checker.objection(declared, ('"nowhere"', None)), "another module's"
+    now = SHORTEST_REST
+    assert checker.objection(gone, ('"0"', None)) is None
+    assert checker.children == 2 * started + 1
+    checker.close()
+
+
+def test_how_long_a_worker_rests() -> None:
+    """20 times as long as its start took: after an import that hung for 60 s, none for 20 minutes."""
+    declared = find_operator(CHECKED + "near")
+    assert declared is not None
+    gone = replace(declared, iri=CHECKED + "gone", module="a_module_that_is_gone")
+    times = iter([0.0, 60.0, 60.0 + REST * 60.0 - 0.001, 60.0 + REST * 60.0, 60.0 + REST * 60.0])
+    checker = Checker(clock=times.__next__)
+    started = []
+    for number in range(3):
+        checker.objection(gone, (f'"{number}"', None))
+        started.append(checker.children)
+    assert started == [started[0], started[0], 2 * started[0]]
+    checker.close()
+
+
+def test_operators_of_one_module_have_their_own_limits() -> None:
+    checker = Checker()
+    stuck, near = find_operator(CHECKED + "stuck"), find_operator(CHECKED + "near")
+    assert stuck is not None
+    assert near is not None
+    assert checker.objection(near, ('"nowhere"', None)) is not None
+    began = time.monotonic()
+    assert checker.objection(stuck, ('"x"',)) is None
+    assert time.monotonic() - began < MOST_SECONDS / 2
+    assert checker.children == 2
     checker.close()
 
 

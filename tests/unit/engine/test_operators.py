@@ -21,6 +21,8 @@ from triplecast.errors import InputError
 from triplecast.match.answer import Verdict, answer_asking
 from triplecast.match.asking import Asking
 from triplecast.match.conditions import Ground
+from triplecast.operators import find_operator
+from triplecast.operators.perform import QUARANTINE
 
 P = f"PREFIX : <https://example.org/> PREFIX w: <{WILD}> "
 TTL = f"@prefix : <https://example.org/> . @prefix w: <{WILD}> . "
@@ -287,3 +289,28 @@ def test_operators_in_a_script(tmp_path: Path) -> None:
     script.write_text(script.read_text().replace('if __name__ == "__main__":\n    main()', "main()"))
     answer = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False, env=environment)
     assert "only imports what declares operators" in answer.stdout
+
+
+def test_what_was_met_in_quarantine_stays_undecided_when_the_operator_answers_again(tmp_path: Path) -> None:
+    """Also in a replay, and for its content published again; the publication's next version is asked about."""
+    declared = find_operator(WILD + "long")
+    assert declared is not None
+    with Engine.open(tmp_path) as engine:
+        engine.subscribe(P + "ASK { ?p :title ?t FILTER(w:long(?t)) }", id="long")
+        standing = engine._matcher.operators.performer.standing(declared)
+        standing.in_a_row = QUARANTINE
+        (pair,) = engine.publish(TTL + '<urn:p> :title "first" .', "text/turtle", "urn:g").undecided
+        assert f"operator <{WILD}long> version 1 is quarantined after " in pair.reason
+        work = engine.statistics().work
+        assert (work.operator_calls, work.operator_failures, work.undecided) == (1, 1, 1)
+        standing.in_a_row = 0
+        assert engine.publish(TTL + '<urn:p> :title "first" .', "text/turtle", "urn:g").matches == ()
+        assert len(engine.publish(TTL + '<urn:p> :title "second" .', "text/turtle", "urn:g").matches) == 1
+        told = [(each.graph, each.version) for each in engine.notifications()], engine.undecided()
+        assert told[0] == [("urn:g", 2)]
+        assert [each.version for each in told[1]] == [1]
+    for path in tmp_path.glob("outbox*"):
+        path.unlink()
+    with Engine.open(tmp_path) as engine:
+        assert ([(each.graph, each.version) for each in engine.notifications()], engine.undecided()) == told
+        assert engine.statistics().work.operator_calls == 0

@@ -15,7 +15,7 @@ import pytest
 from tests.unit.journal.journal_samples import run_and_crash
 from triplecast.delivery import OutboxReader
 from triplecast.engine import Engine
-from triplecast.operators import known_operators, perform
+from triplecast.operators import absence, known_operators, perform
 
 OP = "https://example.org/away#"
 P = f"PREFIX : <https://example.org/> PREFIX o: <{OP}> "
@@ -123,8 +123,8 @@ def away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def test_a_module_that_goes_and_comes_back_in_one_engine(away: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(perform, "SHORTEST_REST", 0.0)
-    monkeypatch.setattr(perform, "REST", 0.0)
+    monkeypatch.setattr(absence, "SHORTEST_REST", 0.0)
+    monkeypatch.setattr(absence, "REST", 0.0)
     away.write_text("import nowhere_at_all")
     with Engine() as engine:
         for name, text in QUERIES.items():
@@ -143,9 +143,32 @@ def test_a_module_that_goes_and_comes_back_in_one_engine(away: Path, monkeypatch
         assert ("counting", "urn:d0") in found, "it was cancelled after that one"
 
 
+def test_statistics_count_a_publication_once_however_often_it_is_looked_at(
+    away: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(absence, "SHORTEST_REST", 0.0)
+    monkeypatch.setattr(absence, "REST", 0.0)
+    with Engine() as plain, Engine() as engine:
+        for each in (plain, engine):
+            for name, text in QUERIES.items():
+                each.subscribe(P + text, id=name)
+        for number in range(3):
+            plain.publish(*document(number))
+        expected = plain.statistics().work
+        away.write_text("import nowhere_at_all")
+        engine.publish(*document(0))
+        before = engine.statistics().work
+        assert (before.publications, before.matches, before.operator_calls) == (1, 1, 0)
+        away.write_text(MODULE.replace('"1"', '"2"'))  # looked at again, and in vain
+        engine.publish(*document(1))
+        away.write_text(MODULE)
+        engine.publish(*document(2))
+        assert engine.statistics().work == expected
+
+
 def test_a_version_that_changed_under_way_is_asked_when_it_agrees(away: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(perform, "SHORTEST_REST", 0.0)
-    monkeypatch.setattr(perform, "REST", 0.0)
+    monkeypatch.setattr(absence, "SHORTEST_REST", 0.0)
+    monkeypatch.setattr(absence, "REST", 0.0)
     away.write_text(MODULE.replace('version="1"', 'version="2"'))
     with Engine() as engine:
         engine.subscribe(P + QUERIES["asking"], id="asking")
@@ -184,6 +207,19 @@ def test_a_replay_tells_what_the_version_tells_that_is_declared_then(
     assert opened(2, lost=True) == (["12"], 1), "told anew, by the new version"
     assert opened(1, lost=True) == (["6"], 0), "what the old one said is kept under its name"
     assert opened(2, lost=True) == (["12"], 0)
+
+
+def test_one_that_is_back_in_passing_is_asked_about_what_waits(away: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(absence, "SHORTEST_REST", 0.0)
+    monkeypatch.setattr(absence, "REST", 0.0)
+    away.write_text("import nowhere_at_all")
+    with Engine() as engine:
+        engine.subscribe(P + QUERIES["asking"], id="asking")
+        assert len(engine.publish(*document(0)).waiting) == 1
+        away.write_text(MODULE)
+        engine.preview(P + QUERIES["asking"])
+        assert len(engine.publish(*document(1)).matches) == 1
+        assert [each.graph for each in engine.notifications()] == ["urn:d0", "urn:d1"]
 
 
 def test_an_import_that_hangs_holds_up_the_first_call_alone(away: Path, monkeypatch: pytest.MonkeyPatch) -> None:

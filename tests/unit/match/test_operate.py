@@ -205,6 +205,16 @@ def test_a_value_is_filtered_before_anything_else_is_asked(told: Told, asks: str
     assert (row.answered, row.held, row.timed, row.seconds) == (1.0, 0.0, 1.0, 0.5)
 
 
+@pytest.mark.parametrize(("drops", "asked"), [("ok", ["length", "count", "ok"]), ("cheap", ["cheap"])])
+def test_values_that_are_compared_with_each_other_are_all_asked_for(told: Told, drops: str, asked: list[str]) -> None:
+    """Unless another operator is expected to be cheaper (docs/operators.md, cheap first)."""
+    query = f"BIND(NAMEDlength>(?p) AS ?a) BIND(NAMEDcount>(?p) AS ?b) FILTER(?a > 2 * ?b) FILTER(NAMED{drops}>(?t))"
+    query = f"SELECT ?p {{ ?p a e:Pic ; e:tag ?t {query.replace('NAMED', NAMED)} }}"
+    matched, _ = match(told, "e:p1 a e:Pic ; e:tag e:bad", query)
+    assert len(matched) == 0
+    assert [name for name, _ in told.calls] == asked
+
+
 @pytest.mark.parametrize(
     "asks",
     [

@@ -14,12 +14,13 @@ from triplecast.match.operate import Operators
 from triplecast.match.waiting import Waiting
 from triplecast.model.match import MatchedBatch
 from triplecast.operators import Event, operator
-from triplecast.operators.answers import Failed, Found
+from triplecast.operators.answers import Failed, Found, GroundCall
 from triplecast.operators.frames import Asked
 from triplecast.operators.perform import Performed, Performer
 from triplecast.operators.schedules import FAILED, HOLDS, REFUTED
 
 OPS = "http://e/waiting#"
+ONE = '"1"^^<http://www.w3.org/2001/XMLSchema#integer>'
 PICTURES = "e:p1 a e:Pic ; e:n 1 ; e:like e:p1 . e:p2 a e:Pic ; e:n 2 ; e:like e:p1"
 
 
@@ -123,6 +124,41 @@ def test_what_may_take_too_much_is_solved_alone(monkeypatch: pytest.MonkeyPatch,
         assert len(again) == 2 * 35
     else:
         assert {each.reason for each in matched.undecided} == {"budget: more than 1 steps"}
+
+
+LONG = " && ".join(f"STRLEN(?t) > {least}" for least in range(5))
+DEAR = [
+    f"SELECT ?n {{ ?p e:n ?n ; e:t ?t FILTER({condition}) }}"
+    for condition in (
+        f"IF(<{OPS}above>(?p, 1), {LONG}, false)",  # takes much as soon as it is answered
+        f"<{OPS}above>(?p, 1) || {LONG}",  # and until it is
+        f"IF(<{OPS}above>(?p, 2), STRLEN(?t) > 0, false)",
+    )
+]
+
+
+@pytest.mark.parametrize(("rows", "undecided"), [(8, set()), (24, {0, 1}), (96, {0, 1, 2})])
+def test_whose_budget_is_spent_depends_on_nobody_else(
+    monkeypatch: pytest.MonkeyPatch, rows: int, undecided: set[int]
+) -> None:
+    """Alone, before and behind others, and with all or some answers known."""
+    for module in ("answer", "asking", "operate", "waiting"):
+        monkeypatch.setattr(f"triplecast.match.{module}.DEFAULT_STEPS", 3_000)
+    each = publication(" . ".join(f'e:o{row} e:n {row} ; e:t "{"a" * 2_000}"' for row in range(rows)))
+
+    def undecided_of(*numbers: int, known: int = 0) -> set[int]:
+        shown = snapshot(*(DEAR[number] for number in numbers))
+        answers = {GroundCall(OPS + "above", (f"<http://e/o{row}>", ONE)): Found(((),)) for row in range(known)}
+        with Matcher(InProcess(), Operators(Told())) as matcher:  # type: ignore[arg-type]
+            matched = matcher.match(shown, [each], known={each.position: answers})
+        lost = {numbers[found.registration - 1] for found in matched.undecided}
+        assert {numbers[found - 1] for found in matched.registration.tolist()} == set(numbers) - lost
+        return lost
+
+    assert {number for number in range(3) if undecided_of(number)} == undecided
+    for order in ((0, 1, 2), (2, 1, 0), (1, 0, 2)):
+        for known in (0, rows // 2, rows):
+            assert undecided_of(*order, known=known) == undecided, (order, known)
 
 
 def test_two_filters_that_come_to_one_condition_are_one() -> None:

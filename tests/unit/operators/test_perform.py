@@ -105,12 +105,14 @@ def test_a_failed_batch_is_asked_again_in_halves_and_every_execution_counts(perf
     assert isinstance(answers[1], Failed)
     assert [*answers[:1], *answers[2:]] == [rows(1)] * 7
     standing = performer.standings[WILD + "lengths", "1"]
-    assert (standing.calls, standing.failed, standing.in_a_row) == (8 + 4 + 2 + 1 + 1 + 2 + 4, 4, 0)
+    assert (standing.calls, standing.failed, standing.in_a_row) == (8 + 4 + 2 + 1 + 1 + 2 + 4, 1, 0)
+    assert standing.last_failure == answers[1].reason
     last = [asked("lengths", f'"{"fail" if place == 7 else place}"') for place in range(8)]
     performer.perform(last)
     assert standing.in_a_row == 1, "the batches that failed before it count nothing of their own"
     performer.perform([asked("lengths", '"fail"'), asked("lengths", '"fail"@en')])
     assert standing.in_a_row == 1 + 3, "the batch, and each of its two calls"
+    assert standing.failed == 1 + 1 + 2, "calls, and no batches"
 
 
 def test_time_is_the_operators_own_and_that_of_failed_attempts() -> None:
@@ -153,6 +155,20 @@ def test_quarantine_and_probation(performer: Performer) -> None:
     assert standing.may_try(2_000.0)
 
 
+def test_a_quarantine_tells_how_many_calls_failed(performer: Performer) -> None:
+    """Each request of two counts three in a row, one for the batch."""
+    calls = [asked("lengths", '"fail"', publication=replace(PUBLICATION, graph=f"urn:g:{n}")) for n in (1, 2)]
+    for _ in range(QUARANTINE // 3 + 1):
+        performer.perform(calls)
+    (last,) = performer.perform(calls[:1])
+    assert isinstance(last.answer, Failed)
+    standing = performer.standings[WILD + "lengths", "1"]
+    assert standing.failed == QUARANTINE // 3 * 2
+    assert f"is quarantined after {standing.failed} failures; mend it, " in last.answer.reason
+    assert last.answer.reason.endswith("the last failure: " + standing.last_failure)
+    assert "version 1 failed on <urn:g:2>: " in standing.last_failure
+
+
 def test_what_is_unanswerable_is_told_and_counts_nothing(performer: Performer) -> None:
     calls = [asked("lengths", f'"{text}"') for text in ("ab", "none", "c")]
     calls += [asked("positive", f'"{number}"') for number in [-1] * (QUARANTINE + 1) + [4]]
@@ -167,7 +183,8 @@ def test_what_is_unanswerable_is_told_and_counts_nothing(performer: Performer) -
     assert answers[-2] == Failed(f'operator <{WILD}lengths>("refuse") {told} the whole batch')
     assert answers[-1] == Failed(f'operator <{WILD}growing>("x") {told} it stopped')
     standing = performer.standings[WILD + "positive", "1"]
-    assert (standing.failed, standing.in_a_row, standing.quarantined) == (QUARANTINE + 1, 0, False)
+    assert (standing.failed, standing.in_a_row, standing.quarantined) == (0, 0, False)
+    assert standing.last_failure == ""
     assert performer.children == 1
 
 

@@ -1,0 +1,87 @@
+"""What could not be asked, and when it is tried again."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+
+import pytest
+
+from triplecast.operators.absence import REST, SHORTEST_REST, Absences, Unasked
+from triplecast.operators.declaration import Operator
+from triplecast.operators.perform import Performer
+from triplecast.operators.registry import Registry
+
+ONE = Operator("urn:o:one", "1", ("bound", "free"), 0.001, False, True, 10.0, 1 << 30, "nowhere_at_all", "one")
+TWO = replace(ONE, iri="urn:o:two", name="two")
+GONE = Unasked("operator <urn:o:one> version 1 is gone", whole=True)
+OLD = Unasked("operator <urn:o:one> version 1 is old", whole=False)
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+def test_each_failed_start_is_followed_by_its_own_rest(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    known = Registry(entry_points=False)
+    known.add(ONE)
+    performer = Performer(known, clock)
+    tried: list[float] = []
+
+    def request(*_: object) -> None:
+        tried.append(clock.now)
+        clock.now += 3.0
+        raise GONE
+
+    monkeypatch.setattr(performer, "_request", request)
+    performer._absences.note_absent(ONE, GONE, clock.now)
+    while clock.now < 200:
+        assert performer.revive() is False
+        clock.now += 0.5
+    rests = [after - before for before, after in itertools.pairwise(tried)]
+    assert tried[0] == SHORTEST_REST
+    assert rests == [3.0 + REST * 3.0] * 3
+
+
+def test_what_was_there_in_passing_is_told_once(clock: Clock) -> None:
+    absences = Absences(clock)
+    absences.note_absent(ONE, GONE, clock.now)
+    assert absences.reason(TWO) == "operator <urn:o:two> version 1 is gone"
+    clock.now = SHORTEST_REST
+    assert absences.reason(ONE) is absences.reason(TWO) is None
+    absences.note_there(TWO)
+    assert [absences.take_back(), absences.take_back()] == [True, False]
+    assert absences.reasons() == set()
+
+
+def test_a_worker_that_starts_without_one_has_the_others(clock: Clock) -> None:
+    absences = Absences(clock)
+    absences.note_absent(ONE, GONE, clock.now)
+    absences.note_absent(ONE, OLD, clock.now)
+    assert absences.reason(ONE) == OLD.reason
+    assert absences.reason(TWO) is None
+    assert absences.take_back() is True
+    absences.note_absent(ONE, GONE, clock.now)
+    clock.now = 2 * SHORTEST_REST
+    assert absences.look({ONE.iri: ONE}.get) == [ONE], "it is tried once, not for each way in which it was absent"
+
+
+def test_one_that_is_declared_elsewhere_now_is_taken_as_back(clock: Clock) -> None:
+    absences = Absences(clock)
+    absences.note_absent(ONE, GONE, clock.now)
+    absences.note_undeclared(TWO.iri, "not declared")
+    assert absences.look({ONE.iri: ONE}.get) == []
+    assert absences.take_back() is False
+    assert absences.look({ONE.iri: replace(ONE, module="elsewhere")}.get) == []
+    assert absences.take_back() is True
+    assert absences.look({TWO.iri: TWO}.get) == []
+    assert absences.take_back() is True
+    assert absences.reasons() == set()
