@@ -36,6 +36,7 @@ from triplecast.operators.schedules.experience import LEAST_COST
 
 AT_ONCE = 32
 """Ground conditions of one publication that are looked at in one round."""
+UNASKED = "internal: it waits for operators, and none was left to be asked; report it to the authors of Triplecast"
 
 
 @dataclass(slots=True)
@@ -226,7 +227,9 @@ class Operating:
             before = self._stage.settled
             asked, self._rows = self._rows, {}
             outcomes = self._stage.learn(asked)
-            assert self._stage.settled > before, "rows wait, and nothing was asked"
+            if self._stage.settled == before:
+                self._give_up()
+                break
             self._rounds += 1
             self._look_again(asked, outcomes)
             self._add_candidates()
@@ -256,6 +259,13 @@ class Operating:
                 for conditions in group[: 1 << self._rounds]:
                     self._waiting(pair.publication).add(pair.registration, conditions)
         return verdict
+
+    def _give_up(self) -> None:
+        """Of what is open: it would be open for ever."""
+        self._verdicts = [Verdict(undecided=UNASKED) if each.waiting else each for each in self._verdicts]
+        self._decisions = [
+            replace(each, undecided=UNASKED, wanted=()) if each.wanted else each for each in self._decisions
+        ]
 
     def _may_exceed(self, number: int, dearest: Mapping[int, int]) -> bool:
         """Whether a sifted pair might take more steps than a pair may, where a look takes so many by publication."""

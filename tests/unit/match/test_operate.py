@@ -8,9 +8,10 @@ from dataclasses import replace
 import pytest
 
 from tests.unit.match.match_samples import InProcess, matches_of, publication, registrations, snapshot_of
+from triplecast.evaluate import Candidate, Decision
 from triplecast.index import build_segment
 from triplecast.match import Matcher
-from triplecast.match.operate import Operators
+from triplecast.match.operate import UNASKED, Operators
 from triplecast.model.match import Learnt, MatchedBatch
 from triplecast.operators import Event, find_operator, known_operators, operator
 from triplecast.operators.answers import Answer, Failed, GroundCall, parse_answer, read_result
@@ -274,3 +275,23 @@ def test_what_was_learnt_is_believed_by_who_is_told(told: Told) -> None:
     told.requests.clear()
     match(told, "e:p1 a e:Pic", query, learnt=kept)
     assert told.calls == [("ok", "<http://e/p1>")]
+
+
+class Wanting(InProcess):
+    """An evaluator that waits for a call, whatever is known."""
+
+    def decide(self, candidates: Sequence[Candidate]) -> list[Decision]:
+        return [Decision(False, b"", None, ((GroundCall(OPS + "ok", ('"x"',)),),)) for _ in candidates]
+
+
+def test_what_waits_and_is_not_asked_is_left_undecided(told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No schedule does that; one that did would otherwise be asked for ever."""
+    monkeypatch.setattr("triplecast.match.operate._Stage.learn", lambda stage, rows: {})
+    where = f"{{ ?p a e:Pic FILTER({NAMED}ok>(?p)) }}"
+    queries = registrations(f"SELECT ?p {where}", f"SELECT DISTINCT ?p {where}", f"SELECT ?p {where} LIMIT 9", "ASK {}")
+    with Matcher(Wanting(), Operators(told)) as matcher:  # type: ignore[arg-type]
+        matched = matcher.match(snapshot_of([build_segment(queries)]), [publication("e:p1 a e:Pic")])
+    assert [(each.registration, each.reason) for each in matched.undecided] == [
+        (number, UNASKED) for number in (1, 2, 3)
+    ]
+    assert (matched.registration.tolist(), matched.awaited) == ([4], ())
