@@ -16,6 +16,7 @@ from triplecast.operators.absence import Absences, Unasked, WorkerName, worker_o
 from triplecast.operators.answers import Answer, Failed, parse_answer, shortened, told_reason
 from triplecast.operators.declaration import Operator
 from triplecast.operators.frames import Asked, NotThere, read_answers, write_request
+from triplecast.operators.mending import ANSWER_BYTES, mend_failure, mend_import
 from triplecast.operators.registry import Registry, known_operators
 from triplecast.sandbox import Failure, Limits, Sandbox
 from triplecast.sandbox.process import ChildLost
@@ -32,18 +33,9 @@ REST = 20
 the time at most from whoever waits beside it."""
 START_SECONDS = 60.0
 """For a worker to import the module of its operators."""
-ANSWER_BYTES = 4 << 20
-"""Of the answers of one request."""
 BATCH_CALLS = 32
 """Calls that a batch operator is given at once, unless their events come to `BATCH_BYTES`."""
 BATCH_BYTES = 32 << 20
-_MENDS = {
-    "timeout": "declare more `seconds`, or see what it waits for",
-    "memory": "declare more `memory`, or see what it holds",
-    "crash": "call the function by itself, with this publication, to see what ends its process",
-    "size": f"the answers of one request have {ANSWER_BYTES:,} bytes at most",
-}
-"""By kind of failure, what to do about it."""
 _FUNCTION = "triplecast.operators.worker:answer"
 
 
@@ -279,10 +271,7 @@ def _unasked(declared: Operator, failed: SandboxFailed) -> Unasked:
         reason = f"importing {declared.source} took more than {START_SECONDS:g} s"
         mend = "import what is heavy when the function is called first"
     elif kind:
-        mend = (
-            f"its module {declared.source} has to be importable where it is asked: name it with --operators, from its "
-            "folder or with that in PYTHONPATH, or install its package"
-        )
+        mend = mend_import(declared.source, reason)
     waits = "what waits for it is asked about once it is there"
     return Unasked(_failed(declared, f"cannot be asked: {reason}; {mend}; {waits}").reason, whole=True)
 
@@ -304,13 +293,13 @@ def _groups(declared: Operator, indexes: Iterable[int], asked: Sequence[Asked]) 
 
 def _told(declared: Operator, asked: Asked, answer: Answer) -> Answer:
     if isinstance(answer, Failed):
-        return _failed(declared, f"cannot answer on <{_graph(asked)}>: {answer.reason}")
+        return _failed(declared, f"cannot answer on <{_graph(asked)}>: {answer.reason}", asked)
     return answer
 
 
 def _broken(declared: Operator, asked: Asked, failure: Failure) -> Failed:
-    mend = f"; {_MENDS[failure.kind]}" if failure.kind in _MENDS else ""
-    return _failed(declared, f"failed on <{_graph(asked)}>: {failure.kind}: {failure.detail}{mend}")
+    told = f"failed on <{_graph(asked)}>: {failure.kind}: {failure.detail}; {mend_failure(failure)}"
+    return _failed(declared, told, asked)
 
 
 def _passed_over(declared: Operator, standing: Standing) -> Failed:
@@ -319,8 +308,15 @@ def _passed_over(declared: Operator, standing: Standing) -> Failed:
     return _failed(declared, told)
 
 
-def _failed(declared: Operator, told: str) -> Failed:
-    return Failed(told_reason(f"operator <{declared.iri}> version {declared.version} {told}"))
+def _failed(declared: Operator, told: str, asked: Asked | None = None) -> Failed:
+    """With the arguments of the call, where it is one that is told of."""
+    call = "" if asked is None else f"({_arguments(asked)})"
+    return Failed(told_reason(f"operator <{declared.iri}>{call} version {declared.version} {told}"))
+
+
+def _arguments(asked: Asked) -> str:
+    """As queries write them, short enough to leave the reason behind them room."""
+    return shortened(", ".join(shortened(argument, 120) for argument in asked.call.arguments), 400)
 
 
 def _graph(asked: Asked) -> str:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from triplecast.errors import InputError, TriplecastError
 from triplecast.operators.declaration import Operator
+from triplecast.operators.mending import find_module
 from triplecast.terms.nearness import nearest_names
 
 GROUP = "triplecast.operators"
@@ -135,8 +136,8 @@ def missing_modules(operators: Iterable[Operator]) -> tuple[str, ...]:
         if not _is_there(declared):
             lost.setdefault(declared.source, []).append(f"<{declared.iri}>")
     return tuple(
-        f"{module} cannot be found, which declares {', '.join(iris)}: name it with --operators {Path(module).stem}, "
-        "from its folder or with that in PYTHONPATH, or install its package; what waits is asked about once it is there"
+        f"{module} cannot be found, which declares {', '.join(iris)}: {find_module(module)}; what waits is "
+        "asked about once it is there"
         for module, iris in sorted(lost.items())
     )
 

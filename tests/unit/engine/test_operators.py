@@ -165,7 +165,9 @@ def test_wild_operators_harm_nobody_else(engine: Engine) -> None:
     reasons = {pair.subscription: pair.reason for pair in receipt.undecided}
     assert set(reasons) == set(WILDS)
     for name, reason in reasons.items():
-        assert reason.startswith(f"operator <{WILD}{name}> version 1 failed on <{receipt.publications[0].graph}>: ")
+        assert reason.startswith(
+            f"operator <{WILD}{name}>(<urn:pic>) version 1 failed on <{receipt.publications[0].graph}>: "
+        )
     work = engine.statistics().work
     assert (work.operator_calls, work.operator_failures, work.undecided) == (7, 6, 6)
 

@@ -80,7 +80,7 @@ def test_what_operators_give(performer: Performer) -> None:
 def test_a_failure_is_told_with_operator_publication_and_reason(performer: Performer, name: str, told: str) -> None:
     failed, fine = performer.perform([asked(name, "<x:none>"), asked("long", '"abcd"')])
     assert isinstance(failed.answer, Failed)
-    assert failed.answer.reason.startswith(f"operator <{WILD}{name}> version 1 failed on <urn:g:1>: {told}")
+    assert failed.answer.reason.startswith(f"operator <{WILD}{name}>(<x:none>) version 1 failed on <urn:g:1>: {told}")
     assert fine.answer == Found(((),))
 
 
@@ -176,12 +176,12 @@ def test_what_is_unanswerable_is_told_and_counts_nothing(performer: Performer) -
     answers = [each.answer for each in performer.perform(calls)]
     told = "version 1 cannot answer on <urn:g:1>:"
     assert answers[0] == rows(2)
-    assert answers[1] == Failed(f"operator <{WILD}lengths> {told} nothing to measure")
+    assert answers[1] == Failed(f'operator <{WILD}lengths>("none") {told} nothing to measure')
     assert answers[2] == rows(1)
-    assert set(answers[3:-3]) == {Failed(f"operator <{WILD}positive> {told} -1 is not positive; give another")}
+    assert set(answers[3:-3]) == {Failed(f'operator <{WILD}positive>("-1") {told} -1 is not positive; give another')}
     assert answers[-3] == Found(((),))
-    assert answers[-2] == Failed(f"operator <{WILD}lengths> {told} the whole batch")
-    assert answers[-1] == Failed(f"operator <{WILD}growing> {told} it stopped")
+    assert answers[-2] == Failed(f'operator <{WILD}lengths>("refuse") {told} the whole batch')
+    assert answers[-1] == Failed(f'operator <{WILD}growing>("x") {told} it stopped')
     standing = performer.standings[WILD + "positive", "1"]
     assert (standing.failed, standing.in_a_row, standing.quarantined) == (0, 0, False)
     assert standing.last_failure == ""
@@ -196,7 +196,8 @@ def test_what_is_unanswerable_is_told_and_counts_nothing(performer: Performer) -
             "sorts",
             "error: ValueError: invalid literal for int() with base 10: 'one' (wild_operators.py, line LINE, in ",
         ),
-        ("million", "it gave more than 10,000 results"),
+        ("million", "it gave more than 10,000 results; give what its arguments declare, and change its version"),
+        ("raises", "; mend the function, or let it raise Unanswerable for what it cannot say, and change its version"),
         ("hangs", "; declare more `seconds`, or see what it waits for"),
         ("eats", "; declare more `memory`, or see what it holds"),
         ("exits", "; call the function by itself, with this publication, to see what ends its process"),
@@ -216,7 +217,7 @@ def test_an_attachment_that_is_not_there_is_unanswerable(performer: Performer) -
     told = (
         "cannot answer on <urn:g:1>: no attachment <x:none>; the publication has <urn:pic>; publish its bytes with it"
     )
-    assert failed.answer == Failed(f"operator <{WILD}size> version 1 {told}")
+    assert failed.answer == Failed(f"operator <{WILD}size>(<x:none>) version 1 {told}")
     assert performer.standings[WILD + "size", "1"].in_a_row == 0
 
 
@@ -233,3 +234,11 @@ def test_a_worker_with_another_version_does_not_answer(performer: Performer, mon
     (failed,) = performer.perform([asked("drifting", '"x"')])
     assert isinstance(failed.answer, Failed)
     assert "has version 2 where it is evaluated, and 1 where it is asked" in failed.answer.reason
+
+
+def test_a_reason_names_the_arguments_shortened(performer: Performer) -> None:
+    failed, other = performer.perform([asked("raises", f'"{"a" * 5_000}"'), asked("raises", "<urn:pic:1>")])
+    assert isinstance(failed.answer, Failed)
+    assert isinstance(other.answer, Failed)
+    assert failed.answer.reason.startswith(f'operator <{WILD}raises>("{"a" * 118}…) version 1 failed on <urn:g:1>: ')
+    assert other.answer.reason.startswith(f"operator <{WILD}raises>(<urn:pic:1>) version 1 failed on <urn:g:1>: ")

@@ -161,7 +161,9 @@ def test_a_bad_geometry_is_that_pairs_trouble_only() -> None:
         receipt = engine.publish(turtle, "text/turtle")
         assert [match.subscription for match in receipt.matches] == ["does not"]
         (undecided,) = receipt.undecided
-        assert "operator <urn:triplecast:op:within> version 1 cannot answer on <" in str(undecided.reason)
+        assert 'operator <urn:triplecast:op:within>(<https://example.org/p0>, "The Bronx") version 1 cannot' in str(
+            undecided.reason
+        )
         assert "POINT( cannot be read as a geometry" in str(undecided.reason)
 
 

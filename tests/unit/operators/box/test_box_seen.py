@@ -89,7 +89,7 @@ def test_what_cannot_be_seen_is_undecided_with_its_reason(engine: Engine) -> Non
         assert told == {"plain": [["urn:pic"]]}
         assert len(undecided) == 2
         for each in undecided:
-            assert "> version 1 cannot answer on <urn:g>: " + reason in each
+            assert ") version 1 cannot answer on <urn:g>: " + reason in each
     told, undecided = publish(engine, content[:-40], "cut")
     assert set(told) == {"plain", "either"}, "its width can be told"
     assert "is cut short or damaged" in undecided[0]

@@ -1,0 +1,41 @@
+"""What is said to do about an operator that failed or cannot be asked."""
+
+from __future__ import annotations
+
+import pytest
+
+from triplecast.operators.extra import INSTALL
+from triplecast.operators.mending import find_module, mend_failure, mend_import
+from triplecast.sandbox import Failure
+
+
+@pytest.mark.parametrize(
+    ("detail", "mend"),
+    [
+        ("ModuleNotFoundError: No module named 'sqlalchemy' (wares.py, line 9, in price)", INSTALL),
+        ("ModuleNotFoundError: No module named 'torch.nn'", "install torch where operators are evaluated"),
+        ("WrongResult: it filters", "give what its arguments declare, and change its version"),
+        ("ValueError: No module", "mend the function, or let it raise Unanswerable"),
+    ],
+)
+def test_what_it_raised(detail: str, mend: str) -> None:
+    assert mend_failure(Failure("error", detail)).startswith(mend)
+
+
+@pytest.mark.parametrize(
+    ("source", "told", "mend"),
+    [
+        ("boats", "ModuleNotFoundError: No module named 'boats'", "its module boats has to be importable"),
+        ("my.boats", "ModuleNotFoundError: No module named 'my'", "its module my.boats has to be importable"),
+        ("boats", "ModuleNotFoundError: No module named 'torch'", "install torch where operators are evaluated"),
+        ("boats", "ModuleNotFoundError: No module named 'shapely'", INSTALL),
+        ("boats", "SyntaxError: invalid syntax", "its module boats has to be importable"),
+    ],
+)
+def test_a_module_that_cannot_be_imported(source: str, told: str, mend: str) -> None:
+    assert mend_import(source, told).startswith(mend)
+
+
+def test_a_module_is_named_as_python_names_it() -> None:
+    assert "--operators my.boats, from" in find_module("my.boats")
+    assert "`import script`" in find_module("/somewhere/script.py")
