@@ -66,7 +66,7 @@ def _run_without_and_with(sources: Sources, output: Path, module: Path, spark: S
     assert (summary.left, summary.interrupted, summary.undecided) == (DOCUMENTS, True, 0)
     assert told(output) == [("cheap", graph) for graph in graphs], "`sometimes` waits with its first publication"
     (reason,) = [str(notice) for notice in notices if "cannot be asked" in str(notice)]
-    assert "No module named 'nowhere_at_all'; its module away_operators has to be importable" in reason
+    assert "No module named 'nowhere_at_all'; install nowhere_at_all where operators are evaluated" in reason
 
     stop = threading.Event()
     with ThreadPoolExecutor(1) as thread:
