@@ -18,6 +18,7 @@ from triplecast.delivery.tables import OUTBOX, added_rows, fields_checksum, veri
 from triplecast.faults import reach
 from triplecast.model.match import publication_key
 from triplecast.model.subscription import Registration
+from triplecast.operators.answers import told_reason
 
 Names = Callable[[Sequence[int]], Iterable[Registration]]
 """Gives name and owner of the ids that the outbox meets for the first time (`JournalReader.registrations_of`)."""
@@ -279,7 +280,10 @@ class Outbox(OutboxReader):
             "INSERT INTO notification(sequence, position, registration, bindings, crc) VALUES (?, ?, ?, ?, ?)",
             added_rows(sequence, positions, new.registration, new.texts(0)),
         )
-        pairs = ((int(new.positions[pair.publication]), int(pair.registration), pair.reason) for pair in new.undecided)
+        pairs = (
+            (int(new.positions[pair.publication]), int(pair.registration), told_reason(pair.reason))
+            for pair in new.undecided
+        )
         self._database.run(
             "INSERT OR IGNORE INTO undecided(position, registration, reason, crc) VALUES (?, ?, ?, ?)",
             ((*pair, fields_checksum("undecided", *pair)) for pair in pairs),

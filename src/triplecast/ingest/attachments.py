@@ -9,10 +9,13 @@ from collections.abc import Mapping
 from pyoxigraph import NamedNode
 
 from triplecast.errors import InputError
+from triplecast.model.printable import shortened
 from triplecast.model.publication import Attachments, Draft
 
 LARGEST = 64 << 20
 """Bytes of all attachments of one document together."""
+LONGEST_SHOWN = 300
+"""Characters of a name that a message shows."""
 
 
 def check_attachments(given: object) -> None:
@@ -22,8 +25,8 @@ def check_attachments(given: object) -> None:
     for iri, content in given.items():
         _check_iri(iri)
         if not isinstance(content, bytes | bytearray | memoryview):
-            raise InputError(f"the attachment <{iri}> is {type(content).__name__}", "give its bytes")
-    size = sum(len(content) for content in given.values())
+            raise InputError(f"the attachment {_shown(iri)} is {type(content).__name__}", "give its bytes")
+    size = sum(memoryview(content).nbytes for content in given.values())
     if size > LARGEST:
         raise InputError(
             f"the attachments of one document have {size:,} bytes", f"{LARGEST:,} are allowed: publish fewer at once"
@@ -41,7 +44,9 @@ def decode_attachments(written: object) -> dict[str, bytes]:
         try:
             decoded[iri] = base64.b64decode(text, validate=True)
         except (TypeError, ValueError, binascii.Error) as error:
-            raise InputError(f"the attachment <{iri}> is no base64: {error}", "encode its bytes in base64") from error
+            raise InputError(
+                f"the attachment {_shown(iri)} is no base64: {error}", "encode its bytes in base64"
+            ) from error
     check_attachments(decoded)
     return decoded
 
@@ -60,8 +65,15 @@ def share_attachments(drafts: tuple[Draft, ...], given: Mapping[str, bytes]) -> 
     )
 
 
+def _shown(iri: str) -> str:
+    return f"<{shortened(iri, LONGEST_SHOWN)}>"
+
+
 def _check_iri(iri: object) -> None:
     try:
         NamedNode(iri)  # type: ignore[arg-type]
     except (TypeError, ValueError) as error:
-        raise InputError(f"{iri!r} cannot name an attachment: it is no absolute IRI", "name it by an IRI") from error
+        raise InputError(
+            f"{shortened(repr(iri), LONGEST_SHOWN)} cannot name an attachment: it is no absolute IRI",
+            "name it by an IRI",
+        ) from error

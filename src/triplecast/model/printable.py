@@ -32,5 +32,10 @@ def decodable(name: str) -> str:
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
+def shortened(text: str, most: int) -> str:
+    """`text`, or its first `most` characters, the last of which says that there are more."""
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
 def _escape(found: re.Match[str]) -> str:
     return f"\\u{ord(found[0]):04X}"

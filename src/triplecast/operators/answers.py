@@ -14,6 +14,7 @@ from typing import NamedTuple, TypeAlias
 from pyoxigraph import BlankNode, Literal, NamedNode, Triple
 
 from triplecast.model.algebra import Term
+from triplecast.model.printable import shortened
 from triplecast.model.terms import from_ntriples, to_ntriples
 from triplecast.operators.declaration import Operator
 
@@ -67,10 +68,6 @@ class Unanswerable(ValueError):
 def told_reason(text: str) -> str:
     """As it may be kept in any form: what cannot be UTF-8 replaced, and cut at `LONGEST_REASON`."""
     return shortened(text.encode("utf-8", "replace").decode(), LONGEST_REASON)
-
-
-def shortened(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def read_result(declared: Operator, result: object) -> Found:

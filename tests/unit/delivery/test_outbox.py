@@ -18,6 +18,7 @@ from triplecast.delivery.tables import FIELDS, OUTBOX
 from triplecast.errors import InputError, StorageFault, StorageFull
 from triplecast.model.match import notification_id
 from triplecast.model.subscription import Registration
+from triplecast.operators.answers import LONGEST_REASON
 
 ROWS = [(1, 5, '[{"x":"<urn:1>"}]'), (1, 7, "[{}]"), (3, 5, '[{"x":"\\"ä🙂\\""}]'), (4, 6, "[{}]"), (6, 5, "[{}]")]
 
@@ -176,6 +177,14 @@ def test_undecided_pairs_are_rows_of_their_own() -> None:
         outbox.prune(4)
         assert outbox.counts() == (0, 0, 0, 4, 4)
         assert outbox.undecided() == []
+
+
+def test_a_reason_is_cut_and_can_be_written() -> None:
+    with Outbox.in_memory() as outbox:
+        outbox.commit(batch([], [(1, 5, "half \ud800 " + "x" * 5_000)]), 1, registrations)
+        (pair,) = outbox.undecided()
+        assert pair.reason.startswith("half ? xxx")
+        assert len(pair.reason) == LONGEST_REASON
 
 
 def test_sequences_go_on_after_everything_was_pruned_and_a_restart(tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ import shapely
 from pyoxigraph import Literal
 from shapely.geometry.base import BaseGeometry
 
+from triplecast.model.printable import shortened
 from triplecast.operators import Unanswerable
-from triplecast.operators.answers import shortened
 from triplecast.operators.box.remembered import Remembered
 
 Geometry: TypeAlias = BaseGeometry

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pyoxigraph import Literal, NamedNode
 
+from triplecast.model.printable import shortened
 from triplecast.operators import Event, Unanswerable, operator
-from triplecast.operators.answers import shortened
 
 if TYPE_CHECKING:
     import numpy as np

@@ -9,8 +9,8 @@ from typing import Any
 import shapely
 from pyoxigraph import BlankNode, Literal, NamedNode
 
+from triplecast.model.printable import shortened
 from triplecast.operators import Event, Unanswerable
-from triplecast.operators.answers import shortened
 from triplecast.operators.box.geometries import GEO, Geometry, checked, is_geometry, read_geometry
 from triplecast.operators.box.regions import Regions
 from triplecast.operators.box.tangles import refuse_tangled_union
