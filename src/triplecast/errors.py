@@ -151,7 +151,8 @@ class PipelineFailed(TriplecastError):
 
 
 class OperatorWarning(UserWarning):
-    """Operators that standing subscriptions ask cannot be asked as things are; who asks them waits."""
+    """Operators that standing subscriptions ask cannot be asked as things are: who asks them waits, or is asked nothing
+    any more where they take other arguments now."""
 
 
 @dataclass

@@ -33,7 +33,14 @@ from triplecast.engine.receipt import (
     subscribed,
     undecided_of,
 )
-from triplecast.engine.registry import check_progress, missing_operators, open_index, settle_operators, update_index
+from triplecast.engine.registry import (
+    check_progress,
+    missing_operators,
+    open_index,
+    settle_operators,
+    unread_subscriptions,
+    update_index,
+)
 from triplecast.engine.remaking import Remaking
 from triplecast.engine.tickets import hash_ticket, make_ticket, opens
 from triplecast.errors import (
@@ -181,8 +188,8 @@ class Engine:
         self._holdings = Holdings(journal)
         if isinstance(index, IndexFolder):
             self._snapshot = open_index(index, journal, self._matched, settle_operators(journal))
-            for missing in missing_operators(journal):
-                warnings.warn(missing, OperatorWarning, stacklevel=4)
+            for told in (*missing_operators(journal), *unread_subscriptions(journal, self._snapshot)):
+                warnings.warn(told, OperatorWarning, stacklevel=4)
         else:
             self._snapshot = index.apply([], [], 0)
         self._match_accepted()

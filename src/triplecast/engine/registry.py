@@ -21,6 +21,8 @@ from triplecast.operators.registry import missing_modules
 AT_ONCE = MERGE_LIMIT
 """Records of the registry that are in memory together while an index is brought up to date; the subscriptions of one
 segment then."""
+NAMED = 20
+"""Subscriptions that cannot be read any more and are told by name."""
 
 
 def settle_operators(journal: Journal) -> bool:
@@ -55,6 +57,21 @@ def missing_operators(journal: JournalReader) -> tuple[str, ...]:
             template, _ = parse_template(found.subscription.text, found.subscription.language)
             needed |= {each.iri: each for each in operators_of([template]) if each.iri in lost}
     return missing_modules(needed.values())
+
+
+def unread_subscriptions(journal: JournalReader, snapshot: Snapshot) -> tuple[str, ...]:
+    """What is wrong with live subscriptions that are asked nothing, as they cannot be read any more (an operator takes
+    other arguments now): a line for each of the first `NAMED`, and how many more."""
+    ended = {*snapshot.removals.registration.tolist()}
+    reasons = {each.registration: each.reason for each in snapshot.refused if each.registration not in ended}
+    first = journal.registrations_of(sorted(reasons)[:NAMED])
+    lines = [
+        f"subscription {each.subscription.name!r} is asked nothing any more: {reasons[each.id]}; subscribe anew, or "
+        "declare the operator as it was"
+        for each in first
+    ]
+    more = len(reasons) - len(first)
+    return (*lines, f"and {more} more subscriptions that cannot be read") if more else tuple(lines)
 
 
 def open_index(index: IndexFolder, journal: JournalReader, matched: int, fresh: bool = False) -> Snapshot:

@@ -13,7 +13,7 @@ from triplecast.compile.admission import Admission
 from triplecast.compile.admitted import describe_doubts, describe_refusal, examine, first_of
 from triplecast.compile.given import operators_of
 from triplecast.engine.quota import Places, check_quota
-from triplecast.engine.registry import missing_operators, open_index, settle_operators
+from triplecast.engine.registry import missing_operators, open_index, settle_operators, unread_subscriptions
 from triplecast.errors import InputError, QuotaReached
 from triplecast.index import IndexFolder, Snapshot
 from triplecast.index.census import broad_registrations, take_census
@@ -119,8 +119,8 @@ class Registrar:
         """
         self._seen, self._since = self._find(), now
         snapshot = open_index(self._index, self._journal, self._progress(), settle_operators(self._journal))
-        for missing in missing_operators(self._journal):
-            self._tell(missing)
+        for told in (*missing_operators(self._journal), *unread_subscriptions(self._journal, snapshot)):
+            self._tell(told)
         if snapshot.covers == 0:  # an empty one has no file yet that a worker could open
             snapshot = self._index.apply([], [], self._journal.head())
         self._cover(snapshot)

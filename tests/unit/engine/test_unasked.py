@@ -112,6 +112,25 @@ def test_a_restart_without_the_module_settles_nothing(tmp_path: Path) -> None:
     assert told(folder) == everything
 
 
+@pytest.mark.slow
+def test_whoever_calls_an_operator_as_it_was_is_named_once_it_takes_other_arguments(tmp_path: Path) -> None:
+    away, folder = tmp_path / "away", tmp_path / "folder"
+    away.mkdir()
+    module = away / "away_operators.py"
+    module.write_text(MODULE)
+    assert call(folder, away, 0)[0] == []
+    module.write_text(
+        MODULE.replace('("bound", "free")', '("bound", "bound", "free")').replace(", text)", ", text, more)")
+    )
+    warned, _ = call(folder, away, 2)
+    named = sorted(each.split("'")[1] for each in warned)
+    assert named == ["asking", "counting", "sometimes"]
+    assert all("is asked nothing any more: line 1" in each and "o:length" in each for each in warned), warned
+    module.write_text(MODULE)
+    assert call(folder, away, 4)[0] == []
+    assert ("asking", "d4") in told(folder)
+
+
 @pytest.fixture
 def away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A module that this process has imported."""
@@ -170,7 +189,7 @@ def test_statistics_count_a_publication_once_however_often_it_is_looked_at(
 def test_a_version_that_changed_under_way_is_asked_when_it_agrees(away: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(absence, "SHORTEST_REST", 0.0)
     monkeypatch.setattr(absence, "REST", 0.0)
-    away.write_text(MODULE.replace('version="1"', 'version="2"'))
+    away.write_text(MODULE.replace(", text)", ", text, more)"))
     with Engine() as engine:
         engine.subscribe(P + QUERIES["asking"], id="asking")
         (pair,) = engine.publish(*document(0)).waiting
