@@ -92,7 +92,8 @@ def test_match_asks_them(place: Path) -> None:
     assert row["publication"] == "urn:d0"
     assert row["bindings"] == [{"n": '"5"^^<http://www.w3.org/2001/XMLSchema#integer>'}]
     assert "in.jsonl:4: gate: the attachment <urn:pic> is no base64" in answer.stderr
-    assert "undecided urn:d2 large.rq: operator <https://example.org/pictures#size> version 2 cannot" in answer.stderr
+    asked = "operator <https://example.org/pictures#size>(<urn:pic>) version 2 cannot"
+    assert f"undecided urn:d2 large.rq: {asked}" in answer.stderr
     assert json.loads(answer.stderr.splitlines()[-1])["work"]["operator_calls"] == 3
 
 
