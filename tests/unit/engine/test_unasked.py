@@ -189,7 +189,7 @@ def test_statistics_count_a_publication_once_however_often_it_is_looked_at(
 def test_a_version_that_changed_under_way_is_asked_when_it_agrees(away: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(absence, "SHORTEST_REST", 0.0)
     monkeypatch.setattr(absence, "REST", 0.0)
-    away.write_text(MODULE.replace(", text)", ", text, more)"))
+    away.write_text(MODULE.replace('version="1"', 'version="2"'))
     with Engine() as engine:
         engine.subscribe(P + QUERIES["asking"], id="asking")
         (pair,) = engine.publish(*document(0)).waiting
