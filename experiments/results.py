@@ -72,7 +72,7 @@ def open_results(folder: Path) -> Iterator[Results]:
             shutil.rmtree(results.writing, ignore_errors=True)  # a killed run's
             results.writing.mkdir()
         except OSError as error:
-            raise CannotRun(f"{folder}: cannot be written to ({error.strerror}): mend it or name another") from error
+            raise CannotRun(f"{folder}: cannot be written to ({error.strerror}): fix it or name another") from error
         try:
             yield results
         finally:

@@ -32,11 +32,11 @@ import pyarrow as pa
 from tests.spark import weighing
 from tests.spark.workplace import QUERIES, Workplace, document
 from triplecast import faults
-from triplecast.delivery import Notification, Outbox
 from triplecast.index import INDEX, IndexFolder
 from triplecast.ingest import Parser, inbox_groups
 from triplecast.ingest.inbox import QUIET
 from triplecast.journal import Journal
+from triplecast.outbox import Notification, Outbox
 from triplecast.pipeline import horizon, late
 from triplecast.pipeline.acceptor import Acceptor
 from triplecast.pipeline.horizon import HorizonFile, read_horizon

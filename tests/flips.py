@@ -29,7 +29,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from triplecast.delivery import Outbox
 from triplecast.engine import Engine
 from triplecast.engine.registry import check_progress, open_index
 from triplecast.errors import StorageFault
@@ -42,6 +41,7 @@ from triplecast.match import Matcher
 from triplecast.model.lease import FOREVER
 from triplecast.model.match import MatchedBatch
 from triplecast.model.subscription import Subscription
+from triplecast.outbox import Outbox
 
 AT = 1_800_000_000_000_000
 E = "https://example.org/"

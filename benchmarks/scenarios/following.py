@@ -21,9 +21,9 @@ from pathlib import Path
 from benchmarks.figures import Figure, Target, at_most
 from benchmarks.scenarios.pipeline import CORES, write_subscriptions
 from benchmarks.workloads import WORKLOADS
-from triplecast.delivery import Outbox, OutboxReader
 from triplecast.journal import Journal, JournalReader
 from triplecast.model.subscription import Registration
+from triplecast.outbox import Outbox, OutboxReader
 from triplecast.pipeline.report import Summary
 from triplecast.pipeline.run import Caller, Sources, run
 

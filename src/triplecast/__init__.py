@@ -20,7 +20,6 @@ from triplecast.errors import (
 )
 
 if TYPE_CHECKING:
-    from triplecast.delivery import Notification, UndecidedPair
     from triplecast.engine import Engine, Match, Preview, Receipt, Standing, Statistics, Subscribed, UndecidedMatch
     from triplecast.evaluate import Explanation
     from triplecast.ingest import Document
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from triplecast.model.lease import FOREVER
     from triplecast.model.publication import Reject
     from triplecast.model.subscription import Subscription
+    from triplecast.outbox import Notification, UndecidedPair
 
 _LAZY = {
     "Accepted": "triplecast.journal",
@@ -36,7 +36,7 @@ _LAZY = {
     "Explanation": "triplecast.evaluate",
     "FOREVER": "triplecast.model.lease",
     "Match": "triplecast.engine",
-    "Notification": "triplecast.delivery",
+    "Notification": "triplecast.outbox",
     "Preview": "triplecast.engine",
     "Receipt": "triplecast.engine",
     "Reject": "triplecast.model.publication",
@@ -46,7 +46,7 @@ _LAZY = {
     "Subscribed": "triplecast.engine",
     "Subscription": "triplecast.model.subscription",
     "UndecidedMatch": "triplecast.engine",
-    "UndecidedPair": "triplecast.delivery",
+    "UndecidedPair": "triplecast.outbox",
 }
 """Where each name is that costs an import of numba or numpy: loaded when it is first asked for."""
 

@@ -44,7 +44,7 @@ class QueryRefused(TriplecastError):
     construct: str
     """The name of what is refused, e.g. ``SERVICE``."""
     reason: str
-    mend: str
+    hint: str
     line: int | None = None
     column: int | None = None
     name: str | None = None
@@ -52,7 +52,7 @@ class QueryRefused(TriplecastError):
     def __str__(self) -> str:
         place = f"{self.line}:{self.column}: " if self.line is not None else ""
         where = f"{self.name}: " if self.name else ""
-        return f"{where}{place}{self.construct} is refused: {self.reason}; {self.mend}"
+        return f"{where}{place}{self.construct} is refused: {self.reason}; {self.hint}"
 
 
 @dataclass
@@ -71,14 +71,14 @@ class DocumentRejected(TriplecastError):
 
     stage: str
     reason: str
-    mend: str
+    hint: str
     line: int | None = None
     column: int | None = None
 
     def __str__(self) -> str:
         column = f":{self.column}" if self.column is not None else ""
         place = f"line {self.line}{column}: " if self.line is not None else ""
-        return f"{self.stage}: {place}{self.reason}; {self.mend}"
+        return f"{self.stage}: {place}{self.reason}; {self.hint}"
 
 
 @dataclass
@@ -106,10 +106,10 @@ class FolderLocked(TriplecastError):
     folder: str
     holder: str
     """Who holds it: process id, host and start time."""
-    mend: str = "stop that process or choose another folder"
+    hint: str = "stop that process or choose another folder"
 
     def __str__(self) -> str:
-        return f"{self.folder} is in use by {self.holder}; {self.mend}"
+        return f"{self.folder} is in use by {self.holder}; {self.hint}"
 
 
 @dataclass
@@ -118,10 +118,10 @@ class StorageFault(TriplecastError):
 
     path: str
     found: str
-    mend: str
+    hint: str
 
     def __str__(self) -> str:
-        return f"{self.path}: {self.found}; {self.mend}"
+        return f"{self.path}: {self.found}; {self.hint}"
 
 
 class StorageFull(StorageFault):
@@ -133,10 +133,10 @@ class InputError(TriplecastError):
     """Something the user named cannot be used: a missing folder, an unknown option value, an id given twice."""
 
     what: str
-    mend: str
+    hint: str
 
     def __str__(self) -> str:
-        return f"{self.what}; {self.mend}"
+        return f"{self.what}; {self.hint}"
 
 
 @dataclass
@@ -144,10 +144,10 @@ class PipelineFailed(TriplecastError):
     """Spark, its JVM or one of its workers ended; what was accepted is in the journal; the next start matches it."""
 
     reason: str
-    mend: str
+    hint: str
 
     def __str__(self) -> str:
-        return f"{self.reason}; {self.mend}"
+        return f"{self.reason}; {self.hint}"
 
 
 class OperatorWarning(UserWarning):
@@ -163,7 +163,7 @@ class SandboxFailed(TriplecastError):
     function: str
     """What the child was to run, ``package.module:name``."""
     reason: str
-    mend: str = "see that this Python can start processes and import triplecast (`triplecast doctor`)"
+    hint: str = "see that this Python can start processes and import triplecast (`triplecast doctor`)"
 
     def __str__(self) -> str:
-        return f"the sandbox's child for {self.function} did not start: {self.reason}; {self.mend}"
+        return f"the sandbox's child for {self.function} did not start: {self.reason}; {self.hint}"

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from triplecast.database import storage_faults
+from triplecast.sqlite import storage_faults
 
 _TOLD_AFTER = 2.5
 """Seconds after which it is a compile: loading what is compiled takes one."""

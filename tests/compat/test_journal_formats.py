@@ -15,11 +15,11 @@ from pathlib import Path
 
 import numpy as np
 
-from triplecast.delivery import Notification, Outbox, OutboxBatch, UndecidedPair
 from triplecast.journal import Journal, SourceState
 from triplecast.model.match import Undecided
 from triplecast.model.publication import Draft, Publication, Reject
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
+from triplecast.outbox import Notification, Outbox, OutboxBatch, UndecidedPair
 
 HERE = Path(__file__).parent
 AT = "2026-11-21T08:30:00.000001Z"

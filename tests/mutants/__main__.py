@@ -94,7 +94,7 @@ def main() -> int:
     chosen = [mutant for mutant in MUTANTS if mutant.name in (options.only or names)]
     with tempfile.TemporaryDirectory(prefix="triplecast-mutants-") as scratch:
         if try_mutant(None, Path(scratch)) != SURVIVED:
-            raise SystemExit("the unchanged sources do not pass; mend that first")
+            raise SystemExit("the unchanged sources do not pass; fix that first")
         outcomes = []
         for mutant in chosen:
             started = time.monotonic()

@@ -13,10 +13,10 @@ import pytest
 from tests.properties.oracle import Question
 from tests.real.law import FOLDER, SHARE_WITH_RESULTS, SUBSCRIPTIONS, documents, expected, subscriptions
 from triplecast.compile.admitted import admit_all
-from triplecast.delivery import Notification, Outbox
 from triplecast.ingest.document_files import read_documents
 from triplecast.ingest.subscription_files import load_subscriptions
 from triplecast.offline import match_documents
+from triplecast.outbox import Notification, Outbox
 from triplecast.pipeline.report import Summary
 from triplecast.pipeline.run import Sources, run
 

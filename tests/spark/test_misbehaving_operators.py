@@ -19,7 +19,7 @@ from wild_operators import WILD
 
 from tests.spark.workplace import Workplace
 from triplecast.cli import main
-from triplecast.delivery import OutboxReader
+from triplecast.outbox import OutboxReader
 from triplecast.pipeline.report import Summary
 from triplecast.pipeline.run import Caller
 

@@ -20,9 +20,9 @@ from noting_operators import NOTES, NOTING
 from wild_operators import WILD
 
 from tests.spark.workplace import Workplace
-from triplecast.delivery import OutboxReader
 from triplecast.engine import Engine
 from triplecast.journal import Journal
+from triplecast.outbox import OutboxReader
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

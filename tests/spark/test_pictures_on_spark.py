@@ -19,9 +19,9 @@ import counted_pictures
 from counted_pictures import COUNTED, RECORD
 from drawn import draw
 
-from triplecast.delivery import OutboxReader
 from triplecast.journal import Journal
 from triplecast.model.terms import from_ntriples
+from triplecast.outbox import OutboxReader
 from triplecast.pipeline.run import Sources, run
 
 if TYPE_CHECKING:

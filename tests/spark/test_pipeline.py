@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.spark.workplace import Workplace, document
-from triplecast.delivery import Outbox, OutboxBatch
 from triplecast.errors import FolderLocked, StorageFault
 from triplecast.journal import Journal
+from triplecast.outbox import Outbox, OutboxBatch
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

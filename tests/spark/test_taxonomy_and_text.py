@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.spark.workplace import Told
-from triplecast.delivery import Outbox
 from triplecast.engine import Engine
 from triplecast.ingest.document_files import read_documents
 from triplecast.ingest.subscription_files import load_subscriptions
+from triplecast.outbox import Outbox
 from triplecast.pipeline.run import Sources, run
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.unit.engine.test_unasked import MODULE, OP, QUERIES, P
-from triplecast.delivery import OutboxReader
 from triplecast.operators import known_operators
+from triplecast.outbox import OutboxReader
 from triplecast.pipeline import late
 from triplecast.pipeline.report import Notice
 from triplecast.pipeline.run import Caller, Sources, run

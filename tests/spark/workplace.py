@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from triplecast.delivery import Notification, Outbox
 from triplecast.engine import Engine
 from triplecast.ingest.document_files import read_documents
 from triplecast.ingest.subscription_files import load_subscriptions
+from triplecast.outbox import Notification, Outbox
 from triplecast.pipeline.report import Summary
 from triplecast.pipeline.run import Caller, Sources, run
 

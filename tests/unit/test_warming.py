@@ -51,8 +51,8 @@ def test_what_another_installation_compiled_is_not_taken_for_ours(monkeypatch: p
     monkeypatch.setattr(warming, "_COMMAND", ENDS)
     warming.compile_kernels(lambda text: None)
     (finding,) = doctor.check_kernels()
-    assert (finding.state, finding.mend) == ("ok", "")
+    assert (finding.state, finding.hint) == ("ok", "")
     monkeypatch.setattr(triplecast.kernels, "__file__", "/elsewhere/triplecast/kernels/__init__.py")
     (finding,) = doctor.check_kernels()
     assert finding.state == "limited"
-    assert "python -m triplecast.warming" in finding.mend
+    assert "python -m triplecast.warming" in finding.hint

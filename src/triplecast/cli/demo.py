@@ -15,7 +15,7 @@ from triplecast.cli.run import describe_summary, exit_code, run_pipeline
 from triplecast.cli.terminal import Progress, clip, describe_solution, table, tell
 
 if TYPE_CHECKING:
-    from triplecast.delivery import Notification
+    from triplecast.outbox import Notification
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _run_in(folder: Path) -> int:
-    from triplecast.delivery import Outbox
+    from triplecast.outbox import Outbox
 
     with as_file(files("triplecast.samples")) as samples:
         subscriptions = samples / "subscriptions"

@@ -1,4 +1,4 @@
-"""`triplecast doctor`: what is installed, what is missing, how to mend it."""
+"""`triplecast doctor`: what is installed, what is missing, how to fix it."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class Finding:
     state: str
     """``ok``, ``missing`` (Triplecast does not work without it) or ``limited`` (a part of it does not)."""
     detail: str
-    mend: str = ""
+    hint: str = ""
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser("doctor", help="what is installed, what is missing, how to mend it")
+    parser = commands.add_parser("doctor", help="what is installed, what is missing, how to fix it")
     add_operators(parser)
     parser.add_argument("--json", action="store_true", help="one JSON object a finding")
     parser.set_defaults(run=run)
@@ -48,8 +48,8 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         print(table([(f.state, f.what, f.detail) for f in findings], "<<<"))
         for finding in findings:
-            if finding.mend:
-                print(f"to mend {finding.what}: {finding.mend}")
+            if finding.hint:
+                print(f"to fix {finding.what}: {finding.hint}")
     return Exit.FAILED if any(finding.state == "missing" for finding in findings) else Exit.DONE
 
 
@@ -64,11 +64,11 @@ def _packages() -> Iterator[Finding]:
         yield _package(name, "limited", "pip install 'triplecast[spark]'; without it `match` works and `run` does not")
 
 
-def _package(name: str, state: str, mend: str) -> Finding:
+def _package(name: str, state: str, hint: str) -> Finding:
     try:
         return Finding(name, "ok", version(name))
     except PackageNotFoundError:
-        return Finding(name, state, "not installed", mend)
+        return Finding(name, state, "not installed", hint)
 
 
 def _operators() -> Iterator[Finding]:
@@ -79,16 +79,16 @@ def _operators() -> Iterator[Finding]:
     for module in (*LIBRARIES, *CLASSES):
         missing = missing_libraries(module)
         if missing:
-            mend = f"{INSTALL}; without it everything but {module} of the box works"
-            yield Finding(f"box: {module}", "limited", f"needs {', '.join(missing)}", mend)
+            hint = f"{INSTALL}; without it everything but {module} of the box works"
+            yield Finding(f"box: {module}", "limited", f"needs {', '.join(missing)}", hint)
         else:
             yield Finding(f"box: {module}", "ok", ", ".join(libraries_of(module)) or "needs no library")
     known = known_operators().all()
     modules = dict.fromkeys(each.module for each in known)
     yield Finding("operators", "ok", f"{len(known)} known, of {', '.join(modules) or 'no module'}")
     for fault in known_operators().faults:
-        mend = "install what it needs, or mend or uninstall its package: queries that ask its operators are refused"
-        yield Finding("operators of an entry point", "limited", fault, mend)
+        hint = "install what it needs, or fix or uninstall its package: queries that ask its operators are refused"
+        yield Finding("operators of an entry point", "limited", fault, hint)
 
 
 def _java() -> Iterator[Finding]:
@@ -110,10 +110,10 @@ def check_kernels() -> Iterator[Finding]:
     if find_mark().exists():
         yield Finding("kernels", "ok", "compiled")
     else:
-        mend = (
+        hint = (
             "python -m triplecast.warming compiles them now; else the first `match` or `run` does, in a minute or two"
         )
-        yield Finding("kernels", "limited", "not known to be compiled for this installation", mend)
+        yield Finding("kernels", "limited", "not known to be compiled for this installation", hint)
 
 
 def _sqlite() -> Iterator[Finding]:

@@ -72,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not publications:
         raise InputError(
             f"no publication {f'{arguments.graph} ' if arguments.graph else ''}in {arguments.publication}",
-            "see its graphs with `triplecast match`" if drafts else "mend the document",
+            "see its graphs with `triplecast match`" if drafts else "fix the document",
         )
     admission = admit(subscription)
     background = Background.of(admission.entailment, taxonomy)

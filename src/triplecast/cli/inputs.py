@@ -34,7 +34,7 @@ def load_admitted(paths: list[Path], datasets: bool = True) -> Admitted:
     for fault in admitted.faults:
         say(str(fault))
     if not admitted.subscriptions:
-        raise InputError("not one subscription can be asked", "mend those named above")
+        raise InputError("not one subscription can be asked", "fix those named above")
     return admitted
 
 

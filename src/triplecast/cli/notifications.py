@@ -16,8 +16,8 @@ from triplecast.errors import InputError
 from triplecast.model.printable import printable_name
 
 if TYPE_CHECKING:
-    from triplecast.delivery import Notification, UndecidedPair
     from triplecast.journal import Rejected
+    from triplecast.outbox import Notification, UndecidedPair
 
 LOOK_EVERY = 0.5
 """Seconds between two looks with ``--follow``."""
@@ -51,9 +51,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from triplecast.delivery import Outbox
-    from triplecast.delivery.reader import DATABASE
     from triplecast.journal import Journal
+    from triplecast.outbox import Outbox
+    from triplecast.outbox.reader import DATABASE
 
     if not arguments.follow and not (arguments.folder / DATABASE).exists():
         raise InputError(

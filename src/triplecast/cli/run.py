@@ -141,7 +141,7 @@ def describe_progress(state: RunProgress) -> str:
 
 
 def describe_notice(notice: Notice) -> str:
-    from triplecast.delivery import UndecidedPair
+    from triplecast.outbox import UndecidedPair
 
     if isinstance(notice, Reject):
         return describe_reject(notice)

@@ -42,7 +42,7 @@ def print_json(row: Mapping[str, object]) -> None:
 def describe_reject(reject: Reject) -> str:
     place = f":{reject.line}" if reject.line is not None else ""
     place += f":{reject.column}" if reject.line is not None and reject.column is not None else ""
-    return f"rejected {printable_name(reject.source)}{place}: {reject.stage}: {reject.reason}; {reject.mend}"
+    return f"rejected {printable_name(reject.source)}{place}: {reject.stage}: {reject.reason}; {reject.hint}"
 
 
 def describe_undecided(graph: str, name: str, reason: str) -> str:

@@ -147,7 +147,7 @@ def _why_broad(plan: Plan, empty: bool) -> str:
         return ""
     if empty:
         return (
-            "it has a result where a publication holds nothing of what it asks for (HAVING (COUNT(*) > 0) mends that)"
+            "it has a result where a publication holds nothing of what it asks for (HAVING (COUNT(*) > 0) fixes that)"
         )
     if needs_nothing(plan):
         return "no triple has to be there for it to match"

@@ -80,4 +80,4 @@ def examine(subscription: Subscription, place: str, datasets: bool = True) -> Ad
 
 def describe_refusal(error: QueryRefused, place: str) -> SubscriptionFault:
     where = place if error.line is None else f"{place}:{error.line}:{error.column}"
-    return SubscriptionFault(where, f"{error.construct} is refused: {error.reason}", error.mend)
+    return SubscriptionFault(where, f"{error.construct} is refused: {error.reason}", error.hint)

@@ -37,9 +37,9 @@ def refuse_unanswerable(template: Template, constants: tuple[str, ...], text: st
         told = shared_checker().objection(declared, arguments)
         if told is not None:
             at = from_ntriples(_culprit(declared, arguments))
-            reason, _, mend = told.rpartition("; ") if "; " in told else (told, "", "give it something else")
+            reason, _, hint = told.rpartition("; ") if "; " in told else (told, "", "give it something else")
             line, column = place_of_argument(text, language, operator, at) or (None, None)
-            raise QueryRefused(f"operator <{operator}>", f"it can never answer: {reason}", mend, line, column)
+            raise QueryRefused(f"operator <{operator}>", f"it can never answer: {reason}", hint, line, column)
 
 
 def _culprit(declared: Operator, arguments: tuple[str | None, ...]) -> str:

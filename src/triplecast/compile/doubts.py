@@ -184,8 +184,8 @@ def _unbound(query: Query) -> Iterator[str]:
     for name, place in used.items():
         if name not in bound and not name.startswith("_:"):
             near = nearest_names(name, visible, 1)
-            mend = f"was ?{near[0]} meant?" if near else "bind it in a triple pattern, or leave it out"
-            yield f"?{name} in {place} is bound by nothing, so it never has a value; {mend}"
+            hint = f"was ?{near[0]} meant?" if near else "bind it in a triple pattern, or leave it out"
+            yield f"?{name} in {place} is bound by nothing, so it never has a value; {hint}"
 
 
 def _binds(part: Pattern) -> Iterator[Variable]:
@@ -273,7 +273,7 @@ def _doubt_comparison(comparison: Comparison, constants: tuple[str, ...]) -> str
         return _doubt_day(shown, text) if operator in _ORDERS and _FEED_DATE in told else None
     if kind == ValueClass.ILL and _has_bad_form(text):
         holds = "is never true" if operator in _ORDERS else "finds no value"
-        return f"{shown} {holds}: by its form or its bounds the literal is no value of its datatype; mend it"
+        return f"{shown} {holds}: by its form or its bounds the literal is no value of its datatype; fix it"
     if kind == ValueClass.ILL and doubt_iri(_datatype(text)) is not None:
         return None
     if operator in _ORDERS and kind in (ValueClass.IRI, ValueClass.LANG, ValueClass.ILL):

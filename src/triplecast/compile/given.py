@@ -38,10 +38,10 @@ def refuse_unbound(template: Template, text: str, language: str) -> None:
         return
     operator, variable, visible = found
     near = nearest_names(variable, sorted(visible), 1)
-    mend = f"was ?{near[0]} meant?" if near else "bind it before, in a triple pattern of the same group"
+    hint = f"was ?{near[0]} meant?" if near else "bind it before, in a triple pattern of the same group"
     line, column = place_of_argument(text, language, operator, Variable(variable)) or (None, None)
     told = f"it is given ?{variable}, which nothing binds there"
-    raise QueryRefused(f"operator <{operator}>", told, mend, line, column)
+    raise QueryRefused(f"operator <{operator}>", told, hint, line, column)
 
 
 @lru_cache(maxsize=TEMPLATES_LIMIT)

@@ -17,7 +17,6 @@ from pathlib import Path
 from triplecast.compile.admission import Understood, admit, understand
 from triplecast.compile.given import operators_of
 from triplecast.compile.meaning import Meaning
-from triplecast.delivery import Notification, Outbox, OutboxBatch, UndecidedPair
 from triplecast.engine.given import check_subscriptions, document_of, group_documents
 from triplecast.engine.quota import Holdings, Places, check_quota
 from triplecast.engine.receipt import (
@@ -82,6 +81,7 @@ from triplecast.model.subscription import (
     Subscription,
     check_fields,
 )
+from triplecast.outbox import Notification, Outbox, OutboxBatch, UndecidedPair
 
 MET = 100_000
 """Registrations whose queries an engine keeps at hand, so that not every match is looked up in the journal."""
@@ -396,7 +396,7 @@ class Engine:
         (parsed,) = self._parser.parse([document_of(data, media_type, graph, dataset, attachments)])
         if not parsed.drafts:
             for reject in parsed.rejects:
-                raise DocumentRejected(reject.stage, reject.reason, reject.mend, reject.line, reject.column)
+                raise DocumentRejected(reject.stage, reject.reason, reject.hint, reject.line, reject.column)
             raise DocumentRejected("parse", "it holds no publication", "give a document with at least one")
         at = time_text(read_clock(self._clock))
         publications = [
@@ -611,8 +611,8 @@ class Engine:
     def _live(self, id: str) -> Registration:
         found = self._journal.live_registration(id)
         if found is None:
-            mend = "give the id that subscribing gave; one whose lease has ended has to be subscribed again"
-            raise InputError(f"no subscription is live as {id!r}", mend)
+            hint = "give the id that subscribing gave; one whose lease has ended has to be subscribed again"
+            raise InputError(f"no subscription is live as {id!r}", hint)
         return found
 
     def _free_name(self) -> str:

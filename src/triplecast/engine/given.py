@@ -27,8 +27,8 @@ def document_of(
     """The document of a `publish` call: named by `graph`, or by its content, so that equal content is one document."""
     if not isinstance(data, bytes | bytearray | memoryview | str):
         of_path = isinstance(data, PathLike)
-        mend = "give what is in it: path.read_bytes()" if of_path else "give its bytes, or its text as str"
-        raise InputError(f"a document cannot be made of {type(data).__name__}", mend)
+        hint = "give what is in it: path.read_bytes()" if of_path else "give its bytes, or its text as str"
+        raise InputError(f"a document cannot be made of {type(data).__name__}", hint)
     _check_types(Document("", b"", media_type, graph, dataset))
     try:
         content = data.encode() if isinstance(data, str) else bytes(data)

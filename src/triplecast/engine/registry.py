@@ -8,7 +8,6 @@ from contextlib import suppress
 
 from triplecast.compile.given import operators_of
 from triplecast.compile.meaning import Meaning
-from triplecast.delivery import Outbox
 from triplecast.errors import QueryRefused, QuerySyntaxError, StorageFault
 from triplecast.index import IndexFolder, MemoryIndex, Snapshot
 from triplecast.index.flat import NO_MEANINGS
@@ -17,6 +16,7 @@ from triplecast.journal import Journal, JournalReader
 from triplecast.languages import parse_template
 from triplecast.operators import Operator, known_operators
 from triplecast.operators.registry import missing_modules
+from triplecast.outbox import Outbox
 
 AT_ONCE = MERGE_LIMIT
 """Records of the registry that are in memory together while an index is brought up to date; the subscriptions of one

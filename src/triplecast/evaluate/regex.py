@@ -60,8 +60,8 @@ def check_regex(pattern: str, flags: str = "") -> int:
     try:
         return int(compile_regex(pattern, flags).programsize)
     except ValueFault as fault:
-        mend = "write it without look-around, back-references and class subtraction, with flags among i m s x q"
-        raise QueryRefused("regular expression", str(fault), mend) from fault
+        hint = "write it without look-around, back-references and class subtraction, with flags among i m s x q"
+        raise QueryRefused("regular expression", str(fault), hint) from fault
 
 
 class Program(NamedTuple):

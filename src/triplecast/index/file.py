@@ -19,9 +19,9 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from triplecast.database import storage_faults, sync_folder
 from triplecast.errors import StorageFault
 from triplecast.kernels.checksum import checksum
+from triplecast.sqlite import storage_faults, sync_folder
 
 MAGIC = b"TCARRAYS"
 FORMAT = 7

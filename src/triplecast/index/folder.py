@@ -100,7 +100,7 @@ class IndexFolder:
         try:
             self._path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise StorageFault(str(self._path), f"cannot be made: {error.strerror}", "mend the folder above") from error
+            raise StorageFault(str(self._path), f"cannot be made: {error.strerror}", "fix the folder above") from error
         for segment in grown.segments:
             name = names.get(id(segment)) or self._new_name()
             if id(segment) not in names:

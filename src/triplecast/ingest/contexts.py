@@ -123,12 +123,12 @@ def inline_contexts(data: bytes) -> bytes:
         raise DocumentRejected(
             stage="gate",
             reason=f"it names contexts in more than {_MOST_CONTEXTS} places",
-            mend="name the context once, at the top of the document",
+            hint="name the context once, at the top of the document",
         )
     try:
         document = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise DocumentRejected(stage="parse", reason=f"not JSON: {error}", mend="repair the JSON") from None
+        raise DocumentRejected(stage="parse", reason=f"not JSON: {error}", hint="repair the JSON") from None
     return json.dumps(_inlined(document)).encode()
 
 
@@ -159,5 +159,5 @@ def _refused(address: str) -> DocumentRejected:
     return DocumentRejected(
         stage="gate",
         reason=f"its JSON-LD context {address} is not bundled, and contexts are never fetched",
-        mend="write the context's content into the document in place of its address",
+        hint="write the context's content into the document in place of its address",
     )

@@ -34,8 +34,8 @@ def document_of_line(line: bytes, source: str, number: int, dataset: bool = Fals
     for field in _WANTED:
         if not isinstance(row.get(field), str):
             near = nearest_names(field, sorted(row.keys() - set(_WANTED)), 1)
-            mend = f'was "{near[0]}" meant as "{field}"?' if near else "give all three in each line"
-            return Reject(source, "gate", f'lacks "{field}" as text', mend, number)
+            hint = f'was "{near[0]}" meant as "{field}"?' if near else "give all three in each line"
+            return Reject(source, "gate", f'lacks "{field}" as text', hint, number)
     slips = nearest_names(_ATTACHED, sorted(row.keys() - set(_WANTED)), 1) if _ATTACHED not in row else []
     if slips:
         told = f'has a field "{slips[0]}", which is none'
@@ -44,10 +44,10 @@ def document_of_line(line: bytes, source: str, number: int, dataset: bool = Fals
         data = row["data"].encode()
         (row["id"] + row["media_type"]).encode()
     except UnicodeEncodeError:
-        mend = "write both halves, or the character itself"
-        return Reject(source, "gate", "holds half a surrogate pair", mend, number)
+        hint = "write both halves, or the character itself"
+        return Reject(source, "gate", "holds half a surrogate pair", hint, number)
     try:
         attachments = decode_attachments(row.get(_ATTACHED))
     except InputError as error:
-        return Reject(source, "gate", error.what, error.mend, number)
+        return Reject(source, "gate", error.what, error.hint, number)
     return Document(f"{source}:{number}", data, row["media_type"], row["id"], dataset, attachments)

@@ -106,8 +106,8 @@ def _fault(shape: str, text: str) -> str:
 
 
 def _rejected(named: str, fault: str, place: Written) -> DocumentRejected:
-    reason, _, mend = fault.rpartition("; ")
-    return DocumentRejected(stage="feed", reason=f"{named}: {reason}", mend=mend, line=place.line, column=place.column)
+    reason, _, hint = fault.rpartition("; ")
+    return DocumentRejected(stage="feed", reason=f"{named}: {reason}", hint=hint, line=place.line, column=place.column)
 
 
 def _keep(parser: Any, kind: str, text: str | None, fault: str = "") -> None:

@@ -2,7 +2,7 @@
 
 It gets bytes in memory only (given text, it would open files and addresses) and with sanitising and the rewriting of
 relative addresses inside markup switched off, so that titles and contents stay as published. Links are resolved against
-xml:base by it and against the feed's IRI here, so that ids and absolute links stay as written. It mends one thing
+xml:base by it and against the feed's IRI here, so that ids and absolute links stay as written. It fixes one thing
 unasked: UTF-8 that was encoded twice. What Media RSS and iTunes say of a file it would take for the item's own title,
 description or content; it is kept from that below. Where an item is, `feed_places` reads.
 """
@@ -65,7 +65,7 @@ def read_feed(data: bytes, base: str, named: bool) -> tuple[Feed, list[FeedItem]
         raise DocumentRejected(
             stage="feed",
             reason=f"the feed parser met something that it cannot read: {type(error).__name__}: {error}",
-            mend="look for extension elements (chapters, image sizes) without their proper content",
+            hint="look for extension elements (chapters, image sizes) without their proper content",
         ) from None
     channel = found["feed"]
     base = base if named else _own_iri(channel, base)

@@ -35,7 +35,7 @@ def refuse_size(data: bytes, limits: GateLimits) -> None:
         raise DocumentRejected(
             stage="gate",
             reason=f"the document has {len(data)} bytes, {limits.bytes} are allowed",
-            mend="split it into smaller documents",
+            hint="split it into smaller documents",
         )
 
 
@@ -43,7 +43,7 @@ def refuse_compressed(data: bytes) -> None:
     for start, name in _COMPRESSED:
         if data.startswith(start):
             raise DocumentRejected(
-                stage="gate", reason=f"the document is compressed ({name})", mend="unpack it, and send what it holds"
+                stage="gate", reason=f"the document is compressed ({name})", hint="unpack it, and send what it holds"
             )
 
 
@@ -69,7 +69,7 @@ def too_deep(limits: GateLimits, line: int, column: int) -> DocumentRejected:
     return DocumentRejected(
         stage="gate",
         reason=f"it nests deeper than {limits.nesting} levels",
-        mend="name the inner nodes and describe them side by side",
+        hint="name the inner nodes and describe them side by side",
         line=line,
         column=column,
     )

@@ -66,7 +66,7 @@ def _refuse_invalid(graph: str) -> None:
         raise DocumentRejected(
             stage="gate",
             reason=f"{graph[:200]!r} cannot be a publication's identity, it is no absolute IRI: {error}",
-            mend="name graphs and items by absolute IRIs",
+            hint="name graphs and items by absolute IRIs",
         ) from None
 
 
@@ -97,12 +97,12 @@ def _refuse_new_syntax(part: bytes) -> None:
                 raise _rdf_12("a language tag with a base direction (RDF 1.2)", "leave the direction out of the tag")
 
 
-def _rdf_12(what: str, mend: str) -> DocumentRejected:
-    return DocumentRejected(stage="gate", reason=f"it contains {what}, which is refused", mend=mend)
+def _rdf_12(what: str, hint: str) -> DocumentRejected:
+    return DocumentRejected(stage="gate", reason=f"it contains {what}, which is refused", hint=hint)
 
 
 def _too_much(what: str) -> DocumentRejected:
-    return DocumentRejected(stage="gate", reason=f"the document has {what}", mend="split it into smaller documents")
+    return DocumentRejected(stage="gate", reason=f"the document has {what}", hint="split it into smaller documents")
 
 
 def _refuse_long_terms(lines: list[bytes], limits: GateLimits) -> None:
@@ -114,5 +114,5 @@ def _refuse_long_terms(lines: list[bytes], limits: GateLimits) -> None:
             raise DocumentRejected(
                 stage="gate",
                 reason=f"a term has about {longest} bytes, {limits.term_bytes} are allowed: {line[:60]!r}…",
-                mend="link to long content instead of carrying it",
+                hint="link to long content instead of carrying it",
             )

@@ -65,7 +65,7 @@ def decide_type(media_type: str | None, source: str, data: bytes) -> tuple[str, 
         raise DocumentRejected(
             stage="gate",
             reason=f"the media type {name!r} is not one that can be read",
-            mend=f"send it as one of {', '.join(sorted(_KNOWN))}",
+            hint=f"send it as one of {', '.join(sorted(_KNOWN))}",
         )
     return name, _charset(parameters)
 

@@ -46,7 +46,7 @@ def _parse(document: Document, limits: GateLimits) -> ParsedDocument:
     except DocumentRejected as error:
         meant = _guess_type(document.data, media_type) if error.stage == "parse" else None
         return ParsedDocument(
-            (), (Reject(document.source, error.stage, error.reason, meant or error.mend, error.line, error.column),)
+            (), (Reject(document.source, error.stage, error.reason, meant or error.hint, error.line, error.column),)
         )
 
 
@@ -80,7 +80,7 @@ def _checked(base: str, limits: GateLimits) -> str:
         raise DocumentRejected(
             stage="gate",
             reason=f"its graph IRI has {size} bytes, {limits.term_bytes} are allowed for a term: {base[:60]!r}…",
-            mend="name the document's graph by a shorter IRI",
+            hint="name the document's graph by a shorter IRI",
         )
     try:
         return NamedNode(base).value
@@ -88,5 +88,5 @@ def _checked(base: str, limits: GateLimits) -> str:
         raise DocumentRejected(
             stage="gate",
             reason=f"the graph {base!r} is not an absolute IRI: {error}",
-            mend="name the document's graph by an absolute IRI, or by none",
+            hint="name the document's graph by an absolute IRI, or by none",
         ) from None

@@ -88,7 +88,7 @@ def _draft_per_graph(quads: Iterable[Quad], data: bytes, base: str, size: int, l
             raise DocumentRejected(
                 stage="gate",
                 reason=f"the dataset has more than {limits.triples} quads or {limits.expanded_bytes} bytes written out",
-                mend="split it into smaller documents",
+                hint="split it into smaller documents",
             )
         drafts.append(make_draft(_identity(name, number, base), lines, data, limits))
     return tuple(drafts)
@@ -116,7 +116,7 @@ def _unreadable(error: SyntaxError, media_type: str) -> DocumentRejected:
     return DocumentRejected(
         stage="parse",
         reason=f"not {name}: {found}",
-        mend=f"repair the {name}{place}, or name the document's true media type",
+        hint=f"repair the {name}{place}, or name the document's true media type",
         line=error.lineno,
         column=error.offset,
     )

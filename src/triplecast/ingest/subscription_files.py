@@ -48,14 +48,14 @@ class SubscriptionFault:
     """The file as the user named it, with ``:line`` inside a ``.jsonl`` file; of a query's fault, then ``:line:column``
     in its text."""
     reason: str
-    mend: str
+    hint: str
     """Empty where the reason says it."""
 
     def __str__(self) -> str:
-        if not self.mend:
+        if not self.hint:
             return f"{self.place}: {self.reason}"
         end = "\n" if "\n" in self.reason else "; "
-        return f"{self.place}: {self.reason}{end}{self.mend}"
+        return f"{self.place}: {self.reason}{end}{self.hint}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,9 +272,9 @@ def _look_at(path: Path, name: str) -> list[SubscriptionFile]:
 
 def _not_readable(place: str, error: OSError) -> SubscriptionFault:
     if error.errno in (errno.ELOOP, errno.ENOENT):
-        return SubscriptionFault(place, "is a link that leads to no file", "mend the link or remove it")
-    mend = "nest folders less deep" if error.errno == errno.ENAMETOOLONG else "make it readable to this user"
-    return SubscriptionFault(place, f"cannot be read: {error.strerror}", mend)
+        return SubscriptionFault(place, "is a link that leads to no file", "fix the link or remove it")
+    hint = "nest folders less deep" if error.errno == errno.ENAMETOOLONG else "make it readable to this user"
+    return SubscriptionFault(place, f"cannot be read: {error.strerror}", hint)
 
 
 def _not_regular(place: str) -> SubscriptionFault:

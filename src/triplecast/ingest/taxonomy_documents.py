@@ -22,7 +22,7 @@ def parse_taxonomy(parser: Parser, documents: Sequence[Document | Reject], broad
     parsed = parser.parse([each for each in documents if isinstance(each, Document)])
     for reject in (*rejects, *(reject for result in parsed for reject in result.rejects)):
         reason = f"{reject.source}: {reject.reason}"
-        raise DocumentRejected(reject.stage, reason, reject.mend, reject.line, reject.column)
+        raise DocumentRejected(reject.stage, reason, reject.hint, reject.line, reject.column)
     return read_taxonomy((draft.quads for result in parsed for draft in result.drafts), broader)
 
 

@@ -145,7 +145,7 @@ def _publish_items(
 
 def _left_out(source: str, item: _Beyond) -> Reject:
     shown = item.graph if len(item.graph) <= 200 else f"{item.graph[:200]}…"
-    return Reject(source, item.fault.stage, f"the item {shown} is left out: {item.fault.reason}", item.fault.mend)
+    return Reject(source, item.fault.stage, f"the item {shown} is left out: {item.fault.reason}", item.fault.hint)
 
 
 def _faults_of_items(source: str, feed: Feed, items: Sequence[FeedItem]) -> Iterable[Reject]:
@@ -156,7 +156,7 @@ def _faults_of_items(source: str, feed: Feed, items: Sequence[FeedItem]) -> Iter
             reason = (
                 f"the item {shown} is published without a place: {fault.reason}{f' (and {more} more)' * bool(more)}"
             )
-            yield Reject(source, fault.stage, reason, fault.mend, fault.line, fault.column)
+            yield Reject(source, fault.stage, reason, fault.hint, fault.line, fault.column)
 
 
 def _second_item(source: str, graph: str) -> Reject:
@@ -180,7 +180,7 @@ def _too_many(source: str, limits: GateLimits) -> Reject:
 
 def _partly_saved(source: str, fault: DocumentRejected, saved: int) -> Reject:
     reason = f"{fault.reason}; items saved: {saved}"
-    return Reject(source, "feed", reason, fault.mend, fault.line, fault.column)
+    return Reject(source, "feed", reason, fault.hint, fault.line, fault.column)
 
 
 def _no_feed(xml: XmlDocument) -> DocumentRejected:
@@ -188,5 +188,5 @@ def _no_feed(xml: XmlDocument) -> DocumentRejected:
     return DocumentRejected(
         stage="gate",
         reason=f"the root element is <{xml.root}>{page}, not that of RDF/XML, RSS or Atom",
-        mend="send RDF/XML (rdf:RDF), RSS (rss, rdf:RDF) or Atom (feed)",
+        hint="send RDF/XML (rdf:RDF), RSS (rss, rdf:RDF) or Atom (feed)",
     )

@@ -129,7 +129,7 @@ def _codec(encoding: str) -> codecs.CodecInfo:
         raise DocumentRejected(
             stage="gate",
             reason=f"the encoding {encoding!r} is not one that can be read",
-            mend="save the document as UTF-8",
+            hint="save the document as UTF-8",
         )
     return found
 
@@ -151,7 +151,7 @@ def _undecodable(error: UnicodeDecodeError, encoding: str) -> DocumentRejected:
     return DocumentRejected(
         stage="parse",
         reason=f"the bytes are not in the encoding {encoding} that the document claims ({error.reason})",
-        mend="save the document as UTF-8 or declare its true encoding",
+        hint="save the document as UTF-8 or declare its true encoding",
         line=line,
         column=column,
     )

@@ -137,7 +137,7 @@ class _Shape(ContentHandler):
             raise DocumentRejected(
                 stage="gate",
                 reason=f"the element <{name}> has {len(attrs)} attributes, {self._limits.attributes} are allowed",
-                mend="write properties as elements",
+                hint="write properties as elements",
                 line=self._locator.getLineNumber(),
                 column=self._locator.getColumnNumber() + 1,
             )
@@ -165,7 +165,7 @@ def _dtd_refused(line: int | None, column: int | None) -> DocumentRejected:
     return DocumentRejected(
         stage="gate",
         reason="it has a DOCTYPE that declares entities or other things, or that stands elsewhere than at the start",
-        mend="remove the DOCTYPE and write the characters themselves instead of entities",
+        hint="remove the DOCTYPE and write the characters themselves instead of entities",
         line=line,
         column=column,
     )
@@ -178,7 +178,7 @@ def _ill_formed(error: SAXParseException) -> DocumentRejected:
     return DocumentRejected(
         stage="parse",
         reason=f"not well-formed XML: {message}",
-        mend="write the character itself instead of the entity" if undefined else "repair the XML at this place",
+        hint="write the character itself instead of the entity" if undefined else "repair the XML at this place",
         line=error.getLineNumber(),
         column=None if column is None else column + 1,
     )

@@ -9,7 +9,6 @@ from dataclasses import astuple
 from hashlib import sha256
 from typing import Any, NamedTuple
 
-from triplecast.database import Database
 from triplecast.errors import StorageFault
 from triplecast.journal.check import RESTORE
 from triplecast.journal.record import checksum, verify
@@ -17,6 +16,7 @@ from triplecast.model.match import Learnt, MatchedBatch
 from triplecast.model.publication import Attachments, Publication
 from triplecast.operators import Operator, find_operator
 from triplecast.operators.answers import Answer, GroundCall, parse_answer
+from triplecast.sqlite import Database
 
 
 class KeptResult(NamedTuple):

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from triplecast.database import Database
 from triplecast.errors import StorageFault
 from triplecast.journal.record import COUNTED, ENDS, Kind, attached_to, read_end, verify, verify_row
+from triplecast.sqlite import Database
 
 _Entry = tuple[int | bytes, ...]
 

@@ -54,8 +54,8 @@ def check_end(journal: Path, head: int, mark: int) -> None:
     """Raises `StorageFault` where the journal ends before a record that was acknowledged."""
     if head < mark:
         found = f"it ends at position {head}, but {mark} was acknowledged: its write-ahead log has lost its end"
-        mend = f"restore the folder from a copy; if it was put back to this older state on purpose, delete {FILE}"
-        raise StorageFault(str(journal), found, mend)
+        hint = f"restore the folder from a copy; if it was put back to this older state on purpose, delete {FILE}"
+        raise StorageFault(str(journal), found, hint)
 
 
 def _line(position: int) -> bytes:

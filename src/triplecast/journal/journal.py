@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from triplecast.database import Database, make_folder, storage_faults
 from triplecast.errors import FolderLocked, InputError, StorageFault
 from triplecast.faults import reach
 from triplecast.journal.attached import (
@@ -45,6 +44,7 @@ from triplecast.model.source import SourceState
 from triplecast.model.subscription import Registration, RegistrationId, Subscription, check_fields
 from triplecast.operators import Operator
 from triplecast.operators.answers import Answer, GroundCall
+from triplecast.sqlite import Database, make_folder, storage_faults
 from triplecast.taxonomy import Taxonomy, TaxonomyVersion
 
 Clock = Callable[[], int]

@@ -9,7 +9,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from triplecast.database import Database, row_number
 from triplecast.errors import StorageFault
 from triplecast.journal.attached import (
     check_attached,
@@ -44,6 +43,7 @@ from triplecast.model.source import SourceState
 from triplecast.model.subscription import Registration, RegistrationId
 from triplecast.operators import Operator
 from triplecast.operators.answers import Answer, GroundCall
+from triplecast.sqlite import Database, row_number
 from triplecast.taxonomy import Taxonomies, TaxonomyVersion
 
 DATABASE = "journal.sqlite"

@@ -11,10 +11,10 @@ from json.encoder import encode_basestring_ascii
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from triplecast.database import Format
 from triplecast.errors import StorageFault
 from triplecast.model.publication import Attachments, Draft, Publication, Reject
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
+from triplecast.sqlite import Format
 
 
 class Kind(IntEnum):
@@ -213,7 +213,7 @@ def reject_row(position: int, reject: Reject, at: int) -> Row:
     fields = {
         "stage": reject.stage,
         "reason": reject.reason,
-        "mend": reject.mend,
+        "hint": reject.hint,
         "line": reject.line,
         "column": reject.column,
     }
@@ -273,8 +273,8 @@ def verify(crc: object, where: str, what: str, text: str, numbers: tuple[int, ..
     """Raises `StorageFault` unless `crc` is the checksum of the rest; a flipped bit may have changed a field's type."""
     sound = isinstance(text, str) and all(isinstance(blob, bytes) for blob in blobs)
     if not sound or checksum(text, numbers, *blobs) != crc:
-        mend = "restore the folder from a copy; what is readable is left as it is"
-        raise StorageFault(where, f"{what} is damaged (its checksum is wrong)", mend)
+        hint = "restore the folder from a copy; what is readable is left as it is"
+        raise StorageFault(where, f"{what} is damaged (its checksum is wrong)", hint)
 
 
 def checksum(text: str, numbers: tuple[int, ...], *blobs: bytes) -> int:

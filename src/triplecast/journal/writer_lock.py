@@ -76,8 +76,8 @@ def _locked(folder: Path, holder: str) -> FolderLocked:
     if not holder:
         return FolderLocked(str(folder), "another process that is just starting")
     if holder.startswith(_this_process()):
-        mend = "it is this very process: close what has the folder open, or use that one from all threads"
-        return FolderLocked(str(folder), holder, mend)
+        hint = "it is this very process: close what has the folder open, or use that one from all threads"
+        return FolderLocked(str(folder), holder, hint)
     found = re.match(r"process ([0-9]+) on (.*), started ", holder)
     if found and found[2] == socket.gethostname() and _is_stopped(int(found[1])):
         return FolderLocked(str(folder), holder, _STOPPED)

@@ -65,8 +65,8 @@ class Translation:
     def fault(self, token: Token, message: str, expected: tuple[str, ...] = ()) -> QuerySyntaxError:
         return self.source.fault(token.start_pos or 0, message, expected)
 
-    def refusal(self, token: Token, construct: str, reason: str, mend: str) -> QueryRefused:
-        return self.source.refusal(token.start_pos or 0, construct, reason, mend)
+    def refusal(self, token: Token, construct: str, reason: str, hint: str) -> QueryRefused:
+        return self.source.refusal(token.start_pos or 0, construct, reason, hint)
 
     def slot(self, token: Token) -> Slot:
         return Slot(number_of(token))

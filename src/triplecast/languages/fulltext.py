@@ -43,9 +43,9 @@ def text_call(translation: Translation, token: Token, function: str, arguments: 
     slot = arguments[1]
     constant = translation.tokens.get(slot.index) if isinstance(slot, Slot) else None
     if constant is None or constant.type != "STRING":
-        mend = 'write it out as a string without language tag, like \'"olympic" ftand "games"\''
+        hint = 'write it out as a string without language tag, like \'"olympic" ftand "games"\''
         raise translation.refusal(
-            token, f"{name} with a text that is no constant string", "it is read when you subscribe", mend
+            token, f"{name} with a text that is no constant string", "it is read when you subscribe", hint
         )
     assert isinstance(slot, Slot)
     text = translation.resolve(constant).value
@@ -61,7 +61,7 @@ def place_fault(translation: Translation, token: Token, fault: TextFault) -> Que
     """A fault inside a string token, with its place in the query."""
     offset = (token.start_pos or 0) + _offset_in_token(str(token), fault.offset)
     if isinstance(fault, TextRefused):
-        return translation.source.refusal(offset, fault.construct, fault.message, fault.mend)
+        return translation.source.refusal(offset, fault.construct, fault.message, fault.hint)
     return translation.source.fault(offset, fault.message, fault.expected)
 
 
@@ -71,7 +71,7 @@ def fault_of_translation(
     """A fault in what a foreign form was read as, of which the query has no place: told at `token`; `shown` says what
     it was read as."""
     if isinstance(fault, TextRefused):
-        return translation.refusal(token, fault.construct, fault.message + shown, fault.mend)
+        return translation.refusal(token, fault.construct, fault.message + shown, fault.hint)
     return translation.fault(token, fault.message + shown, fault.expected)
 
 

@@ -87,8 +87,8 @@ class Namespace:
             from triplecast.languages.vocabularies import suggest_prefix  # which needs DECLARED
 
             meant = suggest_prefix(prefix, self.prefixes)
-            mend = f"write {meant}" if meant is not None else f"add {self.notation.declaration.format(prefix)}"
-            raise ValueError(f"the prefix {prefix}: is not declared; {mend}")
+            hint = f"write {meant}" if meant is not None else f"add {self.notation.declaration.format(prefix)}"
+            raise ValueError(f"the prefix {prefix}: is not declared; {hint}")
         return start + (_LOCAL_ESCAPE.sub(r"\1", local) if "\\" in local else local)
 
     def _is_bracketed_name(self, token: str) -> bool:

@@ -95,7 +95,7 @@ _OURS = ("urn:triplecast:ft:", FUNCTIONS, XSD)
 
 
 def refuse_word(word: str) -> tuple[str, str, str] | None:
-    """Construct, reason and mend for a word or sign that is refused by name; None for any other."""
+    """Construct, reason and fix for a word or sign that is refused by name; None for any other."""
     found = WORDS.get(word.upper())
     if found is None:
         return None
@@ -104,15 +104,15 @@ def refuse_word(word: str) -> tuple[str, str, str] | None:
 
 
 def refuse_function(iri: str) -> tuple[str, str, str] | None:
-    """Construct, reason and mend for a function named by an IRI; None for SPARQL's casts and the taxonomy's."""
+    """Construct, reason and fix for a function named by an IRI; None for SPARQL's casts and the taxonomy's."""
     if iri in CASTS or iri in FUNCTION_MARKS:
         return None
     near = known_operators().nearest(iri)
     if near and not iri.startswith(_OURS):
         return f"function <{iri}>", "no such function or operator is known", f"was <{near[0]}> meant?"
-    for namespace, reason, mend in _STAGES:
+    for namespace, reason, hint in _STAGES:
         if iri.startswith(namespace):
-            return f"function <{iri}>", reason, mend if namespace in _OURS else _what_is_known(namespace, mend)
+            return f"function <{iri}>", reason, hint if namespace in _OURS else _what_is_known(namespace, hint)
     told = f"use a built-in function of SPARQL 1.1, a cast ({KNOWN_CASTS}) or an operator; {_OWN}"
     return f"function <{iri}>", "no such function or operator is known", _with_faults(told)
 
@@ -129,11 +129,11 @@ def refuse_all_but_operators(iri: str) -> tuple[str, str, str]:
 
 
 def refuse_operator(iri: str) -> tuple[str, str, str]:
-    """Construct, reason and mend for a predicate in the namespace of operators that is none."""
+    """Construct, reason and fix for a predicate in the namespace of operators that is none."""
     near = known_operators().nearest(iri)
-    (found,) = ((reason, mend) for namespace, reason, mend in _STAGES if namespace == OPERATORS)
-    mend = f"was <{near[0]}> meant?" if near else _what_is_known(OPERATORS, found[1])
-    return f"operator <{iri}>", found[0], mend
+    (found,) = ((reason, hint) for namespace, reason, hint in _STAGES if namespace == OPERATORS)
+    hint = f"was <{near[0]}> meant?" if near else _what_is_known(OPERATORS, found[1])
+    return f"operator <{iri}>", found[0], hint
 
 
 def _what_is_known(namespace: str, otherwise: str) -> str:

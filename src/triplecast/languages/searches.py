@@ -151,12 +151,12 @@ def read_searches(translation: Translation) -> tuple[list[TriplePattern], list[E
 
 def _read_jena(translation: Translation, search: Search) -> tuple[TriplePattern, Expression]:
     token = search.token
-    members, mend = search.members, 'write ?s text:query (dc:title "…")'
+    members, hint = search.members, 'write ?s text:query (dc:title "…")'
     if members is None:
-        _refuse(translation, token, "without a property", "there is no default field", mend)
+        _refuse(translation, token, "without a property", "there is no default field", hint)
     if len(members) != 2 or not isinstance(members[0], Slot):
         reason = "an answer has no limit, score or highlighting"
-        _refuse(translation, token, "with other arguments than a property and a query", reason, mend)
+        _refuse(translation, token, "with other arguments than a property and a query", reason, hint)
     text, place = _constant_text(translation, token, members[1])
     selection = _translated(translation, place, lucene, text)
     variable = translation.fresh("t")
@@ -186,8 +186,8 @@ def _read_bds(translation: Translation, group: list[Search]) -> Expression:
     return noted_call(translation, _searched(translation, main), selection, str(main.token))
 
 
-def _refuse(translation: Translation, token: Token, with_what: str, reason: str, mend: str) -> NoReturn:
-    raise translation.refusal(token, f"{token} {with_what}".rstrip(), reason, mend)
+def _refuse(translation: Translation, token: Token, with_what: str, reason: str, hint: str) -> NoReturn:
+    raise translation.refusal(token, f"{token} {with_what}".rstrip(), reason, hint)
 
 
 def _searched(translation: Translation, search: Search) -> Variable:

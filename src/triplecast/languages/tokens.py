@@ -123,9 +123,9 @@ class Source:
         line, column, source_line = self.place(offset)
         return QuerySyntaxError(message, line, column, expected, source_line, self.name)
 
-    def refusal(self, offset: int, construct: str, reason: str, mend: str) -> QueryRefused:
+    def refusal(self, offset: int, construct: str, reason: str, hint: str) -> QueryRefused:
         line, column, _ = self.place(offset)
-        return QueryRefused(construct, reason, mend, line, column, self.name)
+        return QueryRefused(construct, reason, hint, line, column, self.name)
 
 
 def find_tokens(text: str, start: int = 0) -> list[str]:

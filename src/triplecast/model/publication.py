@@ -65,7 +65,7 @@ class Reject:
     """``gate``, ``parse``, ``feed`` or ``sandbox``."""
     reason: str
     """What was found and what was expected."""
-    mend: str
+    hint: str
     """What the publisher can do about it."""
     line: int | None = None
     column: int | None = None

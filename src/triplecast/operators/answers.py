@@ -61,7 +61,7 @@ class WrongResult(TypeError):
 
 class Unanswerable(ValueError):
     """Raised by an operator (or given in a batch's list, for one call of it) for what it cannot say anything of: text
-    that is no geometry, a picture that is not there. The pair is undecided with its message, which says how to mend it;
+    that is no geometry, a picture that is not there. The pair is undecided with its message, which says how to fix it;
     the operator itself has done nothing wrong, so this counts nothing towards its quarantine."""
 
 

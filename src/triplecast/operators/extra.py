@@ -26,7 +26,7 @@ def libraries_of(module: str) -> tuple[str, ...]:
 
 
 def describe_missing() -> str:
-    """Why operators of the box are not known here, and how to mend it; empty where all of them are."""
+    """Why operators of the box are not known here, and how to fix it; empty where all of them are."""
     lacking = {module: missing_libraries(module) for module in LIBRARIES}
     told = [f"{module} of the box needs {', '.join(names)}" for module, names in lacking.items() if names]
     return f"{'; '.join(told)}, not installed here: {INSTALL}" if told else ""

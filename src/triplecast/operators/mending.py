@@ -18,7 +18,7 @@ _BY_KIND = MappingProxyType(
         "memory": "declare more `memory`, or see what it holds",
         "crash": "call the function by itself, with this publication, to see what ends its process",
         "size": f"the answers of one request have {ANSWER_BYTES:,} bytes at most",
-        "error": "mend the function, or let it raise Unanswerable for what it cannot say, and change its version",
+        "error": "fix the function, or let it raise Unanswerable for what it cannot say, and change its version",
     }
 )
 _WRONG = "WrongResult: "

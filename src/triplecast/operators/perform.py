@@ -264,17 +264,17 @@ _LEAST = 1e-9
 
 
 def _unasked(declared: Operator, failed: SandboxFailed) -> Unasked:
-    """A worker that did not start, in words that mend it."""
+    """A worker that did not start, in words that fix it."""
     cause = failed.__cause__
     kind = cause.failure.kind if isinstance(cause, ChildLost) else ""
-    reason, mend = failed.reason, failed.mend
+    reason, hint = failed.reason, failed.hint
     if kind == "timeout":
         reason = f"importing {declared.source} took more than {START_SECONDS:g} s"
-        mend = "import what is heavy when the function is called first"
+        hint = "import what is heavy when the function is called first"
     elif kind:
-        mend = mend_import(declared.source, reason)
+        hint = mend_import(declared.source, reason)
     waits = "what waits for it is asked about once it is there"
-    return Unasked(_failed(declared, f"cannot be asked: {reason}; {mend}; {waits}").reason, whole=True)
+    return Unasked(_failed(declared, f"cannot be asked: {reason}; {hint}; {waits}").reason, whole=True)
 
 
 def _groups(declared: Operator, indexes: Iterable[int], asked: Sequence[Asked]) -> Iterable[list[int]]:
@@ -304,8 +304,8 @@ def _broken(declared: Operator, asked: Asked, failure: Failure) -> Failed:
 
 
 def _passed_over(declared: Operator, standing: Standing) -> Failed:
-    mend = "mend it, give it another version and start again"
-    told = f"is quarantined after {standing.failed} failures; {mend}; the last failure: {standing.last_failure}"
+    hint = "fix it, give it another version and start again"
+    told = f"is quarantined after {standing.failed} failures; {hint}; the last failure: {standing.last_failure}"
     return _failed(declared, told)
 
 

@@ -129,7 +129,7 @@ def find_operator(iri: str) -> Operator | None:
 
 
 def missing_modules(operators: Iterable[Operator]) -> tuple[str, ...]:
-    """What is wrong with operators whose module, or script, no worker of this process would find, and how to mend it:
+    """What is wrong with operators whose module, or script, no worker of this process would find, and how to fix it:
     a line for each module. Nothing is imported for that but the packages around a module."""
     lost: dict[str, list[str]] = {}
     for declared in operators:
@@ -157,8 +157,8 @@ def import_operators(modules: Iterable[str]) -> None:
         try:
             import_module(module)
         except IMPORT_FAULTS as error:
-            mend = "install what it needs, or mend the name" if isinstance(error, ImportError) else "mend the module"
-            raise InputError(f"the operators of {module} cannot be imported: {_told(error)}", mend) from error
+            hint = "install what it needs, or fix the name" if isinstance(error, ImportError) else "fix the module"
+            raise InputError(f"the operators of {module} cannot be imported: {_told(error)}", hint) from error
 
 
 def _told(error: BaseException) -> str:

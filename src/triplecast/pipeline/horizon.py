@@ -12,7 +12,7 @@ import threading
 from pathlib import Path
 from typing import NamedTuple
 
-from triplecast.database import storage_faults
+from triplecast.sqlite import storage_faults
 
 FILE = "horizon.json"
 

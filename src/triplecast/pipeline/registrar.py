@@ -326,15 +326,15 @@ class Registrar:
                 self._tell(fault)
 
     def _tell_missing(self, error: InputError) -> None:
-        fault = SubscriptionFault("subscriptions", f"{error.what}; what is registered stays", error.mend)
+        fault = SubscriptionFault("subscriptions", f"{error.what}; what is registered stays", error.hint)
         if fault != self._missing:
             self._missing = fault
             self._tell(fault)
 
 
 def until_mended(fault: SubscriptionFault) -> SubscriptionFault:
-    mend = f"{fault.mend}. " if fault.mend else ""
-    return replace(fault, mend=f"{mend}Until it is mended, what was registered before stays in force")
+    hint = f"{fault.hint}. " if fault.hint else ""
+    return replace(fault, hint=f"{hint}Until it is fixed, what was registered before stays in force")
 
 
 def templates_of(subscriptions: Iterable[Subscription]) -> Iterator[Template]:

@@ -10,12 +10,12 @@ from enum import StrEnum
 from queue import Empty, SimpleQueue
 from typing import Protocol
 
-from triplecast.delivery import Outbox, UndecidedPair
 from triplecast.ingest.subscription_files import SubscriptionFault
 from triplecast.journal import Journal
 from triplecast.model.census import Census
 from triplecast.model.match import MatchStats
 from triplecast.model.publication import Reject
+from triplecast.outbox import Outbox, UndecidedPair
 from triplecast.pipeline.acceptor import Taken
 from triplecast.pipeline.sink import Matched
 

@@ -16,9 +16,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from triplecast.delivery import OutboxBatch
 from triplecast.journal import KeptResult
 from triplecast.model.match import Awaited, Learnt, MatchStats, Undecided
+from triplecast.outbox import OutboxBatch
 
 SLICES = pa.schema([("after", pa.int64()), ("upto", pa.int64()), ("manifest", pa.string())])
 MATCHES = pa.schema(

@@ -18,7 +18,6 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, NamedTuple
 
-from triplecast.delivery import Outbox
 from triplecast.engine.registry import check_progress
 from triplecast.errors import InputError
 from triplecast.index import INDEX, IndexFolder
@@ -31,6 +30,7 @@ from triplecast.match.learnt import LearntTemplates
 from triplecast.model.match import Learnt
 from triplecast.model.schedules import SCHEDULE, check_schedule
 from triplecast.model.subscription import BROAD_PER_OWNER
+from triplecast.outbox import Outbox
 from triplecast.pipeline.acceptor import Acceptor
 from triplecast.pipeline.horizon import HorizonFile
 from triplecast.pipeline.query import SparkSide

@@ -11,12 +11,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from triplecast.delivery import Committed, Outbox, OutboxBatch, UndecidedPair
 from triplecast.errors import StorageFault, TriplecastError
 from triplecast.faults import reach
 from triplecast.journal import KeptResult
 from triplecast.model.match import Learnt, MatchStats
 from triplecast.model.subscription import Registration
+from triplecast.outbox import Committed, Outbox, OutboxBatch, UndecidedPair
 from triplecast.pipeline.rows import from_arrow, learnt_of, results_of, work_of
 
 TOLD = 20

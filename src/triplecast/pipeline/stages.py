@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from triplecast.delivery import OutboxBatch
 from triplecast.evaluate import Evaluator
 from triplecast.faults import reach
 from triplecast.index import INDEX, Snapshot
@@ -21,6 +20,7 @@ from triplecast.match.operate import Operators
 from triplecast.model.match import MatchStats
 from triplecast.model.schedules import SCHEDULE
 from triplecast.operators import Operator, known_operators
+from triplecast.outbox import OutboxBatch
 from triplecast.pipeline.followed import followed_journal, settle
 from triplecast.pipeline.rows import cut, to_arrow, told_only
 

@@ -49,7 +49,7 @@ class TaxonomyFiles:
             taxonomy = read_taxonomy_files(self._paths, self._broader)
         except (InputError, DocumentRejected, TaxonomyCycle) as error:
             named = ", ".join(map(str, self._paths))
-            self._tell(SubscriptionFault(named, str(error), "mend it; the taxonomy before it holds until then"))
+            self._tell(SubscriptionFault(named, str(error), "fix it; the taxonomy before it holds until then"))
             return True
         self._journal.load_taxonomy(taxonomy)
         return True

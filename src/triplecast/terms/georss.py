@@ -12,7 +12,7 @@ _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 
 class NoPlace(ValueError):
-    """Text that is no place of its shape: why not; how to mend it."""
+    """Text that is no place of its shape: why not; how to fix it."""
 
 
 def read_georss(shape: str, text: str) -> list[tuple[float, float]]:
@@ -27,6 +27,6 @@ def read_georss(shape: str, text: str) -> list[tuple[float, float]]:
     if not all(abs(latitude) <= 90 and abs(longitude) <= 180 for latitude, longitude in places):
         raise NoPlace(
             f"{shown} leaves the earth: longitudes are from -180 to 180, latitudes from -90 to 90, and the latitude is "
-            "written first here; mend it"
+            "written first here; fix it"
         )
     return places

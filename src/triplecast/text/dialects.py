@@ -106,8 +106,8 @@ def _virtuoso_text(pieces: list[_Piece]) -> str:
     expects_term = True
     for piece in pieces:
         if piece.text == "NEAR" and piece.kind == "operator":
-            mend = "use ft:contains with distance at most n words"
-            raise TextRefused(piece.place, "NEAR of bif:contains", _RANKED, mend)
+            hint = "use ft:contains with distance at most n words"
+            raise TextRefused(piece.place, "NEAR of bif:contains", _RANKED, hint)
         if piece.kind == "operator":
             written.append({"AND": "ftand", "OR": "ftor", "NOT": "ftnot"}[piece.text])
             expects_term = True
@@ -153,9 +153,9 @@ def lucene(text: str) -> str:
 
 def _refuse_lucene(word: str, place: int) -> None:
     word = re.sub(r"\\.", "", word)
-    for sign, construct, mend in _LUCENE_REFUSED:
+    for sign, construct, hint in _LUCENE_REFUSED:
         if sign in word:
-            raise TextRefused(place, construct, _RANKED if sign in "~^" else "ft:contains has no such thing", mend)
+            raise TextRefused(place, construct, _RANKED if sign in "~^" else "ft:contains has no such thing", hint)
 
 
 def _lucene_clauses(pieces: list[_Piece], at: int, depth: int) -> tuple[int, str]:

@@ -15,9 +15,9 @@ class TextFault(ValueError):
 
 
 class TextRefused(TextFault):
-    """It is understood and not answered: the `construct` by name, the reason (`message`) and the `mend`."""
+    """It is understood and not answered: the `construct` by name, the reason (`message`) and the `hint`."""
 
-    def __init__(self, offset: int, construct: str, reason: str, mend: str) -> None:
+    def __init__(self, offset: int, construct: str, reason: str, hint: str) -> None:
         super().__init__(offset, reason)
         self.construct = construct
-        self.mend = mend
+        self.hint = hint

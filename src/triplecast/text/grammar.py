@@ -177,8 +177,8 @@ class _Parser:
             return TextFault(token.place, "the full-text selection ends too early", expected)
         written = self._text[token.place : token.place + len(token.text)]
         if token.kind == "word" and token.text in _REFUSED:
-            reason, mend = _REFUSED[token.text]
-            return TextRefused(token.place, f"'{written}' in a full-text selection", reason, mend)
+            reason, hint = _REFUSED[token.text]
+            return TextRefused(token.place, f"'{written}' in a full-text selection", reason, hint)
         if token.kind == "word" and 'words in quotes, like "olympic games"' in expected:
             return TextFault(token.place, f"the word {written} is not in quotes", (f'"{written}"',))
         return TextFault(token.place, f"unexpected {written} in the full-text selection", expected)
@@ -231,8 +231,8 @@ class _Parser:
     def _units(self) -> None:
         for unit in ("sentences", "paragraphs", "sentence", "paragraph"):
             if self.peek().text == unit:
-                reason, mend = _REFUSED["same"]
-                raise TextRefused(self.peek().place, f"the unit {unit}", reason, mend)
+                reason, hint = _REFUSED["same"]
+                raise TextRefused(self.peek().place, f"the unit {unit}", reason, hint)
         if not self._accept("word"):
             self._expect("words")
 
@@ -303,8 +303,8 @@ class _Parser:
     def _option(self, options: dict[str, object]) -> None:
         token = self.peek()
         if token.text in _REFUSED_OPTIONS:
-            reason, mend = _REFUSED_OPTIONS[token.text]
-            raise TextRefused(token.place, f"'using {token.text}'", reason, mend)
+            reason, hint = _REFUSED_OPTIONS[token.text]
+            raise TextRefused(token.place, f"'using {token.text}'", reason, hint)
         for name, values in _OPTION_WORDS.items():
             for words, value in values:
                 if self._accept(*words):

@@ -7,8 +7,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
-
 from tests.unit.delivery.outbox_samples import batch, registrations
+
 from triplecast.cli import main
 from triplecast.model.census import Census
 from triplecast.model.match import MatchStats
@@ -206,7 +206,7 @@ def test_notifications_of_an_engine(desk: Path, capsys: pytest.CaptureFixture[st
 
 def test_what_was_rejected_and_what_was_not_decided_is_listed(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:
     import triplecast
-    from triplecast.delivery import Outbox
+    from triplecast.outbox import Outbox
 
     with triplecast.Engine.open(desk / "state") as engine:
         engine.publish("<a:b> <a:c> ", media_type="text/turtle", graph="https://example.org/bad")

@@ -226,4 +226,4 @@ def test_a_module_that_is_no_python(broken: Path) -> None:
     failed = call(broken, "match", "--operators", "broken_operators", "--subscriptions", "a", "--publications", "b")
     assert failed.returncode == 2
     assert "the operators of broken_operators cannot be imported: SyntaxError" in failed.stderr
-    assert failed.stderr.endswith("mend the module\n")
+    assert failed.stderr.endswith("fix the module\n")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from triplecast.cli.run import describe_notice, describe_progress, describe_summary, exit_code
-from triplecast.delivery import UndecidedPair
+from triplecast.outbox import UndecidedPair
 from triplecast.pipeline.report import Phase, Progress, Summary
 
 DONE = Summary(

@@ -50,7 +50,7 @@ def test_it_is_refused_with_its_place(pattern: str, column: int) -> None:
     fault = refused(f"{P}SELECT * {{ ?x :p ?y .\n {pattern} }}")
     assert (fault.line, fault.column) == (2, column)
     assert fault.reason == "it can never answer: no place is called 'nowhere'"
-    assert fault.mend == "write 'here' or 'there'"
+    assert fault.hint == "write 'here' or 'there'"
     assert fault.name == "s"
 
 

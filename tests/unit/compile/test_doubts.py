@@ -120,7 +120,7 @@ def test_a_subscription_is_told_its_doubts_and_not_too_many() -> None:
 
 
 @pytest.mark.parametrize(
-    ("prefix", "mend"),
+    ("prefix", "hint"),
     [
         ("dct", "write dcterms:"),
         ("scheam", "write schema:"),
@@ -128,7 +128,7 @@ def test_a_subscription_is_told_its_doubts_and_not_too_many() -> None:
         ("zzz", "add PREFIX zzz: <…>"),
     ],
 )
-def test_an_undeclared_prefix_suggests_what_was_meant(prefix: str, mend: str) -> None:
+def test_an_undeclared_prefix_suggests_what_was_meant(prefix: str, hint: str) -> None:
     with pytest.raises(QuerySyntaxError, match="is not declared") as fault:
         parse_template(f"ASK {{ ?x {prefix}:title ?y }}")
-    assert fault.value.message.endswith(mend)
+    assert fault.value.message.endswith(hint)

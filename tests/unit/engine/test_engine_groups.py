@@ -9,11 +9,11 @@ import pytest
 from engine_samples import ANY_TITLE, TITLES, turtle
 
 from triplecast import Document, Engine, StorageFull, Subscription
-from triplecast.delivery import Outbox
 from triplecast.engine import engine as module
 from triplecast.engine import given
 from triplecast.journal import Journal
 from triplecast.model.publication import Draft
+from triplecast.outbox import Outbox
 
 GRAPH = "https://example.org/doc/1"
 

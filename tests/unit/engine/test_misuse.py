@@ -11,8 +11,8 @@ import pytest
 from engine_samples import ANY_TITLE, turtle
 
 from triplecast import Document, Engine, FolderLocked, InputError, StorageFault, Subscription
-from triplecast.delivery import Outbox
 from triplecast.journal import Journal
+from triplecast.outbox import Outbox
 
 
 def test_a_folder_is_opened_and_not_constructed(tmp_path: Path) -> None:

@@ -14,11 +14,11 @@ import wild_operators
 from wild_operators import WILD
 
 from tests.unit.journal.journal_samples import run_and_crash
-from triplecast.delivery import OutboxReader
 from triplecast.engine import Engine
 from triplecast.ingest import Document
 from triplecast.operators.frames import Asked
 from triplecast.operators.perform import Performed, Performer
+from triplecast.outbox import OutboxReader
 
 assert wild_operators
 P = f"PREFIX : <https://example.org/> PREFIX w: <{WILD}> "

@@ -19,10 +19,10 @@ import wild_operators
 from wild_operators import WILD
 
 from triplecast import Engine, FolderLocked
-from triplecast.delivery import OutboxReader
 from triplecast.errors import StorageFull
 from triplecast.operators.frames import Asked
 from triplecast.operators.perform import Performed, Performer
+from triplecast.outbox import OutboxReader
 
 assert wild_operators
 P = f"PREFIX : <https://example.org/> PREFIX w: <{WILD}> "

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from tests.unit.journal.journal_samples import run_and_crash
-from triplecast.delivery import OutboxReader
 from triplecast.engine import Engine
 from triplecast.errors import OperatorWarning
 from triplecast.operators import absence, known_operators, perform
+from triplecast.outbox import OutboxReader
 
 OP = "https://example.org/away#"
 P = f"PREFIX : <https://example.org/> PREFIX o: <{OP}> "

@@ -75,7 +75,7 @@ def test_every_flipped_byte_is_found(tmp_path: Path) -> None:
         with pytest.raises(StorageFault) as fault:
             Segment.open(path)
         assert "one.tcx" in str(fault.value)
-        assert "journal" in fault.value.mend
+        assert "journal" in fault.value.hint
 
 
 @pytest.mark.parametrize("kept", [0, 1, 31, 32, 100, -1, -64])

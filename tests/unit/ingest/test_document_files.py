@@ -52,7 +52,7 @@ def test_a_bad_line_is_a_reject_with_its_place_and_its_neighbours_are_read(
         assert (first.source, second.source) == ("s.jsonl:1", "s.jsonl:3")
         assert (fault.source, fault.line, fault.column) == ("s.jsonl", 2, None)
         assert said in fault.reason
-        assert fault.mend
+        assert fault.hint
 
 
 def test_a_good_line_is_a_document() -> None:

@@ -100,7 +100,7 @@ def test_entities_of_a_dtd_that_is_not_fetched_cost_a_reject_and_no_item() -> No
     assert 'title> "café\xa0au lait"'.encode() in parsed.drafts[0].quads
     (reject,) = parsed.rejects
     assert "undefined entity" in reject.reason
-    assert (reject.line, reject.mend) == (4, "write the character itself instead of the entity")
+    assert (reject.line, reject.hint) == (4, "write the character itself instead of the entity")
 
 
 def test_rdf_xml_may_name_a_dtd_and_its_entities_are_faults() -> None:

@@ -70,7 +70,7 @@ def test_no_feed_crashes_the_parser() -> None:
         for one in parsed:
             for reject in one.rejects:
                 assert reject.reason
-                assert reject.mend
+                assert reject.hint
             assert len({draft.graph for draft in one.drafts}) == len(one.drafts)
 
 

@@ -105,7 +105,7 @@ def test_the_place_of_a_source_is_not_the_entrys() -> None:
 
 
 @pytest.mark.parametrize(
-    ("inside", "reason", "mend"),
+    ("inside", "reason", "hint"),
     [
         ("<georss:point>45.2</georss:point>", "georss:point: '45.2' is no point", "write pairs of numbers, latitude"),
         ("<georss:point/>", "georss:point: '' is no point", "write pairs"),
@@ -114,9 +114,9 @@ def test_the_place_of_a_source_is_not_the_entrys() -> None:
         ("<georss:line>1 2 3</georss:line>", "georss:line: '1 2 3' is no line", "write pairs"),
         ("<georss:polygon>1 2 3 4 1 2</georss:polygon>", "is no polygon", "write pairs"),
         ("<georss:box>1 2 3 4 5 6</georss:box>", "is no box", "write pairs"),
-        ("<georss:point>-71.9 245.2</georss:point>", "leaves the earth", "mend it"),
+        ("<georss:point>-71.9 245.2</georss:point>", "leaves the earth", "fix it"),
         ("<geo:lat>1</geo:lat>", "there are 1 geo:lat and 0 geo:long", "give one of each"),
-        ("<geo:lat>91</geo:lat><geo:long>1</geo:long>", "'91 1' leaves the earth", "mend it"),
+        ("<geo:lat>91</geo:lat><geo:long>1</geo:long>", "'91 1' leaves the earth", "fix it"),
         (
             '<georss:where><gml:Point srsName="EPSG:26913"><gml:pos>1 2</gml:pos></gml:Point></georss:where>',
             "coordinates in 'EPSG:26913' are not converted",
@@ -137,14 +137,14 @@ def test_the_place_of_a_source_is_not_the_entrys() -> None:
     ],
 )
 def test_what_is_no_place_is_rejected_where_it_stands_and_the_item_is_published(
-    inside: str, reason: str, mend: str
+    inside: str, reason: str, hint: str
 ) -> None:
     for make in (rss, atom):
         places, (reject,) = told(make(inside))
         assert places == {}
         assert reject.reason.startswith("the item urn:i is published without a place: ")
         assert reason in reject.reason
-        assert reject.mend.startswith(mend)
+        assert reject.hint.startswith(hint)
         assert (reject.stage, reject.line) == ("feed", 4)
 
 

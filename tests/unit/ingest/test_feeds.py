@@ -239,7 +239,7 @@ def test_what_the_feed_parser_falls_over_is_a_reject() -> None:
     text += "<psc:chapter/></psc:chapters></item>"
     parsed = parse_document(Document("f.rss", (text + "</channel></rss>").encode()))
     assert parsed.drafts == ()
-    assert (parsed.rejects[0].stage, "chapters" in parsed.rejects[0].mend) == ("feed", True)
+    assert (parsed.rejects[0].stage, "chapters" in parsed.rejects[0].hint) == ("feed", True)
 
 
 def test_rss_0_90_is_a_feed() -> None:

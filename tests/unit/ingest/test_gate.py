@@ -126,7 +126,7 @@ def test_bombs_are_rejects_and_neighbours_unharmed(parser: Parser, name: str) ->
     (reject,) = bomb.rejects
     assert reject.source == "bomb"
     assert word in reject.reason
-    assert reject.mend
+    assert reject.hint
 
 
 @pytest.mark.parametrize(
@@ -231,7 +231,7 @@ def test_what_is_no_document_of_its_type_is_a_reject_that_can_be_printed(
 ) -> None:
     (reject,) = parse_document(Document(name, data, media_type)).rejects
     assert word in reject.reason
-    assert reject.mend
+    assert reject.hint
     assert reject.reason.isprintable()
 
 

@@ -59,5 +59,5 @@ def test_damage_is_told_or_harmless(seed: int) -> None:
         for reject in parsed.rejects:
             assert reject.stage in ("gate", "parse", "feed")
             assert reject.reason
-            assert reject.mend
+            assert reject.hint
             assert reject.line is None or reject.line > 0

@@ -56,7 +56,7 @@ def test_type_beats_name_and_name_beats_content() -> None:
     assert "not JSON-LD" in reject.reason
     (reject,) = parse_document(Document("d.ttl", TRIPLE, "text/html")).rejects
     assert "'text/html'" in reject.reason
-    assert "text/turtle" in reject.mend
+    assert "text/turtle" in reject.hint
 
 
 def test_media_type_of() -> None:
@@ -186,7 +186,7 @@ def test_what_cannot_be_read_says_where_and_what(
     (reject,) = parsed.rejects
     assert reject.source == name
     assert word in reject.reason
-    assert reject.mend
+    assert reject.hint
     assert reject.line == line
     if column is not None:
         assert reject.column == column
@@ -279,7 +279,7 @@ def test_a_context_inside_is_bundled_too_and_another_refused() -> None:
     ):
         (reject,) = parse_document(Document("d.jsonld", json.dumps({"@context": context, "a": 1}).encode())).rejects
         assert "is not bundled" in reject.reason
-        assert "write the context's content into the document" in reject.mend
+        assert "write the context's content into the document" in reject.hint
     many = json.dumps([{"@context": "https://schema.org", "name": "N"}] * 1001)
     (reject,) = parse_document(Document("d.jsonld", many.encode())).rejects
     assert "1000 places" in reject.reason

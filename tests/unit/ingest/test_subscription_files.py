@@ -74,7 +74,7 @@ def test_a_bad_line_is_a_fault_with_its_place_and_its_neighbours_load(tmp_path: 
     (fault,) = found.faults
     assert fault.place == f"{tmp_path}/s.jsonl:2"
     assert said in fault.reason
-    assert fault.mend
+    assert fault.hint
 
 
 def test_text_that_is_no_utf8_is_a_fault(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ def folder(tmp_path: Path) -> Path:
         journal.load_taxonomy(read_taxonomy([below]))
         journal.subscribe([Subscription("a", "ASK {}"), Subscription("b", "ASK {}")])
         drafts = [draft(f"d{i}", "x") for i in range(4)]
-        journal.commit_documents(drafts, [Reject("a", "parse", "reason", "mend", 1, 2)])
+        journal.commit_documents(drafts, [Reject("a", "parse", "reason", "hint", 1, 2)])
         journal.cancel([2])
         journal.remove(draft("d3", "").graph)
         journal.accept([draft("d5", "y")])

@@ -24,7 +24,7 @@ def fill(folder: Path) -> None:
     with Journal.open(folder) as journal:
         journal.commit_documents(
             [draft(f"d{i}", "x" * 50 * i) for i in range(8)],
-            [Reject("a", "parse", "reason", "mend", 1, 2)],
+            [Reject("a", "parse", "reason", "hint", 1, 2)],
             {"a.ttl": SourceState(1, 2, b"12", "accepted")},
         )
         journal.subscribe([Subscription("a", "ASK {}"), Subscription("b", "ASK {}")])
@@ -315,7 +315,7 @@ for i in range(50):
         journal.accept([draft(f"d{i}", "x")])
         acknowledged += 1
     except StorageFault as fault:
-        print(acknowledged, i, type(fault).__name__, fault.mend)
+        print(acknowledged, i, type(fault).__name__, fault.hint)
 """
 
 

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from journal_samples import draft
 
-from triplecast.database import PAGE
 from triplecast.errors import FolderLocked, StorageFault
 from triplecast.journal import Journal
+from triplecast.sqlite import PAGE
 
 HOLD = """
 import sys, time

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from triplecast import Engine, StorageFault, database
-from triplecast.delivery import Outbox
 from triplecast.journal import Journal
+from triplecast.outbox import Outbox
 
 
 @pytest.mark.parametrize("opening", [Engine.open, Outbox.open, Journal.open])

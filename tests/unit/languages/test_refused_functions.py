@@ -26,7 +26,7 @@ from triplecast.terms.values import XSD
 def test_a_function_is_refused_with_what_is_known(call: str, said: str) -> None:
     with pytest.raises(QueryRefused, match="function <") as caught:
         parse_query(f"ASK {{ ?s ?p ?o FILTER({call}) }}")
-    assert said in f"{caught.value.reason} {caught.value.mend}"
+    assert said in f"{caught.value.reason} {caught.value.hint}"
 
 
 def test_the_casts_that_parse_are_those_that_are_evaluated() -> None:
@@ -40,5 +40,5 @@ def test_a_name_that_is_none_beside_operators_that_are_known() -> None:
     pytest.importorskip("shapely", reason="geography needs the extra [operators]")
     with pytest.raises(QueryRefused) as caught:
         parse_query("ASK { ?s ?p ?o FILTER(geof:buffer(?o, ?o)) }")
-    assert caught.value.mend.startswith("known there are distance, sfContains")
+    assert caught.value.hint.startswith("known there are distance, sfContains")
     assert "pip" not in str(caught.value)

@@ -122,7 +122,7 @@ def test_what_is_refused_is_named_with_its_place_and_a_way_out(text: str, constr
     assert error.construct == construct
     assert (error.line, error.column) == (1, column)
     assert error.reason
-    assert error.mend
+    assert error.hint
     with pytest.raises(QueryRefused):
         parse_template(text)
 

@@ -10,20 +10,20 @@ from triplecast.sandbox import Failure
 
 
 @pytest.mark.parametrize(
-    ("detail", "mend"),
+    ("detail", "hint"),
     [
         ("ModuleNotFoundError: No module named 'sqlalchemy' (wares.py, line 9, in price)", INSTALL),
         ("ModuleNotFoundError: No module named 'torch.nn'", "install torch where operators are evaluated"),
         ("WrongResult: it filters", "give what its arguments declare, and change its version"),
-        ("ValueError: No module", "mend the function, or let it raise Unanswerable"),
+        ("ValueError: No module", "fix the function, or let it raise Unanswerable"),
     ],
 )
-def test_what_it_raised(detail: str, mend: str) -> None:
-    assert mend_failure(Failure("error", detail)).startswith(mend)
+def test_what_it_raised(detail: str, hint: str) -> None:
+    assert mend_failure(Failure("error", detail)).startswith(hint)
 
 
 @pytest.mark.parametrize(
-    ("source", "told", "mend"),
+    ("source", "told", "hint"),
     [
         ("boats", "ModuleNotFoundError: No module named 'boats'", "its module boats has to be importable"),
         ("my.boats", "ModuleNotFoundError: No module named 'my'", "its module my.boats has to be importable"),
@@ -32,8 +32,8 @@ def test_what_it_raised(detail: str, mend: str) -> None:
         ("boats", "SyntaxError: invalid syntax", "its module boats has to be importable"),
     ],
 )
-def test_a_module_that_cannot_be_imported(source: str, told: str, mend: str) -> None:
-    assert mend_import(source, told).startswith(mend)
+def test_a_module_that_cannot_be_imported(source: str, told: str, hint: str) -> None:
+    assert mend_import(source, told).startswith(hint)
 
 
 def test_a_module_is_named_as_python_names_it() -> None:

@@ -142,7 +142,7 @@ def test_quarantine_and_probation(performer: Performer) -> None:
     assert performer.children == deaths
     last = answers[-1]
     assert isinstance(last, Failed)
-    assert f"is quarantined after {deaths} failures; mend it, " in last.reason
+    assert f"is quarantined after {deaths} failures; fix it, " in last.reason
     standing = performer.standings[WILD + "exits", "1"]
     assert (standing.calls, standing.failed, standing.passed_over, standing.quarantined) == (deaths, deaths, 3, True)
     tried = [standing.may_try(standing.rests_until) for _ in range(2 * PROBATION)]
@@ -164,7 +164,7 @@ def test_a_quarantine_tells_how_many_calls_failed(performer: Performer) -> None:
     assert isinstance(last.answer, Failed)
     standing = performer.standings[WILD + "lengths", "1"]
     assert standing.failed == QUARANTINE // 3 * 2
-    assert f"is quarantined after {standing.failed} failures; mend it, " in last.answer.reason
+    assert f"is quarantined after {standing.failed} failures; fix it, " in last.answer.reason
     assert last.answer.reason.endswith("the last failure: " + standing.last_failure)
     assert "version 1 failed on <urn:g:2>: " in standing.last_failure
 
@@ -197,7 +197,7 @@ def test_what_is_unanswerable_is_told_and_counts_nothing(performer: Performer) -
             "error: ValueError: invalid literal for int() with base 10: 'one' (wild_operators.py, line LINE, in ",
         ),
         ("million", "it gave more than 10,000 results; give what its arguments declare, and change its version"),
-        ("raises", "; mend the function, or let it raise Unanswerable for what it cannot say, and change its version"),
+        ("raises", "; fix the function, or let it raise Unanswerable for what it cannot say, and change its version"),
         ("hangs", "; declare more `seconds`, or see what it waits for"),
         ("eats", "; declare more `memory`, or see what it holds"),
         ("exits", "; call the function by itself, with this publication, to see what ends its process"),

@@ -6,8 +6,8 @@ import random
 
 import numpy as np
 
-from triplecast.delivery import OutboxBatch
 from triplecast.model.match import Undecided
+from triplecast.outbox import OutboxBatch
 
 
 def random_batch(seed: int, first: int = 1, publications: int = 12) -> OutboxBatch:

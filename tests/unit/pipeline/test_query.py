@@ -8,8 +8,8 @@ from typing import NamedTuple, NoReturn
 
 import pytest
 
-from triplecast.delivery import Outbox
 from triplecast.errors import PipelineFailed, StorageFull
+from triplecast.outbox import Outbox
 from triplecast.pipeline.query import ATTEMPTS, SparkSide
 from triplecast.pipeline.sink import Sink
 

@@ -176,11 +176,11 @@ def test_an_edit_that_breaks_a_query_leaves_the_text_before_in_force_until_it_is
         assert desk.look()
         assert desk.live() == before
         assert len(desk.snapshot()) == 2
-        assert desk.told[-1].mend.endswith("what was registered before stays in force")
+        assert desk.told[-1].hint.endswith("what was registered before stays in force")
     desk.restart()
     assert desk.live() == before, "also a run that finds the broken text at its start"
     assert len(desk.registrar.faults) == 1
-    desk.write("b.rq", query("mended"))
+    desk.write("b.rq", query("fixed"))
     assert desk.look()
     assert desk.live()["a.rq"] == before["a.rq"]
     assert desk.live()["b.rq"] > before["b.rq"]
@@ -200,7 +200,7 @@ def test_a_file_that_is_no_text_any_more_leaves_its_subscription_in_force(desk: 
     (desk.files / "b.rq").write_bytes(b"SELECT \xff")
     assert desk.look()
     assert desk.live() == before
-    assert "stays in force" in desk.told[-1].mend
+    assert "stays in force" in desk.told[-1].hint
 
 
 @pytest.mark.parametrize("restart", [False, True])
@@ -216,7 +216,7 @@ def test_lines_that_cannot_be_read_cancel_nobody_until_they_are_mended(desk: Des
     else:
         assert desk.look()
     assert desk.live() == before
-    assert "stays in force" in desk.told[-1].mend
+    assert "stays in force" in desk.told[-1].hint
     (desk.files / "other.jsonl").unlink()
     assert desk.look()
     assert sorted(desk.live()) == ["a", "b", "c"], "a neighbour is cancelled all the same"

@@ -42,7 +42,7 @@ def test_places_go_in_file_order_and_the_others_are_told_and_wait(desk: Desk) ->
     assert fault.reason.startswith(
         "another broad subscription is refused: subscriptions without an owner hold 2 places of 2 for broad ones"
     )
-    assert "--broad-per-owner" in fault.mend
+    assert "--broad-per-owner" in fault.hint
     assert desk.registrar.standing == Census(narrow=1, broad=3, index=4)
     before = desk.live()
     desk.restart()
@@ -69,7 +69,7 @@ def test_who_stands_keeps_the_place_also_for_another_text(desk: Desk) -> None:
     found = desk.journal.live_registration("y")
     assert found is not None
     assert found.subscription.text == NARROW, "an edit that finds no place leaves the text before in force"
-    assert desk.registrar.faults[0].mend.endswith("what was registered before stays in force")
+    assert desk.registrar.faults[0].hint.endswith("what was registered before stays in force")
 
 
 def test_one_that_moves_to_another_owner_needs_a_place_there(desk: Desk) -> None:

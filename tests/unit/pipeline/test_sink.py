@@ -9,10 +9,10 @@ import pyarrow as pa
 import pytest
 
 from tests.unit.pipeline.batches import random_batch, rows_of
-from triplecast.delivery import Outbox, OutboxBatch, UndecidedPair
 from triplecast.errors import StorageFault
 from triplecast.model.match import MatchStats, Undecided
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
+from triplecast.outbox import Outbox, OutboxBatch, UndecidedPair
 from triplecast.pipeline import sink as sink_module
 from triplecast.pipeline.rows import MATCHES, to_arrow
 from triplecast.pipeline.sink import Matched, Sink, check_cover

@@ -9,10 +9,10 @@ import pytest
 
 pytest.importorskip("pyspark", reason="the pipeline needs the extra [spark]")
 
-from triplecast.delivery import Outbox, OutboxBatch
 from triplecast.journal import Journal
 from triplecast.model.publication import Draft
 from triplecast.model.subscription import Subscription
+from triplecast.outbox import Outbox, OutboxBatch
 from triplecast.pipeline.horizon import HorizonFile
 from triplecast.pipeline.source import SMALLEST_SLICE, JournalStream, cut
 

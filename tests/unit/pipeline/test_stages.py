@@ -8,7 +8,6 @@ import pyarrow as pa
 import pytest
 
 from tests.unit.pipeline.batches import random_batch, rows_of, undecided_of
-from triplecast.delivery import OutboxBatch
 from triplecast.engine.registry import open_index
 from triplecast.index import INDEX, IndexFolder
 from triplecast.journal import Journal
@@ -16,6 +15,7 @@ from triplecast.match.operate import Operators
 from triplecast.model.match import MatchStats
 from triplecast.model.publication import Draft
 from triplecast.model.subscription import Subscription
+from triplecast.outbox import OutboxBatch
 from triplecast.pipeline import stages
 from triplecast.pipeline.query import stage_of
 from triplecast.pipeline.rows import MATCHES, SLICES, cut, from_arrow, spark_schema, to_arrow, told_only, work_of

@@ -17,7 +17,7 @@ import sys
 from pathlib import Path
 from tests.chaos import first_files, run_in_turn
 from tests.spark.workplace import Workplace
-from triplecast.delivery import Outbox
+from triplecast.outbox import Outbox
 from triplecast.journal import Journal
 
 def told(method, word):

@@ -75,7 +75,7 @@ def test_refused_by_name(text: str, construct: str) -> None:
         parse_selection(text)
     assert refused.value.construct == construct
     assert refused.value.message
-    assert refused.value.mend
+    assert refused.value.hint
 
 
 def test_of_several_ftnot_the_one_under_the_filter_is_named() -> None:

@@ -78,7 +78,7 @@ def _parse(text: str, datatype: str) -> Geometry:
         if isinstance(error, shapely.errors.ShapelyError):
             tell_exhausted(error)
         told = shortened(" ".join(str(error).split()).removeprefix("ParseException: "), 200)
-        raise Unanswerable(f"{shortened(text, 80)} cannot be read as a geometry: {told}; mend it") from error
+        raise Unanswerable(f"{shortened(text, 80)} cannot be read as a geometry: {told}; fix it") from error
     if swapped and read is not None:
         read = shapely.transform(read, lambda places: places[:, ::-1])
     return checked(read, text, "latitude" if swapped else "longitude")
@@ -105,7 +105,7 @@ def checked(read: Geometry | None, text: str, first: str) -> Geometry:
         )
     if not shapely.is_valid(geometry):
         raise Unanswerable(
-            f"{shortened(text, 80)} is no valid geometry: {shapely.is_valid_reason(geometry)}; mend its rings"
+            f"{shortened(text, 80)} is no valid geometry: {shapely.is_valid_reason(geometry)}; fix its rings"
         )
     if len(places) > 1:
         shapely.prepare(geometry)

@@ -250,8 +250,8 @@ def _opened(event: Event, picture: object) -> Iterator[Image]:
         content = event.attachment(picture)
     except KeyError as error:
         known = ", ".join(f"<{iri}>" for iri in sorted(event.attachments)[:5]) or "none"
-        mend = "publish the picture's bytes with it, under this IRI"
-        raise Unanswerable(f"no attachment <{picture.value}>; the publication has {known}; {mend}") from error
+        hint = "publish the picture's bytes with it, under this IRI"
+        raise Unanswerable(f"no attachment <{picture.value}>; the publication has {known}; {hint}") from error
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", Image.DecompressionBombWarning)

@@ -55,7 +55,7 @@ def read_program(text: str) -> tuple[Signature, ...]:
 
 
 def unusable(told: Sequence[str], error: Exception) -> InputError:
-    return InputError(f"the rules cannot be read: {'; '.join(told).strip() or error}", "mend them there")
+    return InputError(f"the rules cannot be read: {'; '.join(told).strip() or error}", "fix them there")
 
 
 def placed(message: str) -> str:
@@ -75,8 +75,8 @@ def _refuse(statement: Any) -> None:
         return
     if kind not in _READ:
         shown = " ".join(str(statement).split())[:80]
-        reason, _, mend = _REFUSED.get(kind, f"{shown} is neither a rule nor a constant: leave it out").partition(": ")
-        raise InputError(where + reason, mend)
+        reason, _, hint = _REFUSED.get(kind, f"{shown} is neither a rule nor a constant: leave it out").partition(": ")
+        raise InputError(where + reason, hint)
 
 
 def _heads(node: Any) -> Iterator[Signature]:
@@ -127,5 +127,5 @@ def _refuse_underived(text: str) -> None:
     if missing:
         raise InputError(
             f"the rules ask for what none of them derives: {placed(missing[0])}",
-            "mend the name or the number of arguments; if it is meant so, say #defined name/arity.",
+            "fix the name or the number of arguments; if it is meant so, say #defined name/arity.",
         )

@@ -126,7 +126,7 @@ class Rules:
             models.extend(model.symbols(atoms=True) for model in found)
         if not models:
             raise Unanswerable(
-                "the publication contradicts the rules (a constraint, or p(…) and -p(…) both); mend one of them"
+                "the publication contradicts the rules (a constraint, or p(…) and -p(…) both); fix one of them"
             )
         if len(models) > 1:
             raise InputError("the rules leave a choice: they have several stable models", "derive without choices")

@@ -58,8 +58,8 @@ def _read_attachment(event: Event, term: NamedNode) -> str:
         return event.attachment(term).decode("utf-8")
     except KeyError as error:
         known = ", ".join(f"<{iri}>" for iri in sorted(event.attachments)[:5]) or "none"
-        mend = "publish the text with it, under this IRI, or give a literal"
-        raise Unanswerable(f"no attachment <{term.value}>; the publication has {known}; {mend}") from error
+        hint = "publish the text with it, under this IRI, or give a literal"
+        raise Unanswerable(f"no attachment <{term.value}>; the publication has {known}; {hint}") from error
     except UnicodeDecodeError as error:
         raise Unanswerable(
             f"the attachment <{term.value}> is no text in UTF-8 (byte {error.start:,}); publish it in UTF-8"

@@ -81,7 +81,7 @@ def read_vocabulary(path: Path) -> Vocabulary:
     try:
         text = path.read_bytes().decode("utf-8")
     except OSError as error:
-        raise InputError(f"the vocabulary {path} cannot be read: {error.strerror}", "mend its path") from error
+        raise InputError(f"the vocabulary {path} cannot be read: {error.strerror}", "fix its path") from error
     except UnicodeDecodeError as error:
         raise InputError(f"the vocabulary {path} is no text in UTF-8", _AGAIN) from error
     return parse_vocabulary(text, str(path))

@@ -1,4 +1,4 @@
-"""Pictures: what was drawn is counted, and what is no picture is told with what mends it."""
+"""Pictures: what was drawn is counted, and what is no picture is told with what fixes it."""
 
 from __future__ import annotations
 
@@ -281,7 +281,7 @@ def test_what_is_cut_short_is_told(ask: Callable[[Event, object], object], form:
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_damage_gives_a_picture_or_a_fault(form: str) -> None:
-    """What is told of a damaged file is as it would be of a whole one; a fault says which attachment and how to mend
+    """What is told of a damaged file is as it would be of a whole one; a fault says which attachment and how to fix
     it. Some of each are met."""
     chance = random.Random(form)
     drawn = draw(random.Random(3))

@@ -1,4 +1,4 @@
-"""Pictures and texts of the box through the engine: shared by subscriptions, and undecided with a reason that mends."""
+"""Pictures and texts of the box through the engine: shared by subscriptions, and undecided with a reason that fixes."""
 
 from __future__ import annotations
 

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from tests.unit.journal.journal_samples import run_and_crash
-from triplecast.delivery import Outbox
 from triplecast.faults import POINTS
+from triplecast.outbox import Outbox
 
 COMMIT = f"""
 import sys
 sys.path.insert(0, {str(Path(__file__).parent)!r})
 from outbox_samples import batch, registrations
-from triplecast.delivery import Outbox
+from triplecast.outbox import Outbox
 prune = "prune" in sys.argv[1]
 with Outbox.open(sys.argv[1]) as outbox:
     for position in range(outbox.progress + 1, 31):
@@ -30,7 +30,7 @@ LATE = f"""
 import sys
 sys.path.insert(0, {str(Path(__file__).parent)!r})
 from outbox_samples import batch, registrations
-from triplecast.delivery import Outbox
+from triplecast.outbox import Outbox
 def rows_of(positions):
     return [(p, r, f"[{{p * r}}]") for p in positions for r in range(1, 4)]
 with Outbox.open(sys.argv[1]) as outbox:

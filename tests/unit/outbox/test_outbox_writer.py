@@ -8,8 +8,8 @@ import pytest
 from outbox_samples import batch, registrations
 
 from triplecast import database
-from triplecast.delivery import Outbox
 from triplecast.errors import FolderLocked
+from triplecast.outbox import Outbox
 
 
 class Followed:

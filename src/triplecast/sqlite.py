@@ -144,7 +144,7 @@ class Database:
         """
         with self.lock:
             if self._broken is not None:
-                raise StorageFault(self.where, self._broken.found, self._broken.mend) from self._broken
+                raise StorageFault(self.where, self._broken.found, self._broken.hint) from self._broken
             connection = self._connected()
             if connection is None:
                 raise StorageFault(self.where, "it is open for reading only", "open it for writing")
@@ -182,8 +182,8 @@ class Database:
 
     def _connected(self) -> sqlite3.Connection | None:
         if self._closed:
-            mend = "open it again" if self._path is not None else "what it held is gone; begin with a new one"
-            raise StorageFault(self.where, "it has been closed", mend)
+            hint = "open it again" if self._path is not None else "what it held is gone; begin with a new one"
+            raise StorageFault(self.where, "it has been closed", hint)
         if self._forked():
             holder = f"process {self._process}, from which this one was forked"
             raise FolderLocked(self.where, holder, "open it in one of the two, after the fork")
@@ -210,7 +210,7 @@ def row_number(value: SupportsIndex, what: str) -> int:
 
 @contextmanager
 def storage_faults(where: str | Path) -> Iterator[None]:
-    """Tells SQLite's and the operating system's errors as a `StorageFault` that says how to mend it.
+    """Tells SQLite's and the operating system's errors as a `StorageFault` that says how to fix it.
 
     Text that cannot be written (a lone surrogate) is the caller's `InputError`.
     """
@@ -344,8 +344,8 @@ def _check_format(connection: sqlite3.Connection, where: str, form: Format) -> N
     if version != form.version:
         found = f"its format is {version} and this Triplecast reads {form.version}"
         if version in form.upgrades:
-            mend = "open it once for writing (`Engine.open`, `triplecast run`), which brings it up to date"
-            raise StorageFault(where, found, mend)
+            hint = "open it once for writing (`Engine.open`, `triplecast run`), which brings it up to date"
+            raise StorageFault(where, found, hint)
         raise StorageFault(where, found, "use the Triplecast that wrote it")
 
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from triplecast.database import Database, row_number
-from triplecast.delivery.tables import (
+from triplecast.outbox.tables import (
     OUTBOX,
     RowReader,
     check_next,
@@ -16,6 +15,7 @@ from triplecast.delivery.tables import (
     verify_fields,
     verify_notification,
 )
+from triplecast.sqlite import Database, row_number
 
 DATABASE = "outbox.sqlite"
 

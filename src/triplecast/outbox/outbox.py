@@ -11,14 +11,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from triplecast.database import Database, make_folder, row_number
-from triplecast.delivery.batch import OutboxBatch
-from triplecast.delivery.reader import DATABASE, OutboxReader
-from triplecast.delivery.tables import OUTBOX, added_rows, fields_checksum, verify_fields
 from triplecast.faults import reach
 from triplecast.model.match import publication_key
 from triplecast.model.subscription import Registration
 from triplecast.operators.answers import told_reason
+from triplecast.outbox.batch import OutboxBatch
+from triplecast.outbox.reader import DATABASE, OutboxReader
+from triplecast.outbox.tables import OUTBOX, added_rows, fields_checksum, verify_fields
+from triplecast.sqlite import Database, make_folder, row_number
 
 Names = Callable[[Sequence[int]], Iterable[Registration]]
 """Gives name and owner of the ids that the outbox meets for the first time (`JournalReader.registrations_of`)."""

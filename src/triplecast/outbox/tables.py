@@ -12,8 +12,8 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from triplecast.database import Database, Format
 from triplecast.errors import StorageFault
+from triplecast.sqlite import Database, Format
 
 Value = int | str | bytes | None
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from outbox_samples import batch, registrations
 
-from triplecast.delivery import Outbox, OutboxReader
 from triplecast.errors import StorageFault
+from triplecast.outbox import Outbox, OutboxReader
 
 ROWS = [(1, 5, "[{}]"), (1, 7, "[{}]"), (2, 5, "[]"), (3, 7, "[]"), (4, 5, "[{}]"), (4, 7, "[{}]")]
 """With 5 waiting at 2, and 7 at 1."""

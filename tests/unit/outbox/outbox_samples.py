@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from triplecast.delivery import OutboxBatch
 from triplecast.model.match import Awaited, Undecided
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
+from triplecast.outbox import OutboxBatch
 
 AT = "2026-11-21T08:00:00.000000Z"
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from outbox_samples import batch
 
-from triplecast.delivery import OutboxBatch
 from triplecast.model.match import MatchedBatch, Undecided
 from triplecast.model.publication import Publication
+from triplecast.outbox import OutboxBatch
 
 
 def test_a_batch_is_made_of_publications_and_their_matches() -> None:
