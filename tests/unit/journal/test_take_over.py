@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from journal_samples import draft
 
-from triplecast import database
+from triplecast import sqlite
 from triplecast.errors import FolderLocked
 from triplecast.journal import Journal
 
@@ -83,7 +83,7 @@ def test_a_folder_that_nobody_has_is_opened_as_ever(tmp_path: Path) -> None:
 
 
 def test_a_write_that_has_begun_is_not_taken_from_its_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database, "PATIENCE", 50)
+    monkeypatch.setattr(sqlite, "PATIENCE", 50)
     with Journal.open(tmp_path) as old:
         old.accept([draft("a", "A")])
         with old.sole(), pytest.raises(FolderLocked, match="in the middle of a write") as locked:
@@ -98,16 +98,16 @@ def test_a_checkpoint_that_has_begun_is_not_taken_from_its_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two that checkpoint at once damage a file, in SQLite before 3.51.3."""
-    monkeypatch.setattr(database, "PATIENCE", 50)
+    monkeypatch.setattr(sqlite, "PATIENCE", 50)
     with Journal.open(tmp_path) as old:
         old.accept([draft("a", "A")])
-        asked = database.Database.ask_one
+        asked = sqlite.Database.ask_one
 
-        def busy(self: database.Database, statement: str, values: object = ()) -> object:
+        def busy(self: sqlite.Database, statement: str, values: object = ()) -> object:
             return (1, -1, -1) if "wal_checkpoint" in statement else asked(self, statement, values)  # type: ignore[arg-type]
 
         with monkeypatch.context() as patched:
-            patched.setattr(database.Database, "ask_one", busy)
+            patched.setattr(sqlite.Database, "ask_one", busy)
             began = time.monotonic()
             with pytest.raises(FolderLocked, match="in the middle of a write"):
                 Journal.open(tmp_path, take_over=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from outbox_samples import batch, registrations
 
-from triplecast import database
+from triplecast import sqlite
 from triplecast.errors import FolderLocked
 from triplecast.outbox import Outbox
 
@@ -42,7 +42,7 @@ def test_every_write_asks_whether_another_has_followed(tmp_path: Path) -> None:
 
 
 def test_a_commit_that_has_begun_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database, "PATIENCE", 50)
+    monkeypatch.setattr(sqlite, "PATIENCE", 50)
     with Outbox.open(tmp_path) as old:
         with old._database.write(), pytest.raises(FolderLocked, match=r"process 7; it is in the middle of a write"):
             Outbox.open(tmp_path, former="process 7")
