@@ -19,8 +19,8 @@ from typing import NamedTuple
 
 from triplecast.errors import InputError
 from triplecast.ingest.media_types import EXTENSIONS
+from triplecast.model.file_state import FileState
 from triplecast.model.printable import decodable, printable_name
-from triplecast.model.source import SourceState
 
 QUIET = 1.0
 """Seconds that a file's size and modification time must not change before it is read."""
@@ -70,7 +70,7 @@ class Scan:
 
 
 def scan_inbox(
-    folder: Path, known: Mapping[str, SourceState], looks: Mapping[str, Look], now: float, quiet: float = QUIET
+    folder: Path, known: Mapping[str, FileState], looks: Mapping[str, Look], now: float, quiet: float = QUIET
 ) -> Scan:
     """Looks at every file below `folder`; `looks` is the last scan's, `now` the clock that `Look.since` is on.
 

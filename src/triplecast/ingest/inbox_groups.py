@@ -17,8 +17,8 @@ from triplecast.ingest.inbox import LINES, InboxFile, open_inbox_file, read_inbo
 from triplecast.ingest.inbox_lines import LINE_BYTES, LineReader, LongLine, read_wholly
 from triplecast.ingest.limits import GATE
 from triplecast.ingest.media_types import media_type_of
+from triplecast.model.file_state import FileState
 from triplecast.model.publication import Reject
-from triplecast.model.source import SourceState
 
 GROUP_DOCUMENTS = 256
 GROUP_BYTES = 4 << 20
@@ -32,7 +32,7 @@ class DocumentGroup:
     documents: list[Document] = field(default_factory=list)
     rejects: list[Reject] = field(default_factory=list)
     """What is rejected before any parser sees it."""
-    sources: dict[str, SourceState] = field(default_factory=dict)
+    sources: dict[str, FileState] = field(default_factory=dict)
     size: int = 0
 
     @property
@@ -48,7 +48,7 @@ class DocumentGroup:
 
 
 def read_groups(
-    folder: Path, files: Iterable[InboxFile], known: Mapping[str, SourceState], dataset: bool
+    folder: Path, files: Iterable[InboxFile], known: Mapping[str, FileState], dataset: bool
 ) -> Iterator[DocumentGroup]:
     """What the files hold, in their order. A file that is not as it was looked at is left for a later look."""
     group = DocumentGroup()
@@ -67,10 +67,8 @@ def read_groups(
         yield group
 
 
-def _read_document(
-    folder: Path, file: InboxFile, known: SourceState | None, dataset: bool, group: DocumentGroup
-) -> None:
-    refused = SourceState(file.size, file.mtime_ns, b"", "rejected")
+def _read_document(folder: Path, file: InboxFile, known: FileState | None, dataset: bool, group: DocumentGroup) -> None:
+    refused = FileState(file.size, file.mtime_ns, b"", "rejected")
     if file.size > GATE.bytes:
         reason = f"it has {file.size} bytes; the limit of bytes is {GATE.bytes}"
         group.rejects.append(Reject(file.source, "gate", reason, "split it into smaller documents"))
@@ -85,12 +83,12 @@ def _read_document(
     if content is None:
         return
     digest = hashlib.sha256(content).digest()
-    group.sources[file.source] = SourceState(file.size, file.mtime_ns, digest, "accepted")
+    group.sources[file.source] = FileState(file.size, file.mtime_ns, digest, "accepted")
     if known is None or known.digest != digest or known.outcome != "accepted":
         group.add(Document(file.source, content, media_type_of(file.source), dataset=dataset))
 
 
-def _read_lines(folder: Path, file: InboxFile, known: SourceState | None, dataset: bool) -> Iterator[DocumentGroup]:
+def _read_lines(folder: Path, file: InboxFile, known: FileState | None, dataset: bool) -> Iterator[DocumentGroup]:
     try:
         with open_inbox_file(folder, file) as descriptor:
             if descriptor is not None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from triplecast.ingest.inbox import InboxFile, is_unchanged
 from triplecast.ingest.limits import GATE
-from triplecast.model.source import SourceState
+from triplecast.model.file_state import FileState
 
 LINE_BYTES = 8 * GATE.bytes
 """Of one line: a document at the gate's limit with every character escaped still fits."""
@@ -24,21 +24,21 @@ class LongLine(Exception):
     """A line with more than `LINE_BYTES` bytes."""
 
 
-def is_whole(state: SourceState) -> bool:
+def is_whole(state: FileState) -> bool:
     """Whether all of the file was read, not only its first lines."""
     part = _READ.fullmatch(state.outcome)
     return part is None or int(part[1]) >= state.size
 
 
-def read_wholly(file: InboxFile) -> SourceState:
+def read_wholly(file: InboxFile) -> FileState:
     """The state of a ``.jsonl`` file that is not to be looked into again until it changes."""
-    return SourceState(file.size, file.mtime_ns, b"", f"read {file.size} bytes, 0 lines")
+    return FileState(file.size, file.mtime_ns, b"", f"read {file.size} bytes, 0 lines")
 
 
 class LineReader:
     """The lines of an open file that `known` does not cover: whole ones, and the last one also when nothing ends it."""
 
-    def __init__(self, descriptor: int, file: InboxFile, known: SourceState | None) -> None:
+    def __init__(self, descriptor: int, file: InboxFile, known: FileState | None) -> None:
         self._descriptor = descriptor
         self._file = file
         self._done = 0
@@ -67,10 +67,10 @@ class LineReader:
         if rest and is_unchanged(self._descriptor, self._file):
             yield self._step(rest)
 
-    def remembered(self) -> SourceState:
+    def remembered(self) -> FileState:
         """The state to write with the documents of all lines given so far."""
         outcome = f"read {self._done} bytes, {self.number} lines"
-        return SourceState(self._file.size, self._file.mtime_ns, self._hash.digest(), outcome)
+        return FileState(self._file.size, self._file.mtime_ns, self._hash.digest(), outcome)
 
     def _step(self, line: bytes) -> bytes:
         self._hash.update(line)

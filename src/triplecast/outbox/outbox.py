@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from triplecast.faults import reach
+from triplecast.crash_points import reach
 from triplecast.model.match import publication_key
 from triplecast.model.subscription import Registration
 from triplecast.operators.answers import told_reason

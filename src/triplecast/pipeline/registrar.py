@@ -29,7 +29,7 @@ from triplecast.ingest.subscription_files import (
 )
 from triplecast.journal import Journal
 from triplecast.languages import Template, parse_template
-from triplecast.model.census import Census
+from triplecast.model.counts import SubscriptionCounts
 from triplecast.model.subscription import BROAD_PER_OWNER, Subscription
 from triplecast.pipeline.horizon import HorizonFile
 
@@ -109,9 +109,9 @@ class Registrar:
         return len(self._live)
 
     @property
-    def standing(self) -> Census:
+    def standing(self) -> SubscriptionCounts:
         """What is registered, by what it costs and by who decides it."""
-        return Census() if self._snapshot is None else take_census(self._snapshot)
+        return SubscriptionCounts() if self._snapshot is None else take_census(self._snapshot)
 
     def start(self, now: float) -> None:
         """Brings journal, index and horizon in line with the files as they stand. Raises InputError where there are
