@@ -26,7 +26,7 @@ from triplecast.model.subscription import Subscription
 from triplecast.operators.answers import Answer, GroundCall
 from triplecast.operators.frames import Asked
 from triplecast.operators.perform import Performer
-from triplecast.sandbox import Failure, Limits, Sandbox
+from triplecast.sandbox import Limits, RequestFailure, Sandbox
 
 LIMITS = Limits(seconds=20.0, memory=768 << 20, answer=64 << 20)
 """Of one request. The step budget ends a pair long before the clock does, so that a replay decides alike.
@@ -194,16 +194,18 @@ def explain_subscription(
         return own.explain(subscription, publications, index_decides, background, kept)
 
 
-def _explanation(subscription: Subscription, publication: Publication, answered: bytes | Failure) -> Explanation:
+def _explanation(subscription: Subscription, publication: Publication, answered: bytes | RequestFailure) -> Explanation:
     if isinstance(answered, bytes):
         return read_explanation(answered)
     reason = f"{answered.kind}: {answered.detail}"
     return Explanation(subscription.name, publication.graph, publication.version, False, reason)
 
 
-def _settle(question: _Question, answered: bytes | Failure, decisions: dict[int, Decision]) -> Iterable[_Question]:
+def _settle(
+    question: _Question, answered: bytes | RequestFailure, decisions: dict[int, Decision]
+) -> Iterable[_Question]:
     """Notes what an answer decides and gives what is to be asked next."""
-    if isinstance(answered, Failure):
+    if isinstance(answered, RequestFailure):
         if len(question.queries) > 1:
             return [question.part([index]) for index in range(len(question.queries))]
         failed = Decision(False, b"", f"{answered.kind}: {answered.detail}")

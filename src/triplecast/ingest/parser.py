@@ -14,7 +14,7 @@ from triplecast.ingest.document import Document, ParsedDocument
 from triplecast.ingest.frames import pack_document, unpack_parsed
 from triplecast.ingest.limits import CHILD, MEGABYTE
 from triplecast.model.publication import Reject
-from triplecast.sandbox import Failure, Limits, Sandbox
+from triplecast.sandbox import Limits, RequestFailure, Sandbox
 
 _TURN_BYTES = 8 * MEGABYTE
 _TURN_DOCUMENTS = 128
@@ -133,7 +133,7 @@ def _closed_parser() -> InputError:
     return InputError("the parser is closed, as the engine that holds it may be", "open another")
 
 
-def _parsed(document: Document, outcome: bytes | Failure) -> ParsedDocument:
+def _parsed(document: Document, outcome: bytes | RequestFailure) -> ParsedDocument:
     if isinstance(outcome, bytes):
         parsed = unpack_parsed(outcome)
         drafts = share_attachments(parsed.drafts, document.attachments)
