@@ -114,9 +114,9 @@ def test_the_place_of_a_source_is_not_the_entrys() -> None:
         ("<georss:line>1 2 3</georss:line>", "georss:line: '1 2 3' is no line", "write pairs"),
         ("<georss:polygon>1 2 3 4 1 2</georss:polygon>", "is no polygon", "write pairs"),
         ("<georss:box>1 2 3 4 5 6</georss:box>", "is no box", "write pairs"),
-        ("<georss:point>-71.9 245.2</georss:point>", "leaves the earth", "fix it"),
+        ("<georss:point>-71.9 245.2</georss:point>", "is out of range", "write the latitude (-90 to 90) first"),
         ("<geo:lat>1</geo:lat>", "there are 1 geo:lat and 0 geo:long", "give one of each"),
-        ("<geo:lat>91</geo:lat><geo:long>1</geo:long>", "'91 1' leaves the earth", "fix it"),
+        ("<geo:lat>91</geo:lat><geo:long>1</geo:long>", "'91 1' is out of range", "write the latitude"),
         (
             '<georss:where><gml:Point srsName="EPSG:26913"><gml:pos>1 2</gml:pos></gml:Point></georss:where>',
             "coordinates in 'EPSG:26913' are not converted",
