@@ -174,7 +174,7 @@ def test_within_by_brute_force() -> None:
         (Literal('{"type":"Point","coordinates":["1","2"]}', datatype=NamedNode(GEOJSON)), "must be number"),
         (wkt("POLYGON((0 0, 1 1, 1 0, 0 1, 0 0))"), "Self-intersection[0.5 0.5]; fix its rings"),
         (wkt("POLYGON((0 0, 1 1, 1 0))"), "do not form a closed linestring"),
-        (wkt("POINT(40.8 -173) "), "the longitude is written first here"),
+        (wkt("POINT(40.8 -173) "), "the longitude comes first"),
         (wkt("POINT(nan 1)"), "is out of range"),
         (wkt("<http://www.opengis.net/def/crs/EPSG/0/3857> POINT(1 1)"), "give them in CRS84 or EPSG:4326"),
         (wkt("CIRCULARSTRING(0 0, 1 1, 2 0)"), "cannot be read"),
@@ -335,7 +335,7 @@ def test_a_thing_of_which_nothing_says_where_it_is() -> None:
         ('<urn:x> georss:point "40.85" .', "is no point; write pairs of numbers, latitude before longitude"),
         ('<urn:x> georss:polygon "1 2 3 4 1 2" .', "is no polygon"),
         ('<urn:x> georss:box "1 2 3 x" .', "is no box"),
-        ('<urn:x> georss:point "-173 40" .', "the latitude is written first here"),
+        ('<urn:x> georss:point "-173 40" .', "the latitude comes first"),
         ('<urn:x> geo:asWKT "POINT("^^geo:wktLiteral .', "cannot be read"),
     ],
 )
