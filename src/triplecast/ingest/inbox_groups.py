@@ -1,6 +1,6 @@
-"""From files that are ready to groups of documents, each with what is to be remembered of the files it came from.
+"""Read files that are ready as groups of documents, each with the states of its files.
 
-A file is read once: what is remembered of it is written with its documents in one transaction of the journal.
+A file is read once, because its state is written with its documents in one transaction of the journal.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from triplecast.model.publication import Reject
 
 GROUP_DOCUMENTS = 256
 GROUP_BYTES = 4 << 20
-"""A group is closed when it has so many documents or bytes; it is one parser call and one transaction."""
+"""A group of this many documents or bytes is complete; it is one parser call and one transaction."""
 
 
 @dataclass(slots=True)
@@ -31,7 +31,7 @@ class DocumentGroup:
 
     documents: list[Document] = field(default_factory=list)
     rejects: list[Reject] = field(default_factory=list)
-    """What is rejected before any parser sees it."""
+    """Files and lines rejected before parsing."""
     sources: dict[str, FileState] = field(default_factory=dict)
     size: int = 0
 
@@ -50,7 +50,7 @@ class DocumentGroup:
 def read_groups(
     folder: Path, files: Iterable[InboxFile], known: Mapping[str, FileState], dataset: bool
 ) -> Iterator[DocumentGroup]:
-    """What the files hold, in their order. A file that is not as it was looked at is left for a later look."""
+    """Yield the documents of the files, in order. A file that has changed since the scan is left to a later one."""
     group = DocumentGroup()
     for file in files:
         if os.path.splitext(file.source)[1].lower() == LINES:
@@ -104,15 +104,15 @@ def _read_open_lines(reader: LineReader, file: InboxFile, dataset: bool) -> Iter
             if not line.isspace():
                 group.add(document_of_line(line, file.source, reader.number, dataset))
             if group.full:
-                group.sources[file.source] = reader.remembered()
+                group.sources[file.source] = reader.state()
                 yield group
                 group = DocumentGroup()
     except LongLine:
-        reason = f"the line has more than {LINE_BYTES} bytes; it and what follows is not read"
+        reason = f"the line has more than {LINE_BYTES} bytes; neither it nor what follows is read"
         group.rejects.append(Reject(file.source, "gate", reason, "split the document", reader.number))
         group.sources[file.source] = read_wholly(file)
     else:
-        group.sources[file.source] = reader.remembered()
+        group.sources[file.source] = reader.state()
     yield group
 
 

@@ -9,7 +9,7 @@ import random
 import pytest
 
 from triplecast.ingest import Document, ParsedDocument, Parser, document_iri, media_type_of
-from triplecast.ingest.frames import pack_document, pack_parsed, unpack_document, unpack_parsed
+from triplecast.ingest.messages import pack_document, pack_parsed, unpack_document, unpack_parsed
 from triplecast.ingest.parse import parse_document
 from triplecast.model.publication import Draft, Reject
 
