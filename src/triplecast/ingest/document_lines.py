@@ -25,7 +25,7 @@ def document_of_line(line: bytes, source: str, number: int, dataset: bool = Fals
     try:
         row = json.loads(line)
     except RecursionError:
-        return Reject(source, "gate", "is not readable JSON: it nests too deep", _WRITE, number)
+        return Reject(source, "gate", "is not JSON: it nests too deep", _WRITE, number)
     except ValueError as error:
         return Reject(source, "gate", f"is not JSON: {error}", _WRITE, number)
     if not isinstance(row, dict):

@@ -1,4 +1,4 @@
-"""Describe a feed item in RDF, in the vocabulary that all feed formats share (docs/ingest.md)."""
+"""Describe a feed item in RDF, in the vocabulary that all feed formats share (docs/formats.md)."""
 
 from __future__ import annotations
 

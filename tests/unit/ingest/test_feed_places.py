@@ -124,14 +124,14 @@ def test_the_place_of_a_source_is_not_the_entrys() -> None:
         ),
         (
             "<georss:where><gml:Polygon><gml:interior/></gml:Polygon></georss:where>",
-            "a polygon has a hole, which GeoRSS cannot tell",
+            "a polygon has a hole",
             "leave it out",
         ),
-        ("<gml:pos>1 2</gml:pos>", "numbers of GML stand in no geometry", "put them into gml:Point in georss:where"),
+        ("<gml:pos>1 2</gml:pos>", "GML coordinates are in no geometry", "put them into gml:Point in georss:where"),
         (
             '<gml:Point srsDimension="3"><gml:pos>1 2</gml:pos></gml:Point>',
             "2 numbers are no places of 3 dimensions",
-            "give three for each",
+            "give three numbers for each",
         ),
         ("<georss:point/><georss:point>1</georss:point>", "is no point (and 1 more)", "write pairs"),
     ],
