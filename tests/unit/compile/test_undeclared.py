@@ -14,7 +14,7 @@ from wild_operators import WILD
 
 from triplecast.compile.admission import admit
 from triplecast.errors import QueryRefused, QuerySyntaxError
-from triplecast.evaluate import explain_subscription
+from triplecast.explain import explain_subscription
 from triplecast.languages.undeclared import doubt_predicate
 from triplecast.model.publication import Publication
 from triplecast.model.subscription import Subscription
