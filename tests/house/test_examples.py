@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from triplecast.compile.admission import understand
 from triplecast.model.subscription import Subscription
+from triplecast.registry.admission import understand
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -47,11 +47,11 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from triplecast.compile.admission import admit
     from triplecast.evaluate import Background, explain_subscription
     from triplecast.ingest import Parser
     from triplecast.ingest.document_files import read_documents
     from triplecast.offline import Versions, cut_batches, parse_batch
+    from triplecast.registry.admission import admit
 
     taxonomy = load_taxonomy(arguments.taxonomy, arguments.broader)
     subscription = choose_subscription(arguments.subscription, arguments.id)
