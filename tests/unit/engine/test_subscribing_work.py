@@ -11,11 +11,12 @@ import pytest
 from engine_samples import ANY_TITLE, PREFIX, TITLES, UNTITLED, turtle
 
 from triplecast import Engine, Subscription
-from triplecast.compile import admission, meaning
+from triplecast.compile import meaning
 from triplecast.compile.meaning import Meaning
 from triplecast.engine import engine as engine_module
 from triplecast.engine import registry
 from triplecast.index import IndexFolder, worn
+from triplecast.registry import admission
 from triplecast.sqlite import Database
 
 NASTY = PREFIX + "SELECT * { VALUES ?a { 1 2 3 } ?item ex:title ?a }"

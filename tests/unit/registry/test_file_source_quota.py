@@ -8,8 +8,8 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from tests.unit.pipeline.test_registrar import Desk
 
+from tests.unit.registry.test_file_source import Desk
 from triplecast.model.census import Census
 from triplecast.model.subscription import Subscription
 from triplecast.registry.admission import admit
