@@ -14,9 +14,8 @@ from triplecast import Engine, Subscription
 from triplecast.compile import meaning
 from triplecast.compile.meaning import Meaning
 from triplecast.engine import engine as engine_module
-from triplecast.engine import registry
 from triplecast.index import IndexFolder, worn
-from triplecast.registry import admission
+from triplecast.registry import admission, upkeep
 from triplecast.sqlite import Database
 
 NASTY = PREFIX + "SELECT * { VALUES ?a { 1 2 3 } ?item ex:title ?a }"
@@ -123,7 +122,7 @@ def test_the_registry_is_applied_in_slices(monkeypatch: pytest.MonkeyPatch, tmp_
         applied.append((len(added), len(removed)))
         return apply(index, added, removed, *rest)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(registry, "AT_ONCE", 10)
+    monkeypatch.setattr(upkeep, "AT_ONCE", 10)
     monkeypatch.setattr(IndexFolder, "apply", counting)
     with Engine.open(tmp_path) as engine:
         assert all(added + removed <= 10 for added, removed in applied)
