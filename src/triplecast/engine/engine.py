@@ -40,7 +40,8 @@ from triplecast.errors import (
     StorageFault,
     TriplecastError,
 )
-from triplecast.evaluate import Background, Evaluator, Explanation, explain_subscription
+from triplecast.evaluate import Background, Evaluator
+from triplecast.explain import Explainer, Explanation
 from triplecast.index import INDEX, IndexFolder, MemoryIndex
 from triplecast.index.census import take_census
 from triplecast.ingest import Document, Parser
@@ -173,6 +174,7 @@ class Engine:
         self._compactor = Compactor(index)
         self._parser = Parser()
         self._evaluator = Evaluator()
+        self._explainer = Explainer()
         self._matcher = Matcher(self._evaluator, Operators(schedule=self._schedule, learnt=journal.learnt()))
         self._meanings: dict[int, Meaning] = {}
         """Of what was registered since the index was brought up to date, by number: read already. Of `UNINDEXED`
@@ -200,6 +202,7 @@ class Engine:
             self._keep_learnt(1)
             self._matcher.close()
             self._evaluator.close()
+            self._explainer.close()
             self._compactor.close()
             self._outbox.close()
             self._journal.close()
@@ -387,8 +390,8 @@ class Engine:
     ) -> tuple[Explanation, ...]:
         """Why each publication in `data` matches the live subscription `id`, or where it fails. Nothing is accepted.
 
-        Of the latest version of its graph, what operators said when it was matched is said again; else they are asked
-        anew, which is not kept: one that is not pure may tell another thing then, and the explanation says which it is.
+        For the latest version of a graph, operator results are those recorded when it was matched. Otherwise operators
+        are called, and nothing is recorded: the explanation says where an operator that is not pure may now differ.
 
         Raises `DocumentRejected` where there is nothing to explain.
         """
@@ -407,7 +410,7 @@ class Engine:
         head = self._journal.head()
         background = Background.of(admission.entailment, self._journal.taxonomies(head, head).before(head + 1))
         kept = [self._journal.answers_to(draft) for draft in parsed.drafts]
-        return explain_subscription(subscription, publications, admission.bounded, self._evaluator, background, kept)
+        return self._explainer.explain(subscription, publications, admission.bounded, background, kept)
 
     def preview(self, text: str, last: int = 1000, language: str = "sparql", entailment: str | None = None) -> Preview:
         """What a subscription would have matched among the `last` publications, or as many as `BYTES_AT_ONCE` holds.

@@ -1,4 +1,4 @@
-"""Candidates to decisions, and pairs to explanations, through a sandbox."""
+"""The evaluator in a child process: candidates to decisions."""
 
 from __future__ import annotations
 
@@ -9,23 +9,9 @@ from types import TracebackType
 
 from triplecast.evaluate.budget import DEFAULT_STEPS
 from triplecast.evaluate.entailed import NO_BACKGROUND, Background
-from triplecast.evaluate.explanation import Explanation, read_explanation
-from triplecast.evaluate.frames import (
-    ExplainRequest,
-    Outcome,
-    read_answer,
-    read_open,
-    read_wanted,
-    write_explain_request,
-    write_request,
-)
+from triplecast.evaluate.messages import EvaluationInput, Outcome, read_answer, read_wanted, write_request
 from triplecast.evaluate.unknown import Answers, Wanted
-from triplecast.languages import parse_query
 from triplecast.model.publication import Publication
-from triplecast.model.subscription import Subscription
-from triplecast.operators.answers import Answer, GroundCall
-from triplecast.operators.frames import Asked
-from triplecast.operators.perform import Performer
 from triplecast.sandbox import Failure, Limits, Sandbox
 
 LIMITS = Limits(seconds=20.0, memory=768 << 20, answer=64 << 20)
@@ -122,7 +108,8 @@ class Evaluator:
             answers = self._sandbox.map(
                 [
                     write_request(
-                        question.publication, self._steps, question.queries, question.background, question.answers
+                        EvaluationInput(question.publication, self._steps, question.background, question.answers),
+                        question.queries,
                     )
                     for question in asked
                 ],
@@ -131,74 +118,6 @@ class Evaluator:
             for question, answered in zip(asked, answers, strict=True):
                 waiting.extend(_settle(question, answered, decisions))
         return [decisions[index] for index in range(len(candidates))]
-
-    def explain(
-        self,
-        subscription: Subscription,
-        publications: Sequence[Publication],
-        index_decides: bool,
-        background: Background = NO_BACKGROUND,
-        kept: Sequence[Answers] = (),
-    ) -> tuple[Explanation, ...]:
-        """`explain.explain` for each publication, in order; one that fails in the child is undecided, as it is in
-        `decide`. The subscription's text is one that parses. `kept` are the answers that are known of each publication,
-        if any are; for others, operators are asked for what each row waits for first, in
-        workers that end with the call."""
-        told: dict[int, Explanation] = {}
-        answers: list[dict[GroundCall, Answer]] = [dict(each) for each in kept or [{}] * len(publications)]
-        before = [frozenset(each) for each in answers]
-        with Performer() as performer:
-            while len(told) < len(publications):
-                places = [place for place in range(len(publications)) if place not in told]
-                requests = [
-                    ExplainRequest(
-                        publications[place],
-                        self._steps,
-                        subscription,
-                        index_decides,
-                        background,
-                        answers[place],
-                        before[place],
-                    )
-                    for place in places
-                ]
-                outcomes = self._sandbox.map(list(map(write_explain_request, requests)))
-                for place, answered in zip(places, outcomes, strict=True):
-                    wanted = read_open(answered) if isinstance(answered, bytes) else None
-                    if wanted is None:
-                        told[place] = _explanation(subscription, publications[place], answered)
-                        continue
-                    calls = list(dict.fromkeys(row[0] for row in wanted))
-                    performed = performer.perform([Asked(publications[place], call) for call in calls])
-                    answers[place].update((call, each.answer) for call, each in zip(calls, performed, strict=True))
-        return tuple(told[place] for place in range(len(publications)))
-
-
-def explain_subscription(
-    subscription: Subscription,
-    publications: Sequence[Publication],
-    index_decides: bool,
-    evaluator: Evaluator | None = None,
-    background: Background = NO_BACKGROUND,
-    kept: Sequence[Answers] = (),
-) -> tuple[Explanation, ...]:
-    """Why each publication matches or where it fails, in order, in the child of `evaluator` or in one of its own.
-
-    `kept`: what operators are known to have said of each, if anything is. `index_decides` is the subscription's
-    `Admission.bounded`. Raises `QuerySyntaxError` and `QueryRefused`.
-    """
-    parse_query(subscription.text, subscription.language, subscription.name)
-    if evaluator is not None:
-        return evaluator.explain(subscription, publications, index_decides, background, kept)
-    with Evaluator() as own:
-        return own.explain(subscription, publications, index_decides, background, kept)
-
-
-def _explanation(subscription: Subscription, publication: Publication, answered: bytes | Failure) -> Explanation:
-    if isinstance(answered, bytes):
-        return read_explanation(answered)
-    reason = f"{answered.kind}: {answered.detail}"
-    return Explanation(subscription.name, publication.graph, publication.version, False, reason)
 
 
 def _settle(question: _Question, answered: bytes | Failure, decisions: dict[int, Decision]) -> Iterable[_Question]:

@@ -46,7 +46,7 @@ class Level(NamedTuple):
 
 
 class Recorder(Protocol):
-    """Told what survives; explain is one. Evaluation does the same work with and without it."""
+    """Notified of the rows that survive, for explanations. Evaluation does the same work with and without it."""
 
     def tried(self, item: object, row: Row) -> None:
         """`row` came to a pattern or to a conjunct of a condition."""
@@ -54,7 +54,7 @@ class Recorder(Protocol):
     def kept(self, item: object, row: Row) -> None:
         """`row` came out of it."""
 
-    def judged(self, condition: Expression, row: Row, verdict: str) -> None:
+    def judged(self, condition: Expression, row: Row, outcome: str) -> None:
         """A conjunct gave ``true``, ``false`` or the text of a type error for `row`."""
 
 

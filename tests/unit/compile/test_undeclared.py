@@ -13,7 +13,7 @@ import wild_operators
 from wild_operators import WILD
 
 from triplecast.errors import QueryRefused, QuerySyntaxError
-from triplecast.evaluate import explain_subscription
+from triplecast.explain import explain_subscription
 from triplecast.languages.undeclared import doubt_predicate
 from triplecast.model.publication import Publication
 from triplecast.model.subscription import Subscription

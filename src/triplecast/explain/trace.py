@@ -1,4 +1,4 @@
-"""A recorder that remembers, for each part of a query, how many rows came and left, and the first few of them."""
+"""A recorder that counts, for each part of a query, the rows that came and left, and keeps the first few."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from triplecast.evaluate.rows import Row
 from triplecast.model.algebra import Expression
 
 SHOWN = 3
-"""Solutions, verdicts and near misses that an explanation shows."""
-
-
+"""Solutions, outcomes and near misses that an explanation shows."""
 TRUE, FALSE = "true", "false"
 
 
-class Verdict(NamedTuple):
+class Judgement(NamedTuple):
+    """What a condition gave for one row."""
+
     row: Row
-    text: str
+    outcome: str
     """`TRUE`, `FALSE` or the text of a type error."""
 
 
 @dataclass
 class Trace:
-    """Rows that came to and out of each part of a query, by the part's identity."""
+    """The rows that came to and left each part of a query, by the part's `id`."""
 
     came: dict[int, int] = field(default_factory=dict)
     left: dict[int, int] = field(default_factory=dict)
     first_in: dict[int, list[Row]] = field(default_factory=dict)
     first_out: dict[int, list[Row]] = field(default_factory=dict)
-    verdicts: dict[int, list[Verdict]] = field(default_factory=dict)
+    judgements: dict[int, list[Judgement]] = field(default_factory=dict)
 
     def tried(self, item: object, row: Row) -> None:
         _count(self.came, self.first_in, item, row)
@@ -37,22 +37,19 @@ class Trace:
     def kept(self, item: object, row: Row) -> None:
         _count(self.left, self.first_out, item, row)
 
-    def judged(self, condition: Expression, row: Row, verdict: str) -> None:
-        """Keeps the first of each kind of verdict too, so that a support finds a ``true`` among many others."""
-        kept = self.verdicts.setdefault(id(condition), [])
-        if len(kept) < SHOWN or (len(kept) == SHOWN and all(verdict != other.text for other in kept)):
-            kept.append(Verdict(dict(row), verdict))
+    def judged(self, condition: Expression, row: Row, outcome: str) -> None:
+        """Keep the first few, and the first of each other outcome: a support looks for a ``true`` among many others."""
+        kept = self.judgements.setdefault(id(condition), [])
+        if len(kept) < SHOWN or (len(kept) == SHOWN and all(outcome != other.outcome for other in kept)):
+            kept.append(Judgement(dict(row), outcome))
 
-    def of(self, condition: Expression) -> list[Verdict]:
-        """The verdicts of a condition that were kept."""
-        return self.verdicts.get(id(condition), [])
-
-    def reached(self, item: object) -> bool:
-        return self.came.get(id(item), 0) > 0
+    def of(self, condition: Expression) -> list[Judgement]:
+        """The judgements of a condition that were kept."""
+        return self.judgements.get(id(condition), [])
 
     def starved(self, item: object) -> bool:
         """Whether rows came to a part and none left it."""
-        return self.reached(item) and self.left.get(id(item), 0) == 0
+        return id(item) in self.came and id(item) not in self.left
 
 
 def _count(counts: dict[int, int], firsts: dict[int, list[Row]], item: object, row: Row) -> None:

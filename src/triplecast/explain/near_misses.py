@@ -1,4 +1,4 @@
-"""What a publication had in the place of a triple that a query asks for and does not find."""
+"""The triples of a publication nearest to one that a query looks for and does not find."""
 
 from __future__ import annotations
 
@@ -7,26 +7,29 @@ from collections.abc import Iterable, Sequence
 from pyoxigraph import Literal, NamedNode
 
 from triplecast.evaluate.graphs import Triple
-from triplecast.evaluate.trace import SHOWN
-from triplecast.evaluate.wording import Wording
+from triplecast.explain.trace import SHOWN
+from triplecast.explain.wording import Wording
 from triplecast.languages.undeclared import HOW_TO_DECLARE, doubt_predicate
 from triplecast.languages.vocabularies import KNOWN
 from triplecast.model.algebra import Term
 from triplecast.terms.nearness import likeness_of, nearest_names, split_name
 
 LOOKED_AT = 20_000
-"""Triples among which near misses are looked for: the first ones."""
+"""The first triples of a publication, among which near misses are looked for."""
 COMPARED = 2_000
-"""Of those with the predicate asked for, how many are compared with the object asked for."""
+"""How many triples with the predicate looked for are compared with the object looked for."""
 PREDICATES_SHOWN = 12
 
 
-def instead_of(
+def find_near_misses(
     subject: Term | None, predicates: Sequence[Term], object_: Term | None, triples: Iterable[Triple], words: Wording
 ) -> tuple[str, ...]:
-    """Lines for a triple with these terms (None: any; no `predicates`: any, several: one of them), the nearest first:
-    other values of the same predicate, else predicates that may have been meant, else those of the subject, else of the
-    publication."""
+    """Describe the triples nearest to one with these terms, the nearest first; None is any term, as is an empty
+    `predicates`, and several predicates are alternatives.
+
+    They are other values of the same predicate, else similar predicates, else the predicates of the subject or of the
+    publication.
+    """
     distinct = list(dict.fromkeys(triples))[:LOOKED_AT]
     if not distinct:
         return ("the publication is empty",)
@@ -71,15 +74,15 @@ def _other_predicates(
 
 
 def _absent(predicate: Term, distinct: Sequence[Triple], words: Wording) -> str:
-    """Of a predicate that no triple has: an operator that nobody declared looks the same."""
-    told = f"no triple has the predicate {words.node(predicate)}"
+    """Describe a predicate that no triple has, which may be an undeclared operator."""
+    line = f"no triple has the predicate {words.node(predicate)}"
     namespace, _ = split_name(predicate.value)
     strange = namespace not in KNOWN.values() and all(
         split_name(each)[0] != namespace for each in _predicates(distinct)
     )
     if strange or doubt_predicate(predicate.value) is not None:
-        return f"{told}; if it is an operator, {HOW_TO_DECLARE}"
-    return told
+        return f"{line}; if it is an operator, {HOW_TO_DECLARE}"
+    return line
 
 
 def _unknown_subject(subject: Term, distinct: Sequence[Triple], words: Wording) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Patterns and expressions in words close to the query's own, for explanations."""
+"""Query parts and terms as text close to the query's own, for explanations."""
 
 from __future__ import annotations
 
@@ -52,19 +52,21 @@ _BARE: Mapping[str, re.Pattern[str]] = MappingProxyType(
         XSD_BOOLEAN: re.compile(r"true|false"),
     }
 )
-"""What SPARQL lets one write without quotes."""
+"""Literals that SPARQL writes without quotes."""
 
 _TEXTUAL: Mapping[str, str] = MappingProxyType({"=": "eq", "!=": "ne"})
-"""What RDQL writes for a comparison of texts."""
-
+"""RDQL's comparisons of texts."""
 
 _LOCAL = re.compile(r"(?:[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_-])?)?")
 _TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 
 
 class Wording:
-    """Words in the prefixes of a query. Its hidden variables are worded as what they stand for: an aggregate, an
-    expression of GROUP BY, or a blank node, which is ``[]`` where it stands only once."""
+    """Writes query parts with the query's prefixes.
+
+    A hidden variable is written as what it represents: an aggregate, an expression of GROUP BY, or a blank node, which
+    is ``[]`` where it appears only once.
+    """
 
     def __init__(self, prefixes: Mapping[str, str] = MappingProxyType({}), query: Query | None = None) -> None:
         self._namespaces = sorted(

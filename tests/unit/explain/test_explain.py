@@ -1,4 +1,4 @@
-"""Why, and why not."""
+"""Explanations of single pairs."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import pytest
 from pyoxigraph import Literal, NamedNode
 
 from tests.unit.evaluate.evaluate_samples import PREFIXES, published
-from triplecast.evaluate import Evaluator, Explanation, explain, explain_subscription
-from triplecast.evaluate.wording import Wording
+from triplecast.explain import Explainer, Explanation, explain_subscription
+from triplecast.explain.pair import explain_pair
+from triplecast.explain.wording import Wording
 from triplecast.kernels.rows import SOLUTIONS_LIMIT
 from triplecast.model.match import INDEX_SOLUTIONS
 from triplecast.model.subscription import Subscription
@@ -18,7 +19,7 @@ DOC = published(':a a :Item ; :price 12 ; :title "Boats" . :b :title "Cars" .')
 
 
 def why(text: str) -> Explanation:
-    return explain(asking(text), DOC)
+    return explain_pair(asking(text), DOC)
 
 
 def asking(text: str, name: str = "mine.rq") -> Subscription:
@@ -79,7 +80,7 @@ def typed(lexical: str, datatype: str) -> Literal:
 def test_undecided_says_so() -> None:
     many = published("".join(f":s{i} :p :o{i} . " for i in range(60)))
     product = "SELECT * { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l }"
-    found = explain(Subscription("big.rq", product), many, steps=2_000)
+    found = explain_pair(Subscription("big.rq", product), many, steps=2_000)
     assert not found.matched
     assert "budget" in (found.undecided or "")
     assert "big.rq is undecided on urn:x:doc" in str(found)
@@ -88,23 +89,23 @@ def test_undecided_says_so() -> None:
 def test_an_explanation_is_undecided_where_the_index_is() -> None:
     many = published("".join(f":s{i} :p :o{i} . " for i in range(150)), version=0)
     product = asking("SELECT * { ?a :p ?b . ?c :p ?d FILTER(?a = :s1) }", "big.rq")
-    found = explain(product, many, index_decides=True)
+    found = explain_pair(product, many, index_decides=True)
     assert not found.matched
     assert found.undecided == "more than 10,000 solutions of its patterns in this publication"
     assert "big.rq is undecided on urn:x:doc\n" in str(found)
-    assert explain(product, many).solution_count == 150
-    asked = explain(asking("ASK { ?a :p ?b . ?c :p ?d }"), many, index_decides=True)
+    assert explain_pair(product, many).solution_count == 150
+    asked = explain_pair(asking("ASK { ?a :p ?b . ?c :p ?d }"), many, index_decides=True)
     assert asked.matched
 
 
 def test_an_explanation_is_undecided_where_the_answer_is_too_long() -> None:
     long = published("".join(f':s{i} :p "{i}{"x" * 20_000}" . ' for i in range(40)))
-    found = explain(asking("SELECT * { ?a ?b ?c . ?d ?e ?f }"), long)
+    found = explain_pair(asking("SELECT * { ?a ?b ?c . ?d ?e ?f }"), long)
     assert found.undecided == "answer: more than 16777216 bytes of bindings"
 
 
 def test_a_version_that_does_not_exist_is_not_told() -> None:
-    assert "version" not in str(explain(asking("ASK { ?s :p ?o }"), published(":a :p :b .", version=0)))
+    assert "version" not in str(explain_pair(asking("ASK { ?s :p ?o }"), published(":a :p :b .", version=0)))
 
 
 def test_the_bound_stated_for_the_index_is_the_kernels() -> None:
@@ -115,7 +116,7 @@ def test_the_bound_stated_for_the_index_is_the_kernels() -> None:
 
 
 def instead(text: str, turtle: str) -> tuple[str, ...]:
-    found = explain(asking(text), published(turtle))
+    found = explain_pair(asking(text), published(turtle))
     assert found.failure is not None
     return found.instead
 
@@ -198,17 +199,17 @@ def test_hidden_names_are_not_shown(text: str, failure: str | None) -> None:
 
 def test_an_explanation_comes_from_a_child_that_may_be_killed() -> None:
     matched = asking("SELECT ?s { ?s :price ?p FILTER(?p < 20) }")
-    with Evaluator() as evaluator:
-        found = explain_subscription(matched, [DOC, DOC], True, evaluator)
-        assert evaluator.children == 1
-    assert found == (explain(matched, DOC, index_decides=True),) * 2
+    with Explainer() as explainer:
+        found = explainer.explain(matched, [DOC, DOC], True)
+        assert explainer.children == 1
+    assert found == (explain_pair(matched, DOC, index_decides=True),) * 2
     missed = asking("ASK { { ?s :price 13 } UNION { ?s :title 'Ship' } }")
-    assert explain_subscription(missed, [DOC], False) == (explain(missed, DOC),)
+    assert explain_subscription(missed, [DOC], False) == (explain_pair(missed, DOC),)
 
 
 def test_what_the_child_cannot_answer_is_undecided() -> None:
-    with Evaluator(Limits(seconds=20.0, memory=768 << 20, answer=16)) as evaluator:
-        (found,) = explain_subscription(asking("ASK { ?s :price 12 }"), [DOC], True, evaluator)
+    with Explainer(Limits(seconds=20.0, memory=768 << 20, answer=16)) as explainer:
+        (found,) = explainer.explain(asking("ASK { ?s :price 12 }"), [DOC], True)
     assert found.undecided is not None
     assert found.undecided.startswith("size: ")
     assert not found.matched
@@ -217,11 +218,11 @@ def test_what_the_child_cannot_answer_is_undecided() -> None:
 def test_rdql_is_worded_as_rdql_and_with_its_own_prefixes() -> None:
     constraints = "?p < 20, ?t eq 'Boats', ?t =~ /^B/i"
     text = f"SELECT ?s WHERE (?s, p:price, ?p), (?s, p:title, ?t) AND {constraints} USING p FOR <urn:x:>"
-    found = explain(Subscription("mine.rdql", text, "rdql"), DOC)
+    found = explain_pair(Subscription("mine.rdql", text, "rdql"), DOC)
     assert found.support[:2] == ("p:a p:price 12 .", 'p:a p:title "Boats" .')
     assert any(line.startswith("(?p < 20) is true") for line in found.support)
     assert any(line.startswith('(?t eq "Boats") is true') for line in found.support)
     assert any(line.startswith("(?t =~ /^B/i) is true") for line in found.support)
-    other = explain(Subscription("mine.rdql", text.replace("eq", "ne"), "rdql"), DOC)
+    other = explain_pair(Subscription("mine.rdql", text.replace("eq", "ne"), "rdql"), DOC)
     assert not other.matched
     assert 'FILTER(?t ne "Boats")' in str(other)

@@ -1,4 +1,4 @@
-"""What an explanation says, and its one written form."""
+"""Explanations, their readable form and their JSON."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from dataclasses import asdict, dataclass
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """The answer to "why?" for one pair; `str` is its readable form."""
+    """Why one pair matches, or where it fails; `str` is the readable form."""
 
     subscription: str
     graph: str
     version: int
-    """0: of a document that was not accepted; the readable form leaves it out."""
+    """0 for a document that was not accepted; the readable form omits it."""
     matched: bool
     undecided: str | None
-    """Why the pair is undecided, None when it is decided."""
+    """Why the pair is undecided; None when it is decided."""
     solutions: tuple[tuple[tuple[str, str], ...], ...] = ()
-    """The first solutions: (variable, N-Triples form) of what they bind."""
+    """The first solutions, each of (variable, term in N-Triples form)."""
     solution_count: int = 0
     support: tuple[str, ...] = ()
-    """For a match: the triples and conditions that its first solution rests on, in the query's own prefixes."""
+    """The triples and conditions that the first solution of a match rests on, in the query's prefixes."""
     failure: str | None = None
-    """For no match: the first part of the query that nothing survives."""
+    """The first part of the query without solutions, if nothing matches."""
     instead: tuple[str, ...] = ()
-    """For no match: what the publication had where that part failed; for a UNION, where each alternative fails."""
+    """What the publication has where that part fails; for a UNION, where each alternative fails."""
 
     def __str__(self) -> str:
         verdict = "is undecided on" if self.undecided else "matches" if self.matched else "does not match"
@@ -42,9 +42,9 @@ class Explanation:
         if self.support:
             lines.append("  the first because of:" if self.solution_count > 1 else "  because of:")
         if self.failure:
-            lines.append(f"  nothing survives: {self.failure}")
+            lines.append(f"  fails at: {self.failure}")
         if self.instead:
-            lines.append("  what was there instead:")
+            lines.append("  the publication has:")
         lines += [f"    {line}" for line in (*self.support, *self.instead)]
         return "\n".join(lines)
 

@@ -1,4 +1,4 @@
-"""Explanations show what operators said of the rows that they show, and which version of them."""
+"""Explanations show what operators returned for the rows that they show, and which version of them."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ def explained(pattern: str) -> tuple[str, ...]:
 @pytest.mark.parametrize(
     ("pattern", "line"),
     [
-        ("<urn:a> :t ?t . ?t w:lengths ?l", 'w:lengths("long one") gives 8 (version 1)'),
-        ("<urn:a> :t ?t BIND(w:lengths(?t) AS ?l)", 'w:lengths("long one") gives 8 (version 1)'),
-        ("<urn:a> :t ?t FILTER(w:long(?t))", 'w:long("long one") gives true (version 1)'),
-        ("<urn:a> :t ?t FILTER(!w:long(?t))", 'w:long("long one") gives true (version 1)'),
-        ("?p :t ?t . ?t w:lengths 3", 'w:lengths("xy") gives 2 (version 1)'),
-        ("<urn:a> :t ?t FILTER(w:lengths(?t) < 3)", 'w:lengths("long one") gives 8 (version 1)'),
+        ("<urn:a> :t ?t . ?t w:lengths ?l", 'w:lengths("long one") returns 8 (version 1)'),
+        ("<urn:a> :t ?t BIND(w:lengths(?t) AS ?l)", 'w:lengths("long one") returns 8 (version 1)'),
+        ("<urn:a> :t ?t FILTER(w:long(?t))", 'w:long("long one") returns true (version 1)'),
+        ("<urn:a> :t ?t FILTER(!w:long(?t))", 'w:long("long one") returns true (version 1)'),
+        ("?p :t ?t . ?t w:lengths 3", 'w:lengths("xy") returns 2 (version 1)'),
+        ("<urn:a> :t ?t FILTER(w:lengths(?t) < 3)", 'w:lengths("long one") returns 8 (version 1)'),
         (
             "<urn:a> :t ?t . ?t w:pairs (?l ?m)",
-            'w:pairs("long one") gives (" " 4), ("e" 7), ("g" 3) and 5 more (version 1)',
+            'w:pairs("long one") returns (" " 4), ("e" 7), ("g" 3) and 5 more (version 1)',
         ),
-        ("<urn:a> :t ?t FILTER(w:lengths(w:lengths(?t)) < 3)", 'w:lengths("long one") gives 8 (version 1)'),
+        ("<urn:a> :t ?t FILTER(w:lengths(w:lengths(?t)) < 3)", 'w:lengths("long one") returns 8 (version 1)'),
     ],
 )
-def test_what_was_said_is_shown(pattern: str, line: str) -> None:
+def test_what_was_returned_is_shown(pattern: str, line: str) -> None:
     assert line in explained(pattern)
 
 
