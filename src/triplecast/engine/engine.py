@@ -14,11 +14,9 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from triplecast.compile.admission import Understood, admit, understand
-from triplecast.compile.given import operators_of
 from triplecast.compile.meaning import Meaning
+from triplecast.compile.operator_arguments import operators_of
 from triplecast.engine.given import check_subscriptions, document_of, group_documents
-from triplecast.engine.quota import Holdings, Places, check_quota
 from triplecast.engine.receipt import (
     Findings,
     LoadedTaxonomy,
@@ -32,16 +30,6 @@ from triplecast.engine.receipt import (
     subscribed,
     undecided_of,
 )
-from triplecast.engine.registry import (
-    check_progress,
-    missing_operators,
-    open_index,
-    settle_operators,
-    unread_subscriptions,
-    update_index,
-)
-from triplecast.engine.remaking import Remaking
-from triplecast.engine.tickets import hash_ticket, make_ticket, opens
 from triplecast.errors import (
     DocumentRejected,
     FolderLocked,
@@ -83,6 +71,18 @@ from triplecast.model.subscription import (
     check_fields,
 )
 from triplecast.outbox import Notification, Outbox, OutboxBatch, UndecidedPair
+from triplecast.registry.admission import Understood, admit, understand
+from triplecast.registry.compactor import Compactor
+from triplecast.registry.quota import Holdings, Places, check_quota
+from triplecast.registry.tickets import hash_ticket, make_ticket, opens
+from triplecast.registry.upkeep import (
+    check_progress,
+    missing_operators,
+    open_index,
+    settle_operators,
+    unread_subscriptions,
+    update_index,
+)
 
 MET = 100_000
 """Registrations whose queries an engine keeps at hand, so that not every match is looked up in the journal."""
@@ -171,7 +171,7 @@ class Engine:
         self._journal = journal
         self._outbox = outbox
         self._index = index
-        self._remaking = Remaking(index)
+        self._compactor = Compactor(index)
         self._parser = Parser()
         self._evaluator = Evaluator()
         self._explainer = Explainer()
@@ -203,7 +203,7 @@ class Engine:
             self._matcher.close()
             self._evaluator.close()
             self._explainer.close()
-            self._remaking.close()
+            self._compactor.close()
             self._outbox.close()
             self._journal.close()
 
@@ -602,7 +602,7 @@ class Engine:
         matched = self._outbox.progress if self._waits else self._matched
         self._snapshot = update_index(self._index, self._snapshot, self._journal, head, matched, self._meanings)
         self._meanings.clear()
-        if self._remaking.look():
+        if self._compactor.look():
             self._snapshot = self._index.snapshot()
 
     def _check_free(self, subscription: Subscription, names: Collection[str]) -> None:

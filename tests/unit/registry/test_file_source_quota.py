@@ -9,10 +9,10 @@ from random import Random
 
 import pytest
 
-from tests.unit.pipeline.test_registrar import Desk
-from triplecast.compile.admission import admit
+from tests.unit.registry.test_file_source import Desk
 from triplecast.model.counts import SubscriptionCounts
 from triplecast.model.subscription import Subscription
+from triplecast.registry.admission import admit
 
 BROAD = "SELECT ?a {{ ?a ?b ?c{} }}"
 NARROW = "SELECT ?a { ?a <http://e/p> 1 }"

@@ -15,13 +15,13 @@ import checked_operators
 from checked_operators import CHECKED
 
 from triplecast import Engine
-from triplecast.compile.admission import admit, understand
 from triplecast.errors import InputError, QueryRefused
 from triplecast.model.subscription import Subscription
 from triplecast.operators import operator
 from triplecast.operators.absence import REST, SHORTEST_REST
 from triplecast.operators.checking import MOST_SECONDS, Checker, shared_checker
 from triplecast.operators.registry import find_operator
+from triplecast.registry.admission import admit, understand
 
 P = f"PREFIX c: <{CHECKED}> PREFIX : <urn:> "
 

@@ -12,15 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from triplecast.compile.admitted import WARNINGS_TOLD, admit_all
 from triplecast.errors import InputError
 from triplecast.index import IndexFolder, Snapshot
-from triplecast.ingest.subscription_files import SubscriptionFault, load_subscriptions
 from triplecast.journal import Journal
 from triplecast.model.subscription import BROAD_PER_OWNER
 from triplecast.pipeline.horizon import HorizonFile, read_horizon
-from triplecast.pipeline.registrar import QUIET, Registrar
 from triplecast.pipeline.run import LOOK_SECONDS
+from triplecast.registry.admitted import WARNINGS_TOLD, admit_all
+from triplecast.registry.file_source import QUIET, FileSource
+from triplecast.registry.files import SubscriptionFault, load_subscriptions
 
 
 def query(name: str) -> str:
@@ -43,11 +43,11 @@ class Desk:
     def open(self) -> None:
         self.journal = Journal.open(self.output)
         self.horizon = HorizonFile(self.output)
-        self.registrar = Registrar(
+        self.registrar = FileSource(
             [self.files],
             self.journal,
             IndexFolder(self.output / "index"),
-            self.horizon,
+            self.horizon.cover,
             threading.Lock(),
             lambda: 0,
             self.tell,

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from triplecast.compile.admission import Admission, understand
 from triplecast.errors import QueryRefused, QuerySyntaxError
-from triplecast.ingest.subscription_files import LoadedSubscriptions, SubscriptionFault
 from triplecast.model.counts import SubscriptionCounts
 from triplecast.model.subscription import Subscription
+from triplecast.registry.admission import Admission, understand
+from triplecast.registry.files import LoadedSubscriptions, SubscriptionFault
 
 WARNINGS_TOLD = 20
 """Of many subscriptions at once."""

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from triplecast.errors import InputError, TaxonomyCycle
-from triplecast.ingest.subscription_files import SubscriptionFault
 from triplecast.journal import Journal
-from triplecast.pipeline.taxonomy_files import QUIET, TaxonomyFiles
+from triplecast.registry.files import SubscriptionFault
+from triplecast.registry.taxonomy_files import QUIET, TaxonomyFiles
 
 PREFIX = "@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . "
 

@@ -15,7 +15,6 @@ from typing import NamedTuple
 from pyoxigraph import Literal, NamedNode
 
 from triplecast.compile.constants import Constant, constant_text, place_of
-from triplecast.compile.slips import Slips, doubt_slips, read_slips
 from triplecast.compile.texts import NamedText, doubt_wildcards, texts_within
 from triplecast.evaluate.scope import parts_of
 from triplecast.languages import SlotKind, Template
@@ -49,6 +48,7 @@ from triplecast.model.algebra import (
 )
 from triplecast.model.conditions import MIRRORED
 from triplecast.model.terms import from_ntriples
+from triplecast.registry.typo_warnings import Slips, doubt_slips, read_slips
 from triplecast.terms.nearness import nearest_names
 from triplecast.terms.values import ValueClass, has_values
 

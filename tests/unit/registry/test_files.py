@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from triplecast.errors import InputError
-from triplecast.ingest.subscription_files import describe_unread, load_subscriptions
 from triplecast.model.subscription import Subscription
+from triplecast.registry.files import describe_unread, load_subscriptions
 
 ASK = "ASK { ?s ?p ?o }"
 

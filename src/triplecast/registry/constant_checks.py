@@ -8,7 +8,7 @@ from typing import NamedTuple
 from pyoxigraph import Literal, NamedNode
 
 from triplecast.compile.constants import Constant, constant_text
-from triplecast.compile.given import TEMPLATES_LIMIT
+from triplecast.compile.operator_arguments import TEMPLATES_LIMIT
 from triplecast.compile.refusals import calls_in
 from triplecast.errors import QueryRefused
 from triplecast.evaluate.scope import parts_of

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 
-from triplecast.compile.given import operators_of
 from triplecast.compile.meaning import Meaning
+from triplecast.compile.operator_arguments import operators_of
 from triplecast.errors import QueryRefused, QuerySyntaxError, StorageFault
 from triplecast.index import IndexFolder, MemoryIndex, Snapshot
 from triplecast.index.flat import NO_MEANINGS

@@ -9,15 +9,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from triplecast.compile.admission import Admission
-from triplecast.compile.admitted import describe_doubts, describe_refusal, examine, first_of
-from triplecast.compile.given import operators_of
-from triplecast.engine.quota import Places, check_quota
-from triplecast.engine.registry import missing_operators, open_index, settle_operators, unread_subscriptions
+from triplecast.compile.operator_arguments import operators_of
 from triplecast.errors import InputError, QuotaReached
 from triplecast.index import IndexFolder, Snapshot
 from triplecast.index.census import broad_registrations, take_census
-from triplecast.ingest.subscription_files import (
+from triplecast.journal import Journal
+from triplecast.languages import Template, parse_template
+from triplecast.model.counts import SubscriptionCounts
+from triplecast.model.subscription import BROAD_PER_OWNER, Subscription
+from triplecast.registry.admission import Admission
+from triplecast.registry.admitted import describe_doubts, describe_refusal, examine, first_of
+from triplecast.registry.files import (
     FileContent,
     LoadedSubscriptions,
     SubscriptionFault,
@@ -27,11 +29,8 @@ from triplecast.ingest.subscription_files import (
     join_contents,
     read_subscription_file,
 )
-from triplecast.journal import Journal
-from triplecast.languages import Template, parse_template
-from triplecast.model.counts import SubscriptionCounts
-from triplecast.model.subscription import BROAD_PER_OWNER, Subscription
-from triplecast.pipeline.horizon import HorizonFile
+from triplecast.registry.quota import Places, check_quota
+from triplecast.registry.upkeep import missing_operators, open_index, settle_operators, unread_subscriptions
 
 QUIET = 0.3
 """Seconds that subscription files must stand still before they are read: a change is to take effect within two."""
@@ -59,7 +58,7 @@ class _Kept(NamedTuple):
     """Whose unreadable lines or text are the reason, where it is not the query itself."""
 
 
-class Registrar:
+class FileSource:
     """The subscription files of a run. The only writer of registry records and of the index, in one thread."""
 
     def __init__(
@@ -67,7 +66,7 @@ class Registrar:
         paths: Sequence[Path],
         journal: Journal,
         index: IndexFolder,
-        horizon: HorizonFile,
+        cover: Callable[[str, int], None],
         accepting: threading.Lock,
         progress: Callable[[], int],
         tell: Callable[[SubscriptionFault | str], None],
@@ -79,7 +78,7 @@ class Registrar:
         self._paths = paths
         self._journal = journal
         self._index = index
-        self._horizon = horizon
+        self._cover_with = cover
         self._accepting = accepting
         self._progress = progress
         self._tell = tell
@@ -316,7 +315,7 @@ class Registrar:
         assert snapshot.manifest is not None
         self._snapshot = snapshot
         self._unasked = {refused.registration: refused.reason for refused in snapshot.refused}
-        self._horizon.cover(snapshot.manifest, snapshot.covers)
+        self._cover_with(snapshot.manifest, snapshot.covers)
 
     def _tell_faults(self, faults: tuple[SubscriptionFault, ...]) -> None:
         told = set(self.faults)

@@ -12,11 +12,11 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "operators"))
 import wild_operators
 from wild_operators import WILD
 
-from triplecast.compile.admission import admit
-from triplecast.compile.given import operators_of
+from triplecast.compile.operator_arguments import operators_of
 from triplecast.errors import QueryRefused
 from triplecast.languages import parse_template
 from triplecast.model.subscription import Subscription
+from triplecast.registry.admission import admit
 
 P = f"PREFIX w: <{WILD}> PREFIX : <urn:> "
 assert wild_operators

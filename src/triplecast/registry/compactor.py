@@ -10,7 +10,7 @@ from triplecast.index import IndexFolder, MemoryIndex, Segment
 from triplecast.index.worn import Remade, Worn
 
 
-class Remaking:
+class Compactor:
     """One segment at a time, for the one writer of an index."""
 
     def __init__(self, index: IndexFolder | MemoryIndex) -> None:

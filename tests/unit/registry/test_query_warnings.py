@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from triplecast.compile.admission import admit
-from triplecast.compile.doubts import DOUBTS_TOLD, find_doubts
 from triplecast.errors import QuerySyntaxError
 from triplecast.languages import parse_template
 from triplecast.model.subscription import Subscription
+from triplecast.registry.admission import admit
+from triplecast.registry.query_warnings import DOUBTS_TOLD, find_doubts
 
 SAMPLES = Path(__file__).resolve().parents[3] / "examples" / "subscriptions"
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from triplecast.compile.admission import Admission
 from triplecast.compile.plan import Cost
 from triplecast.errors import InputError, QuotaReached
 from triplecast.index import Snapshot
 from triplecast.index.census import broad_registrations
 from triplecast.journal import JournalReader
 from triplecast.model.subscription import Subscription
+from triplecast.registry.admission import Admission
 
 Owner = str | None
 """None: all subscriptions that name no owner share one quota."""

@@ -6,10 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from triplecast.compile.checked import refuse_unanswerable
-from triplecast.compile.doubts import find_doubts
-from triplecast.compile.given import operators_of
 from triplecast.compile.meaning import Meaning, read_meaning
+from triplecast.compile.operator_arguments import operators_of
 from triplecast.compile.plan import Cost, Plan
 from triplecast.compile.plans import graphs_of, matches_nothing
 from triplecast.compile.refusals import refuse_two_graphs
@@ -17,6 +15,8 @@ from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.languages import sources_of
 from triplecast.model.entailment import Entailment
 from triplecast.model.subscription import Subscription
+from triplecast.registry.constant_checks import refuse_unanswerable
+from triplecast.registry.query_warnings import find_doubts
 
 _PREDICATE_WARNING = (
     "nothing in it is rarer than a predicate: it is joined with every publication that uses that predicate; "
