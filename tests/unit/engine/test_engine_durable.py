@@ -79,7 +79,10 @@ def test_the_registry_of_each_position_holds_for_what_was_not_matched(tmp_path: 
         (tmp_path / "index").mkdir()
         (tmp_path / "index" / "manifest-0000000001.json").write_text("{}")
     with Engine.open(tmp_path) as engine:
-        assert [(n.name, n.graph) for n in engine.notifications()] == [("early", "urn:0"), ("late", "urn:2")]
+        assert [(n.subscription, n.publication) for n in engine.notifications()] == [
+            ("early", "urn:0"),
+            ("late", "urn:2"),
+        ]
 
 
 def test_a_journal_restored_from_a_copy_forgets_what_the_index_still_knows(tmp_path: Path) -> None:
@@ -115,7 +118,7 @@ def test_an_outbox_restored_from_a_copy_is_told_again_what_the_index_has_dropped
             engine.subscribe(TITLES, id=f"stays-{number}")
             engine.publish(turtle(f"C{number}"), "text/turtle", GRAPH)
         told = list(engine.notifications())
-    assert [n.version for n in told if n.name == "gone"] == [1, 2]
+    assert [n.version for n in told if n.subscription == "gone"] == [1, 2]
     shutil.copy(tmp_path / "old.sqlite", tmp_path / "outbox.sqlite")
     with Engine.open(tmp_path) as engine:
         assert list(engine.notifications()) == told
@@ -187,7 +190,7 @@ def test_what_an_evaluator_that_cannot_start_left_is_matched_later(
                 engine.publish(turtle(None), "text/turtle", names[0])
         assert list(engine.notifications()) == []
         assert engine.publish(turtle(None), "text/turtle", names[0]).publications[0].outcome == "unchanged"
-        assert [(found.name, found.graph) for found in engine.notifications()] == [("untitled", names[0])]
+        assert [(found.subscription, found.publication) for found in engine.notifications()] == [("untitled", names[0])]
     with Engine.open(tmp_path) as engine:
         assert engine.publish("", "text/turtle").matches == ()
         with monkeypatch.context() as patched:
@@ -254,7 +257,7 @@ def test_kill_9_anywhere_loses_nothing_and_doubles_nothing(tmp_path: Path, point
         assert run_and_crash(WORK, folder, point, hit, tmp_path / "log"), point
     assert not run_and_crash(WORK, folder, "outbox.pruned", 1, tmp_path / "log")
     with Engine.open(folder) as engine:
-        seen = [(n.sequence, n.graph, n.version, n.name) for n in engine.notifications()]
+        seen = [(n.sequence, n.publication, n.version, n.subscription) for n in engine.notifications()]
     pairs = [(f"urn:doc:{number}", 1, name) for number in range(6) for name in ("rail", "any")]
     assert sorted(pair for _, *pair in seen) == sorted(map(list, pairs))
     assert [sequence for sequence, *_ in seen] == list(range(1, 13))

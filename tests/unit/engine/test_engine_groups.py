@@ -107,4 +107,4 @@ def test_an_interrupt_after_the_index_was_written_adds_nothing_twice(
                 engine.publish(turtle("A"), "text/turtle", GRAPH)
         receipt = engine.publish(turtle("B"), "text/turtle", GRAPH)
         assert [match.subscription for match in receipt.matches] == ["rail"]
-        assert [(n.name, n.version) for n in engine.notifications()] == [("rail", 1), ("rail", 2)]
+        assert [(n.subscription, n.version) for n in engine.notifications()] == [("rail", 1), ("rail", 2)]

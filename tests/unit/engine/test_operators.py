@@ -306,11 +306,11 @@ def test_what_was_met_in_quarantine_stays_undecided_when_the_operator_answers_ag
         standing.in_a_row = 0
         assert engine.publish(TTL + '<urn:p> :title "first" .', "text/turtle", "urn:g").matches == ()
         assert len(engine.publish(TTL + '<urn:p> :title "second" .', "text/turtle", "urn:g").matches) == 1
-        told = [(each.graph, each.version) for each in engine.notifications()], engine.undecided()
+        told = [(each.publication, each.version) for each in engine.notifications()], engine.undecided()
         assert told[0] == [("urn:g", 2)]
         assert [each.version for each in told[1]] == [1]
     for path in tmp_path.glob("outbox*"):
         path.unlink()
     with Engine.open(tmp_path) as engine:
-        assert ([(each.graph, each.version) for each in engine.notifications()], engine.undecided()) == told
+        assert ([(each.publication, each.version) for each in engine.notifications()], engine.undecided()) == told
         assert engine.statistics().work.operator_calls == 0

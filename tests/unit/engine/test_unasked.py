@@ -73,7 +73,7 @@ def told(folder: Path) -> list[tuple[str, str]]:
     with OutboxReader.read_only(folder) as outbox:
         outbox.check()
         assert outbox.undecided() == []
-        return sorted((each.name, each.graph.removeprefix("urn:")) for each in outbox.notifications())
+        return sorted((each.subscription, each.publication.removeprefix("urn:")) for each in outbox.notifications())
 
 
 @pytest.mark.slow
@@ -97,13 +97,13 @@ def test_a_restart_without_the_module_settles_nothing(tmp_path: Path) -> None:
     told_why = f"operator <{OP}length> version 1 cannot be asked: ModuleNotFoundError: No module named 'away_operators'"
     assert all(reason.startswith(f"{told_why}; its module away_operators has to be ") for _, reason in waiting)
     with OutboxReader.read_only(folder) as outbox:
-        assert outbox.progress == outbox.waiting(9)[0] - 1 < outbox.told
+        assert outbox.progress == outbox.pending(0, 9).positions[0] - 1 < outbox.told
 
     assert call(folder, there, 3) == ([], [])
     everything = sorted((name, f"d{number}") for name in QUERIES for number in range(4))
     assert told(folder) == everything
     with OutboxReader.read_only(folder) as outbox:
-        assert (outbox.progress, outbox.waiting(9)) == (outbox.told, [])
+        assert (outbox.progress, outbox.pending(0, 9).positions) == (outbox.told, [])
         for name in QUERIES:
             assert [each.graph for each in outbox.notifications() if each.name == name] == [
                 f"urn:d{number}" for number in range(4)
@@ -158,7 +158,7 @@ def test_a_module_that_goes_and_comes_back_in_one_engine(away: Path, monkeypatch
         receipt = engine.publish(*document(1))
         assert [match.subscription for match in receipt.matches] == ["asking", "cheap", "sometimes"]
         assert receipt.waiting == receipt.undecided == ()
-        found = [(each.name, each.graph) for each in engine.notifications()]
+        found = [(each.subscription, each.publication) for each in engine.notifications()]
         assert len(found) == len(set(found)) == 7
         assert ("counting", "urn:d0") in found, "it was cancelled after that one"
 
