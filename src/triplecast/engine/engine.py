@@ -331,7 +331,7 @@ class Engine:
         dataset: bool = False,
     ) -> Receipt:
         """Accepts a document and matches what it brings. Without `graph` it is named by its content, a feed by
-        what it says that it is (docs/ingest.md). `attachments` are what operators look at beside its triples, by IRI:
+        what it says that it is (docs/formats.md). `attachments` are what operators look at beside its triples, by IRI:
         a publication has those that came with its document; of a document with several publications, each has those
         whose IRI stands in its triples.
 

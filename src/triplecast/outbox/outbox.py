@@ -1,4 +1,4 @@
-"""The outbox's writer: what is recorded, in one transaction with how far matching has come (docs/journal.md)."""
+"""The outbox's writer: what is recorded, in one transaction with how far matching has come (docs/storage.md)."""
 
 from __future__ import annotations
 

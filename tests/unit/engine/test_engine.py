@@ -139,7 +139,7 @@ def test_a_document_may_bring_more_than_is_matched_at_once(graphs: int, monkeypa
         engine.subscribe(ANY_TITLE, id="any")
         receipt = engine.publish(quads, "application/n-quads", GRAPH)
         assert [match.publication for match in receipt.matches] == [f"urn:g{i}" for i in range(graphs)]
-        assert [n.graph for n in engine.notifications()] == [f"urn:g{i}" for i in range(graphs)]
+        assert [n.publication for n in engine.notifications()] == [f"urn:g{i}" for i in range(graphs)]
 
 
 def test_what_cannot_be_decided_is_told() -> None:
@@ -304,7 +304,7 @@ def test_threads_may_publish_and_subscribe_at_once() -> None:
             thread.join()
         mine = [n for n in engine.notifications() if n.subscription == "any"]
         for number in range(3):
-            assert [n.version for n in mine if n.graph == f"urn:doc:{number}"] == list(range(1, 11))
+            assert [n.version for n in mine if n.publication == f"urn:doc:{number}"] == list(range(1, 11))
         later = engine.publish(turtle("last"), "text/turtle", "urn:doc:0")
         assert len(later.matches) == 31
 

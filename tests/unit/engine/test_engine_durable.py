@@ -198,7 +198,7 @@ def test_what_an_evaluator_that_cannot_start_left_is_matched_later(
             with pytest.raises(SandboxFailed):
                 engine.publish(turtle(None), "text/turtle", names[1])
     with Engine.open(tmp_path) as engine:
-        assert [found.graph for found in engine.notifications()] == names
+        assert [found.publication for found in engine.notifications()] == names
 
 
 def test_a_journal_that_lost_its_end_is_told(tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ def test_a_backlog_is_matched_by_bytes_and_makes_no_objects(tmp_path: Path, monk
     monkeypatch.setattr(module, "BYTES_AT_ONCE", 2_500)
     monkeypatch.setattr("triplecast.engine.receipt.Match", None)
     with Engine.open(tmp_path) as engine:
-        assert [n.graph for n in engine.notifications()] == [f"urn:{n}" for n in range(7)]
+        assert [n.publication for n in engine.notifications()] == [f"urn:{n}" for n in range(7)]
         assert matched == [3, 3, 1]
 
 

@@ -85,5 +85,5 @@ def test_rejects_and_undecided_pairs_are_there_after_a_restart(tmp_path: Path) -
         assert (rejected.position, rejected.rejected_at[:4]) == (2, "2027")
         assert engine.rejects(after=2) == []
         (undecided,) = engine.undecided()
-        assert (undecided.position, undecided.name, undecided.reason) == (3, "wide", pair.reason)
-        assert undecided.graph == "https://example.org/wide"
+        assert (undecided.position, undecided.subscription, undecided.reason) == (3, "wide", pair.reason)
+        assert undecided.publication == "https://example.org/wide"

@@ -1,4 +1,4 @@
-"""docs/operators-in-the-box.md: its example runs, and its numbers are those of the code."""
+"""docs/built-in-operators.md: its example runs, and its numbers are those of the code."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from triplecast.operators.box.pictures import FORMATS, LEAST, LONGEST_SIDE, MOST
 from triplecast.operators.box.texts import LONGEST, SHIPPED
 from triplecast.operators.registry import find_operator
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "operators-in-the-box.md").read_text("utf-8")
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "built-in-operators.md").read_text("utf-8")
 PROGRAM = """
 import news
 from triplecast import Engine

@@ -1,4 +1,4 @@
-"""docs/operators-in-the-box.md: its places, look-ups and rules answer, and their numbers are those of the code."""
+"""docs/built-in-operators.md: its places, look-ups and rules answer, and their numbers are those of the code."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 
 from triplecast.operators.answers import MOST_ROWS
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "operators-in-the-box.md").read_text("utf-8")
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "built-in-operators.md").read_text("utf-8")
 MODULES = {
     module.partition("\n")[0].removeprefix("# "): module for module in re.findall(r"```python\n(.*?)```", PAGE, re.S)
 }
