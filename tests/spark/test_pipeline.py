@@ -106,8 +106,8 @@ def test_what_was_accepted_and_not_matched_is_matched_by_the_next_start(tmp_path
     expected = place.told_without_spark()
     place.run(spark)
     (place.output / "outbox.sqlite").unlink()
-    for extra in ("-wal", "-shm"):
-        (place.output / f"outbox.sqlite{extra}").unlink(missing_ok=True)
+    for name in ("outbox.sqlite-wal", "outbox.sqlite-shm", "outbox.end"):
+        (place.output / name).unlink(missing_ok=True)
     again = place.run(spark)
     assert (again.accepted, again.publications) == (0, 40)
     assert place.told() == expected

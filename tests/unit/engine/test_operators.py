@@ -183,7 +183,7 @@ def test_a_replay_tells_the_same(tmp_path: Path) -> None:
         first = [(each.id, each.bindings) for each in engine.notifications()]
         undecided = engine.undecided()
         assert (len(first), len(undecided)) == (6, 3)
-    for name in ("outbox.sqlite", "outbox.sqlite-wal", "outbox.sqlite-shm"):
+    for name in ("outbox.sqlite", "outbox.sqlite-wal", "outbox.sqlite-shm", "outbox.end"):
         (tmp_path / name).unlink(missing_ok=True)
     with Engine.open(tmp_path) as engine:
         assert [(each.id, each.bindings) for each in engine.notifications()] == first
