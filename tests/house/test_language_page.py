@@ -9,8 +9,8 @@ import pytest
 
 from triplecast.compile import cases
 from triplecast.compile.admission import admit
-from triplecast.compile.entailment import entailment_of
 from triplecast.compile.plans import plan_of
+from triplecast.compile.query_entailment import entailment_of
 from triplecast.errors import QueryRefused
 from triplecast.languages import parse_template
 from triplecast.languages.tokens import FUNCTIONS

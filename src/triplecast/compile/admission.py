@@ -9,10 +9,10 @@ from typing import NamedTuple
 from triplecast.compile.checked import refuse_unanswerable
 from triplecast.compile.doubts import find_doubts
 from triplecast.compile.given import operators_of
+from triplecast.compile.graph_names import refuse_two_graphs
 from triplecast.compile.meaning import Meaning, read_meaning
 from triplecast.compile.plan import Cost, Plan
 from triplecast.compile.plans import graphs_of, matches_nothing
-from triplecast.compile.refusals import refuse_two_graphs
 from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.languages import sources_of
 from triplecast.model.entailment import Entailment

@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
-from triplecast.compile.refusals import calls_in
 from triplecast.errors import QueryRefused
 from triplecast.evaluate.scope import children, parts_of, visible_names
 from triplecast.languages import Template, place_of_argument
+from triplecast.languages.rewriting import calls_in
 from triplecast.model.algebra import (
     Call,
     Exists,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from triplecast.compile.entailment import entailment_of
 from triplecast.compile.given import refuse_unbound
 from triplecast.compile.plan import Plan
 from triplecast.compile.plans import plan_of
+from triplecast.compile.query_entailment import entailment_of
 from triplecast.compile.size import refuse_large
 from triplecast.errors import QueryRefused
 from triplecast.languages import Template, parse_template
