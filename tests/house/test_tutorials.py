@@ -31,6 +31,13 @@ def test_a_tutorial_works_as_written(page: str, commands: int, tmp_path: Path) -
     assert replay(page, tmp_path) == commands
 
 
+@pytest.mark.parametrize(("page", "commands"), [("docs/language.md", 1)])
+def test_the_commands_of_a_page_print_what_it_shows(page: str, commands: int, tmp_path: Path) -> None:
+    (tmp_path / "inbox").mkdir()
+    copy(ROOT / "examples" / "inbox" / "news" / "courier.atom", tmp_path / "inbox" / "news.atom")
+    assert replay(page, tmp_path) == commands
+
+
 @pytest.mark.parametrize("page", PROGRAMS)
 def test_the_snippets_of_a_page_run_as_one_program(page: str, tmp_path: Path) -> None:
     blocks = (block.text for block in blocks_of(read_page(page)) if block.language == "python" and block.file is None)
