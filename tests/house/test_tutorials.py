@@ -22,7 +22,12 @@ import pandas
 with open("matches.json", "w") as written:
     print(json.dumps({"publication": "urn:1", "bindings": [{"n": "1"}, {"n": "2"}]}), file=written)
 """
-PROGRAMS = {"docs/publish-feeds.md": "", "docs/back-up.md": OPENED, "docs/command-line.md": MATCHED}
+PROGRAMS = {
+    "docs/publish-feeds.md": "",
+    "docs/taxonomy.md": "",
+    "docs/back-up.md": OPENED,
+    "docs/command-line.md": MATCHED,
+}
 """Pages whose unnamed Python blocks are one program, with what stands before it."""
 
 
@@ -36,6 +41,10 @@ def test_the_commands_of_a_page_print_what_it_shows(page: str, commands: int, tm
     (tmp_path / "inbox").mkdir()
     copy(ROOT / "examples" / "inbox" / "news" / "courier.atom", tmp_path / "inbox" / "news.atom")
     assert replay(page, tmp_path) == commands
+
+
+def test_the_taxonomy_of_the_examples_matches_as_its_page_shows() -> None:
+    assert replay("docs/taxonomy.md", ROOT) == 1
 
 
 @pytest.mark.parametrize("page", PROGRAMS)
