@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from triplecast.compile.admitted import Admitted
 from triplecast.errors import InputError
 from triplecast.evaluate import Evaluator
 from triplecast.index import MemoryIndex
@@ -20,6 +19,7 @@ from triplecast.model.match import MatchedBatch
 from triplecast.model.publication import Draft, Publication, Reject
 from triplecast.model.schedules import SCHEDULE, check_schedule
 from triplecast.model.subscription import Registration, RegistrationId
+from triplecast.registry.admitted import Admitted
 from triplecast.taxonomy import NO_TAXONOMY, Taxonomies, Taxonomy, TaxonomyVersion
 
 BATCH_DOCUMENTS = 256

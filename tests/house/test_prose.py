@@ -12,7 +12,7 @@ from tests.house.pages import PAGES, ROOT, blocks_of, prose_of
 WORDS = 47_000
 WIDTH = 120
 OLD = (
-    "ARCHITECTURE CHANGELOG CONTRIBUTING docs/decisions docs/built-in docs/matching "
+    "ARCHITECTURE CHANGELOG CONTRIBUTING docs/decisions docs/matching "
     "docs/papers docs/pipeline docs/schedules docs/storage "
     "docs/testing"
 )
