@@ -85,7 +85,7 @@ class _Alike(NamedTuple):
 
 def flatten_registrations(
     registrations: Iterable[Registration], known: Mapping[int, CompiledSubscription] = NONE_COMPILED
-) -> dict[Reading, Flat]:
+) -> dict[EntailmentMode, Flat]:
     """Parses, compiles and lays out, by the reading of publications that each is asked of; every reading that occurs,
     and `EntailmentMode.PLAIN` always. A registration that is refused is recorded there and takes part in nothing.
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from threading import Lock
 
 from triplecast.compile.compiled import CompiledSubscription
+from triplecast.crash_points import reach
 from triplecast.errors import StorageFault
 from triplecast.index.file import TEMPORARY, Sole
 from triplecast.index.flat import NONE_COMPILED
