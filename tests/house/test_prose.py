@@ -11,13 +11,7 @@ from tests.house.pages import BESIDE, PAGES, ROOT, blocks_of, prose_of
 
 WORDS = 25_000
 WIDTH = 120
-OLD = "ARCHITECTURE"
-"""Pages that are not written again yet."""
-NAMES = [
-    name
-    for name in (page.relative_to(ROOT).as_posix() for page in (*PAGES, *BESIDE))
-    if not name.startswith(tuple(OLD.split()))
-]
+NAMES = [page.relative_to(ROOT).as_posix() for page in (*PAGES, *BESIDE)]
 _LINK = re.compile(r"\]\(([^()\s]+(?:\([^()]*\))?[^()\s]*)\)")
 _LABEL = re.compile(r"^\s*(?:#+ )?(?:- |\d+\. )?(?:\*\*[^*]+\*\* )?")
 """What stands before a line's sentence: the mark of a list or heading, a bold word that names a part."""
