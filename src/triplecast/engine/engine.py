@@ -14,7 +14,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from triplecast.compile.meaning import Meaning
+from triplecast.compile.compiled import CompiledSubscription
 from triplecast.compile.operator_arguments import operators_of
 from triplecast.engine.given import check_subscriptions, document_of, group_documents
 from triplecast.engine.receipt import (
@@ -176,7 +176,7 @@ class Engine:
         self._evaluator = Evaluator()
         self._explainer = Explainer()
         self._matcher = Matcher(self._evaluator, Operators(schedule=self._schedule, learnt=journal.learnt()))
-        self._meanings: dict[int, Meaning] = {}
+        self._compiled: dict[int, CompiledSubscription] = {}
         """Of what was registered since the index was brought up to date, by number: read already. Of `UNINDEXED`
         at most, or of one call."""
         self._met: dict[int, Subscription] = {}
@@ -503,9 +503,9 @@ class Engine:
         if not subscriptions:
             return []
         self._match_accepted()
-        if self._meanings and len(self._meanings) + len(subscriptions) > UNINDEXED:
+        if self._compiled and len(self._compiled) + len(subscriptions) > UNINDEXED:
             self._index_registered()
-        self._journal.declare_operators(operators_of(each.meaning.template for each in understood))
+        self._journal.declare_operators(operators_of(each.compiled.template for each in understood))
         tickets = [make_ticket(self._randomness) for _ in subscriptions]
         registrations = self._journal.subscribe(subscriptions, lease, list(map(hash_ticket, tickets)))
         first = int(registrations[0].id)
@@ -513,7 +513,7 @@ class Engine:
         self._journal.check_writer()  # of one that was followed in between this may be the successor's lease
         expires = None if end is None else time_text(end)
         for found, each in zip(registrations, understood, strict=True):
-            self._meanings[int(found.id)] = each.meaning
+            self._compiled[int(found.id)] = each.compiled
             if each.admission.broad:
                 self._holdings.note(found.subscription.owner, int(found.id))
         return [
@@ -600,8 +600,8 @@ class Engine:
         """Brings the index up to the journal's head."""
         head = self._journal.head()
         matched = self._outbox.progress if self._waits else self._matched
-        self._snapshot = update_index(self._index, self._snapshot, self._journal, head, matched, self._meanings)
-        self._meanings.clear()
+        self._snapshot = update_index(self._index, self._snapshot, self._journal, head, matched, self._compiled)
+        self._compiled.clear()
         if self._compactor.look():
             self._snapshot = self._index.snapshot()
 
