@@ -130,8 +130,8 @@ class Source:
 
 def find_tokens(text: str, start: int = 0) -> list[str]:
     """The matches of `TOKEN`, in a quarter of its time where no token holds white space: then they are those of the
-    pieces between it, which are met again and again. Otherwise in half its time: space is skipped before the
-    alternatives are tried. Space at the end is taken away first (from a comment that stands there, too), so that the
+    pieces between it, which recur often. Otherwise in half its time: space is skipped before the
+    alternatives are tried. Space at the end is taken away first (from a comment there, too), so that the
     pass stays linear."""
     if text.isascii() and text.find('"', start) < 0 and text.find("'", start) < 0:
         try:
@@ -166,7 +166,7 @@ def _chunks() -> _Chunks:
 
 
 def open_source(text: str, name: str | None) -> Source:
-    """Resolves ``\\u`` and ``\\U`` escapes, which may stand anywhere in a query (section 19.2).
+    """Resolves ``\\u`` and ``\\U`` escapes, which are allowed anywhere in a query (section 19.2).
 
     A backslash that is itself escaped begins none. Raises `QueryRefused` over the size limit and `QuerySyntaxError` for
     an escape that names no character.
@@ -235,7 +235,7 @@ def _string_terminal(text: str) -> str:
 
 
 def tokenise(source: Source) -> Iterator[Token]:
-    """All tokens but comments, one by one, so that the first thing wrong with a text is what its reader is told.
+    """All tokens but comments, one by one, so that the first fault of a text is the one reported.
 
     `start_pos` is the offset into `source.text`, `end_pos` the token's number among all matches of `TOKEN`, comments
     included.
