@@ -15,7 +15,7 @@ from typing import Any
 from pyoxigraph import Literal, NamedNode
 
 from triplecast.compile.comparisons import NamedAtom
-from triplecast.compile.passes import PASSES, Draft
+from triplecast.compile.passes import PASSES, PlanDraft
 from triplecast.compile.plan import Atom
 from triplecast.errors import QueryRefused
 from triplecast.explain.wording import Wording
@@ -69,7 +69,7 @@ def golden_texts() -> Iterator[tuple[str, str]]:
 
 def _example(place: int, text: str) -> str:
     template, constants = parse_template(PREFIX + text)
-    draft = Draft(template.query, template.slots, constants, empty_on_empty=text == COUNTED)
+    draft = PlanDraft(template.query, template.slots, constants, empty_on_empty=text == COUNTED)
     for compiler_pass in PASSES[:place]:
         draft = compiler_pass(draft)
     lines = [
@@ -85,7 +85,7 @@ def _example(place: int, text: str) -> str:
     return "\n".join([*lines, "  after", *(_described(after, changed) or ["    the same"]), ""])
 
 
-def _described(draft: Draft, names: Iterable[str]) -> list[str]:
+def _described(draft: PlanDraft, names: Iterable[str]) -> list[str]:
     """Those fields of a draft that are set, one item per line."""
     lines: list[str] = []
     for name in names:

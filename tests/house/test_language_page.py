@@ -51,7 +51,9 @@ def test_all_three_occur() -> None:
 
 def test_every_reason_of_the_compiler_has_a_row() -> None:
     """Each text that `Undecidable` is raised with, but counts, is the reason of some row."""
-    sources = [(ROOT / "src/triplecast/compile" / f"{name}.py").read_text("utf-8") for name in ("cases", "decided")]
+    sources = [
+        (ROOT / "src/triplecast/compile" / f"{name}.py").read_text("utf-8") for name in ("cases", "conjunctions")
+    ]
     written = {text for source in sources for text in re.findall(r'Undecidable\(f?"([^"]+)"\)', source)}
     written |= {text for source in sources for text in re.findall(r'self\._plain\([^"]+"([^"]+)"\)', source)}
     assert len(written) > 15

@@ -1,6 +1,6 @@
 """The compiler: from the algebra of a template to its plan, one pass after another.
 
-Each pass takes and returns a `Draft`. `tests/golden/compile/` shows what each does to a few queries.
+Each pass takes and returns a `PlanDraft`. `tests/golden/compile/` shows what each does to a few queries.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from triplecast.model.algebra import Distinct, OrderBy, Pattern, Project, Query,
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class PlanDraft:
     """A plan in the making: the passes fill it from top to bottom."""
 
     query: Query
@@ -52,15 +52,15 @@ class Draft:
 def compile_query(
     query: Query, slots: int, constants: tuple[str, ...], entailed: bool = False, empty_on_empty: bool = False
 ) -> Plan:
-    """Run `PASSES`; the arguments are those of `Draft`. Raises `QueryRefused` for queries that can never match."""
-    draft = Draft(query, slots, constants, entailed, empty_on_empty)
+    """Run `PASSES`; the arguments are those of `PlanDraft`. Raises `QueryRefused` for queries that can never match."""
+    draft = PlanDraft(query, slots, constants, entailed, empty_on_empty)
     for compiler_pass in PASSES:
         draft = compiler_pass(draft)
     assert draft.plan is not None
     return draft.plan
 
 
-def refuse_unmatchable(draft: Draft) -> Draft:
+def refuse_unmatchable(draft: PlanDraft) -> PlanDraft:
     """Refuse ``LIMIT 0`` and constant regular expressions that cannot run; raises `QueryRefused`."""
     pattern: Pattern = draft.query.pattern
     while isinstance(pattern, Slice | Project | Distinct | Reduced | OrderBy):
@@ -77,12 +77,12 @@ def refuse_unmatchable(draft: Draft) -> Draft:
     return draft
 
 
-def find_texts(draft: Draft) -> Draft:
+def find_texts(draft: PlanDraft) -> PlanDraft:
     """Collect the full-text conditions, each once."""
     return replace(draft, texts=tuple(dict.fromkeys(texts_within(draft.query.pattern))))
 
 
-def split_cases(draft: Draft) -> Draft:
+def split_cases(draft: PlanDraft) -> PlanDraft:
     """Split the pattern into a union of conjunctions with tests, or note the reason why that is impossible."""
     pattern: Pattern = draft.query.pattern
     if isinstance(pattern, Distinct | Reduced):
@@ -96,7 +96,7 @@ def split_cases(draft: Draft) -> Draft:
         return replace(draft, reason=str(fault))
 
 
-def combine_cases(draft: Draft) -> Draft:
+def combine_cases(draft: PlanDraft) -> PlanDraft:
     """Number the conjunctions of the cases and find how their rows make the answer, or note why they do not."""
     if draft.reason:
         return draft
@@ -107,7 +107,7 @@ def combine_cases(draft: Draft) -> Draft:
     return replace(draft, conjunctions=conjunctions, kept=kept, combination=combination)
 
 
-def find_necessary(draft: Draft) -> Draft:
+def find_necessary(draft: PlanDraft) -> PlanDraft:
     """Replace the conjunctions of a query that the evaluator decides by necessary conditions (semantics 4)."""
     if not draft.reason:
         return draft
@@ -116,7 +116,7 @@ def find_necessary(draft: Draft) -> Draft:
     return replace(draft, conjunctions=necessary, unlike=())
 
 
-def limit_comparisons(draft: Draft) -> Draft:
+def limit_comparisons(draft: PlanDraft) -> PlanDraft:
     """Leave all comparisons to the evaluator where there are more than `ATOMS_LIMIT` of them."""
     atoms = [sum(map(len, conjunction.usable_clauses())) for conjunction in draft.conjunctions]
     if (sum(atoms) if draft.reason else max(atoms)) <= ATOMS_LIMIT:
@@ -126,7 +126,7 @@ def limit_comparisons(draft: Draft) -> Draft:
     return replace(draft, reason=reason, conjunctions=bare, unlike=(), kept=(), combination=None)
 
 
-def number_terms(draft: Draft) -> Draft:
+def number_terms(draft: PlanDraft) -> PlanDraft:
     """Replace variables and constants by numbers, which makes the plan."""
     decided = not draft.reason
     words = tuple(dict.fromkeys(word for conjunction in draft.conjunctions for word in conjunction.words))
