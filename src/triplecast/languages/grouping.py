@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 from lark.lexer import Token
@@ -37,14 +38,12 @@ def bind_keys(
     return pattern, tuple(dict.fromkeys(names))
 
 
-def _substitute(expression: Expression, replace: Callable[[Variable], Expression]) -> Expression:
+def _substitute(expression: Expression, seen: Callable[[Variable], Expression]) -> Expression:
     """Replace each variable. Recurses two frames a node; the expression is within `MAX_DEPTH`."""
     if isinstance(expression, Variable):
-        return replace(expression)
-    if isinstance(expression, Operation):
-        return Operation(expression.operator, tuple([_substitute(part, replace) for part in expression.arguments]))
-    if isinstance(expression, Call):
-        return Call(expression.function, tuple([_substitute(part, replace) for part in expression.arguments]))
+        return seen(expression)
+    if isinstance(expression, Operation | Call):
+        return replace(expression, arguments=tuple([_substitute(part, seen) for part in expression.arguments]))
     return expression
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -244,7 +245,7 @@ class _Coercions(NamedTuple):
         return Call("TEXT", (self._argument(expression),))
 
     def _called(self, call: Call) -> Call:
-        return Call(call.function, tuple([self._argument(argument) for argument in call.arguments]))
+        return replace(call, arguments=tuple([self._argument(argument) for argument in call.arguments]))
 
     def _argument(self, expression: Expression) -> Expression:
         """An argument that is taken as a term, without coercion."""
