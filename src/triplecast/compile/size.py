@@ -9,22 +9,8 @@ from pyoxigraph import NamedNode
 
 from triplecast.errors import QueryRefused
 from triplecast.languages import Template
-from triplecast.model.algebra import (
-    Aggregate,
-    BasicPattern,
-    Call,
-    Exists,
-    Join,
-    Operation,
-    PathPattern,
-    Project,
-    Query,
-    Slot,
-    TriplePattern,
-    Union,
-    Values,
-    Variable,
-)
+from triplecast.model import algebra
+from triplecast.model.algebra import Call, Operation, PathPattern, Query, Slot, TriplePattern, Variable
 
 TEMPLATES_LIMIT = 20_000
 """Templates whose size a process remembers."""
@@ -74,21 +60,21 @@ def measure(query: Query, constants: int) -> QuerySize:
                 waiting += part
             case PathPattern():
                 patterns += _steps(part.path)
-            case BasicPattern(triples) if triples:
+            case algebra.BasicPattern(triples) if triples:
                 waiting += triples
-            case Join(left, right) | Union(left, right):
+            case algebra.Join(left, right) | algebra.Union(left, right):
                 waiting += (left, right)
-            case Operation() | Call() | Aggregate() | Exists():
+            case Operation() | Call() | algebra.Aggregate() | algebra.Exists():
                 operators += 1
                 waiting += _fields(part)
             case Variable():
                 operators += 1
-            case Values(_, rows):
+            case algebra.Values(_, rows):
                 patterns += 1
                 constants += sum(row.count(None) for row in rows)
-            case TriplePattern() | BasicPattern():
+            case TriplePattern() | algebra.BasicPattern():
                 patterns += 1
-            case Project(inner, _):
+            case algebra.Project(inner, _):
                 patterns += 1
                 waiting.append(inner)
             case _ if hasattr(part, "__dataclass_fields__") and not isinstance(part, Slot):

@@ -15,23 +15,8 @@ from triplecast.languages.context import Translation
 from triplecast.languages.expressions import conjoin, forbid_aggregates
 from triplecast.languages.operators import Production, order_productions, produce
 from triplecast.languages.patterns import Triples
-from triplecast.model.algebra import (
-    BasicPattern,
-    Exists,
-    Expression,
-    Extend,
-    Filter,
-    Graph,
-    Join,
-    LeftJoin,
-    Minus,
-    Pattern,
-    Slot,
-    TriplePattern,
-    Union,
-    Values,
-    Variable,
-)
+from triplecast.model import algebra
+from triplecast.model.algebra import Expression, Pattern, Slot, TriplePattern, Variable
 
 
 class _Optional(NamedTuple):
@@ -62,7 +47,7 @@ class GroupPattern:
 
     @property
     def filtered(self) -> Pattern:
-        return self.pattern if self.condition is None else Filter(self.condition, self.pattern)
+        return self.pattern if self.condition is None else algebra.Filter(self.condition, self.pattern)
 
 
 def balance(operation: Callable[[Pattern, Pattern], Pattern], parts: list[Pattern]) -> Pattern:
@@ -94,18 +79,18 @@ class _Assembly:
                 raise self.translation.fault(token, message, ("a variable instead",))
         self.translation.homes.update(self.labels)
         if self.edges:
-            self.joined.append(BasicPattern(tuple(self.edges)))
+            self.joined.append(algebra.BasicPattern(tuple(self.edges)))
         self.edges, self.labels = [], {}
         productions, self.productions = self.productions, []
         if productions:
-            joined = balance(Join, self.joined) if self.joined else BasicPattern(())
+            joined = balance(algebra.Join, self.joined) if self.joined else algebra.BasicPattern(())
             for production in order_productions(productions):
                 joined = produce(production, joined)
             self.joined = [joined]
 
     def pattern(self) -> Pattern:
         self.close_triples()
-        return balance(Join, self.joined) if self.joined else BasicPattern(())
+        return balance(algebra.Join, self.joined) if self.joined else algebra.BasicPattern(())
 
     def add(self, element: Any) -> None:
         match element:
@@ -121,15 +106,15 @@ class _Assembly:
             case _Filter(condition):
                 self.conditions.append(condition)
             case _Optional(group):
-                self.joined = [LeftJoin(self.pattern(), group.pattern, group.condition)]
+                self.joined = [algebra.LeftJoin(self.pattern(), group.pattern, group.condition)]
                 self.visible.update(group.visible)
             case _Minus(pattern):
-                self.joined = [Minus(self.pattern(), pattern)]
+                self.joined = [algebra.Minus(self.pattern(), pattern)]
             case _Bind(expression, token):
                 self._bind(expression, token)
             case GroupPattern():
                 self.close_triples()
-                if element.filtered != BasicPattern(()):
+                if element.filtered != algebra.BasicPattern(()):
                     self.joined.append(element.filtered)
                 self.visible.update(element.visible)
 
@@ -139,7 +124,7 @@ class _Assembly:
             raise self.translation.fault(
                 token, f"{token} has a value already, so BIND cannot give it one", ("another variable",)
             )
-        self.joined = [Extend(self.pattern(), variable, expression)]
+        self.joined = [algebra.Extend(self.pattern(), variable, expression)]
         self.visible[variable] = None
 
 
@@ -163,7 +148,7 @@ def _union(translation: Translation, children: list[Any]) -> GroupPattern:
     visible: dict[Variable, None] = {}
     for group in children:
         visible.update(group.visible)
-    return GroupPattern(balance(Union, [group.filtered for group in children]), visible)
+    return GroupPattern(balance(algebra.Union, [group.filtered for group in children]), visible)
 
 
 def _optional(translation: Translation, children: list[Any]) -> _Optional:
@@ -180,7 +165,7 @@ def _graph(translation: Translation, children: list[Any]) -> GroupPattern:
     visible = {name: None} if isinstance(name, Variable) else {}
     if isinstance(name, Slot):
         translation.graphs.add(name.index)
-    return GroupPattern(Graph(name, group.filtered), visible | group.visible)
+    return GroupPattern(algebra.Graph(name, group.filtered), visible | group.visible)
 
 
 def _filter(translation: Translation, children: list[Any]) -> _Filter:
@@ -195,12 +180,12 @@ def _bind(translation: Translation, children: list[Any]) -> _Bind:
     return _Bind(expression, children[1])
 
 
-def _exists(translation: Translation, children: list[Any]) -> Exists:
-    return Exists(children[0].filtered, negated=False)
+def _exists(translation: Translation, children: list[Any]) -> algebra.Exists:
+    return algebra.Exists(children[0].filtered, negated=False)
 
 
-def _not_exists(translation: Translation, children: list[Any]) -> Exists:
-    return Exists(children[0].filtered, negated=True)
+def _not_exists(translation: Translation, children: list[Any]) -> algebra.Exists:
+    return algebra.Exists(children[0].filtered, negated=True)
 
 
 # ---- inline data -------------------------------------------------------------------------------------------
@@ -210,9 +195,9 @@ def _value(translation: Translation, child: Token) -> Any:
     return None if child.type == "UNDEF" else translation.node(child)
 
 
-def _one_column(translation: Translation, children: list[Any]) -> Values:
+def _one_column(translation: Translation, children: list[Any]) -> algebra.Values:
     variable = translation.node(children[0])
-    return Values((variable,), tuple([(_value(translation, child),) for child in children[1:]]))
+    return algebra.Values((variable,), tuple([(_value(translation, child),) for child in children[1:]]))
 
 
 def _data_names(translation: Translation, children: list[Any]) -> list[Token]:
@@ -223,7 +208,7 @@ def _data_row(translation: Translation, children: list[Any]) -> list[Token]:
     return children
 
 
-def _columns(translation: Translation, children: list[Any]) -> Values:
+def _columns(translation: Translation, children: list[Any]) -> algebra.Values:
     names: list[Token] = children[0]
     variables = tuple([Variable(str(name)[1:]) for name in names])
     if len(set(variables)) != len(variables):
@@ -235,11 +220,11 @@ def _columns(translation: Translation, children: list[Any]) -> Values:
             message = f"this row of VALUES has {len(values)} values for {len(variables)} variables"
             raise translation.fault(row[0] if row else names[-1], message, ("one value or UNDEF for each variable",))
         rows.append(tuple([_value(translation, value) for value in values]))
-    return Values(variables, tuple(rows))
+    return algebra.Values(variables, tuple(rows))
 
 
 def _inline_data(translation: Translation, children: list[Any]) -> GroupPattern:
-    values: Values = children[0]
+    values: algebra.Values = children[0]
     return GroupPattern(values, dict.fromkeys(values.variables))
 
 

@@ -18,20 +18,8 @@ from triplecast.languages.operators import (
     refuse_operator_in_path,
 )
 from triplecast.languages.searches import Search, magic_predicate, read_searches, refuse_in_path
-from triplecast.model.algebra import (
-    Alternative,
-    Expression,
-    Inverse,
-    NegatedSet,
-    Node,
-    PathExpression,
-    PathPattern,
-    Repeat,
-    Sequence,
-    Slot,
-    TriplePattern,
-    Variable,
-)
+from triplecast.model import algebra
+from triplecast.model.algebra import Expression, Node, PathExpression, PathPattern, Slot, TriplePattern, Variable
 
 
 class Triples(NamedTuple):
@@ -54,28 +42,28 @@ class _Node(NamedTuple):
 # ---- paths -------------------------------------------------------------------------------------------------
 
 
-def _path_alternative(translation: Translation, children: list[Any]) -> Alternative:
+def _path_alternative(translation: Translation, children: list[Any]) -> algebra.Alternative:
     choices: list[PathExpression] = []
     for child in children:
         path = translation.node(child)
-        choices.extend(path.choices if isinstance(path, Alternative) else (path,))
-    return Alternative(tuple(choices))
+        choices.extend(path.choices if isinstance(path, algebra.Alternative) else (path,))
+    return algebra.Alternative(tuple(choices))
 
 
-def _path_sequence(translation: Translation, children: list[Any]) -> Sequence:
+def _path_sequence(translation: Translation, children: list[Any]) -> algebra.Sequence:
     steps: list[PathExpression] = []
     for child in children[::2]:
         path = translation.node(child)
-        steps.extend(path.steps if isinstance(path, Sequence) else (path,))
-    return Sequence(tuple(steps))
+        steps.extend(path.steps if isinstance(path, algebra.Sequence) else (path,))
+    return algebra.Sequence(tuple(steps))
 
 
 def _path_inverse(translation: Translation, children: list[Any]) -> PathExpression:
     path: PathExpression = translation.node(children[1])
-    return path.path if isinstance(path, Inverse) else Inverse(path)
+    return path.path if isinstance(path, algebra.Inverse) else algebra.Inverse(path)
 
 
-def _path_repeat(translation: Translation, children: list[Any]) -> Repeat:
+def _path_repeat(translation: Translation, children: list[Any]) -> algebra.Repeat:
     """A lone predicate is part of the template: which one decides whether the taxonomy knows the path."""
     sign = str(children[1])
     path = translation.node(children[0])
@@ -83,13 +71,13 @@ def _path_repeat(translation: Translation, children: list[Any]) -> Repeat:
         refuse_in_path(translation, path)
         refuse_operator_in_path(translation, path)
         path = translation.pin(path)
-    return Repeat(path, 1 if sign == "+" else 0, sign != "?")
+    return algebra.Repeat(path, 1 if sign == "+" else 0, sign != "?")
 
 
-def _path_negated(translation: Translation, children: list[Any]) -> NegatedSet:
+def _path_negated(translation: Translation, children: list[Any]) -> algebra.NegatedSet:
     steps = [child for child in children[1:] if not isinstance(child, Token)]
     forward = tuple(step for inverse, step in steps if not inverse)
-    return NegatedSet(forward, tuple(step for inverse, step in steps if inverse))
+    return algebra.NegatedSet(forward, tuple(step for inverse, step in steps if inverse))
 
 
 def _negated_one(translation: Translation, children: list[Any]) -> tuple[bool, NamedNode | Slot]:
@@ -99,7 +87,7 @@ def _negated_one(translation: Translation, children: list[Any]) -> tuple[bool, N
 def _edge(subject: Node, verb: Variable | PathExpression, target: Node) -> Edge:
     if isinstance(verb, Variable | NamedNode | Slot):
         return TriplePattern(subject, verb, target)
-    if isinstance(verb, Inverse) and isinstance(verb.path, NamedNode | Slot):
+    if isinstance(verb, algebra.Inverse) and isinstance(verb.path, NamedNode | Slot):
         return TriplePattern(target, verb.path, subject)
     return PathPattern(subject, verb, target)
 

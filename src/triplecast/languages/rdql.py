@@ -37,19 +37,8 @@ from triplecast.languages.refusals import MAX_DEPTH, refuse_all_but_operators, r
 from triplecast.languages.rewriting import measure_depth
 from triplecast.languages.tokens import Source, open_source, unescape_string
 from triplecast.languages.vocabularies import DECLARED
-from triplecast.model.algebra import (
-    BasicPattern,
-    Call,
-    Expression,
-    Filter,
-    Operation,
-    Pattern,
-    Project,
-    Query,
-    Slot,
-    TriplePattern,
-    Variable,
-)
+from triplecast.model import algebra
+from triplecast.model.algebra import Call, Expression, Operation, Pattern, Query, Slot, TriplePattern, Variable
 from triplecast.operators import find_operator
 from triplecast.terms.readings import reads_as_number
 from triplecast.terms.values import XSD
@@ -169,12 +158,12 @@ def _query(translation: Translation, children: list[Any]) -> Query:
     variables = selection.variables
     if variables is None:
         variables = tuple(dict.fromkeys(node for node in nodes if isinstance(node, Variable)))
-    pattern: Pattern = BasicPattern(triples)
+    pattern: Pattern = algebra.BasicPattern(triples)
     for production in order_productions(productions):
         pattern = produce(production, pattern)
     if conditions:
-        pattern = Filter(expressions.conjoin(conditions), pattern)
-    return Query("select", Project(pattern, variables), variables)
+        pattern = algebra.Filter(expressions.conjoin(conditions), pattern)
+    return Query("select", algebra.Project(pattern, variables), variables)
 
 
 # ---- constraints ---------------------------------------------------------------------------------------------

@@ -14,20 +14,8 @@ from pyoxigraph import NamedNode
 
 from triplecast.languages.context import Translation
 from triplecast.languages.fulltext import fault_of_translation, noted_call, place_fault
-from triplecast.model.algebra import (
-    Alternative,
-    Call,
-    Expression,
-    Inverse,
-    NegatedSet,
-    Node,
-    PathExpression,
-    Repeat,
-    Sequence,
-    Slot,
-    TriplePattern,
-    Variable,
-)
+from triplecast.model import algebra
+from triplecast.model.algebra import Call, Expression, Node, PathExpression, Slot, TriplePattern, Variable
 from triplecast.text import TextFault, parse_selection
 from triplecast.text.dialects import blazegraph, lucene, virtuoso
 
@@ -82,11 +70,11 @@ def names_of_path(path: PathExpression) -> Iterator[NamedNode | Slot]:
             yield part
         elif isinstance(part, tuple):
             todo.extend(part)
-        elif isinstance(part, Inverse | Repeat):
+        elif isinstance(part, algebra.Inverse | algebra.Repeat):
             todo.append(part.path)
-        elif isinstance(part, Sequence | Alternative):
-            todo.extend(part.steps if isinstance(part, Sequence) else part.choices)
-        elif isinstance(part, NegatedSet):
+        elif isinstance(part, algebra.Sequence | algebra.Alternative):
+            todo.extend(part.steps if isinstance(part, algebra.Sequence) else part.choices)
+        elif isinstance(part, algebra.NegatedSet):
             todo.extend((*part.forward, *part.inverse))
 
 

@@ -16,24 +16,8 @@ from triplecast.languages.groups import GroupPattern
 from triplecast.languages.patterns import Triples
 from triplecast.languages.refusals import MAX_DEPTH, refuse_depth
 from triplecast.languages.rewriting import measure_depth
-from triplecast.model.algebra import (
-    Distinct,
-    Expression,
-    Extend,
-    Filter,
-    Group,
-    Join,
-    OrderBy,
-    Pattern,
-    Project,
-    Query,
-    Reduced,
-    Slice,
-    TriplePattern,
-    Values,
-    Variable,
-    variables_in,
-)
+from triplecast.model import algebra
+from triplecast.model.algebra import Expression, Pattern, Query, TriplePattern, Variable, variables_in
 
 
 class _Item(NamedTuple):
@@ -123,8 +107,8 @@ def _modifiers(translation: Translation, children: list[Any]) -> _Modifiers:
     return _Modifiers(keys, having, order, found.get("offset", 0), found.get("limit"))
 
 
-def _values_clause(translation: Translation, children: list[Any]) -> Values | None:
-    found: Values | None = children[0]
+def _values_clause(translation: Translation, children: list[Any]) -> algebra.Values | None:
+    found: algebra.Values | None = children[0]
     return found
 
 
@@ -136,7 +120,7 @@ def _solve(
     where: GroupPattern,
     items: tuple[_Item, ...],
     modifiers: _Modifiers,
-    values: Values | None,
+    values: algebra.Values | None,
 ) -> _Solutions:
     having, order = modifiers.having or (), [expression for expression, _ in modifiers.order or ()]
     written = [item.expression for item in items if item.expression is not None]
@@ -157,11 +141,11 @@ def _solve(
         conditions = [grouping.sampled(condition, frozenset()) for condition in having]
         for expression in order:
             grouping.sampled(expression, _names_of(items))  # `_order` does it again, once the group is made
-        pattern = Group(pattern, grouping.keys, tuple(grouping.aggregates.items()))
+        pattern = algebra.Group(pattern, grouping.keys, tuple(grouping.aggregates.items()))
     if conditions:
-        pattern = Filter(conjoin(conditions), pattern)
+        pattern = algebra.Filter(conjoin(conditions), pattern)
     if values is not None:
-        pattern = Join(pattern, values)
+        pattern = algebra.Join(pattern, values)
         visible = visible | dict.fromkeys(values.variables)
     return _Solutions(pattern, visible, grouping)
 
@@ -207,7 +191,7 @@ def _project(
         for used in variables_in(expression):
             if solved.grouping is not None and used not in bound and used not in translation.aggregates:
                 _refuse_ungrouped(translation, token, used)
-        pattern = Extend(pattern, variable, expression)
+        pattern = algebra.Extend(pattern, variable, expression)
         bound[variable] = None
     return pattern, tuple(dict.fromkeys(item.variable for item in items))
 
@@ -226,13 +210,13 @@ def _order(solved: _Solutions, names: frozenset[Variable], modifiers: _Modifiers
     if solved.grouping is not None:
         sampled = solved.grouping.sampled
         conditions = tuple([(sampled(expression, names), descending) for expression, descending in conditions])
-    return OrderBy(pattern, conditions)
+    return algebra.OrderBy(pattern, conditions)
 
 
 def _slice(modifiers: _Modifiers, pattern: Pattern) -> Pattern:
     if modifiers.limit is None and modifiers.offset == 0:
         return pattern
-    return Slice(pattern, modifiers.offset, modifiers.limit)
+    return algebra.Slice(pattern, modifiers.offset, modifiers.limit)
 
 
 def _select(translation: Translation, children: list[Any]) -> Selection:
@@ -247,9 +231,9 @@ def _select(translation: Translation, children: list[Any]) -> Selection:
         pattern, variables = solved.pattern, tuple([variable for variable in solved.visible if not variable.hidden])
     else:
         pattern, variables = _project(translation, items, solved)
-    pattern = Project(_order(solved, _names_of(items), modifiers, pattern), variables)
+    pattern = algebra.Project(_order(solved, _names_of(items), modifiers, pattern), variables)
     if clause.mode is not None:
-        pattern = Distinct(pattern) if clause.mode == "DISTINCT" else Reduced(pattern)
+        pattern = algebra.Distinct(pattern) if clause.mode == "DISTINCT" else algebra.Reduced(pattern)
     return Selection(_slice(modifiers, pattern), variables)
 
 
@@ -292,7 +276,7 @@ def _built(
     template: Triples,
     where: GroupPattern,
     modifiers: _Modifiers,
-    values: Values | None,
+    values: algebra.Values | None,
 ) -> Query:
     solved = _solve(translation, where, (), modifiers, values)
     pattern = _slice(modifiers, _order(solved, frozenset(), modifiers, solved.pattern))
