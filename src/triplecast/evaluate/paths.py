@@ -150,7 +150,7 @@ def _reach(graph: TripleSet, path: Repeat, first: Term, written: bool, budget: B
     """Distinct nodes at the end of `path` from `first` (ALP in SPARQL 18.4)."""
 
     def steps_from(node: Term) -> Iterator[Term]:
-        return (last for _, last in connect(graph, path.path, End(node, False), ANY, budget))
+        return (last for _, last in connect(graph, path.path, End(node, written and node == first), ANY, budget))
 
     met: dict[Term, None] = {}
     if path.at_least == 0 and (written or first in graph.nodes):

@@ -39,7 +39,7 @@ from triplecast.evaluate.unknown import Unknown, all_of
 from triplecast.model import algebra
 from triplecast.model.algebra import Expression, Pattern, Slot, Term, Variable
 from triplecast.terms.compare import ValueFault
-from triplecast.terms.order import sort_key
+from triplecast.terms.order import value_key
 
 Operator: TypeAlias = Callable[..., Iterator[Row]]
 """(evaluation, pattern, place, row) and, for most, conditions on its rows."""
@@ -296,7 +296,7 @@ def _sort(run: Evaluation, pattern: algebra.OrderBy, place: Place, ties: list[st
     for condition, descending in reversed(pattern.conditions):
         run.budget.spend(len(rows))
         numbers = [_number(run, condition, row, place) for row in rows]
-        ranks = run.numbering.ranks(numbers, sort_key)
+        ranks = run.numbering.ranks(numbers, value_key)
         places = [ranks[number] for number in numbers]
         rows = [rows[index] for index in sorted(range(len(rows)), key=places.__getitem__, reverse=descending)]
     return rows

@@ -43,8 +43,23 @@ _VARIABLE = rf"[?$][{NAME_START}_0-9][{VARIABLE_CHARACTER}]*+"
 _BLANK = rf"_:[{NAME_START}_0-9][{NAME_CHARACTER}]*+(?:\.++[{NAME_CHARACTER}]++)*+"
 NUMBER = r"[+-]?(?:[0-9]++(?:\.[0-9]*+[eE][+-]?[0-9]++|\.[0-9]++|[eE][+-]?[0-9]++)?|\.[0-9]++(?:[eE][+-]?[0-9]++)?)"
 
+FUNCTIONS = {
+    "STR": (1, 1), "LANG": (1, 1), "LANGMATCHES": (2, 2), "DATATYPE": (1, 1), "BOUND": (1, 1), "IRI": (1, 1),
+    "URI": (1, 1), "BNODE": (0, 1), "ABS": (1, 1), "CEIL": (1, 1), "FLOOR": (1, 1), "ROUND": (1, 1),
+    "CONCAT": (0, None), "STRLEN": (1, 1), "UCASE": (1, 1), "LCASE": (1, 1), "ENCODE_FOR_URI": (1, 1),
+    "CONTAINS": (2, 2), "STRSTARTS": (2, 2), "STRENDS": (2, 2), "STRBEFORE": (2, 2), "STRAFTER": (2, 2),
+    "YEAR": (1, 1), "MONTH": (1, 1), "DAY": (1, 1), "HOURS": (1, 1), "MINUTES": (1, 1), "SECONDS": (1, 1),
+    "TIMEZONE": (1, 1), "TZ": (1, 1), "NOW": (0, 0), "MD5": (1, 1), "SHA1": (1, 1), "SHA256": (1, 1),
+    "SHA384": (1, 1), "SHA512": (1, 1), "COALESCE": (0, None), "IF": (3, 3), "STRLANG": (2, 2), "STRDT": (2, 2),
+    "SAMETERM": (2, 2), "ISIRI": (1, 1), "ISURI": (1, 1), "ISBLANK": (1, 1), "ISLITERAL": (1, 1),
+    "ISNUMERIC": (1, 1), "REGEX": (2, 3), "SUBSTR": (2, 3), "REPLACE": (3, 4),
+}  # fmt: skip
+"""Built-in functions by upper-case keyword: fewest and most arguments (None: any number)."""
+_FILTER_CALL = rf"(?i:FILTER(?=(?:{'|'.join(FUNCTIONS)}|NOT|EXISTS)(?![A-Za-z0-9_])))"
+"""``FILTER`` right before a call, which needs no space."""
+
 TOKEN = re.compile(
-    rf"{_VARIABLE}|{IRI_REFERENCE}|\{{\||[{{}};,]|{PREFIX_NAME}{LOCAL_NAME}|[A-Za-z][A-Za-z0-9_]*+"
+    rf"{_VARIABLE}|{IRI_REFERENCE}|\{{\||[{{}};,]|{PREFIX_NAME}{LOCAL_NAME}|{_FILTER_CALL}|[A-Za-z][A-Za-z0-9_]*+"
     rf"|(?:{STRING})(?:{SPACE}(?:{_TAG}|\^\^{SPACE}(?:{IRI_REFERENCE}|{PREFIX_NAME}{LOCAL_NAME})))?"
     rf"|\([ \t\r\n]*+\)|\[[ \t\r\n]*+\]|{NUMBER}|{_BLANK}|&&|\|\||!=|<=|>=|<<|>>|\|\}}|\^\^|\#[^\r\n]*+|\S"
 )
@@ -82,19 +97,6 @@ KEYWORDS = {
     "PREFIX": "PREFIX", "BASE": "BASE", "FTCONTAINS": "FTCONTAINS", "FTAND": "_FTAND", "FTOR": "_FTOR",
     "FTNOT": "_FTNOT", "FTNEAR": "_FTNEAR",
 }  # fmt: skip
-
-FUNCTIONS = {
-    "STR": (1, 1), "LANG": (1, 1), "LANGMATCHES": (2, 2), "DATATYPE": (1, 1), "BOUND": (1, 1), "IRI": (1, 1),
-    "URI": (1, 1), "BNODE": (0, 1), "ABS": (1, 1), "CEIL": (1, 1), "FLOOR": (1, 1), "ROUND": (1, 1),
-    "CONCAT": (0, None), "STRLEN": (1, 1), "UCASE": (1, 1), "LCASE": (1, 1), "ENCODE_FOR_URI": (1, 1),
-    "CONTAINS": (2, 2), "STRSTARTS": (2, 2), "STRENDS": (2, 2), "STRBEFORE": (2, 2), "STRAFTER": (2, 2),
-    "YEAR": (1, 1), "MONTH": (1, 1), "DAY": (1, 1), "HOURS": (1, 1), "MINUTES": (1, 1), "SECONDS": (1, 1),
-    "TIMEZONE": (1, 1), "TZ": (1, 1), "NOW": (0, 0), "MD5": (1, 1), "SHA1": (1, 1), "SHA256": (1, 1),
-    "SHA384": (1, 1), "SHA512": (1, 1), "COALESCE": (0, None), "IF": (3, 3), "STRLANG": (2, 2), "STRDT": (2, 2),
-    "SAMETERM": (2, 2), "ISIRI": (1, 1), "ISURI": (1, 1), "ISBLANK": (1, 1), "ISLITERAL": (1, 1),
-    "ISNUMERIC": (1, 1), "REGEX": (2, 3), "SUBSTR": (2, 3), "REPLACE": (3, 4),
-}  # fmt: skip
-"""Built-in functions by upper-case keyword: fewest and most arguments (None: any number)."""
 
 _TYPOGRAPHIC = frozenset("“”„‟‘’‚‛«»")
 """Quotation marks as word processors set them."""
