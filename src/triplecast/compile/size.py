@@ -5,10 +5,9 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from pyoxigraph import NamedNode
-
 from triplecast.errors import QueryRefused
 from triplecast.languages import Template
+from triplecast.languages.rewriting import names_of_path
 from triplecast.model import algebra
 from triplecast.model.algebra import Call, Operation, PathPattern, Query, Slot, TriplePattern, Variable
 
@@ -59,7 +58,7 @@ def measure(query: Query, constants: int) -> QuerySize:
             case tuple():
                 waiting += part
             case PathPattern():
-                patterns += _steps(part.path)
+                patterns += sum(1 for _ in names_of_path(part.path))
             case algebra.BasicPattern(triples) if triples:
                 waiting += triples
             case algebra.Join(left, right) | algebra.Union(left, right):
@@ -81,20 +80,6 @@ def measure(query: Query, constants: int) -> QuerySize:
                 patterns += 1
                 waiting += _fields(part)
     return QuerySize(constants, patterns, operators)
-
-
-def _steps(path: Any) -> int:
-    steps = 0
-    waiting = [path]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, tuple):
-            waiting += part
-        elif isinstance(part, NamedNode | Slot):
-            steps += 1
-        elif hasattr(part, "__dataclass_fields__"):
-            waiting += _fields(part)
-    return steps
 
 
 def _fields(part: Any) -> list[Any]:

@@ -57,23 +57,6 @@ def connect(
         raise unfilled(path)
 
 
-def path_names(path: PathExpression) -> Iterator[NamedNode]:
-    """The predicates that a path names."""
-    waiting = [path]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, NamedNode):
-            yield part
-        elif isinstance(part, Inverse | Repeat):
-            waiting.append(part.path)
-        elif isinstance(part, Sequence):
-            waiting.extend(part.steps)
-        elif isinstance(part, Alternative):
-            waiting.extend(part.choices)
-        elif isinstance(part, NegatedSet):
-            waiting.extend((*part.forward, *part.inverse))
-
-
 def unfilled(slot: Slot) -> TypeError:
     """The error for a template that was not filled before evaluation."""
     return TypeError(f"the template's slot {slot.index} has no constant")

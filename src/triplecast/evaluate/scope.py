@@ -29,12 +29,13 @@ def parts_of(pattern: Pattern) -> Iterator[Pattern]:
         part = waiting.pop()
         yield part
         found: list[Pattern] = []
-        for expression in _expressions(part):
+        for expression in expressions_of(part):
             found.extend(inner.pattern for inner in subexpressions(expression) if isinstance(inner, algebra.Exists))
         waiting.extend(reversed((*children(part), *found)))
 
 
-def _expressions(pattern: Pattern) -> tuple[Expression, ...]:
+def expressions_of(pattern: Pattern) -> tuple[Expression, ...]:
+    """The expressions directly in a pattern."""
     if isinstance(pattern, algebra.Filter | algebra.LeftJoin):
         return (pattern.condition,) if pattern.condition is not None else ()
     if isinstance(pattern, algebra.Extend):

@@ -10,11 +10,10 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple, NoReturn
 
 from lark.lexer import Token
-from pyoxigraph import NamedNode
 
 from triplecast.languages.context import Translation
 from triplecast.languages.fulltext import fault_of_translation, noted_call, place_fault
-from triplecast.model import algebra
+from triplecast.languages.rewriting import names_of_path
 from triplecast.model.algebra import Call, Expression, Node, PathExpression, Slot, TriplePattern, Variable
 from triplecast.text import TextFault, parse_selection
 from triplecast.text.dialects import blazegraph, lucene, virtuoso
@@ -59,23 +58,6 @@ def magic_predicate(translation: Translation, verb: object) -> str | None:
 def path_slots(path: PathExpression) -> Iterator[Slot]:
     """The constants of a path, but those that a plan depends on."""
     return (name for name in names_of_path(path) if isinstance(name, Slot))
-
-
-def names_of_path(path: PathExpression) -> Iterator[NamedNode | Slot]:
-    """The predicates of a path."""
-    todo: list[object] = [path]
-    while todo:
-        part = todo.pop()
-        if isinstance(part, NamedNode | Slot):
-            yield part
-        elif isinstance(part, tuple):
-            todo.extend(part)
-        elif isinstance(part, algebra.Inverse | algebra.Repeat):
-            todo.append(part.path)
-        elif isinstance(part, algebra.Sequence | algebra.Alternative):
-            todo.extend(part.steps if isinstance(part, algebra.Sequence) else part.choices)
-        elif isinstance(part, algebra.NegatedSet):
-            todo.extend((*part.forward, *part.inverse))
 
 
 def refuse_in_path(translation: Translation, path: PathExpression) -> None:
