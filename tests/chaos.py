@@ -1,10 +1,10 @@
 """Kill -9 at every named point and at random moments, then restart: nothing lost, nothing twice, no id changed.
 
-``python -m tests.chaos N`` kills N times at each point of `faults.POINTS` in a run without a JVM (the same journal,
-acceptor, registrar, source, stages and sink, called in turn), and N times at each point that Spark's order of events
-adds, and at 4N random moments while a batch is in flight, in whole runs on Spark. ``--no-spark`` leaves those out,
-``--seed`` replays the choice of moments. The oracle is an undisturbed run over the same files: the same ids, versions
-and bindings, row by row. A table of the kills stands at the end.
+``python -m tests.chaos N`` kills N times at each point of `crash_points.POINTS` in a run without a JVM (the same
+journal, acceptor, registrar, source, stages and sink, called in turn), and N times at each point that Spark's order of
+events adds, and at 4N random moments while a batch is in flight, in whole runs on Spark. ``--no-spark`` leaves those
+out, ``--seed`` replays the choice of moments. The oracle is an undisturbed run over the same files: the same ids,
+versions and bindings, row by row. A table of the kills stands at the end.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ import pyarrow as pa
 
 from tests.spark import weighing
 from tests.spark.workplace import QUERIES, Workplace, document
-from triplecast import faults
+from triplecast import crash_points
 from triplecast.index import INDEX, IndexFolder
 from triplecast.ingest import Parser, inbox_groups
 from triplecast.ingest.inbox import QUIET
@@ -40,12 +40,12 @@ from triplecast.outbox import Notification, Outbox
 from triplecast.pipeline import horizon, late
 from triplecast.pipeline.acceptor import Acceptor
 from triplecast.pipeline.horizon import HorizonFile, read_horizon
-from triplecast.pipeline.registrar import Registrar
 from triplecast.pipeline.rows import MATCHES, SLICES
 from triplecast.pipeline.session import session
 from triplecast.pipeline.sink import Sink
 from triplecast.pipeline.source import JournalStream
 from triplecast.pipeline.stages import ask_slice, match_slices
+from triplecast.registry.file_source import FileSource
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -112,8 +112,8 @@ def run_in_turn(place: Workplace, prune: int = 0) -> None:
         moving = HorizonFile(place.output)
         index = IndexFolder(place.output / INDEX)
         acceptor = Acceptor(place.inbox, journal, parser, accepting, False, lambda reject: None)
-        Registrar(
-            [place.subscriptions], journal, index, moving, accepting, lambda: outbox.progress, lambda fault: None
+        FileSource(
+            [place.subscriptions], journal, index, moving.cover, accepting, lambda: outbox.progress, lambda fault: None
         ).start(0.0)
         for now in (0.0, QUIET):
             acceptor.look(now, threading.Event())
@@ -163,7 +163,7 @@ def run_forked(action: Callable[[], None], point: str | None, hit: int, log: Pat
         try:
             os.environ["TRIPLECAST_CRASH"] = f"{point}:{hit}" if point else ""
             os.environ["TRIPLECAST_CRASH_LOG"] = str(log)
-            importlib.reload(faults)
+            importlib.reload(crash_points)
             action()
             code = 0
         finally:
@@ -198,7 +198,9 @@ def same(found: list[Notification], expected: list[Notification]) -> None:
     the moment at which operators answered (docs/decisions/0013)."""
 
     def told(rows: list[Notification]) -> list[tuple[object, ...]]:
-        return [(row.id, row.graph, row.version, row.registration, row.name, row.bindings) for row in rows]
+        return [
+            (row.id, row.publication, row.version, row.registration, row.subscription, row.bindings) for row in rows
+        ]
 
     lost, extra = set(told(expected)) - set(told(found)), set(told(found)) - set(told(expected))
     assert not lost, f"{len(lost)} lost: {sorted(lost)[:4]}"
@@ -206,7 +208,7 @@ def same(found: list[Notification], expected: list[Notification]) -> None:
     assert len(found) == len(expected), "some are told twice"
     assert [row.sequence for row in found] == list(range(found[0].sequence, found[0].sequence + len(found)))
     for asked in (False, True):
-        of_both = [[row for row in rows if (row.name == WEIGHED_NAME) == asked] for rows in (found, expected)]
+        of_both = [[row for row in rows if (row.subscription == WEIGHED_NAME) == asked] for rows in (found, expected)]
         assert told(of_both[0]) == told(of_both[1])
 
 
@@ -249,7 +251,7 @@ def kill_everywhere(count: int, seed: int, folder: Path, say: Callable[[str], No
     log = folder / "hits.log"
     log.touch()
     oracle = Oracle(folder / "oracle")
-    for point in faults.POINTS:
+    for point in crash_points.POINTS:
         for number in range(count):
             phase = 2 if point == "outbox.pruned" else chance.choice((1, 2))
             for hit in (chance.randint(1, 4), 1):
@@ -395,7 +397,7 @@ def kill_spark_everywhere(
 def tabulate(in_turn: Counter[str], on_spark: Counter[str], victims: Counter[str], seconds: float) -> str:
     """Every kill, counted."""
     lines = [f"{'killed at':<28} {'without a JVM':>13} {'on Spark':>9}"]
-    lines += [f"{point:<28} {in_turn[point]:>13} {on_spark[point] or '':>9}" for point in faults.POINTS]
+    lines += [f"{point:<28} {in_turn[point]:>13} {on_spark[point] or '':>9}" for point in crash_points.POINTS]
     lines += [f"{f'{victim}, a batch in flight':<28} {'':>13} {victims[victim]:>9}" for victim in sorted(victims)]
     total = in_turn.total() + on_spark.total() + victims.total()
     lines.append(f"{total} kills in {seconds:.0f} s: nothing lost, nothing twice, no id changed")
@@ -421,7 +423,7 @@ def main() -> int:
 
     with tempfile.TemporaryDirectory(prefix="triplecast-chaos-") as folder:
         in_turn = kill_everywhere(arguments.count, arguments.seed, Path(folder), say)
-        assert set(in_turn) == set(faults.POINTS)
+        assert set(in_turn) == set(crash_points.POINTS)
         if not arguments.no_spark:
             on_spark, victims = kill_spark_everywhere(arguments.count, arguments.seed, Path(folder), say)
             assert min(on_spark[point] for point in SPARK_POINTS) >= arguments.count

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from triplecast.compile.admitted import Admitted
 from triplecast.errors import InputError
 from triplecast.evaluate import Evaluator
 from triplecast.index import MemoryIndex
@@ -17,9 +16,10 @@ from triplecast.journal import Clock, system_clock, time_text
 from triplecast.match import Matcher
 from triplecast.match.operate import Operators
 from triplecast.model.match import MatchedBatch
-from triplecast.model.publication import Draft, Publication, Reject
+from triplecast.model.publication import Draft, Position, Publication, Reject
 from triplecast.model.schedules import SCHEDULE, check_schedule
 from triplecast.model.subscription import Registration, RegistrationId
+from triplecast.registry.admitted import Admitted
 from triplecast.taxonomy import NO_TAXONOMY, Taxonomies, Taxonomy, TaxonomyVersion
 
 BATCH_DOCUMENTS = 256
@@ -120,6 +120,6 @@ class Versions:
                 continue
             self._position += 1
             self._latest[draft.graph] = (version + 1, draft.digest)
-            made = Publication(self._position, draft.graph, version + 1, now, draft.quads, draft.dataset)
+            made = Publication(Position(self._position), draft.graph, version + 1, now, draft.quads, draft.dataset)
             publications.append(replace(made, attachments=draft.attachments))
         return publications

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from triplecast.journal import Journal, SourceState
+from triplecast.journal import FileState, Journal
 from triplecast.model.match import Undecided
 from triplecast.model.publication import Draft, Publication, Reject
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
@@ -26,7 +26,7 @@ AT = "2026-11-21T08:30:00.000001Z"
 QUADS = b'<https://example.org/1> <https://example.org/says> "hello" .\n'
 REJECT = Reject("b.ttl", "parse", "found x", "write y", 3, 7)
 SUBSCRIPTIONS = [Subscription("a.rq", "ASK { ?s ?p ?o }", owner="ada"), Subscription("é", "SELECT * { ?s ?p 1 }")]
-STATE = SourceState(61, 1_795_000_000_000_000_000, b"digest", "accepted")
+STATE = FileState(61, 1_795_000_000_000_000_000, b"digest", "accepted")
 
 
 def write_journal(folder: Path) -> None:

@@ -25,7 +25,6 @@ from tests.properties.substitutes import (
 )
 from tests.reference.queries import Query
 from tests.reference.terms import Triple, write
-from triplecast.compile.admission import admit
 from triplecast.errors import QueryRefused
 from triplecast.index import MemoryIndex, Snapshot
 from triplecast.match import Matcher
@@ -35,6 +34,7 @@ from triplecast.model.publication import Publication
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
 from triplecast.operators.answers import Answer, GroundCall, parse_answer
 from triplecast.operators.schedules import SCHEDULES
+from triplecast.registry.admission import admit
 
 SEED = 20261121
 QUERIES, PUBLICATIONS = 120, 16

@@ -47,12 +47,12 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from triplecast.compile.admission import admit
     from triplecast.evaluate import Background
     from triplecast.explain import explain_subscription
     from triplecast.ingest import Parser
     from triplecast.ingest.document_files import read_documents
     from triplecast.offline import Versions, cut_batches, parse_batch
+    from triplecast.registry.admission import admit
 
     taxonomy = load_taxonomy(arguments.taxonomy, arguments.broader)
     subscription = choose_subscription(arguments.subscription, arguments.id)

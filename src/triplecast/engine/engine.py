@@ -14,11 +14,9 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from triplecast.compile.admission import Understood, admit, understand
-from triplecast.compile.given import operators_of
-from triplecast.compile.meaning import Meaning
+from triplecast.compile.compiled import CompiledSubscription
+from triplecast.compile.operator_arguments import operators_of
 from triplecast.engine.given import check_subscriptions, document_of, group_documents
-from triplecast.engine.quota import Holdings, Places, check_quota
 from triplecast.engine.receipt import (
     Findings,
     LoadedTaxonomy,
@@ -32,16 +30,6 @@ from triplecast.engine.receipt import (
     subscribed,
     undecided_of,
 )
-from triplecast.engine.registry import (
-    check_progress,
-    missing_operators,
-    open_index,
-    settle_operators,
-    unread_subscriptions,
-    update_index,
-)
-from triplecast.engine.remaking import Remaking
-from triplecast.engine.tickets import hash_ticket, make_ticket, opens
 from triplecast.errors import (
     DocumentRejected,
     FolderLocked,
@@ -70,11 +58,11 @@ from triplecast.journal import (
 )
 from triplecast.match import Matcher
 from triplecast.match.operate import Operators
+from triplecast.model.file_state import RUN
 from triplecast.model.lease import Lease, read_lease
 from triplecast.model.match import MatchedBatch, MatchStats
-from triplecast.model.publication import Publication
+from triplecast.model.publication import Position, Publication
 from triplecast.model.schedules import SCHEDULE, check_schedule
-from triplecast.model.source import RUN
 from triplecast.model.subscription import (
     BROAD_PER_OWNER,
     Registration,
@@ -82,7 +70,19 @@ from triplecast.model.subscription import (
     Subscription,
     check_fields,
 )
-from triplecast.outbox import Notification, Outbox, OutboxBatch, UndecidedPair
+from triplecast.outbox import Cursor, Notification, Outbox, OutboxBatch, UndecidedPair
+from triplecast.registry.admission import Understood, admit, understand
+from triplecast.registry.compactor import Compactor
+from triplecast.registry.quota import Holdings, Places, check_quota
+from triplecast.registry.tickets import hash_ticket, make_ticket, opens
+from triplecast.registry.upkeep import (
+    check_progress,
+    missing_operators,
+    open_index,
+    settle_operators,
+    unread_subscriptions,
+    update_index,
+)
 
 MET = 100_000
 """Registrations whose queries an engine keeps at hand, so that not every match is looked up in the journal."""
@@ -151,7 +151,7 @@ class Engine:
         folder = Path(folder).absolute()
         with ExitStack() as opened:
             journal = opened.enter_context(Journal.open(folder, clock, take_over))
-            outbox = opened.enter_context(Outbox.open(folder, journal.check_writer, journal.former))
+            outbox = opened.enter_context(Outbox.open(folder, journal.check_writer, journal.former, journal.epoch))
             engine._assemble(journal, outbox, IndexFolder(folder / INDEX, journal.sole), clock, randomness)
             opened.pop_all()
         return engine
@@ -171,12 +171,12 @@ class Engine:
         self._journal = journal
         self._outbox = outbox
         self._index = index
-        self._remaking = Remaking(index)
+        self._compactor = Compactor(index)
         self._parser = Parser()
         self._evaluator = Evaluator()
         self._explainer = Explainer()
         self._matcher = Matcher(self._evaluator, Operators(schedule=self._schedule, learnt=journal.learnt()))
-        self._meanings: dict[int, Meaning] = {}
+        self._compiled: dict[int, CompiledSubscription] = {}
         """Of what was registered since the index was brought up to date, by number: read already. Of `UNINDEXED`
         at most, or of one call."""
         self._met: dict[int, Subscription] = {}
@@ -203,7 +203,7 @@ class Engine:
             self._matcher.close()
             self._evaluator.close()
             self._explainer.close()
-            self._remaking.close()
+            self._compactor.close()
             self._outbox.close()
             self._journal.close()
 
@@ -403,7 +403,7 @@ class Engine:
             raise DocumentRejected("parse", "it holds no publication", "give a document with at least one")
         at = time_text(read_clock(self._clock))
         publications = [
-            Publication(0, draft.graph, 0, at, draft.quads, draft.dataset, draft.labels, draft.attachments)
+            Publication(Position(0), draft.graph, 0, at, draft.quads, draft.dataset, draft.labels, draft.attachments)
             for draft in parsed.drafts
         ]
         admission = admit(subscription)
@@ -440,8 +440,11 @@ class Engine:
             seconds,
         )
 
-    def notifications(self, since: int = 0, limit: int | None = None) -> Iterator[Notification]:
-        """The outbox after sequence `since`, in order, at most `limit`. Reading raises `StorageFault`."""
+    def notifications(self, since: Cursor | str | int = 0, limit: int | None = None) -> Iterator[Notification]:
+        """The notifications after `since` (a sequence, or the `cursor` of a notification), in order, at most `limit`.
+
+        Reading raises `StorageFault`, and `InputError` for a cursor of an earlier epoch.
+        """
         return self._outbox.notifications(since, limit)
 
     def subscriptions(self, owner: str | None = None) -> Iterator[Standing]:
@@ -503,9 +506,9 @@ class Engine:
         if not subscriptions:
             return []
         self._match_accepted()
-        if self._meanings and len(self._meanings) + len(subscriptions) > UNINDEXED:
+        if self._compiled and len(self._compiled) + len(subscriptions) > UNINDEXED:
             self._index_registered()
-        self._journal.declare_operators(operators_of(each.meaning.template for each in understood))
+        self._journal.declare_operators(operators_of(each.compiled.template for each in understood))
         tickets = [make_ticket(self._randomness) for _ in subscriptions]
         registrations = self._journal.subscribe(subscriptions, lease, list(map(hash_ticket, tickets)))
         first = int(registrations[0].id)
@@ -513,7 +516,7 @@ class Engine:
         self._journal.check_writer()  # of one that was followed in between this may be the successor's lease
         expires = None if end is None else time_text(end)
         for found, each in zip(registrations, understood, strict=True):
-            self._meanings[int(found.id)] = each.meaning
+            self._compiled[int(found.id)] = each.compiled
             if each.admission.broad:
                 self._holdings.note(found.subscription.owner, int(found.id))
         return [
@@ -543,7 +546,7 @@ class Engine:
             upto = publications[-1].position if publications else end
             if upto <= told:
                 self._journal.check_writer()
-                waiting = {*self._outbox.waiting_in(self._matched, upto)}
+                waiting = {*self._outbox.pending(self._matched, len(publications)).positions}
                 publications = [each for each in publications if each.position in waiting]
             if publications:
                 self._index_registered()
@@ -600,9 +603,9 @@ class Engine:
         """Brings the index up to the journal's head."""
         head = self._journal.head()
         matched = self._outbox.progress if self._waits else self._matched
-        self._snapshot = update_index(self._index, self._snapshot, self._journal, head, matched, self._meanings)
-        self._meanings.clear()
-        if self._remaking.look():
+        self._snapshot = update_index(self._index, self._snapshot, self._journal, head, matched, self._compiled)
+        self._compiled.clear()
+        if self._compactor.look():
             self._snapshot = self._index.snapshot()
 
     def _check_free(self, subscription: Subscription, names: Collection[str]) -> None:

@@ -10,18 +10,18 @@ from itertools import islice
 import numpy as np
 from pyoxigraph import Triple
 
-from triplecast.compile.admission import Admission, admit
 from triplecast.engine.construct import construct
 from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.ingest import ParsedDocument
 from triplecast.journal import Acceptance, Accepted, time_text
 from triplecast.languages import parse_query
 from triplecast.model.algebra import Term
-from triplecast.model.census import Census
+from triplecast.model.counts import SubscriptionCounts
 from triplecast.model.match import Awaited, MatchedBatch, MatchStats, Undecided, notification_id
 from triplecast.model.publication import Publication, Reject
 from triplecast.model.subscription import Registration, Subscription
 from triplecast.model.terms import from_ntriples
+from triplecast.registry.admission import Admission, admit
 from triplecast.taxonomy import Taxonomy
 from triplecast.taxonomy.taxonomy import BROADER, SUB_CLASS, SUB_PROPERTY, TYPE
 
@@ -37,7 +37,7 @@ class Subscribed:
     ticket: str
     """The secret that renews or cancels it; the journal keeps its hash only."""
     cost: str
-    """``narrow``, ``predicate`` or ``broad`` (`compile.admission.Admission`)."""
+    """``narrow``, ``predicate`` or ``broad`` (`registry.admission.Admission`)."""
     warnings: tuple[str, ...]
     expires: str | None
     """When its lease ends; None: it lives until it is cancelled."""
@@ -93,7 +93,7 @@ def standing(found: Registration, end: int | None) -> Standing:
 class Statistics:
     """Of an engine."""
 
-    standing: Census
+    standing: SubscriptionCounts
     """Who is live."""
     work: MatchStats
     """What was matched since the engine was opened, and what it took. Of a publication that is looked at again, since

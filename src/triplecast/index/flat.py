@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from triplecast.compile.combination import Combination
+from triplecast.compile.compiled import CompiledSubscription, compile_subscription
 from triplecast.compile.constants import place_of
-from triplecast.compile.meaning import Meaning, read_meaning
 from triplecast.compile.plan import Branch, Plan
 from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.kernels.build import ALWAYS, Items
 from triplecast.kernels.layout import ASK_FLAG, CONTINUES, DISTINCT_FLAG, I32, I64
 from triplecast.model.conditions import TERM_LANES, Lane
-from triplecast.model.entailment import Entailment, Reading, reading_of
+from triplecast.model.entailment import Entailment, EntailmentMode, mode_of
 from triplecast.model.subscription import Registration
 
 
@@ -70,8 +70,8 @@ class Flat:
 
 
 LAID_OUT_AT_ONCE = 20_000
-"""Registrations whose constants are held as Python objects together, unless their meanings are known."""
-NO_MEANINGS: Mapping[int, Meaning] = MappingProxyType({})
+"""Registrations whose constants are held as Python objects together, unless their compiled are known."""
+NONE_COMPILED: Mapping[int, CompiledSubscription] = MappingProxyType({})
 
 
 class _Alike(NamedTuple):
@@ -84,22 +84,22 @@ class _Alike(NamedTuple):
 
 
 def flatten_registrations(
-    registrations: Iterable[Registration], known: Mapping[int, Meaning] = NO_MEANINGS
-) -> dict[Reading, Flat]:
+    registrations: Iterable[Registration], known: Mapping[int, CompiledSubscription] = NONE_COMPILED
+) -> dict[EntailmentMode, Flat]:
     """Parses, compiles and lays out, by the reading of publications that each is asked of; every reading that occurs,
-    and `Reading.PLAIN` always. A registration that is refused is recorded there and takes part in nothing.
+    and `EntailmentMode.PLAIN` always. A registration that is refused is recorded there and takes part in nothing.
 
-    `known`: the meanings of registrations whose texts have been read already, by id.
+    `known`: the compiled of registrations whose texts have been read already, by id.
     """
     ordered = sorted(registrations, key=lambda registration: registration.id)
-    layouts: defaultdict[Reading, _Layout] = defaultdict(_Layout)
-    plain = layouts[Reading.PLAIN]
+    layouts: defaultdict[EntailmentMode, _Layout] = defaultdict(_Layout)
+    plain = layouts[EntailmentMode.PLAIN]
     reading_of_each = np.zeros(len(ordered), np.uint8)
     for start in range(0, len(ordered), LAID_OUT_AT_ONCE):
         for alike in _group_alike(ordered[start : start + LAID_OUT_AT_ONCE], start, known, plain):
             plan = alike.plan
-            reading = reading_of(alike.entailment, plan.bare)
-            if reading is not Reading.PLAIN:
+            reading = mode_of(alike.entailment, plan.bare)
+            if reading is not EntailmentMode.PLAIN:
                 reading_of_each[alike.subscriptions] = reading
             layout = layouts[reading]
             layout.add(alike)
@@ -112,17 +112,17 @@ def flatten_registrations(
 
 
 def _group_alike(
-    registrations: Sequence[Registration], first: int, known: Mapping[int, Meaning], plain: _Layout
+    registrations: Sequence[Registration], first: int, known: Mapping[int, CompiledSubscription], plain: _Layout
 ) -> Iterable[_Alike]:
     """`first`: the number of the first of these registrations."""
     groups: dict[tuple[int, Entailment], _Alike] = {}
     for number, registration in enumerate(registrations, first):
         try:
-            meaning = known.get(registration.id) or read_meaning(registration.subscription)
+            compiled = known.get(registration.id) or compile_subscription(registration.subscription)
         except (QuerySyntaxError, QueryRefused) as fault:
             plain.refuse(registration, fault)
             continue
-        _, constants, entailment, plan = meaning
+        _, constants, entailment, plan = compiled
         alike = groups.get((id(plan), entailment))
         if alike is None:
             alike = groups[id(plan), entailment] = _Alike(plan, entailment, [], [])

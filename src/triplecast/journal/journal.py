@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from triplecast.crash_points import reach
+from triplecast.end_mark import EndMark, close_untouched, has_content
 from triplecast.errors import FolderLocked, InputError, StorageFault
-from triplecast.faults import reach
 from triplecast.journal.attached import (
     KeptResult,
     write_attachments,
@@ -20,9 +21,8 @@ from triplecast.journal.attached import (
     write_operator,
     write_results,
 )
-from triplecast.journal.check import RESTORE
-from triplecast.journal.end_mark import EndMark, check_end, read_end_mark
-from triplecast.journal.reader import DATABASE, JournalReader
+from triplecast.journal.check import RESTORE, check_end
+from triplecast.journal.reader import DATABASE, END, JournalReader, acknowledged
 from triplecast.journal.record import (
     COUNTED,
     JOURNAL,
@@ -37,10 +37,10 @@ from triplecast.journal.record import (
     verify,
 )
 from triplecast.journal.writer_lock import WriterLock
+from triplecast.model.file_state import FileState
 from triplecast.model.lease import NO_END, Lease
 from triplecast.model.match import Learnt
 from triplecast.model.publication import Attachments, Draft, Reject
-from triplecast.model.source import SourceState
 from triplecast.model.subscription import Registration, RegistrationId, Subscription, check_fields
 from triplecast.operators import Operator
 from triplecast.operators.answers import Answer, GroundCall
@@ -113,7 +113,8 @@ class Journal(JournalReader):
     def __init__(self, database: Database, clock: Clock, epoch: int, former: str | None = None) -> None:
         super().__init__(database)
         self._clock = clock
-        self._epoch = epoch
+        self.epoch = epoch
+        """How many writers the folder has had, this one included."""
         self._held: list[WriterLock | EndMark] = []
         self._end: EndMark | None = None
         self.former = former
@@ -139,8 +140,8 @@ class Journal(JournalReader):
                 if not take_over:
                     raise
                 former = locked.holder
-            mark = read_end_mark(folder)
-            if mark and not _has_content(folder / DATABASE):
+            mark = acknowledged(folder)
+            if mark and not has_content(folder / DATABASE):
                 raise StorageFault(str(folder / DATABASE), f"it is missing, and held {mark} records", RESTORE)
             database = opened.enter_context(closing(Database.writer(folder / DATABASE, JOURNAL)))
             if former is not None:
@@ -148,7 +149,7 @@ class Journal(JournalReader):
             try:
                 check_end(folder / DATABASE, JournalReader(database).last_record(), mark)
             except StorageFault:
-                _close_untouched(database, folder / DATABASE)
+                close_untouched(database, folder / DATABASE, JOURNAL)
                 raise
             with database.write():
                 if lock is None:
@@ -156,7 +157,7 @@ class Journal(JournalReader):
                 lock.check()
                 journal = cls(database, clock, _next_epoch(database), former)
             with journal.sole():
-                journal._end = EndMark(folder, journal.head())
+                journal._end = EndMark(folder / END, journal.head())
             journal._held = [journal._end, lock]
             opened.pop_all()
         return journal
@@ -179,8 +180,8 @@ class Journal(JournalReader):
     def check_writer(self) -> None:
         """Raises `FolderLocked` where another writer has taken this one's place."""
         (epoch,) = self._database.ask_one("SELECT epoch FROM writer")
-        if epoch != self._epoch:
-            holder = f"a later writer (epoch {epoch}, this one is {self._epoch})"
+        if epoch != self.epoch:
+            holder = f"a later writer (epoch {epoch}, this one is {self.epoch})"
             raise FolderLocked(self._database.where, holder, "close this one: the other has the folder now")
 
     @contextmanager
@@ -250,7 +251,7 @@ class Journal(JournalReader):
         """
         with self._append() as writing:
             found = {int(each.id): each for each in self.registrations_of(ids)}
-            ended = {id: each.removed for id, each in found.items() if each.removed is not None}
+            ended: dict[int, int] = {id: each.removed for id, each in found.items() if each.removed is not None}
             for id in ids:
                 if id not in found:
                     raise InputError(f"there is no registration {id}", "use the number that subscribing gave")
@@ -285,7 +286,7 @@ class Journal(JournalReader):
         self,
         drafts: Sequence[Draft],
         rejects: Sequence[Reject] = (),
-        sources: Mapping[str, SourceState] | None = None,
+        sources: Mapping[str, FileState] | None = None,
         gone: Sequence[str] = (),
     ) -> Acceptance:
         """Drafts, rejects and the state of the files they came from, in one transaction, so that a file is taken once.
@@ -402,7 +403,7 @@ class Journal(JournalReader):
         for kind, more in sorted(Counter(row.kind for row in rows if row.kind in COUNTED).items()):
             records = self._counted(kind) + more
             row = (kind, records, checksum("", (kind, records)))
-            self._database.run("INSERT OR REPLACE INTO counted VALUES (?, ?, ?)", [row])
+            self._database.run("INSERT OR REPLACE INTO record_count VALUES (?, ?, ?)", [row])
 
     def _write_end(self, writing: _Writing, kind: Kind, registration: Registration) -> int:
         """The position from which a live registration is asked no more."""
@@ -410,7 +411,7 @@ class Journal(JournalReader):
         position = writing.add(row_of(kind, writing.next, name, writing.at, number=id))
         self._database.run("DELETE FROM live WHERE name = ?", [(name,)])
         self._database.run("DELETE FROM lease WHERE registration = ?", [(id,)])
-        self._database.run("INSERT INTO cancelled VALUES (?, ?, ?)", [(id, position, checksum("", (id, position)))])
+        self._database.run("INSERT INTO ended VALUES (?, ?, ?)", [(id, position, checksum("", (id, position)))])
         return position
 
     def _write_leases(self, ids: Iterable[int], end: int | None) -> None:
@@ -433,10 +434,10 @@ class Journal(JournalReader):
             ((graph, *latest, checksum(graph, latest[:3], latest.digest)) for graph, latest in changed.items()),
         )
 
-    def _write_sources(self, sources: Mapping[str, SourceState], gone: Sequence[str]) -> None:
-        self._database.run("DELETE FROM source WHERE path = ?", ((path,) for path in gone))
+    def _write_sources(self, sources: Mapping[str, FileState], gone: Sequence[str]) -> None:
+        self._database.run("DELETE FROM file WHERE path = ?", ((path,) for path in gone))
         self._database.run(
-            "INSERT OR REPLACE INTO source VALUES (?, ?, ?, ?, ?, ?)",
+            "INSERT OR REPLACE INTO file VALUES (?, ?, ?, ?, ?, ?)",
             (
                 (path, *state, checksum(f"{path}\n{state.outcome}", (state.size, state.mtime_ns), state.digest))
                 for path, state in sources.items()
@@ -449,18 +450,6 @@ def _next_epoch(database: Database) -> int:
     database.run("UPDATE writer SET epoch = epoch + 1")
     (epoch,) = database.ask_one("SELECT epoch FROM writer")
     return int(epoch)
-
-
-def _close_untouched(database: Database, path: Path) -> None:
-    """Closes a file whose write-ahead log may be worth more than SQLite takes of it: the last connection that could
-    write would move what is left of it to the file and delete it."""
-    with closing(Database.follower(path, JOURNAL)) as last:
-        last.ask("SELECT one FROM writer")
-        database.close()
-
-
-def _has_content(path: Path) -> bool:
-    return path.exists() and path.stat().st_size > 0
 
 
 class _Writing:

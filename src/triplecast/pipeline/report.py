@@ -10,14 +10,14 @@ from enum import StrEnum
 from queue import Empty, SimpleQueue
 from typing import Protocol
 
-from triplecast.ingest.subscription_files import SubscriptionFault
 from triplecast.journal import Journal
-from triplecast.model.census import Census
+from triplecast.model.counts import SubscriptionCounts
 from triplecast.model.match import MatchStats
 from triplecast.model.publication import Reject
 from triplecast.outbox import Outbox, UndecidedPair
 from triplecast.pipeline.acceptor import Taken
 from triplecast.pipeline.sink import Matched
+from triplecast.registry.files import SubscriptionFault
 
 Notice = Reject | SubscriptionFault | UndecidedPair | str
 
@@ -86,7 +86,7 @@ class Summary:
     """What stands among the subscription files as the run ends and is not read: files with another extension."""
     warnings: int = 0
     """Notes on the subscriptions that this run registered."""
-    standing: Census = field(default_factory=Census)
+    standing: SubscriptionCounts = field(default_factory=SubscriptionCounts)
     """The live registrations at the end, by what they cost and by who decides them."""
     work: MatchStats = field(default_factory=MatchStats)
     """What matching took; a batch that was matched again is counted again."""
@@ -102,7 +102,7 @@ class Registry(Protocol):
     @property
     def warnings(self) -> int: ...
     @property
-    def standing(self) -> Census: ...
+    def standing(self) -> SubscriptionCounts: ...
 
 
 class Teller:
@@ -154,8 +154,7 @@ class Teller:
     def summary(self, ignored: tuple[str, ...], seconds: float, drained: bool) -> Summary:
         """At the end, when no thread counts any more; `drained`: all that was to be taken was taken."""
         self.tell(Phase.ENDING)
-        waiting = self._outbox.waiting_in(self._outbox.progress, self._outbox.told)
-        left = self._journal.count_publications(self._outbox.told) + len(waiting)
+        left = self._journal.count_publications(self._outbox.told) + self._outbox.count_pending()
         taken, matched = self._taken, self._matched
         return Summary(
             subscriptions=self._registry.live,

@@ -18,12 +18,10 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, NamedTuple
 
-from triplecast.engine.registry import check_progress
 from triplecast.errors import InputError
 from triplecast.index import INDEX, IndexFolder
 from triplecast.ingest import Parser
 from triplecast.ingest.inbox import scan_inbox
-from triplecast.ingest.subscription_files import find_subscription_files
 from triplecast.journal import Journal
 from triplecast.kernels.compiling import FIRST, compile_kernels, warm
 from triplecast.match.learnt import LearntTemplates
@@ -34,10 +32,12 @@ from triplecast.outbox import Outbox
 from triplecast.pipeline.acceptor import Acceptor
 from triplecast.pipeline.horizon import HorizonFile
 from triplecast.pipeline.query import SparkSide
-from triplecast.pipeline.registrar import Registrar
 from triplecast.pipeline.report import Notice, Phase, Progress, Summary, Teller
 from triplecast.pipeline.sink import Sink
-from triplecast.pipeline.taxonomy_files import TaxonomyFiles
+from triplecast.registry.file_source import FileSource
+from triplecast.registry.files import find_subscription_files
+from triplecast.registry.taxonomy_files import TaxonomyFiles
+from triplecast.registry.upkeep import check_progress
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -80,7 +80,7 @@ class Parts(NamedTuple):
 
     journal: Journal
     outbox: Outbox
-    registrar: Registrar
+    registrar: FileSource
     taxonomy: TaxonomyFiles
     acceptor: Acceptor
     sink: Sink
@@ -116,7 +116,7 @@ def run(
     output = output.absolute()
     with ExitStack() as closing:
         journal = closing.enter_context(Journal.open(output))
-        outbox = closing.enter_context(Outbox.open(output, journal.check_writer))
+        outbox = closing.enter_context(Outbox.open(output, journal.check_writer, epoch=journal.epoch))
         check_progress(journal, outbox)
         parser = closing.enter_context(Parser(cores))
         notices: SimpleQueue[Notice] = SimpleQueue()
@@ -132,11 +132,11 @@ def run(
             journal.outdated,
         )
         index = IndexFolder(output / INDEX, journal.sole)
-        registrar = Registrar(
+        registrar = FileSource(
             sources.subscriptions,
             journal,
             index,
-            horizon,
+            horizon.cover,
             accepting,
             lambda: outbox.progress,
             notices.put,

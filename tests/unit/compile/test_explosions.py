@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from triplecast.compile.admission import admit
 from triplecast.errors import QueryRefused
 from triplecast.evaluate import Budget, BudgetExceeded
 from triplecast.evaluate.regex import PROGRAMS_OF_A_QUERY
 from triplecast.model.subscription import Subscription
+from triplecast.registry.admission import admit
 from triplecast.text import holds, parse_selection
 from triplecast.text.grammar import DEEPEST, LONGEST, MOST_FILTERS, MOST_WORDS
 from triplecast.text.wildcards import MOST_CHARACTERS, MOST_POSITIONS
@@ -158,11 +158,11 @@ def test_a_long_word_is_its_own_stem() -> None:
 def test_the_limits_are_documented() -> None:
     page = (Path(__file__).resolve().parents[3] / "docs" / "language.md").read_text("utf-8")
     for line in (
-        f"(each counts once; `\\w` is some 1,500, `a` one) | {PROGRAMS_OF_A_QUERY:,} |",
-        f"of the terms of `ft:score` | {LONGEST:,} |",
-        f"their words | {MOST_WORDS} |",
-        f"its filters (`distance`, `window`, `ordered`) | {DEEPEST}; {MOST_FILTERS} |",
-        f"bounds of `.{{n,m}}` | {MOST_POSITIONS:,}; {MOST_CHARACTERS} |",
+        f"(`\\w` is some 1,500, `a` one)|{PROGRAMS_OF_A_QUERY:,}|",
+        f"of the terms of `ft:score`|{LONGEST:,}|",
+        f"their words|{MOST_WORDS}|",
+        f"its filters (`distance`, `window`, `ordered`)|{DEEPEST}; {MOST_FILTERS}|",
+        f"bounds of `.{{n,m}}`|{MOST_POSITIONS:,}; {MOST_CHARACTERS}|",
         f"A word of more than {LONGEST_STEMMED} characters is its own stem",
     ):
         assert line in page

@@ -12,12 +12,12 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "operators"))
 import wild_operators
 from wild_operators import WILD
 
-from triplecast.compile.admission import admit
 from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.explain import explain_subscription
 from triplecast.languages.undeclared import doubt_predicate
 from triplecast.model.publication import Publication
 from triplecast.model.subscription import Subscription
+from triplecast.registry.admission import admit
 
 P = f"PREFIX w: <{WILD}> PREFIX : <urn:> PREFIX other: <https://example.org/op#> "
 assert wild_operators
@@ -81,7 +81,7 @@ def test_what_nothing_binds_has_its_place() -> None:
     with pytest.raises(QueryRefused) as caught:
         admit(Subscription("s", f"{P}\nSELECT * {{ ?pick :q ?pic .\n  FILTER(w:size(?pick) > 1 && w:long( ?pik)) }}"))
     assert (caught.value.line, caught.value.column) == (3, 39)
-    assert str(caught.value).startswith(f"s: 3:39: operator <{WILD}long> is refused: it is given ?pik, which nothing")
+    assert str(caught.value).startswith(f"s: 3:39: operator <{WILD}long> is refused: its argument ?pik is unbound")
 
 
 def test_a_wrong_number_of_arguments_shows_both_forms() -> None:
