@@ -178,8 +178,8 @@ def test_damaged_machine_code_is_compiled_anew(tmp_path: Path) -> None:
 
 
 def test_a_full_folder_makes_a_slow_start_and_no_error(tmp_path: Path) -> None:
-    def write_nothing() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    def write_little() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 
     answer = subprocess.run(
         [sys.executable, "-c", CALL],
@@ -187,7 +187,7 @@ def test_a_full_folder_makes_a_slow_start_and_no_error(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         check=True,
-        preexec_fn=write_nothing,
+        preexec_fn=write_little,
     )
     assert answer.stdout == run(CALL, dict(os.environ)).stdout
     assert "cannot be kept" in answer.stderr
