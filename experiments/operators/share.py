@@ -22,10 +22,10 @@ from triplecast.index import MemoryIndex, Snapshot
 from triplecast.match import Matcher, operate
 from triplecast.match.conditions import Ground
 from triplecast.match.waiting import Waiting
+from triplecast.model.answers import Found
 from triplecast.model.publication import Publication
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
 from triplecast.operators import Event, operator
-from triplecast.operators.answers import Found
 from triplecast.operators.frames import Asked
 from triplecast.operators.perform import Performed, Performer
 from triplecast.operators.schedules import Run

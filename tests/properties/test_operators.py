@@ -30,10 +30,10 @@ from triplecast.errors import QueryRefused
 from triplecast.index import MemoryIndex, Snapshot
 from triplecast.match import Matcher
 from triplecast.match.operate import Operators
+from triplecast.model.answers import Answer, GroundCall, parse_answer
 from triplecast.model.match import MatchedBatch
 from triplecast.model.publication import Publication
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
-from triplecast.operators.answers import Answer, GroundCall, parse_answer
 from triplecast.operators.schedules import SCHEDULES
 
 SEED = 20261121

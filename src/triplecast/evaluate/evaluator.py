@@ -21,9 +21,9 @@ from triplecast.evaluate.frames import (
 )
 from triplecast.evaluate.unknown import Answers, Wanted
 from triplecast.languages import parse_query
+from triplecast.model.answers import Answer, GroundCall
 from triplecast.model.publication import Publication
 from triplecast.model.subscription import Subscription
-from triplecast.operators.answers import Answer, GroundCall
 from triplecast.operators.frames import Asked
 from triplecast.operators.perform import Performer
 from triplecast.sandbox import Failure, Limits, Sandbox

@@ -20,11 +20,11 @@ from typing import Any, NamedTuple
 
 from triplecast.evaluate.entailed import NO_BACKGROUND, Background
 from triplecast.evaluate.unknown import NO_ANSWERS, Answers, Wanted
+from triplecast.model.answers import GroundCall, format_answer, parse_answer
 from triplecast.model.entailment import Entailment
 from triplecast.model.publication import Publication
 from triplecast.model.subscription import Subscription
 from triplecast.operators import Operator, known_operators
-from triplecast.operators.answers import GroundCall, format_answer, parse_answer
 
 
 class Request(NamedTuple):

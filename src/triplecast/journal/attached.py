@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 from triplecast.errors import StorageFault
 from triplecast.journal.check import RESTORE
 from triplecast.journal.record import checksum, verify
+from triplecast.model.answers import Answer, GroundCall, parse_answer
 from triplecast.model.match import Learnt, MatchedBatch
 from triplecast.model.publication import Attachments, Publication
 from triplecast.operators import Operator, find_operator
-from triplecast.operators.answers import Answer, GroundCall, parse_answer
 from triplecast.sqlite import Database
 
 

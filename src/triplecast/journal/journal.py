@@ -37,13 +37,13 @@ from triplecast.journal.record import (
     verify,
 )
 from triplecast.journal.writer_lock import WriterLock
+from triplecast.model.answers import Answer, GroundCall
 from triplecast.model.lease import NO_END, Lease
 from triplecast.model.match import Learnt
 from triplecast.model.publication import Attachments, Draft, Reject
 from triplecast.model.source import SourceState
 from triplecast.model.subscription import Registration, RegistrationId, Subscription, check_fields
 from triplecast.operators import Operator
-from triplecast.operators.answers import Answer, GroundCall
 from triplecast.sqlite import Database, make_folder, storage_faults
 from triplecast.taxonomy import Taxonomy, TaxonomyVersion
 

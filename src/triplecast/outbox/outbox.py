@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from triplecast.faults import reach
+from triplecast.model.answers import told_reason
 from triplecast.model.match import publication_key
 from triplecast.model.subscription import Registration
-from triplecast.operators.answers import told_reason
 from triplecast.outbox.batch import OutboxBatch
 from triplecast.outbox.reader import DATABASE, OutboxReader
 from triplecast.outbox.tables import OUTBOX, added_rows, fields_checksum, verify_fields

@@ -10,10 +10,10 @@ import pytest
 
 from triplecast.errors import StorageFault
 from triplecast.journal import Journal, KeptResult
+from triplecast.model.answers import Failed, Found, GroundCall
 from triplecast.model.match import Learnt
 from triplecast.model.publication import Draft
 from triplecast.operators import Operator, known_operators
-from triplecast.operators.answers import Failed, Found, GroundCall
 
 PICTURES = (("urn:a", b"first"), ("urn:b", b"second"))
 

@@ -13,8 +13,8 @@ from triplecast.match.asking import solve_filters, solve_rows
 from triplecast.match.conditions import Ground, Row
 from triplecast.match.questions import Questions
 from triplecast.model.algebra import Call, Operation, Variable
+from triplecast.model.answers import Answer, Failed, Found, GroundCall
 from triplecast.operators import Event, operator
-from triplecast.operators.answers import Answer, Failed, Found, GroundCall
 
 OPS = "http://e/asking#"
 X, Y = Variable("x"), Variable("y")

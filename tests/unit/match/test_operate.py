@@ -12,11 +12,12 @@ from triplecast.evaluate import Candidate, Decision
 from triplecast.index import build_segment
 from triplecast.match import Matcher
 from triplecast.match.operate import UNASKED, Operators
+from triplecast.model.answers import Answer, Failed, GroundCall, parse_answer
 from triplecast.model.match import Learnt, MatchedBatch
 from triplecast.operators import Event, find_operator, known_operators, operator
-from triplecast.operators.answers import Answer, Failed, GroundCall, parse_answer, read_result
 from triplecast.operators.frames import Asked
 from triplecast.operators.perform import Performed, Performer
+from triplecast.operators.results import read_result
 
 OPS = "http://e/operate#"
 NAMED = f"<{OPS}"

@@ -12,9 +12,9 @@ from triplecast.index import Snapshot, build_segment
 from triplecast.match import Matcher
 from triplecast.match.operate import Operators
 from triplecast.match.waiting import Waiting
+from triplecast.model.answers import Failed, Found, GroundCall
 from triplecast.model.match import MatchedBatch
 from triplecast.operators import Event, operator
-from triplecast.operators.answers import Failed, Found, GroundCall
 from triplecast.operators.frames import Asked
 from triplecast.operators.perform import Performed, Performer
 from triplecast.operators.schedules import FAILED, HOLDS, REFUTED

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from outbox_samples import AT, batch, registrations
 
 from triplecast.errors import InputError, StorageFault, StorageFull
+from triplecast.model.answers import LONGEST_REASON
 from triplecast.model.match import notification_id
 from triplecast.model.subscription import Registration
-from triplecast.operators.answers import LONGEST_REASON
 from triplecast.outbox import Notification, Outbox
 from triplecast.outbox.tables import FIELDS, OUTBOX
 
