@@ -358,7 +358,7 @@ def run(count: int, seed: int, place: Path, say: Callable[[str], None] = print) 
     deaths: Counter[str] = Counter()
     with (
         patch("triplecast.engine.engine.Parser", ParserHere),
-        patch.object(database, "PATIENCE", 300),
+        patch.object(sqlite, "PATIENCE", 300),
     ):
         _warm(place / "warm")
         dice = random.Random(seed)

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -73,6 +74,14 @@ class Operator:
         """As people read it: ``<iri>(bound, free)``."""
         return f"<{self.iri}>({', '.join(self.arguments)})"
 
+    @property
+    def place(self) -> str:
+        """Where its code is, for people: ``module.name``."""
+        return f"{self.module}.{self.name}"
+
+    def __hash__(self) -> int:
+        return hash((self.iri, self.version))
+
     def load(self, name: str = "") -> Callable[..., Any]:
         """Its function, of this process, or another one beside it. Raises what importing its module raises."""
         module = import_module(SCRIPT if self.module == "__main__" else self.module)
@@ -123,26 +132,63 @@ def operator(
                 )
             path = str(Path(path).absolute())
         about = (inspect.getdoc(function) or "").partition("\n")[0]
-        known_operators().add(
-            Operator(
-                iri,
-                version,
-                tuple(arguments),
-                float(cost),
-                batch,
-                pure,
-                float(seconds),
-                memory,
-                function.__module__,
-                function.__qualname__,
-                path,
-                about,
-                "" if check is None else check.__name__,
-            )
+        declared = Operator(
+            iri,
+            version,
+            tuple(arguments),
+            float(cost),
+            batch,
+            pure,
+            float(seconds),
+            memory,
+            function.__module__,
+            function.__qualname__,
+            path,
+            about,
+            "" if check is None else check.__name__,
         )
+        _note(declared)
+        known_operators().add(declared)
         return function
 
     return declare
+
+
+_NOTE = "__triplecast_operators__"
+"""Where a module's namespace has its declarations, by IRI."""
+_declaring: dict[str, None] = {}
+"""The names of modules that have declared operators in this process, in the order of their first declaration."""
+
+
+def _note(declared: Operator) -> None:
+    """Note a declaration in its module. Raises `InputError` where another function of the module has the IRI."""
+    _declaring[declared.module] = None
+    noted: dict[str, Operator] = vars(sys.modules[declared.module]).setdefault(_NOTE, {})
+    known = noted.get(declared.iri)
+    if known is not None and known.name != declared.name:
+        raise InputError(
+            f"<{declared.iri}> is {known.place} already, so it cannot be {declared.place} too",
+            "give one of them another IRI",
+        )
+    if known != declared:
+        noted[declared.iri] = declared
+
+
+def declarations() -> tuple[Operator, ...]:
+    """Return what the modules that are imported now have declared."""
+    return tuple(chain.from_iterable(map(declarations_in, tuple(_declaring))))
+
+
+def declarations_in(module: str) -> tuple[Operator, ...]:
+    """Return what an imported module has declared."""
+    found = sys.modules.get(module)
+    return () if found is None else tuple(vars(found).get(_NOTE, {}).values())
+
+
+def declarations_of(function: Callable[..., Any]) -> tuple[Operator, ...]:
+    """Return what a function below `@operator` was declared as; nothing for any other."""
+    module, name = getattr(function, "__module__", ""), getattr(function, "__qualname__", "")
+    return tuple(each for each in declarations_in(module) if each.name == name)
 
 
 def _check(iri: object, version: object, arguments: object, cost: object, seconds: object, memory: object) -> None:

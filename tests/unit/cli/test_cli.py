@@ -7,8 +7,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
-from tests.unit.delivery.outbox_samples import batch, registrations
 
+from tests.unit.outbox.outbox_samples import batch, registrations
 from triplecast.cli import main
 from triplecast.model.census import Census
 from triplecast.model.match import MatchStats
