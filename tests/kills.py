@@ -32,7 +32,7 @@ from unittest.mock import patch
 
 from tests.flips import memory_folder
 from tests.lives import BEGIN, VERBS, Call, Ledger, Life, ParserHere, check_engine, check_files
-from triplecast import FolderLocked, faults
+from triplecast import FolderLocked, faults, sqlite
 from triplecast.journal import Journal
 
 POINTS = tuple(

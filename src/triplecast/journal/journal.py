@@ -14,7 +14,6 @@ from typing import NamedTuple
 from triplecast.errors import FolderLocked, InputError, StorageFault
 from triplecast.faults import reach
 from triplecast.journal.attached import (
-    KeptResult,
     write_attachments,
     write_learnt,
     write_operator,
@@ -37,7 +36,7 @@ from triplecast.journal.record import (
     verify,
 )
 from triplecast.journal.writer_lock import WriterLock
-from triplecast.model.answers import Answer, GroundCall
+from triplecast.model.answers import Answer, GroundCall, OperatorResult
 from triplecast.model.lease import NO_END, Lease
 from triplecast.model.match import Learnt
 from triplecast.model.publication import Attachments, Draft, Reject
@@ -351,7 +350,7 @@ class Journal(JournalReader):
                 row = row_of(Kind.OPERATOR, writing.next, each.iri, writing.at, body=write_operator(each))
                 writing.add(row)
 
-    def keep_results(self, results: Sequence[KeptResult]) -> bool:
+    def keep_results(self, results: Sequence[OperatorResult]) -> bool:
         """Keeps what operators gave, before anything that depends on it is told; the first kept of a call stays. False
         where another answer than one of these was kept: what depends on that one is to be made again."""
         if not results:

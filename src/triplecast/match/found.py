@@ -65,7 +65,8 @@ def join_matches(
 def merge_batches(first: MatchedBatch, then: MatchedBatch) -> MatchedBatch:
     """What was decided of a batch at first, and of its open rows later; `then` has those that are open still."""
     parts = [
-        Decided(each.publication, each.registration, each.bindings, each.bindings_offsets[:-1], np.diff(each.bindings_offsets))
+        Decided(each.publication, each.registration, each.bindings, offsets[:-1], np.diff(offsets))
         for each in (first, then)
+        for offsets in (each.bindings_offsets,)
     ]
     return join_matches(parts, (*first.undecided, *then.undecided), then.open, first.stats + then.stats)

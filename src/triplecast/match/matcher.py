@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType, TracebackType
 from weakref import WeakKeyDictionary
 
@@ -21,7 +22,7 @@ from triplecast.match.views import scan_views
 from triplecast.model.match import MatchedBatch, MatchStats, Undecided
 from triplecast.model.open_rows import EVALUATED, OpenRows, OpenRowsMaker, QueryText
 from triplecast.model.publication import Publication
-from triplecast.operators import OperatorSet
+from triplecast.operators import known_operators
 from triplecast.residual import Programs, TermNumbers
 from triplecast.taxonomy import NO_TAXONOMIES, EntailmentTooLarge, Taxonomies, Taxonomy
 
@@ -38,10 +39,11 @@ class Matcher:
     is called here: what they have a say in stays open.
     """
 
-    def __init__(self, evaluator: Evaluator | None = None, operators: OperatorSet | None = None) -> None:
+    def __init__(self, evaluator: Evaluator | None = None) -> None:
         self._evaluator = evaluator or Evaluator()
         self._owned = evaluator is None
-        self._programs = Programs(operators)
+        self._kept_programs = Programs(known_operators())
+        self._generation = -1
         self._scratch: WeakKeyDictionary[Segment, Scratch] = WeakKeyDictionary()
         self._readings = Readings()
 
@@ -56,6 +58,12 @@ class Matcher:
     def close(self) -> None:
         if self._owned:
             self._evaluator.close()
+
+    @property
+    def _programs(self) -> Programs:
+        if self._generation != known_operators().generation:
+            self._kept_programs, self._generation = Programs(known_operators()), known_operators().generation
+        return self._kept_programs
 
     def match(
         self, snapshot: Snapshot, publications: Sequence[Publication], taxonomies: Taxonomies = NO_TAXONOMIES
@@ -77,7 +85,7 @@ class Matcher:
             undecided=len(undecided),
             operated=resolved.stats.operated,
         )
-        return join_matches(parts, undecided, resolved.open, stats)
+        return replace(join_matches(parts, undecided, resolved.open, stats), conditions=resolved.conditions)
 
     def resolve(
         self,
@@ -108,7 +116,10 @@ class Matcher:
                 batch.leave(first + publication, registration, f"budget: {EntailmentTooLarge()}")
             for publication, _, registration in valid.keep(segment, found.exhausted):
                 batch.leave(first + publication, registration, EXHAUSTED)
-            combined, calculated = valid.keep_decided(found.combined.plain), valid.keep_decided(found.combined.calculated)
+            combined, calculated = (
+                valid.keep_decided(found.combined.plain),
+                valid.keep_decided(found.combined.calculated),
+            )
             for part in (valid.keep_decided(found.decided), combined, calculated):
                 batch.add(part, first)
             for publication, number, registration in valid.keep(segment, found.candidates):
@@ -167,7 +178,9 @@ class _Batch:
         self.stats = MatchStats()
 
     def add(self, part: Decided, first: int) -> None:
-        self.parts.append(part._replace(publication=part.publication + part.publication.dtype.type(first)) if first else part)
+        self.parts.append(
+            part._replace(publication=part.publication + part.publication.dtype.type(first)) if first else part
+        )
 
     def leave(self, publication: int, registration: int, reason: str) -> None:
         self.undecided.append(Undecided(publication, registration, reason))

@@ -96,11 +96,16 @@ class Combined(NamedTuple):
 
 
 def combine(
-    members: Members, rows: JoinedRows, sheets: Sheets, terms: Terms, spent: Pairs, numbers: TermNumbers,
+    members: Members,
+    rows: JoinedRows,
+    sheets: Sheets,
+    terms: Terms,
+    spent: Pairs,
+    numbers: TermNumbers,
     maker: OpenRowsMaker,
 ) -> Combined:
-    """The matches that the rows make together; none of the `spent` pairs, whose rows are not all there. The rows of pairs
-    that call operators go to `maker`, their terms to `numbers`."""
+    """The matches that the rows make together; none of the `spent` pairs, whose rows are not all there. The rows of
+    pairs that call operators go to `maker`, their terms to `numbers`."""
     first = members.first[rows.member]
     order = np.lexsort((rows.member, first, rows.publication))
     lost = set(zip(spent.publication.tolist(), spent.subscription.tolist(), strict=True))

@@ -26,7 +26,7 @@ class Resolved(NamedTuple):
     undecided: list[Undecided]
     open: OpenRows
     """Those that wait still."""
-    conditions: dict[int, PublicationConditions]
+    conditions: Mapping[int, PublicationConditions]
     """By position, what these wait for."""
     stats: MatchStats
 
@@ -130,10 +130,10 @@ class _Resolution:
         elif verdict.undecided is not None:
             self._undecided.append(Undecided(self._places[position], registration, verdict.undecided))
         elif verdict.bindings is not None:
-            for column, value in zip(
-                self._matches, (self._places[position], registration, verdict.bindings), strict=True
-            ):
-                column.append(value)  # type: ignore[arg-type]
+            publication, registrations, bindings = self._matches
+            publication.append(self._places[position])
+            registrations.append(registration)
+            bindings.append(verdict.bindings)
 
     def _of(self, position: int) -> PublicationConditions:
         found = self._conditions.get(position)

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from triplecast.model.open_rows import NO_OPEN_ROWS, OpenRows
+
+if TYPE_CHECKING:
+    from triplecast.residual import PublicationConditions
 
 INDEX_SOLUTIONS = 10_000
 """Solutions of a query's patterns in one publication beyond which the index leaves the pair undecided (ASK needs one
@@ -88,6 +93,9 @@ class MatchStats:
         return MatchStats(*(getattr(self, name) - getattr(other, name) for name in self.__slots__))
 
 
+NO_CONDITIONS: Mapping[int, PublicationConditions] = MappingProxyType({})
+
+
 @dataclass(frozen=True, slots=True)
 class MatchedBatch:
     """Matches of a batch, sorted by (publication, registration); row i has bindings
@@ -102,6 +110,8 @@ class MatchedBatch:
     open: OpenRows = NO_OPEN_ROWS
     """Pairs that wait for operators."""
     stats: MatchStats = field(default_factory=MatchStats)
+    conditions: Mapping[int, PublicationConditions] = field(default_factory=lambda: NO_CONDITIONS)
+    """By position, what these pairs wait for: to call their operators in this process; it is never stored."""
 
     def __len__(self) -> int:
         return len(self.publication)

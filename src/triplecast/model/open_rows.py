@@ -79,9 +79,7 @@ class OpenRows(NamedTuple):
 
 _NOTHING = np.zeros(0, np.int64)
 _NONE = np.zeros(0, np.int32)
-NO_OPEN_ROWS: Final = OpenRows(
-    _NOTHING, _NOTHING, _NONE, _NONE, (), (), (), (), np.zeros(1, np.int64), _NONE, (), ()
-)
+NO_OPEN_ROWS: Final = OpenRows(_NOTHING, _NOTHING, _NONE, _NONE, (), (), (), (), np.zeros(1, np.int64), _NONE, (), ())
 
 
 class OpenRowsMaker:

@@ -26,10 +26,10 @@ from triplecast.ingest.inbox import scan_inbox
 from triplecast.ingest.subscription_files import find_subscription_files
 from triplecast.journal import Journal
 from triplecast.kernels.warm import warm
-from triplecast.match.learnt import LearntTemplates
 from triplecast.model.match import Learnt
 from triplecast.model.schedules import SCHEDULE, check_schedule
 from triplecast.model.subscription import BROAD_PER_OWNER
+from triplecast.operators.asking.experience import LearntTemplates
 from triplecast.outbox import Outbox
 from triplecast.pipeline.acceptor import Acceptor
 from triplecast.pipeline.horizon import HorizonFile

@@ -1,8 +1,8 @@
 """What is left of a decided query after the index's joins: join rows, a program and answers to a pair's solutions."""
 
-from triplecast.residual.agreement import UNBOUND, JoinRows, Verdict, solve_pair
+from triplecast.residual.agreement import JoinRows, Verdict, solve_pair
 from triplecast.residual.conditions import Condition, PublicationConditions
-from triplecast.residual.program import Program, Programs, Row
+from triplecast.residual.program import UNBOUND, Program, Programs, Row
 from triplecast.residual.terms import TermNumbers
 
 __all__ = [

@@ -1,7 +1,7 @@
 """From the join rows of a pair to its answer, as far as operators have answered.
 
-What the join rows alone tell comes first: a row that the checks drop whatever operators say needs no call, and rows that
-are only there to be compared with need one only where a row that is left agrees with them. A row is open while an
+What the join rows alone tell comes first: a row that the checks drop whatever operators say needs no call, and rows
+that are only there to be compared with need one only where a row that is left agrees with them. A row is open while an
 operator has not answered, or has failed; what it might become decides whether the answer is known without it. Without
 open rows all of this is two-valued.
 """
@@ -15,8 +15,11 @@ from typing import NamedTuple, TypeAlias
 from triplecast.evaluate import DEFAULT_STEPS, BudgetExceeded
 from triplecast.residual.calculation import Calculation
 from triplecast.residual.conditions import PublicationConditions
-from triplecast.residual.program import UNBOUND, Choice, Pick, Program, ProgramPart, Row, RowCheck, Steps
+from triplecast.residual.program import UNBOUND, Choice, Program, ProgramPart, Row, Steps
 from triplecast.residual.rows import OpenRow, Solved, solve_filters, solve_rows
+
+SHARED_STEPS = DEFAULT_STEPS
+"""Steps that a pair may have taken in filters that others paid for, until it is solved alone."""
 
 JoinRows: TypeAlias = Mapping[int, Sequence[Row]]
 """By branch."""
@@ -129,7 +132,7 @@ class _Solver:
         elif steps.filters is not None:
             self._bound += len(rows) * len(steps.filters) * conditions.dearest
         spent = self._bound + (self._calculation.spent if self._calculation is not None else 0)
-        if self._bound and spent > DEFAULT_STEPS:
+        if self._bound and spent > SHARED_STEPS:
             raise BudgetExceeded("it may be spent")
         return solved
 

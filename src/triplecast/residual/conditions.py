@@ -1,8 +1,8 @@
 """Ground conditions: what the join rows of one publication wait for, each made once.
 
-A *condition* is a call of operators, and the cheap residual predicates that only wait for the values that it gives: ``?p
-op:count ?n FILTER(?n > 9)`` is one condition, false as soon as the count is known to be small. A *ground condition* is
-its template with terms; equal ones have one truth in one publication, and one number.
+A *condition* is a call of operators, and the cheap residual predicates that only wait for the values that it gives:
+``?p op:count ?n FILTER(?n > 9)`` is one condition, false as soon as the count is known to be small. A *ground
+condition* is its template with terms; equal ones have one truth in one publication, and one number.
 """
 
 from __future__ import annotations
@@ -61,6 +61,10 @@ class PublicationConditions:
         self._numbers: dict[tuple[str, tuple[object, ...]], int] = {}
         self._call_numbers: dict[GroundCall, int] = {}
 
+    def keys(self) -> list[tuple[str, tuple[object, ...]]]:
+        """Template and terms of each condition, by number."""
+        return list(self._numbers)
+
     def wait(self, waiting: Waiting, row: Row, call: GroundCall) -> int:
         """The number of a condition for a row, which needs this call first."""
         key = waiting.template.text, cells_of(row, waiting.places)
@@ -88,8 +92,8 @@ class PublicationConditions:
         self.members.extend(conditions)
 
     def judge(self, number: int) -> bool | None:
-        """Whether a condition holds; None where an operator failed, or it cannot be told. Raises `Unknown` with the calls
-        that it waits for."""
+        """Whether a condition holds; None where an operator failed, or it cannot be told. Raises `Unknown` with the
+        calls that it waits for."""
         condition = self.conditions[number]
         waiting = condition.waiting
         if isinstance(waiting, GroundCall):

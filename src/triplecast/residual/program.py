@@ -1,8 +1,8 @@
 """A subscription's residual predicates, made ready once for all publications.
 
-A *program* says what is done with the join rows of a query's branches: `Steps` drop rows or give values, `Checks` compare
-them with the rows of other branches. *Filters* drop rows and give nothing: where there is nothing else, what one says
-of a row does not depend on the others, so it is found once for all subscriptions that have it.
+A *program* says what is done with the join rows of a query's branches: `Steps` drop rows or give values, `RowCheck`s
+compare them with the rows of other branches. *Filters* drop rows and give nothing: where there is nothing else, what
+one says of a row does not depend on the others, so it is found once for all subscriptions that have it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from triplecast.model.algebra import Call, Expression, Node, Operation, Slot, Te
 from triplecast.model.entailment import Reading
 from triplecast.model.open_rows import QueryText
 from triplecast.model.terms import from_ntriples
-from triplecast.operators import OperatorSet
+from triplecast.operators import Registry as OperatorSet
 from triplecast.residual.calculation import Calculation
 from triplecast.residual.terms import TermNumbers
 
@@ -63,7 +63,9 @@ class Step:
         self.value = -1 if residual.variable is None else places.get(residual.variable.name, -1)
         """The column of the value that it gives."""
         self.unbound = tuple(
-            (node.name, places[node.name]) for node in residual.free if isinstance(node, Variable) and node.name in places
+            (node.name, places[node.name])
+            for node in residual.free
+            if isinstance(node, Variable) and node.name in places
         )
         """Columns that the rows of an operator may bind."""
         self.asks = bool(residual.free) or asks_operators(expression)
@@ -373,8 +375,8 @@ def _chain(steps: Chain, place: int, unknown: frozenset[str]) -> Chain:
 
 
 def template_of(residuals: Sequence[Residual], operators: OperatorSet) -> Template:
-    """Name the variables of a condition by number. Operators stand with their version: what is known of one version says
-    nothing of another."""
+    """Name the variables of a condition by number. Operators have their version with them: what is known of one version
+    says nothing of another."""
     names: dict[str, str] = {}
     parts: list[str] = []
     given: set[str] = set()

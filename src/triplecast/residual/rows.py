@@ -177,7 +177,12 @@ def _advance(
 
 
 def _wait(
-    row: Row, steps: Steps, unknown: frozenset[str], conditions: PublicationConditions, place: int, call: GroundCall,
+    row: Row,
+    steps: Steps,
+    unknown: frozenset[str],
+    conditions: PublicationConditions,
+    place: int,
+    call: GroundCall,
     saw: Row,
 ) -> int:
     """Of a row that went past all steps: the condition of the step at a place, which saw `saw`."""

@@ -8,18 +8,20 @@ each once; what they give decides conditions, until no row is left. The answers 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from triplecast.evaluate.unknown import Answers, Unknown
+from triplecast.index import Snapshot
 from triplecast.match import Matcher
-from triplecast.match.found import Decided, join_matches
+from triplecast.match.found import Decided, join_matches, merge_batches, no_matches
 from triplecast.match.matcher import NO_ANSWERS
 from triplecast.match.resolve import Resolved
 from triplecast.model.answers import Answer, Failed, GroundCall, OperatorResult, format_answer
-from triplecast.model.match import Learnt, MatchedBatch, MatchStats, Undecided
-from triplecast.model.open_rows import OpenRows
+from triplecast.model.match import NO_CONDITIONS, Learnt, MatchedBatch, MatchStats, Undecided
+from triplecast.model.open_rows import NO_OPEN_ROWS, OpenRows
 from triplecast.model.publication import Publication
 from triplecast.operators import find_operator
 from triplecast.operators.asking.asker import Asker
@@ -51,14 +53,17 @@ def settle(
     publications: Sequence[Publication],
     taxonomies: Taxonomies = NO_TAXONOMIES,
     known: Mapping[int, Answers] = NO_ANSWERS,
+    conditions: Mapping[int, PublicationConditions] = NO_CONDITIONS,
 ) -> Settled:
     """Call operators until no row is open but for those whose operators are unavailable.
 
     `publications` are those of the rows, by position, maybe among others; `known` are answers by position, whose calls
-    are not made again.
+    are not made again. `conditions`: what the rows wait for, where they were matched just now.
     """
     asking = AskingRound(asker, publications, known)
-    found: list[Resolved] = [matcher.resolve(open_rows, asking.answers, publications, taxonomies)]
+    found = [Resolved(no_matches(), [], open_rows, conditions, MatchStats())]
+    if not conditions or any(asking.answers.values()):
+        found = [matcher.resolve(open_rows, asking.answers, publications, taxonomies)]
     while (left := found[-1].open).pairs:
         if not asking.ask(found[-1].conditions, len(found) - 1):
             return asking.settled(found, left)
@@ -67,6 +72,27 @@ def settle(
         pairs = np.flatnonzero(asking.undecided(open_rows, found))
         left = matcher.resolve(open_rows.only(pairs), asking.certain(), publications, taxonomies).open
     return asking.settled(found, left)
+
+
+def match_and_ask(
+    matcher: Matcher,
+    asker: Asker,
+    snapshot: Snapshot,
+    publications: Sequence[Publication],
+    taxonomies: Taxonomies = NO_TAXONOMIES,
+    known: Mapping[int, Answers] = NO_ANSWERS,
+) -> MatchedBatch:
+    """Match publications that nobody keeps: pairs whose operators are unavailable are undecided."""
+    matched = matcher.match(snapshot, publications, taxonomies)
+    if not matched.open.pairs:
+        return matched
+    settled = settle(asker, matcher, matched.open, publications, taxonomies, known, matched.conditions).matched
+    places = {each.position: place for place, each in enumerate(publications)}
+    left = zip(settled.open.position.tolist(), settled.open.registration.tolist(), settled.open.reasons, strict=True)
+    lost = [Undecided(places[position], registration, reason) for position, registration, reason in left]
+    stats = replace(settled.stats, undecided=settled.stats.undecided + len(lost))
+    undecided = (*settled.undecided, *lost)
+    return merge_batches(matched, replace(settled, undecided=undecided, open=NO_OPEN_ROWS, stats=stats))
 
 
 class AskingRound:
@@ -123,8 +149,8 @@ class AskingRound:
         return np.array([(self._places[position], registration) in pairs for position, registration in rows], np.bool_)
 
     def settled(self, found: Sequence[Resolved], left: OpenRows) -> Settled:
-        """All that was found; of the pairs that are `left`, an undecided one is open for its reason, and another would be
-        open for ever."""
+        """All that was found. Of the pairs that are `left`, an undecided one is open for its reason; another would stay
+        open permanently, so it is undecided."""
         reasons = {(each.publication, each.registration): each.reason for part in found for each in part.undecided}
         rows = zip(left.position.tolist(), left.registration.tolist(), strict=True)
         pairs = [(self._places[position], registration) for position, registration in rows]
