@@ -40,12 +40,12 @@ from triplecast.outbox import Notification, Outbox
 from triplecast.pipeline import horizon, late
 from triplecast.pipeline.acceptor import Acceptor
 from triplecast.pipeline.horizon import HorizonFile, read_horizon
-from triplecast.pipeline.registrar import Registrar
 from triplecast.pipeline.rows import MATCHES, SLICES
 from triplecast.pipeline.session import session
 from triplecast.pipeline.sink import Sink
 from triplecast.pipeline.source import JournalStream
 from triplecast.pipeline.stages import ask_slice, match_slices
+from triplecast.registry.file_source import FileSource
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -112,8 +112,8 @@ def run_in_turn(place: Workplace, prune: int = 0) -> None:
         moving = HorizonFile(place.output)
         index = IndexFolder(place.output / INDEX)
         acceptor = Acceptor(place.inbox, journal, parser, accepting, False, lambda reject: None)
-        Registrar(
-            [place.subscriptions], journal, index, moving, accepting, lambda: outbox.progress, lambda fault: None
+        FileSource(
+            [place.subscriptions], journal, index, moving.cover, accepting, lambda: outbox.progress, lambda fault: None
         ).start(0.0)
         for now in (0.0, QUIET):
             acceptor.look(now, threading.Event())

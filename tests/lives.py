@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from triplecast import FOREVER, Engine, InputError, Subscription
-from triplecast.engine.tickets import hash_ticket, make_ticket
 from triplecast.ingest import Document, ParsedDocument
 from triplecast.ingest.frames import pack_document, unpack_parsed
 from triplecast.ingest.worker import answer
 from triplecast.journal import Journal, time_text
 from triplecast.outbox import Outbox
+from triplecast.registry.tickets import hash_ticket, make_ticket
 
 E = "https://example.org/"
 BEGIN = 1_800_000_000_000_000

@@ -24,7 +24,7 @@ from urllib.parse import quote
 from triplecast.errors import FolderLocked, InputError, StorageFault, StorageFull
 
 PAGE = 8192
-"""Bytes: fastest of 4,096 to 32,768 for 4 KB rows, read and written (docs/journal.md)."""
+"""Bytes: fastest of 4,096 to 32,768 for 4 KB rows, read and written (docs/storage.md)."""
 CHECKPOINT = 4096
 """Pages in the write-ahead log (32 MB) before they are moved to the file."""
 PATIENCE = 30_000

@@ -26,7 +26,6 @@ from tests.properties.substitutes import (
 )
 from tests.reference.queries import Query
 from tests.reference.terms import Triple, write
-from triplecast.compile.admission import admit
 from triplecast.errors import QueryRefused
 from triplecast.evaluate.unknown import Answers
 from triplecast.index import MemoryIndex, Snapshot
@@ -40,6 +39,7 @@ from triplecast.model.schedules import SCHEDULE
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
 from triplecast.operators.asking import Asker, settle
 from triplecast.operators.schedules import SCHEDULES
+from triplecast.registry.admission import admit
 
 SEED = 20261121
 QUERIES, PUBLICATIONS = 120, 16

@@ -12,13 +12,13 @@ import pytest
 
 from tests.properties.oracle import Question
 from tests.real.law import FOLDER, SHARE_WITH_RESULTS, SUBSCRIPTIONS, documents, expected, subscriptions
-from triplecast.compile.admitted import admit_all
 from triplecast.ingest.document_files import read_documents
-from triplecast.ingest.subscription_files import load_subscriptions
 from triplecast.offline import match_documents
 from triplecast.outbox import Notification, Outbox
 from triplecast.pipeline.report import Summary
 from triplecast.pipeline.run import Sources, run
+from triplecast.registry.admitted import admit_all
+from triplecast.registry.files import load_subscriptions
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

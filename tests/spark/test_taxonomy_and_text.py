@@ -10,9 +10,9 @@ import pytest
 from tests.spark.workplace import Told
 from triplecast.engine import Engine
 from triplecast.ingest.document_files import read_documents
-from triplecast.ingest.subscription_files import load_subscriptions
 from triplecast.outbox import Outbox
 from triplecast.pipeline.run import Sources, run
+from triplecast.registry.files import load_subscriptions
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from triplecast.engine import Engine
 from triplecast.ingest.document_files import read_documents
-from triplecast.ingest.subscription_files import load_subscriptions
 from triplecast.outbox import Notification, Outbox
 from triplecast.pipeline.report import Summary
 from triplecast.pipeline.run import Caller, Sources, run
+from triplecast.registry.files import load_subscriptions
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

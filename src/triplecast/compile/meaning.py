@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from triplecast.compile.entailment import entailment_of
-from triplecast.compile.given import refuse_unbound
+from triplecast.compile.operator_arguments import refuse_unbound
 from triplecast.compile.plan import Plan
 from triplecast.compile.plans import plan_of
 from triplecast.compile.size import refuse_large

@@ -1,4 +1,4 @@
-"""The one order of everything that changes an answer, written by one writer (docs/journal.md)."""
+"""The one order of everything that changes an answer, written by one writer (docs/storage.md)."""
 
 from __future__ import annotations
 

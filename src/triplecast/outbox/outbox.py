@@ -1,4 +1,4 @@
-"""The outbox: what is to be sent, written in one transaction with how far matching has come (docs/journal.md)."""
+"""The outbox: what is to be sent, written in one transaction with how far matching has come (docs/storage.md)."""
 
 from __future__ import annotations
 

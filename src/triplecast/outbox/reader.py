@@ -1,4 +1,4 @@
-"""Reading an outbox, also while another process writes it (docs/journal.md)."""
+"""Reading an outbox, also while another process writes it (docs/storage.md)."""
 
 from __future__ import annotations
 

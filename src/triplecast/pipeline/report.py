@@ -10,7 +10,6 @@ from enum import StrEnum
 from queue import Empty, SimpleQueue
 from typing import Protocol
 
-from triplecast.ingest.subscription_files import SubscriptionFault
 from triplecast.journal import Journal
 from triplecast.model.census import Census
 from triplecast.model.match import MatchStats
@@ -18,6 +17,7 @@ from triplecast.model.publication import Reject
 from triplecast.outbox import Outbox, UndecidedPair
 from triplecast.pipeline.acceptor import Taken
 from triplecast.pipeline.sink import Matched
+from triplecast.registry.files import SubscriptionFault
 
 Notice = Reject | SubscriptionFault | UndecidedPair | str
 

@@ -12,12 +12,12 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "operators"))
 import wild_operators
 from wild_operators import WILD
 
-from triplecast.compile.admission import admit
 from triplecast.errors import QueryRefused, QuerySyntaxError
-from triplecast.evaluate import explain_subscription
+from triplecast.explain import explain_subscription
 from triplecast.languages.undeclared import doubt_predicate
 from triplecast.model.publication import Publication
 from triplecast.model.subscription import Subscription
+from triplecast.registry.admission import admit
 
 P = f"PREFIX w: <{WILD}> PREFIX : <urn:> PREFIX other: <https://example.org/op#> "
 assert wild_operators
