@@ -14,7 +14,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from triplecast.compile.meaning import Meaning
+from triplecast.compile.compiled import CompiledSubscription
 from triplecast.compile.operator_arguments import operators_of
 from triplecast.engine.given import check_subscriptions, document_of, group_documents
 from triplecast.engine.receipt import (
@@ -70,7 +70,7 @@ from triplecast.model.subscription import (
     check_fields,
 )
 from triplecast.operators.asking import Asker, match_and_ask, settle
-from triplecast.outbox import Notification, Outbox, OutboxBatch, UndecidedPair
+from triplecast.outbox import Cursor, Notification, Outbox, OutboxBatch, UndecidedPair
 from triplecast.registry.admission import Understood, admit, understand
 from triplecast.registry.compactor import Compactor
 from triplecast.registry.quota import Holdings, Places, check_quota
@@ -151,7 +151,7 @@ class Engine:
         folder = Path(folder).absolute()
         with ExitStack() as opened:
             journal = opened.enter_context(Journal.open(folder, clock, take_over))
-            outbox = opened.enter_context(Outbox.open(folder, journal.check_writer, journal.former))
+            outbox = opened.enter_context(Outbox.open(folder, journal.check_writer, journal.former, journal.epoch))
             engine._assemble(journal, outbox, IndexFolder(folder / INDEX, journal.sole), clock, randomness)
             opened.pop_all()
         return engine
@@ -177,7 +177,7 @@ class Engine:
         self._explainer = Explainer()
         self._matcher = Matcher(self._evaluator)
         self._asker = Asker(schedule=self._schedule, learnt=journal.learnt())
-        self._meanings: dict[int, Meaning] = {}
+        self._compiled: dict[int, CompiledSubscription] = {}
         """Of what was registered since the index was brought up to date, by number: read already. Of `UNINDEXED`
         at most, or of one call."""
         self._met: dict[int, Subscription] = {}
@@ -442,8 +442,11 @@ class Engine:
             seconds,
         )
 
-    def notifications(self, since: int = 0, limit: int | None = None) -> Iterator[Notification]:
-        """The outbox after sequence `since`, in order, at most `limit`. Reading raises `StorageFault`."""
+    def notifications(self, since: Cursor | str | int = 0, limit: int | None = None) -> Iterator[Notification]:
+        """The notifications after `since` (a sequence, or the `cursor` of a notification), in order, at most `limit`.
+
+        Reading raises `StorageFault`, and `InputError` for a cursor of an earlier epoch.
+        """
         return self._outbox.notifications(since, limit)
 
     def subscriptions(self, owner: str | None = None) -> Iterator[Standing]:
@@ -505,9 +508,9 @@ class Engine:
         if not subscriptions:
             return []
         self._match_accepted()
-        if self._meanings and len(self._meanings) + len(subscriptions) > UNINDEXED:
+        if self._compiled and len(self._compiled) + len(subscriptions) > UNINDEXED:
             self._index_registered()
-        self._journal.declare_operators(operators_of(each.meaning.template for each in understood))
+        self._journal.declare_operators(operators_of(each.compiled.template for each in understood))
         tickets = [make_ticket(self._randomness) for _ in subscriptions]
         registrations = self._journal.subscribe(subscriptions, lease, list(map(hash_ticket, tickets)))
         first = int(registrations[0].id)
@@ -515,7 +518,7 @@ class Engine:
         self._journal.check_writer()  # of one that was followed in between this may be the successor's lease
         expires = None if end is None else time_text(end)
         for found, each in zip(registrations, understood, strict=True):
-            self._meanings[int(found.id)] = each.meaning
+            self._compiled[int(found.id)] = each.compiled
             if each.admission.broad:
                 self._holdings.note(found.subscription.owner, int(found.id))
         return [
@@ -545,7 +548,7 @@ class Engine:
             upto = publications[-1].position if publications else end
             if upto <= told:
                 self._journal.check_writer()
-                waiting = {*self._outbox.waiting_in(self._matched, upto)}
+                waiting = {*self._outbox.pending(self._matched, len(publications)).positions}
                 publications = [each for each in publications if each.position in waiting]
             if publications:
                 self._index_registered()
@@ -605,8 +608,8 @@ class Engine:
         """Brings the index up to the journal's head."""
         head = self._journal.head()
         matched = self._outbox.progress if self._waits else self._matched
-        self._snapshot = update_index(self._index, self._snapshot, self._journal, head, matched, self._meanings)
-        self._meanings.clear()
+        self._snapshot = update_index(self._index, self._snapshot, self._journal, head, matched, self._compiled)
+        self._compiled.clear()
         if self._compactor.look():
             self._snapshot = self._index.snapshot()
 

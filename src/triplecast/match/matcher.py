@@ -23,7 +23,7 @@ from triplecast.model.match import MatchedBatch, MatchStats, Undecided
 from triplecast.model.open_rows import EVALUATED, OpenRows, OpenRowsMaker, QueryText
 from triplecast.model.publication import Publication
 from triplecast.operators import known_operators
-from triplecast.residual import Programs, TermNumbers
+from triplecast.residual import ResidualPlans, TermNumbers
 from triplecast.taxonomy import NO_TAXONOMIES, EntailmentTooLarge, Taxonomies, Taxonomy
 
 NO_ANSWERS: Mapping[int, Answers] = MappingProxyType({})
@@ -42,7 +42,7 @@ class Matcher:
     def __init__(self, evaluator: Evaluator | None = None) -> None:
         self._evaluator = evaluator or Evaluator()
         self._owned = evaluator is None
-        self._kept_programs = Programs(known_operators())
+        self._kept_programs = ResidualPlans(known_operators())
         self._generation = -1
         self._scratch: WeakKeyDictionary[Segment, Scratch] = WeakKeyDictionary()
         self._readings = Readings()
@@ -60,9 +60,9 @@ class Matcher:
             self._evaluator.close()
 
     @property
-    def _programs(self) -> Programs:
+    def _plans(self) -> ResidualPlans:
         if self._generation != known_operators().generation:
-            self._kept_programs, self._generation = Programs(known_operators()), known_operators().generation
+            self._kept_programs, self._generation = ResidualPlans(known_operators()), known_operators().generation
         return self._kept_programs
 
     def match(
@@ -94,8 +94,8 @@ class Matcher:
         publications: Sequence[Publication],
         taxonomies: Taxonomies = NO_TAXONOMIES,
     ) -> Resolved:
-        """`resolve.resolve` with this matcher's evaluator and programs."""
-        return resolve(open_rows, answers, publications, taxonomies, self._programs, self._evaluator)
+        """`resolve.resolve` with this matcher's evaluator and plans."""
+        return resolve(open_rows, answers, publications, taxonomies, self._plans, self._evaluator)
 
     def _match_run(
         self,
@@ -110,7 +110,7 @@ class Matcher:
         validity = Validity(snapshot, publications)
         for segment, views, lost, encoded in readings.read(snapshot.segments):
             scratch = self._scratch_of(segment)
-            found = match_segment(segment, views, encoded, scratch, self._programs, batch.numbers, batch.maker)
+            found = match_segment(segment, views, encoded, scratch, self._plans, batch.numbers, batch.maker)
             valid = validity.without(lost)
             for publication, _, registration in validity.keep(segment, all_pairs(lost, segment)):
                 batch.leave(first + publication, registration, f"budget: {EntailmentTooLarge()}")
@@ -148,7 +148,7 @@ class Matcher:
         for pairs, values in ((combined.asking, combined.tables.tolist()), (combined.refused, combined.reasons)):
             if not len(pairs.publication):
                 continue
-            members = self._scratch_of(segment).members(segment, self._programs)
+            members = self._scratch_of(segment).members(segment, self._plans)
             registrations = segment.tables.registrations[pairs.subscription]
             kept = valid.holds(pairs.publication, registrations).tolist()
             rows = zip(pairs.publication.tolist(), pairs.subscription.tolist(), registrations.tolist(), strict=True)

@@ -1,7 +1,7 @@
 """Rows of the members of one subscription to its answer: what a segment's members are to their subscriptions, and the
 join rows of those whose answer several members, or residual predicates, make.
 
-Subscriptions that are written alike share sheets and programs, so what a program makes of some sheets is made once a
+Subscriptions that are written alike share sheets and plans, so what a plan makes of some sheets is made once a
 batch.
 """
 
@@ -20,7 +20,7 @@ from triplecast.kernels.resolve import Terms
 from triplecast.kernels.rows import Sheets
 from triplecast.match.found import Decided, Pairs, make_matches, no_matches
 from triplecast.model.open_rows import OpenRowsMaker, QueryText
-from triplecast.residual import JoinRows, Program, Programs, PublicationConditions, Row, TermNumbers
+from triplecast.residual import JoinRows, PublicationConditions, ResidualPlan, ResidualPlans, Row, TermNumbers
 from triplecast.residual.agreement import combine_rows, solve_pair
 
 Found: TypeAlias = tuple[tuple[int, int], ...]
@@ -30,10 +30,10 @@ Found: TypeAlias = tuple[tuple[int, int], ...]
 class Members:
     """What a segment's members are to their subscriptions; kept as long as the segment."""
 
-    def __init__(self, segment: Segment, programs: Programs) -> None:
+    def __init__(self, segment: Segment, plans: ResidualPlans) -> None:
         tables = segment.tables
         self.tables, self._texts, self._reading = tables, segment.texts, segment.reading
-        self.programs = programs
+        self.plans = plans
         self.of_answer = tables.roles
         self.answer_of = tables.index.answer_of
         with_role = np.array([role is not None for role in (*tables.roles, None)], bool)
@@ -41,21 +41,21 @@ class Members:
         """[members]"""
         self.first: I64 = np.searchsorted(tables.registrations, tables.registrations)
         """[members] the first member of the same subscription."""
-        self._programs: dict[int, Program | str] = {}
+        self._plans: dict[int, ResidualPlan | str] = {}
 
     def query(self, first: int) -> QueryText:
         """The query of the subscription whose first member this is."""
         return QueryText(*self._texts.of(first), self._reading)
 
-    def program(self, first: int) -> Program | str:
-        """The program of a subscription, found once, or why its query is not valid any more."""
-        found = self._programs.get(first)
+    def plan(self, first: int) -> ResidualPlan | str:
+        """The plan of a subscription, found once, or why its query is not valid any more."""
+        found = self._plans.get(first)
         if found is None:
             role = self.of_answer[self.answer_of[first]]
             assert role is not None
             plain = not role.combination.residual
-            found = self.programs.plain(role.combination) if plain else self.programs.of(self.query(first))
-            self._programs[first] = found
+            found = self.plans.plain(role.combination) if plain else self.plans.of(self.query(first))
+            self._plans[first] = found
         return found
 
     def split(self, pairs: Pairs) -> tuple[Pairs, Pairs]:
@@ -122,21 +122,21 @@ def combine(
         if pair in lost:
             continue
         found = tuple((answer, sheet) for _, _, answer, sheet in group)
-        program = members.program(pair[1])
-        if isinstance(program, str):
+        plan = members.plan(pair[1])
+        if isinstance(plan, str):
             refused.append(pair)
-            reasons.append(program)
-        elif program.asks:
+            reasons.append(plan)
+        elif plan.asks:
             asking.append((*pair, writer.table(found)))
         else:
             try:
-                bindings = writer.answer(program, found)
+                bindings = writer.answer(plan, found)
             except BudgetExceeded:
                 beyond.append(pair)
                 continue
             if bindings is not None:
                 registration = int(members.tables.registrations[pair[1]])
-                made[program.calculates].append(_Made(pair[0], registration, bindings))
+                made[plan.calculates].append(_Made(pair[0], registration, bindings))
     asked = np.array(asking, np.int32).reshape(-1, 3)
     return Combined(
         _matches(made[0]),
@@ -181,8 +181,8 @@ class _Writer:
         self._terms = terms
         self._numbers = numbers
         self._maker = maker
-        self._conditions = PublicationConditions({}, numbers, members.programs)
-        self._made: dict[tuple[Program, Found], bytes | None] = {}
+        self._conditions = PublicationConditions({}, numbers, members.plans)
+        self._made: dict[tuple[ResidualPlan, Found], bytes | None] = {}
         self._tables: dict[Found, int] = {}
         self._lists: dict[int, int] = {}
         self._rows: dict[int, list[Row]] = {}
@@ -190,11 +190,11 @@ class _Writer:
         self._texts: dict[int, str] = {}
         self._number_of: dict[int, int] = {}
 
-    def answer(self, program: Program, found: Found) -> bytes | None:
+    def answer(self, plan: ResidualPlan, found: Found) -> bytes | None:
         """The bindings that the rows of one subscription make; None where nothing is left. Raises `BudgetExceeded`."""
-        key = program, found
+        key = plan, found
         if key not in self._made:
-            self._made[key] = self._make(program, found)
+            self._made[key] = self._make(plan, found)
         return self._made[key]
 
     def table(self, found: Found) -> int:
@@ -206,13 +206,13 @@ class _Writer:
             number = self._tables[found] = self._maker.table(table)
         return number
 
-    def _make(self, program: Program, found: Found) -> bytes | None:
-        if not program.calculates:
+    def _make(self, plan: ResidualPlan, found: Found) -> bytes | None:
+        if not plan.calculates:
             return combine_rows(
-                program, {self._branch(answer): self._rows_of(sheet) for answer, sheet in found}, self._text
+                plan, {self._branch(answer): self._rows_of(sheet) for answer, sheet in found}, self._text
             )
         rows: JoinRows = {self._branch(answer): self._numbered_rows(sheet) for answer, sheet in found}
-        return solve_pair(program, rows, self._conditions).bindings
+        return solve_pair(plan, rows, self._conditions).bindings
 
     def _branch(self, answer: int) -> int:
         role = self._members.of_answer[answer]

@@ -24,7 +24,7 @@ from triplecast.match.found import Decided, Pairs
 from triplecast.match.members import NOTHING_COMBINED, Combined, JoinedRows, Members, combine
 from triplecast.match.views import Views
 from triplecast.model.open_rows import OpenRowsMaker
-from triplecast.residual import Programs, TermNumbers
+from triplecast.residual import ResidualPlans, TermNumbers
 
 
 class Scratch:
@@ -34,10 +34,10 @@ class Scratch:
         self.work = make_work(segment.members)
         self._members: Members | None = None
 
-    def members(self, segment: Segment, programs: Programs) -> Members:
+    def members(self, segment: Segment, plans: ResidualPlans) -> Members:
         """What the segment's members are; made when first needed."""
-        if self._members is None or self._members.programs is not programs:
-            self._members = Members(segment, programs)
+        if self._members is None or self._members.plans is not plans:
+            self._members = Members(segment, plans)
         return self._members
 
     def reserve(self, views: int) -> Work:
@@ -95,7 +95,7 @@ def match_segment(
     views: Views,
     encoded: Encoded,
     scratch: Scratch,
-    programs: Programs,
+    plans: ResidualPlans,
     numbers: TermNumbers,
     maker: OpenRowsMaker,
 ) -> SegmentMatches:
@@ -112,7 +112,7 @@ def match_segment(
     found = sheets.of_pair >= 0
     combined = NOTHING_COMBINED
     if segment.combines:
-        members = scratch.members(segment, programs)
+        members = scratch.members(segment, plans)
         exhausted, spent = members.split(exhausted)
         parts = found & members.has_role[matched.subscription]
         found &= ~parts

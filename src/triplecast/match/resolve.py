@@ -14,7 +14,7 @@ from triplecast.model.answers import GroundCall
 from triplecast.model.match import MatchStats, Undecided
 from triplecast.model.open_rows import EVALUATED, OpenRows
 from triplecast.model.publication import Publication
-from triplecast.residual import Programs, PublicationConditions, TermNumbers, Verdict, solve_pair
+from triplecast.residual import PublicationConditions, ResidualPlans, TermNumbers, Verdict, solve_pair
 from triplecast.taxonomy import Taxonomies
 
 
@@ -36,12 +36,12 @@ def resolve(
     answers: Mapping[int, Answers],
     publications: Sequence[Publication],
     taxonomies: Taxonomies,
-    programs: Programs,
+    plans: ResidualPlans,
     evaluator: Evaluator,
 ) -> Resolved:
     """Decide pairs as far as the answers (by position) allow. Each pair starts from all its join rows, with a fresh
     budget. `publications` are those of the pairs, by position, maybe among others; results name them by their place."""
-    return _Resolution(open_rows, answers, publications, taxonomies, programs).resolve(evaluator)
+    return _Resolution(open_rows, answers, publications, taxonomies, plans).resolve(evaluator)
 
 
 class _Resolution:
@@ -51,14 +51,14 @@ class _Resolution:
         answers: Mapping[int, Answers],
         publications: Sequence[Publication],
         taxonomies: Taxonomies,
-        programs: Programs,
+        plans: ResidualPlans,
     ) -> None:
         self._open = open_rows
         self._answers = answers
         self._publications = publications
         self._places = {each.position: place for place, each in enumerate(publications)}
         self._taxonomies = taxonomies
-        self._programs = programs
+        self._plans = plans
         self._terms = TermNumbers(open_rows.terms)
         self._conditions: dict[int, PublicationConditions] = {}
         self._matches: tuple[list[int], list[int], list[bytes]] = ([], [], [])
@@ -79,22 +79,22 @@ class _Resolution:
     def _solve_joined(self) -> None:
         """The pairs whose join rows are there. Those that are alike are solved once."""
         known: dict[tuple[int, int, int], Verdict] = {}
-        queries = [*map(self._programs.of, self._open.queries)] if (self._open.table != EVALUATED).any() else []
+        queries = [*map(self._plans.of, self._open.queries)] if (self._open.table != EVALUATED).any() else []
         columns = (self._open.position, self._open.registration, self._open.query, self._open.table)
         rows = zip(*(column.tolist() for column in columns), strict=True)
         for pair, (position, registration, query, table) in enumerate(rows):
             if table == EVALUATED:
                 continue
-            program = queries[query]
-            if isinstance(program, str):
-                self._note(pair, position, registration, Verdict(undecided=program))
+            plan = queries[query]
+            if isinstance(plan, str):
+                self._note(pair, position, registration, Verdict(undecided=plan))
                 continue
             conditions = self._of(position)
-            key = position, id(program), table
+            key = position, id(plan), table
             verdict = known.get(key)
             if verdict is None:
                 branches = {branch: self._open.rows[number] for branch, number in self._open.tables[table]}
-                verdict = known[key] = solve_pair(program, branches, conditions)
+                verdict = known[key] = solve_pair(plan, branches, conditions)
             for group in verdict.waiting:
                 for rank, members in enumerate(group):
                     conditions.add_row(pair, registration, rank, members)
@@ -139,7 +139,7 @@ class _Resolution:
         found = self._conditions.get(position)
         if found is None:
             answers = self._answers.get(position, {})
-            found = self._conditions[position] = PublicationConditions(answers, self._terms, self._programs)
+            found = self._conditions[position] = PublicationConditions(answers, self._terms, self._plans)
         return found
 
     def _needed(self, pairs: Sequence[int]) -> OpenRows:

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from triplecast.compile.meaning import Meaning, read_meaning
+from triplecast.compile.compiled import CompiledSubscription, compile_subscription
+from triplecast.compile.graph_names import refuse_two_graphs
 from triplecast.compile.operator_arguments import operators_of
 from triplecast.compile.plan import Cost, Plan
 from triplecast.compile.plans import graphs_of, matches_nothing
-from triplecast.compile.refusals import refuse_two_graphs
 from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.languages import sources_of
 from triplecast.model.entailment import Entailment
@@ -80,7 +80,7 @@ class Understood(NamedTuple):
     """A subscription that can be taken."""
 
     admission: Admission
-    meaning: Meaning
+    compiled: CompiledSubscription
 
 
 def understand(subscription: Subscription, datasets: bool = True) -> Understood:
@@ -88,7 +88,7 @@ def understand(subscription: Subscription, datasets: bool = True) -> Understood:
     they are given can be answered (`operator(check=…)`). Raises what `admit` raises."""
     understood = _read(subscription, datasets)
     try:
-        template, constants = understood.meaning.template, understood.meaning.constants
+        template, constants = understood.compiled.template, understood.compiled.constants
         refuse_unanswerable(template, constants, subscription.text, subscription.language)
     except QueryRefused as fault:
         fault.name = subscription.name
@@ -98,15 +98,15 @@ def understand(subscription: Subscription, datasets: bool = True) -> Understood:
 
 def _read(subscription: Subscription, datasets: bool) -> Understood:
     try:
-        meaning = read_meaning(subscription)
-        return Understood(_describe(subscription, meaning, datasets), meaning)
+        compiled = compile_subscription(subscription)
+        return Understood(_describe(subscription, compiled, datasets), compiled)
     except (QuerySyntaxError, QueryRefused) as fault:
         fault.name = fault.name or subscription.name
         raise
 
 
-def _describe(subscription: Subscription, meaning: Meaning, datasets: bool) -> Admission:
-    template, constants, entailment, plan = meaning
+def _describe(subscription: Subscription, compiled: CompiledSubscription, datasets: bool) -> Admission:
+    template, constants, entailment, plan = compiled
     graphs = graphs_of(template, constants, entailment is not Entailment.NONE)
     if not datasets:
         refuse_two_graphs(graphs)

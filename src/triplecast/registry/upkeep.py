@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 
-from triplecast.compile.meaning import Meaning
+from triplecast.compile.compiled import CompiledSubscription
 from triplecast.compile.operator_arguments import operators_of
 from triplecast.errors import QueryRefused, QuerySyntaxError, StorageFault
 from triplecast.index import IndexFolder, MemoryIndex, Snapshot
-from triplecast.index.flat import NO_MEANINGS
+from triplecast.index.flat import NONE_COMPILED
 from triplecast.index.merge import MERGE_LIMIT
 from triplecast.journal import Journal, JournalReader
 from triplecast.languages import parse_template
@@ -109,14 +109,14 @@ def update_index(
     journal: JournalReader,
     head: int,
     matched: int,
-    meanings: Mapping[int, Meaning] = NO_MEANINGS,
+    compiled: Mapping[int, CompiledSubscription] = NONE_COMPILED,
 ) -> Snapshot:
     """The index as the registry is at `head`; `snapshot` is what it was, and stays where nothing has changed.
 
     What changed is read from the journal, so that an exception anywhere before leaves nothing behind that is unknown;
-    the texts of those whose `meanings` are given, by registration, are not parsed.
+    the texts of those whose `compiled` are given, by registration, are not parsed.
     """
-    _apply_changes(index, journal, head, matched, meanings)
+    _apply_changes(index, journal, head, matched, compiled)
     return snapshot if index.covers == snapshot.covers else index.snapshot()
 
 
@@ -132,13 +132,13 @@ def _apply_changes(
     journal: JournalReader,
     head: int,
     matched: int,
-    meanings: Mapping[int, Meaning] = NO_MEANINGS,
+    compiled: Mapping[int, CompiledSubscription] = NONE_COMPILED,
 ) -> bool:
     """Applies what the journal says after what the index covers, in slices; whether it said anything. What had ended
     before anything that is still to be matched is left out."""
     changed = False
     for (added, removed), upto in journal.registry_slices(index.covers, head, AT_ONCE):
         needed = [found for found in added if found.removed is None or found.removed > matched]
-        index.apply(needed, removed, upto, matched, meanings)
+        index.apply(needed, removed, upto, matched, compiled)
         changed = True
     return changed

@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeAlias
 from triplecast.evaluate import DEFAULT_STEPS, BudgetExceeded
 from triplecast.residual.calculation import Calculation
 from triplecast.residual.conditions import PublicationConditions
-from triplecast.residual.program import UNBOUND, Choice, Program, ProgramPart, Row, Steps
+from triplecast.residual.plans import UNBOUND, ComparedBranch, PlannedPart, ResidualPlan, Row, Steps
 from triplecast.residual.rows import OpenRow, Solved, solve_filters, solve_rows
 
 SHARED_STEPS = DEFAULT_STEPS
@@ -42,7 +42,7 @@ NO_MATCH = Verdict()
 class _Side(NamedTuple):
     """What one choice of a check agrees with."""
 
-    choice: Choice
+    choice: ComparedBranch
     open: Sequence[OpenRow]
     sure: set[object]
     """What rows agree with that are there."""
@@ -51,42 +51,42 @@ class _Side(NamedTuple):
 
 
 class _PartSolved(NamedTuple):
-    part: ProgramPart
+    part: PlannedPart
     own: Solved
     checks: list[tuple[bool, list[_Side]]]
     """Those that are not settled, each with whether agreement is wanted."""
 
 
-def solve_pair(program: Program, rows: JoinRows, conditions: PublicationConditions) -> Verdict:
+def solve_pair(plan: ResidualPlan, rows: JoinRows, conditions: PublicationConditions) -> Verdict:
     """The verdict as far as the answers allow; with rows that wait only where it depends on them.
 
     Filters take what others have found of the same rows, for which at least what it would take is spent; a pair whose
     budget that exceeds is solved again alone. Raises `BudgetExceeded` where that does too and no operator is called.
     """
-    if program.asks:
+    if plan.asks:
         try:
-            return _Answer(program).verdict(_Solver(program, rows, conditions, True).parts(), conditions.terms.text)
+            return _Answer(plan).verdict(_Solver(plan, rows, conditions, True).parts(), conditions.terms.text)
         except BudgetExceeded:
             pass
     try:
-        return _Answer(program).verdict(_Solver(program, rows, conditions, False).parts(), conditions.terms.text)
+        return _Answer(plan).verdict(_Solver(plan, rows, conditions, False).parts(), conditions.terms.text)
     except BudgetExceeded as error:
-        if not program.asks:
+        if not plan.asks:
             raise
         return Verdict(undecided=f"budget: {error}")
 
 
-def combine_rows(program: Program, rows: JoinRows, text: Callable[[int], str]) -> bytes | None:
+def combine_rows(plan: ResidualPlan, rows: JoinRows, text: Callable[[int], str]) -> bytes | None:
     """The bindings that plain join rows make together; None for no match. Nothing is calculated."""
-    parts = [_PartSolved(part, Solved(_compared(part, rows), ()), []) for part in program.parts]
-    return _Answer(program).verdict(parts, text).bindings
+    parts = [_PartSolved(part, Solved(_compared(part, rows), ()), []) for part in plan.parts]
+    return _Answer(plan).verdict(parts, text).bindings
 
 
 class _Solver:
     """Solves the rows of one pair, within its budget."""
 
-    def __init__(self, program: Program, rows: JoinRows, conditions: PublicationConditions, shared: bool) -> None:
-        self._program = program
+    def __init__(self, plan: ResidualPlan, rows: JoinRows, conditions: PublicationConditions, shared: bool) -> None:
+        self._program = plan
         self._rows = rows
         self._conditions = conditions
         self._shared = shared
@@ -98,7 +98,7 @@ class _Solver:
         """Raises `BudgetExceeded`, as all of these."""
         return [self._part(part) for part in self._program.parts]
 
-    def _part(self, part: ProgramPart) -> _PartSolved:
+    def _part(self, part: PlannedPart) -> _PartSolved:
         solved = self._solve(_compared(part, self._rows), part.branch, part.steps)
         checks: list[tuple[bool, list[_Side]]] = []
         if solved.rows or solved.open:
@@ -110,7 +110,7 @@ class _Solver:
             ]
         return _PartSolved(part, solved, checks)
 
-    def _side(self, choice: Choice, left: Iterable[Row]) -> _Side:
+    def _side(self, choice: ComparedBranch, left: Iterable[Row]) -> _Side:
         """What a row agrees with is found without what the branch repeats of the row's own: a row that is there fulfils
         it. Calls are made with it: a row that does not fulfil it needs no agreement."""
         wanted, branch = set(map(choice.own, left)), choice.agreement.branch
@@ -145,7 +145,7 @@ def _widened(rows: Sequence[Row], width: int) -> Sequence[Row]:
     return [row + more for row in rows]
 
 
-def _compared(part: ProgramPart, rows: JoinRows) -> Sequence[Row]:
+def _compared(part: PlannedPart, rows: JoinRows) -> Sequence[Row]:
     """The rows of a part that the checks do not drop whatever operators say."""
     kept = rows.get(part.branch, ())
     for check in part.checks:
@@ -174,9 +174,9 @@ class _Answer:
     """The rows of a pair's parts. One that may come or go matters where the answer would be another: under `DISTINCT`
     not one that is there anyway, of an `ASK` none beside a row that is."""
 
-    def __init__(self, program: Program) -> None:
-        self._program = program
-        self._combination = program.combination
+    def __init__(self, plan: ResidualPlan) -> None:
+        self._program = plan
+        self._combination = plan.combination
 
     def verdict(self, parts: Sequence[_PartSolved], text: Callable[[int], str]) -> Verdict:
         combination = self._combination

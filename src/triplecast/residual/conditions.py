@@ -14,7 +14,8 @@ from triplecast.evaluate import DEFAULT_STEPS, BudgetExceeded
 from triplecast.evaluate.unknown import Unknown
 from triplecast.model.answers import Answer, Found, GroundCall
 from triplecast.residual.calculation import Calculation
-from triplecast.residual.program import UNBOUND, Programs, Row, Step, Waiting, versioned
+from triplecast.residual.plans import UNBOUND, ResidualPlans, Row, Step, Waiting
+from triplecast.residual.templates import versioned
 from triplecast.residual.terms import TermNumbers
 
 
@@ -36,7 +37,7 @@ class PublicationConditions:
     """What is known of one publication while its open rows are resolved: the answers of operators, the conditions that
     rows wait for, and which rows those are."""
 
-    def __init__(self, answers: Mapping[GroundCall, Answer], terms: TermNumbers, programs: Programs) -> None:
+    def __init__(self, answers: Mapping[GroundCall, Answer], terms: TermNumbers, plans: ResidualPlans) -> None:
         self.answers: dict[GroundCall, Answer] = dict(answers)
         self.terms = terms
         self.conditions: list[Condition] = []
@@ -57,7 +58,7 @@ class PublicationConditions:
         self.lengths: list[int] = []
         self.members: list[int] = []
         """The conditions of each row, each once, one row after the other."""
-        self._programs = programs
+        self._plans = plans
         self._numbers: dict[tuple[str, tuple[object, ...]], int] = {}
         self._call_numbers: dict[GroundCall, int] = {}
 
@@ -124,7 +125,7 @@ class PublicationConditions:
 
     def _wait_call(self, call: GroundCall) -> int:
         """All that is known of what the evaluator wants a call for is that it has to give anything."""
-        operators = self._programs.operators
+        operators = self._plans.operators
         declared = operators.find(call.operator)
         cost = declared.cost if declared is not None else 1.0
         return self.wait_bare(f"<{versioned(call.operator, operators)}>", cost, call.arguments, call)

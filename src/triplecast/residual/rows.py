@@ -12,7 +12,7 @@ from triplecast.evaluate.unknown import Unknown
 from triplecast.model.answers import Found, GroundCall
 from triplecast.residual.calculation import Calculation
 from triplecast.residual.conditions import PublicationConditions, cells_of
-from triplecast.residual.program import UNBOUND, Row, Step, Steps
+from triplecast.residual.plans import UNBOUND, Row, Step, Steps
 
 KEEPS = -1
 DROPS = -2

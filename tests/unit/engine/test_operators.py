@@ -20,7 +20,7 @@ from triplecast.engine import Engine, Receipt
 from triplecast.errors import InputError
 from triplecast.operators import find_operator
 from triplecast.operators.perform import QUARANTINE
-from triplecast.residual import JoinRows, Program, PublicationConditions, Verdict, solve_pair
+from triplecast.residual import JoinRows, PublicationConditions, ResidualPlan, Verdict, solve_pair
 
 P = f"PREFIX : <https://example.org/> PREFIX w: <{WILD}> "
 TTL = f"@prefix : <https://example.org/> . @prefix w: <{WILD}> . "
@@ -121,11 +121,11 @@ def test_a_predicate_is_asked_once_for_all_subscriptions(engine: Engine, tmp_pat
 
 
 def test_subscriptions_that_are_written_alike_are_calculated_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    solved: list[Program] = []
+    solved: list[ResidualPlan] = []
 
-    def counted(program: Program, rows: JoinRows, conditions: PublicationConditions) -> Verdict:
-        solved.append(program)
-        return solve_pair(program, rows, conditions)
+    def counted(plan: ResidualPlan, rows: JoinRows, conditions: PublicationConditions) -> Verdict:
+        solved.append(plan)
+        return solve_pair(plan, rows, conditions)
 
     monkeypatch.setattr("triplecast.match.resolve.solve_pair", counted)
     with Engine() as engine:
@@ -181,7 +181,7 @@ def test_a_replay_tells_the_same(tmp_path: Path) -> None:
         first = [(each.id, each.bindings) for each in engine.notifications()]
         undecided = engine.undecided()
         assert (len(first), len(undecided)) == (6, 3)
-    for name in ("outbox.sqlite", "outbox.sqlite-wal", "outbox.sqlite-shm"):
+    for name in ("outbox.sqlite", "outbox.sqlite-wal", "outbox.sqlite-shm", "outbox.end"):
         (tmp_path / name).unlink(missing_ok=True)
     with Engine.open(tmp_path) as engine:
         assert [(each.id, each.bindings) for each in engine.notifications()] == first
@@ -248,8 +248,8 @@ def test_operators_are_part_of_the_journal(tmp_path: Path) -> None:
     module = tmp_path / "forgotten_operators.py"
 
     def opened(number: int, *modules: str) -> str:
-        program = OPENED.format(most=0, number=number)
-        command = [sys.executable, "-c", program, str(tmp_path / "folder"), *modules]
+        plan = OPENED.format(most=0, number=number)
+        command = [sys.executable, "-c", plan, str(tmp_path / "folder"), *modules]
         path = os.pathsep.join((str(tmp_path), *(each for each in sys.path if each)))
         environment = {**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
         answer = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
@@ -304,11 +304,11 @@ def test_what_was_met_in_quarantine_stays_undecided_when_the_operator_answers_ag
         standing.in_a_row = 0
         assert engine.publish(TTL + '<urn:p> :title "first" .', "text/turtle", "urn:g").matches == ()
         assert len(engine.publish(TTL + '<urn:p> :title "second" .', "text/turtle", "urn:g").matches) == 1
-        told = [(each.graph, each.version) for each in engine.notifications()], engine.undecided()
+        told = [(each.publication, each.version) for each in engine.notifications()], engine.undecided()
         assert told[0] == [("urn:g", 2)]
         assert [each.version for each in told[1]] == [1]
     for path in tmp_path.glob("outbox*"):
         path.unlink()
     with Engine.open(tmp_path) as engine:
-        assert ([(each.graph, each.version) for each in engine.notifications()], engine.undecided()) == told
+        assert ([(each.publication, each.version) for each in engine.notifications()], engine.undecided()) == told
         assert engine.statistics().work.operator_calls == 0

@@ -106,7 +106,7 @@ def test_only_what_failed_is_solved_alone(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_subscriptions_are_read_once_for_all_publications(monkeypatch: pytest.MonkeyPatch) -> None:
-    read = count(monkeypatch, "triplecast.residual.program.parse_template")
+    read = count(monkeypatch, "triplecast.residual.plans.parse_template")
     assert len({str(matches_of(each)) for each in match(QUERIES, Told(), publications=3)}) == 1
     assert len(read) == len(set(QUERIES))
 

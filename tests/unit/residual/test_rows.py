@@ -11,7 +11,7 @@ from triplecast.evaluate import DEFAULT_STEPS
 from triplecast.model.algebra import Call, Operation, Variable
 from triplecast.model.answers import Answer, Failed, Found, GroundCall
 from triplecast.operators import Event, known_operators, operator
-from triplecast.residual import UNBOUND, Programs, PublicationConditions, Row, TermNumbers
+from triplecast.residual import UNBOUND, PublicationConditions, ResidualPlans, Row, TermNumbers
 from triplecast.residual.calculation import Calculation
 from triplecast.residual.rows import solve_filters, solve_rows
 
@@ -41,7 +41,7 @@ def draw_answer(random: Random) -> Answer:
 
 def test_filters_tell_what_the_residuals_tell(seed: int) -> None:
     random, failed, waited = Random(seed), 0, 0
-    terms, programs = TermNumbers(map(str, THINGS)), Programs(known_operators())
+    terms, plans = TermNumbers(map(str, THINGS)), ResidualPlans(known_operators())
     for _ in range(300):
         residual = tuple(random.sample(FILTERS, random.randint(1, 4)))
         numbers = [UNBOUND, *range(len(THINGS))]
@@ -51,9 +51,9 @@ def test_filters_tell_what_the_residuals_tell(seed: int) -> None:
         ]
         known = [GroundCall(OPS + "holds", (str(each),)) for each in THINGS if random.random() < 0.5]
         answers = {call: draw_answer(random) for call in known}
-        steps = programs.steps(residual, ("x", "y"))
+        steps = plans.steps(residual, ("x", "y"))
         assert steps.filters is not None
-        one, other = (PublicationConditions(answers, terms, programs) for _ in range(2))
+        one, other = (PublicationConditions(answers, terms, plans) for _ in range(2))
         fast = solve_filters(rows, steps, one)
         slow = solve_rows(rows, steps, Calculation(DEFAULT_STEPS, answers), other)
         if fast is None:

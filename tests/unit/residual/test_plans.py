@@ -8,7 +8,7 @@ from triplecast.compile.combination import Combination, Part
 from triplecast.compile.residual import Residual
 from triplecast.model.algebra import Call, Operation, Variable
 from triplecast.operators import known_operators
-from triplecast.residual import Program, Programs
+from triplecast.residual import ResidualPlan, ResidualPlans
 
 X, Y, V = map(Variable, "xyv")
 OPS = "http://e/questions#"
@@ -37,5 +37,5 @@ def test_what_both_have_is_fulfilled_where_they_agree_and_nothing_depends_on_wha
 ) -> None:
     columns = ("v", "x", "y")
     combination = Combination((columns, columns), (Part(0, ()),), columns, False, False, True)
-    found = Program(combination, (own, branch), Programs(known_operators())).beyond(1, 0, tuple(names))
+    found = ResidualPlan(combination, (own, branch), ResidualPlans(known_operators())).beyond(1, 0, tuple(names))
     assert found.residuals == (branch if left is None else left)

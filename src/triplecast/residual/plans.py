@@ -1,6 +1,6 @@
 """A subscription's residual predicates, made ready once for all publications.
 
-A *program* says what is done with the join rows of a query's branches: `Steps` drop rows or give values, `RowCheck`s
+A *plan* says what is done with the join rows of a query's branches: `Steps` drop rows or give values, `RowCheck`s
 compare them with the rows of other branches. *Filters* drop rows and give nothing: where there is nothing else, what
 one says of a row does not depend on the others, so it is found once for all subscriptions that have it.
 """
@@ -18,17 +18,17 @@ from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.evaluate.unknown import asks_operators
 from triplecast.languages import parse_template
 from triplecast.languages.rewriting import replace_constants
-from triplecast.model.algebra import Call, Expression, Node, Operation, Slot, Term, Variable, subexpressions
+from triplecast.model.algebra import Call, Slot, Term, Variable
 from triplecast.model.entailment import Reading
 from triplecast.model.open_rows import QueryText
 from triplecast.model.terms import from_ntriples
 from triplecast.operators import Registry as OperatorSet
 from triplecast.residual.calculation import Calculation
+from triplecast.residual.templates import Columns, Template, places_of, template_of
 from triplecast.residual.terms import TermNumbers
 
 Row: TypeAlias = tuple[int, ...]
 """Term numbers by column of its branch."""
-Columns: TypeAlias = tuple[str, ...]
 Chain: TypeAlias = tuple["Step", ...]
 Residuals: TypeAlias = tuple[tuple[Residual, ...], ...]
 """By branch."""
@@ -37,17 +37,7 @@ Pick: TypeAlias = Callable[[Row], object]
 UNBOUND: Final = -1
 """The number of no term."""
 KEPT = 200_000
-"""Queries whose programs are remembered."""
-
-
-class Template(NamedTuple):
-    """A condition but for the names of its variables: two that unify have one text (the operators paper, section 3)."""
-
-    text: str
-    names: Columns
-    """The variables, in the order of their numbers."""
-    cost: float
-    """Seconds that the declarations of its operators expect together."""
+"""Queries whose plans are remembered."""
 
 
 class Step:
@@ -167,7 +157,7 @@ class Steps:
         return found
 
 
-class Choice(NamedTuple):
+class ComparedBranch(NamedTuple):
     """A branch that a check compares rows with."""
 
     agreement: Agreement
@@ -186,13 +176,13 @@ class Choice(NamedTuple):
 class RowCheck(NamedTuple):
     """A row stays iff one of the choices agrees with it (`wanted`), or iff none does."""
 
-    choices: tuple[Choice, ...]
+    choices: tuple[ComparedBranch, ...]
     wanted: bool
     settled: bool
     """The join rows tell; no step has a say."""
 
 
-class ProgramPart(NamedTuple):
+class PlannedPart(NamedTuple):
     """The rows of a branch that pass its steps and all checks are rows of the answer."""
 
     branch: int
@@ -202,13 +192,13 @@ class ProgramPart(NamedTuple):
     checks: tuple[RowCheck, ...]
 
 
-class Program:
+class ResidualPlan:
     """What makes the answer of a query of its branches' join rows. Raises nothing; equal ones are one object."""
 
-    def __init__(self, combination: Combination, residuals: Residuals, programs: Programs) -> None:
+    def __init__(self, combination: Combination, residuals: Residuals, plans: ResidualPlans) -> None:
         self.combination = combination
         self._residuals = residuals or ((),) * len(combination.columns)
-        self._programs = programs
+        self._plans = plans
         self.asks = any(each.free or asks_operators(each.expression) for branch in residuals for each in branch)
         """Whether operators are called."""
         self.calculates = any(residuals)
@@ -221,15 +211,15 @@ class Program:
 
     def steps(self, branch: int, shown: Columns) -> Steps:
         """Those of a branch of whose rows only the `shown` variables are looked at."""
-        return self._programs.steps(residuals_for(self._residuals[branch], shown), self.combination.columns[branch])
+        return self._plans.steps(residuals_for(self._residuals[branch], shown), self.combination.columns[branch])
 
     def beyond(self, branch: int, own: int, names: Columns) -> Steps:
         """Those of a branch, of whose rows nothing is shown, without conditions that rows of the `own` branch that
         agree in `names` fulfil."""
         left = _beyond(self._residuals[branch], set(self._residuals[own]), set(names))
-        return self._programs.steps(residuals_for(left, ()), self.combination.columns[branch])
+        return self._plans.steps(residuals_for(left, ()), self.combination.columns[branch])
 
-    def _part(self, part: Part) -> ProgramPart:
+    def _part(self, part: Part) -> PlannedPart:
         shown = self.combination.names
         columns = self.combination.columns[part.branch]
         checks = []
@@ -237,13 +227,13 @@ class Program:
             choices = tuple(self._choice(part.branch, each) for each in check.choices)
             settled = not any(self._residuals[each.agreement.branch] for each in choices)
             checks.append(RowCheck(choices, check.wanted, settled))
-        return ProgramPart(part.branch, self.steps(part.branch, shown), picker(columns, shown), tuple(checks))
+        return PlannedPart(part.branch, self.steps(part.branch, shown), picker(columns, shown), tuple(checks))
 
-    def _choice(self, own: int, agreement: Agreement) -> Choice:
+    def _choice(self, own: int, agreement: Agreement) -> ComparedBranch:
         branch, names = agreement
         columns = self.combination.columns
         steps = self.steps(branch, ())
-        return Choice(
+        return ComparedBranch(
             agreement,
             picker(columns[own], names),
             picker(columns[branch], names),
@@ -253,27 +243,27 @@ class Program:
         )
 
 
-class Programs:
-    """The programs of queries, each made once, for one set of operators."""
+class ResidualPlans:
+    """The plans of queries, each made once, for one set of operators."""
 
     def __init__(self, operators: OperatorSet) -> None:
         self.operators = operators
-        self._by_query: dict[QueryText, Program | str] = {}
-        self._programs: dict[tuple[Combination, Residuals], Program] = {}
+        self._by_query: dict[QueryText, ResidualPlan | str] = {}
+        self._plans: dict[tuple[Combination, Residuals], ResidualPlan] = {}
         self._steps: dict[tuple[Residual, Columns], Step] = {}
         self._rows: dict[tuple[tuple[Residual, ...], Columns], Steps] = {}
 
-    def of(self, query: QueryText) -> Program | str:
-        """The program of a query that the index decides, or why the query is not valid any more."""
+    def of(self, query: QueryText) -> ResidualPlan | str:
+        """The plan of a query that the index decides, or why the query is not valid any more."""
         found = self._by_query.get(query)
         if found is None:
             if len(self._by_query) >= KEPT:
-                self._by_query, self._programs, self._steps, self._rows = {}, {}, {}, {}
+                self._by_query, self._plans, self._steps, self._rows = {}, {}, {}, {}
             found = self._by_query[query] = self._read(query)
         return found
 
-    def plain(self, combination: Combination) -> Program:
-        """The program of a query that calculates nothing."""
+    def plain(self, combination: Combination) -> ResidualPlan:
+        """The plan of a query that calculates nothing."""
         return self._program(combination, ())
 
     def steps(self, residuals: tuple[Residual, ...], columns: Columns) -> Steps:
@@ -289,13 +279,13 @@ class Programs:
             found = self._steps[residual, columns] = Step(residual, columns, self.operators)
         return found
 
-    def _program(self, combination: Combination, residuals: Residuals) -> Program:
-        found = self._programs.get((combination, residuals))
+    def _program(self, combination: Combination, residuals: Residuals) -> ResidualPlan:
+        found = self._plans.get((combination, residuals))
         if found is None:
-            found = self._programs[combination, residuals] = Program(combination, residuals, self)
+            found = self._plans[combination, residuals] = ResidualPlan(combination, residuals, self)
         return found
 
-    def _read(self, query: QueryText) -> Program | str:
+    def _read(self, query: QueryText) -> ResidualPlan | str:
         try:
             template, constants = parse_template(query.text, query.language)
             plan = plan_of(template, constants, query.reading is not Reading.PLAIN)
@@ -372,41 +362,3 @@ def _chain(steps: Chain, place: int, unknown: frozenset[str]) -> Chain:
             chain.append(step)
             given.update(variable.name for variable in step.residual.gives())
     return tuple(chain)
-
-
-def template_of(residuals: Sequence[Residual], operators: OperatorSet) -> Template:
-    """Name the variables of a condition by number. Operators have their version with them: what is known of one version
-    says nothing of another."""
-    names: dict[str, str] = {}
-    parts: list[str] = []
-    given: set[str] = set()
-    cost = 0.0
-
-    def written(node: Expression | Node) -> str:
-        if isinstance(node, Variable):
-            return names.setdefault(node.name, f"?{len(names)}")
-        if isinstance(node, Call):
-            return f"{versioned(node.function, operators)}({', '.join(map(written, node.arguments))})"
-        if isinstance(node, Operation):
-            return f"({node.operator} {' '.join(map(written, node.arguments))})"
-        return str(node)
-
-    for each in residuals:
-        parts += map(written, (each.expression, *each.free))
-        if each.variable is not None:
-            parts.append(f"-> {written(each.variable)}")
-        given.update(variable.name for variable in each.gives())
-        calls = [part.function for part in subexpressions(each.expression) if isinstance(part, Call)]
-        cost += sum(found.cost for found in map(operators.find, calls) if found is not None)
-    return Template(" ".join(parts), tuple(name for name in names if name not in given), cost or 1e-6)
-
-
-def places_of(template: Template, columns: Columns) -> tuple[int, ...]:
-    """The columns of a template's variables, -1 where a variable has none."""
-    return tuple(columns.index(name) if name in columns else -1 for name in template.names)
-
-
-def versioned(function: str, operators: OperatorSet) -> str:
-    """An operator's IRI with its version; the name of any other function."""
-    declared = operators.find(function) if ":" in function else None
-    return function if declared is None else f"{function}@{declared.version}"
