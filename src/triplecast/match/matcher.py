@@ -23,7 +23,7 @@ from triplecast.model.match import MatchedBatch, MatchStats, Undecided
 from triplecast.model.open_rows import EVALUATED, OpenRows, OpenRowsMaker, QueryText
 from triplecast.model.publication import Publication
 from triplecast.operators import known_operators
-from triplecast.residual import ResidualPlans, TermNumbers
+from triplecast.residual import NumberedTerms, ResidualPlans
 from triplecast.taxonomy import NO_TAXONOMIES, EntailmentTooLarge, Taxonomies, Taxonomy
 
 NO_ANSWERS: Mapping[int, Answers] = MappingProxyType({})
@@ -173,7 +173,7 @@ class _Batch:
     def __init__(self) -> None:
         self.parts: list[Decided] = []
         self.undecided: list[Undecided] = []
-        self.numbers = TermNumbers()
+        self.numbers = NumberedTerms()
         self.maker = OpenRowsMaker()
         self.stats = MatchStats()
 

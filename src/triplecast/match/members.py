@@ -20,7 +20,7 @@ from triplecast.kernels.resolve import Terms
 from triplecast.kernels.rows import Sheets
 from triplecast.match.found import Decided, Pairs, make_matches, no_matches
 from triplecast.model.open_rows import OpenRowsMaker, QueryText
-from triplecast.residual import JoinRows, PublicationConditions, ResidualPlan, ResidualPlans, Row, TermNumbers
+from triplecast.residual import JoinRows, NumberedTerms, PublicationConditions, ResidualPlan, ResidualPlans, Row
 from triplecast.residual.agreement import combine_rows, solve_pair
 
 Found: TypeAlias = tuple[tuple[int, int], ...]
@@ -101,7 +101,7 @@ def combine(
     sheets: Sheets,
     terms: Terms,
     spent: Pairs,
-    numbers: TermNumbers,
+    numbers: NumberedTerms,
     maker: OpenRowsMaker,
 ) -> Combined:
     """The matches that the rows make together; none of the `spent` pairs, whose rows are not all there. The rows of
@@ -174,7 +174,7 @@ class _Writer:
     """Answers of one batch in one segment; those made before are kept."""
 
     def __init__(
-        self, members: Members, sheets: Sheets, terms: Terms, numbers: TermNumbers, maker: OpenRowsMaker
+        self, members: Members, sheets: Sheets, terms: Terms, numbers: NumberedTerms, maker: OpenRowsMaker
     ) -> None:
         self._members = members
         self._sheets = sheets

@@ -24,7 +24,7 @@ from triplecast.match.found import Decided, Pairs
 from triplecast.match.members import NOTHING_COMBINED, Combined, JoinedRows, Members, combine
 from triplecast.match.views import Views
 from triplecast.model.open_rows import OpenRowsMaker
-from triplecast.residual import ResidualPlans, TermNumbers
+from triplecast.residual import NumberedTerms, ResidualPlans
 
 
 class Scratch:
@@ -96,7 +96,7 @@ def match_segment(
     encoded: Encoded,
     scratch: Scratch,
     plans: ResidualPlans,
-    numbers: TermNumbers,
+    numbers: NumberedTerms,
     maker: OpenRowsMaker,
 ) -> SegmentMatches:
     """Everything the index knows of a batch, before positions are looked at. Join rows that operators have a say in go

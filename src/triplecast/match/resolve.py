@@ -14,7 +14,7 @@ from triplecast.model.answers import GroundCall
 from triplecast.model.match import MatchStats, Undecided
 from triplecast.model.open_rows import EVALUATED, OpenRows
 from triplecast.model.publication import Publication
-from triplecast.residual import PublicationConditions, ResidualPlans, TermNumbers, Verdict, solve_pair
+from triplecast.residual import NumberedTerms, PublicationConditions, ResidualPlans, Verdict, solve_pair
 from triplecast.taxonomy import Taxonomies
 
 
@@ -59,7 +59,7 @@ class _Resolution:
         self._places = {each.position: place for place, each in enumerate(publications)}
         self._taxonomies = taxonomies
         self._plans = plans
-        self._terms = TermNumbers(open_rows.terms)
+        self._terms = NumberedTerms(open_rows.terms)
         self._conditions: dict[int, PublicationConditions] = {}
         self._matches: tuple[list[int], list[int], list[bytes]] = ([], [], [])
         self._undecided: list[Undecided] = []

@@ -3,17 +3,17 @@
 from triplecast.residual.agreement import JoinRows, Verdict, solve_pair
 from triplecast.residual.conditions import Condition, PublicationConditions
 from triplecast.residual.plans import UNBOUND, ResidualPlan, ResidualPlans, Row
-from triplecast.residual.terms import TermNumbers
+from triplecast.residual.terms import NumberedTerms
 
 __all__ = [
     "UNBOUND",
     "Condition",
     "JoinRows",
+    "NumberedTerms",
     "PublicationConditions",
     "ResidualPlan",
     "ResidualPlans",
     "Row",
-    "TermNumbers",
     "Verdict",
     "solve_pair",
 ]

@@ -16,7 +16,7 @@ from triplecast.model.answers import Answer, Found, GroundCall
 from triplecast.residual.calculation import Calculation
 from triplecast.residual.plans import UNBOUND, ResidualPlans, Row, Step, Waiting
 from triplecast.residual.templates import versioned
-from triplecast.residual.terms import TermNumbers
+from triplecast.residual.terms import NumberedTerms
 
 
 class Condition(NamedTuple):
@@ -37,7 +37,7 @@ class PublicationConditions:
     """What is known of one publication while its open rows are resolved: the answers of operators, the conditions that
     rows wait for, and which rows those are."""
 
-    def __init__(self, answers: Mapping[GroundCall, Answer], terms: TermNumbers, plans: ResidualPlans) -> None:
+    def __init__(self, answers: Mapping[GroundCall, Answer], terms: NumberedTerms, plans: ResidualPlans) -> None:
         self.answers: dict[GroundCall, Answer] = dict(answers)
         self.terms = terms
         self.conditions: list[Condition] = []

@@ -25,7 +25,7 @@ from triplecast.model.terms import from_ntriples
 from triplecast.operators import Registry as OperatorSet
 from triplecast.residual.calculation import Calculation
 from triplecast.residual.templates import Columns, Template, places_of, template_of
-from triplecast.residual.terms import TermNumbers
+from triplecast.residual.terms import NumberedTerms
 
 Row: TypeAlias = tuple[int, ...]
 """Term numbers by column of its branch."""
@@ -91,7 +91,7 @@ class Step:
         names = {variable.name for variable in self.residual.gives()}
         return names.union(name for name, place in self.unbound if row[place] == UNBOUND)
 
-    def apply(self, row: Row, calculation: Calculation, terms: TermNumbers) -> Sequence[Row]:
+    def apply(self, row: Row, calculation: Calculation, terms: NumberedTerms) -> Sequence[Row]:
         """The rows that a row becomes: none where a filter drops it, itself where a value has an error. Raises
         `BudgetExceeded` and `Unknown`."""
         residual, term = self.residual, terms.term
@@ -107,7 +107,7 @@ class Step:
             return (row,)
         return (_with_cells(row, {self.value: terms.number(str(value))}),)
 
-    def _bind(self, row: Row, more: dict[str, Term], terms: TermNumbers) -> Row:
+    def _bind(self, row: Row, more: dict[str, Term], terms: NumberedTerms) -> Row:
         cells = {place: terms.number(str(more[name])) for name, place in self.unbound if name in more}
         return _with_cells(row, cells) if cells else row
 

@@ -8,7 +8,7 @@ from triplecast.model.algebra import Term
 from triplecast.model.terms import from_ntriples
 
 
-class TermNumbers:
+class NumberedTerms:
     """Numbers terms by their N-Triples text, so that equal terms have one number wherever they come from."""
 
     __slots__ = ("_numbers", "_terms", "texts")

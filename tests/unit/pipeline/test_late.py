@@ -49,9 +49,7 @@ class Simulated:
         """Runs the thread's loop until the end, here."""
         monkeypatch.setattr(late, "time", SimpleNamespace(monotonic=lambda: self.now))
         monkeypatch.setattr(late, "read_horizon", lambda folder: SimpleNamespace(manifest="m"))
-        monkeypatch.setattr(
-            OperatorJobs, "_ask", lambda _, slices: [each for one in slices for each in one.positions]
-        )
+        monkeypatch.setattr(OperatorJobs, "_ask", lambda _, slices: [each for one in slices for each in one.positions])
         asker = OperatorJobs.__new__(OperatorJobs)
         asker._stage, asker._sink, asker._ending = MatchSlices("nowhere"), self, self  # type: ignore[assignment]
         monkeypatch.setattr(asker, "_slots", lambda: 1, raising=False)

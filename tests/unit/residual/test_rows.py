@@ -11,7 +11,7 @@ from triplecast.evaluate import DEFAULT_STEPS
 from triplecast.model.algebra import Call, Operation, Variable
 from triplecast.model.answers import Answer, Failed, Found, GroundCall
 from triplecast.operators import Event, known_operators, operator
-from triplecast.residual import UNBOUND, PublicationConditions, ResidualPlans, Row, TermNumbers
+from triplecast.residual import UNBOUND, NumberedTerms, PublicationConditions, ResidualPlans, Row
 from triplecast.residual.calculation import Calculation
 from triplecast.residual.rows import solve_filters, solve_rows
 
@@ -41,7 +41,7 @@ def draw_answer(random: Random) -> Answer:
 
 def test_filters_tell_what_the_residuals_tell(seed: int) -> None:
     random, failed, waited = Random(seed), 0, 0
-    terms, plans = TermNumbers(map(str, THINGS)), ResidualPlans(known_operators())
+    terms, plans = NumberedTerms(map(str, THINGS)), ResidualPlans(known_operators())
     for _ in range(300):
         residual = tuple(random.sample(FILTERS, random.randint(1, 4)))
         numbers = [UNBOUND, *range(len(THINGS))]
