@@ -1,4 +1,4 @@
-"""docs/python.md runs, and leaves no field out."""
+"""docs/python.md runs; it and docs/command-line.md leave no field and no key out."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from triplecast.outbox import Cursor
 from triplecast.pipeline.report import Summary
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "python.md").read_text("utf-8")
-FIELDS, JSON = PAGE.split("\n## JSON\n")
-FIELDS = FIELDS.split("\n## Fields\n")[1]
+FIELDS = PAGE.split("\n## Fields\n")[1]
+JSON = (Path(__file__).resolve().parents[2] / "docs" / "command-line.md").read_text("utf-8")
 NAMES = (
     "Accepted Document Explanation Match Notification Preview Receipt Reject Rejected Standing Subscribed Subscription "
 )
