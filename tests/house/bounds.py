@@ -76,8 +76,8 @@ RIDDLES = {
 RIDDLES_LEFT = {
     "compile/admitted", "compile/decided", "compile/doubts", "compile/given", "compile/meaning", "compile/slips",
     "engine/given", "engine/remaking", "evaluate/instead", "evaluate/said", "index/flat", "index/numbers",
-    "index/worn", "languages/meant", "match/begun", "match/found", "match/learnt", "match/own_rules",
-    "match/questions", "match/standing", "match/waiting", "match/wanted", "operators/absence", "operators/mending",
+    "index/worn", "languages/meant", "match/found", "match/own_rules", "match/wanted", "registry/admitted",
+    "operators/absence", "operators/mending",
     "pipeline/followed", "pipeline/late",
 }
 # fmt: on
