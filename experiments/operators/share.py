@@ -21,7 +21,7 @@ from experiments.operators.workload import Sizes, Workload, make_events, make_wo
 from triplecast.index import MemoryIndex, Snapshot
 from triplecast.match import Matcher
 from triplecast.model.answers import Found
-from triplecast.model.publication import Publication
+from triplecast.model.publication import Position, Publication
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
 from triplecast.operators import Event, operator
 from triplecast.operators.asking import Asker, match_and_ask
@@ -139,7 +139,7 @@ def ask_engine(workload: Workload, events: int) -> list[Shares]:
     with Matcher() as matcher:
         for number, satisfied in enumerate(make_events(workload, events, SEED)):
             told.satisfied, told.calls, told.clock.spent, asker.clock.spent = satisfied.tolist(), 0, 0.0, 0.0
-            position = len(workload.starts) + number
+            position = Position(len(workload.starts) + number)
             publication = Publication(position, f"urn:event:{number}", 1, "2026-01-01T00:00:00.000000Z", _PICTURE)
             whole = Clock()
             with without_collector(), whole:

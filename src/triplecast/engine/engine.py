@@ -57,11 +57,11 @@ from triplecast.journal import (
 )
 from triplecast.match import Matcher
 from triplecast.match.found import merge_batches
+from triplecast.model.file_state import RUN
 from triplecast.model.lease import Lease, read_lease
 from triplecast.model.match import MatchedBatch, MatchStats
-from triplecast.model.publication import Publication
+from triplecast.model.publication import Position, Publication
 from triplecast.model.schedules import SCHEDULE, check_schedule
-from triplecast.model.source import RUN
 from triplecast.model.subscription import (
     BROAD_PER_OWNER,
     Registration,
@@ -405,7 +405,7 @@ class Engine:
             raise DocumentRejected("parse", "it holds no publication", "give a document with at least one")
         at = time_text(read_clock(self._clock))
         publications = [
-            Publication(0, draft.graph, 0, at, draft.quads, draft.dataset, draft.labels, draft.attachments)
+            Publication(Position(0), draft.graph, 0, at, draft.quads, draft.dataset, draft.labels, draft.attachments)
             for draft in parsed.drafts
         ]
         admission = admit(subscription)

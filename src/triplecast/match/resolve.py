@@ -56,7 +56,7 @@ class _Resolution:
         self._open = open_rows
         self._answers = answers
         self._publications = publications
-        self._places = {each.position: place for place, each in enumerate(publications)}
+        self._places: dict[int, int] = {each.position: place for place, each in enumerate(publications)}
         self._taxonomies = taxonomies
         self._plans = plans
         self._terms = NumberedTerms(open_rows.terms)
@@ -109,7 +109,7 @@ class _Resolution:
         candidates: list[Candidate] = []
         for pair in pairs:
             position, query = int(self._open.position[pair]), self._open.queries[self._open.query[pair]]
-            taxonomy, entailment = self._taxonomies.before(position), query.reading.entailment
+            taxonomy, entailment = self._taxonomies.before(position), query.mode.entailment
             background = backgrounds.get((entailment, id(taxonomy)))
             if background is None:
                 background = backgrounds[entailment, id(taxonomy)] = Background.of(entailment, taxonomy)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from triplecast.model.answers import GroundCall
-from triplecast.model.entailment import Reading
+from triplecast.model.entailment import EntailmentMode
 
 EVALUATED: Final = -1
 """The table of a pair that the evaluator decides."""
@@ -25,7 +25,7 @@ class QueryText(NamedTuple):
 
     text: str
     language: str
-    reading: Reading
+    mode: EntailmentMode
 
 
 class OpenRows(NamedTuple):

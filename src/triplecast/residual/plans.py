@@ -19,7 +19,7 @@ from triplecast.evaluate.unknown import asks_operators
 from triplecast.languages import parse_template
 from triplecast.languages.rewriting import replace_constants
 from triplecast.model.algebra import Call, Slot, Term, Variable
-from triplecast.model.entailment import Reading
+from triplecast.model.entailment import EntailmentMode
 from triplecast.model.open_rows import QueryText
 from triplecast.model.terms import from_ntriples
 from triplecast.operators import Registry as OperatorSet
@@ -288,7 +288,7 @@ class ResidualPlans:
     def _read(self, query: QueryText) -> ResidualPlan | str:
         try:
             template, constants = parse_template(query.text, query.language)
-            plan = plan_of(template, constants, query.reading is not Reading.PLAIN)
+            plan = plan_of(template, constants, query.mode is not EntailmentMode.PLAIN)
         except (QueryRefused, QuerySyntaxError) as fault:
             return f"query: {fault}"
         if plan.combination is None:

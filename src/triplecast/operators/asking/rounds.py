@@ -100,8 +100,8 @@ class AskingRound:
 
     def __init__(self, asker: Asker, publications: Sequence[Publication], known: Mapping[int, Answers]) -> None:
         self._asker = asker
-        self._publications = {each.position: each for each in publications}
-        self._places = {each.position: place for place, each in enumerate(publications)}
+        self._publications: dict[int, Publication] = {each.position: each for each in publications}
+        self._places: dict[int, int] = {each.position: place for place, each in enumerate(publications)}
         self.answers: dict[int, dict[GroundCall, Answer]] = {
             position: dict(known.get(position, {})) for position in self._publications
         }
