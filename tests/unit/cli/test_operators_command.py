@@ -193,7 +193,7 @@ def broken(place: Path) -> Path:
 
 
 def test_an_entry_point_that_cannot_be_imported_is_told_and_stops_nobody_else(broken: Path) -> None:
-    told = "operators of an entry point cannot be imported: broken (broken_operators): SyntaxError: "
+    told = "installed operators cannot be imported: broken (broken_operators): SyntaxError: "
     for command in (
         ("match", "--subscriptions", "large.rq", "--publications", "in.jsonl"),
         ("explain", "in.jsonl", "large.rq", "--graph", "urn:d0"),
@@ -214,9 +214,9 @@ def test_the_doctor_looks_at_them(broken: Path) -> None:
     told = call(broken, "doctor", "--operators", "picture_operators", "--json")
     findings = {row["what"]: row for row in map(json.loads, told.stdout.splitlines())}
     assert findings["box: texts"]["state"] == "ok"
-    assert {f"box: {module}" for module in ("geography", "pictures", "lookup", "rules")} <= findings.keys()
+    assert {f"built-in: {module}" for module in ("geography", "pictures", "lookup", "rules")} <= findings.keys()
     assert "picture_operators" in findings["operators"]["detail"]
-    fault = findings["operators of an entry point"]
+    fault = findings["installed operators"]
     assert fault["state"] == "limited"
     assert fault["detail"].startswith("broken (broken_operators): SyntaxError")
     assert told.returncode == 0
