@@ -40,8 +40,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "run",
         help="watch a folder of documents and match them on Spark",
         description="Record every document of the inbox in the journal, match it on Spark against the subscriptions "
-        "and record notifications in the outbox (list them with `triplecast notifications DIR`). A changed document is a "
-        "new version; a changed subscription is registered again.",
+        "and record notifications in the outbox (list them with `triplecast notifications DIR`). A changed document is "
+        "a new version; a changed subscription is registered again.",
     )
     add_paths(parser, "--subscriptions")
     parser.add_argument("--inbox", metavar="DIR", type=Path, required=True, help="watch this folder for documents")

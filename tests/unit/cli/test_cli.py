@@ -219,7 +219,7 @@ def test_what_was_rejected_and_what_was_not_decided_is_listed(desk: Path, capsys
     assert (row["position"], row["source"], row["stage"], row["line"]) == (1, "https://example.org/bad", "parse", 1)
     assert main(["notifications", folder, "--rejects"]) == 0
     assert capsys.readouterr().out.startswith("1  rejected https://example.org/bad:1:")
-    assert main(["notifications", folder, "--rejects", "--since", "1"]) == 3
+    assert main(["notifications", folder, "--rejects", "--after", "1"]) == 3
     assert main(["notifications", folder, "--undecided", "--json"]) == 0
     row = json.loads(capsys.readouterr().out)
     assert (row["position"], row["subscription"], row["reason"]) == (7, "s3", "out of steps")
