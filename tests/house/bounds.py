@@ -33,7 +33,6 @@ FILE_LINES = 400
 
 LONGER = {
     "engine/engine.py": 640,
-    "index/build.py": 403,
     "journal/journal.py": 478,
     "journal/reader.py": 440,
     "kernels/entailment.py": 456,
@@ -45,7 +44,7 @@ LONGER = {
 
 # fmt: off
 NAMED_TWICE = {
-    "Asked", "Condition", "Database", "Decided", "Failure", "Filter", "Found", "Graph", "Ground", "Group", "Grown",
+    "Asked", "Condition", "Database", "Decided", "Failure", "Filter", "Found", "Graph", "Ground", "Group",
     "Kind", "Matched", "Operator", "Progress", "Registry", "Request", "Rows", "Run", "Said", "Slice", "Standing",
     "Template", "Verdict", "_Clause", "_Given", "_Kept", "_Readings",
 }
@@ -74,8 +73,8 @@ RIDDLES = {
 # fmt: off
 RIDDLES_LEFT = {
     "compile/admitted", "compile/decided", "compile/doubts", "compile/given", "compile/meaning", "compile/slips",
-    "engine/given", "engine/remaking", "evaluate/instead", "evaluate/said", "index/flat", "index/numbers",
-    "index/worn", "languages/meant", "match/begun", "match/found", "match/learnt", "match/own_rules",
+    "engine/given", "engine/remaking", "evaluate/instead", "evaluate/said",
+    "languages/meant", "match/begun", "match/found", "match/learnt", "match/own_rules",
     "match/questions", "match/standing", "match/waiting", "match/wanted", "operators/absence", "operators/mending",
     "pipeline/followed", "pipeline/late",
 }

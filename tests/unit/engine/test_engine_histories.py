@@ -24,7 +24,7 @@ from tests.unit.text.text_samples import random_selection, random_text, write_te
 from triplecast import FOREVER, Engine
 from triplecast.engine import engine, registry
 from triplecast.evaluate import DEFAULT_STEPS, Background, Budget, bindings_json, evaluate
-from triplecast.index import IndexFolder, merge, worn
+from triplecast.index import IndexFolder, merge, rebuilding
 from triplecast.ingest import Parser
 from triplecast.match import Matcher
 from triplecast.model.entailment import ENTAILMENTS, Entailment
@@ -196,7 +196,7 @@ def test_histories_equal_asking_again_from_scratch(examples: int, seed: int, mon
     adopt = IndexFolder.adopt
     monkeypatch.setattr(merge, "merge_segments", counting)
     monkeypatch.setattr(IndexFolder, "adopt", adopting)
-    monkeypatch.setattr(worn, "WORN_LEAST", 2)
+    monkeypatch.setattr(rebuilding, "DUE_LEAST", 2)
     monkeypatch.setattr(registry, "AT_ONCE", 3)
     monkeypatch.setattr(engine, "UNINDEXED", 4)
     with Parser() as shared:
