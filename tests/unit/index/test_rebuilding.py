@@ -9,7 +9,7 @@ import pytest
 
 from tests.unit.match.match_samples import AFTER_ALL, matcher, matches_of, publication, registrations
 from triplecast.errors import StorageFault
-from triplecast.index import IndexFolder, MemoryIndex, Snapshot, due
+from triplecast.index import IndexFolder, MemoryIndex, Snapshot, rebuilding
 from triplecast.index.registration_numbers import RegistrationNumbers
 from triplecast.index.removals import NO_REMOVALS, make_removals
 from triplecast.model.subscription import Registration
@@ -20,7 +20,7 @@ CALCULATED = "ASK { ?x e:p ?y FILTER(STRLEN(STR(?y)) = 1) }"
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(due, "DUE_LEAST", 8)
+    monkeypatch.setattr(rebuilding, "DUE_LEAST", 8)
 
 
 def _queries(count: int) -> list[Registration]:
@@ -42,7 +42,7 @@ def index(request: pytest.FixtureRequest, tmp_path: Path) -> MemoryIndex | Index
     return MemoryIndex() if request.param == "memory" else IndexFolder(tmp_path)
 
 
-def test_a_segment_is_worn_by_those_that_nobody_will_ask_again(index: MemoryIndex | IndexFolder) -> None:
+def test_a_segment_is_due_by_its_cancelled_subscriptions(index: MemoryIndex | IndexFolder) -> None:
     index.apply(_queries(80), (), 80)
     _cancel(index, range(1, 11), 110)
     assert index.find_due() is None, "one in eight is no more than one in eight"
@@ -54,7 +54,7 @@ def test_a_segment_is_worn_by_those_that_nobody_will_ask_again(index: MemoryInde
     assert found.dead.tolist() == [*range(1, 12)]
 
 
-def test_the_most_worn_of_several_is_found() -> None:
+def test_the_most_due_of_several_is_found() -> None:
     index, queries = MemoryIndex(), _queries(120)
     for start in range(0, 120, 40):
         index.apply(queries[start : start + 40], (), start + 40)
@@ -183,7 +183,7 @@ def test_neighbours_that_are_left_apart_become_one(
         if start < 60:
             assert index.find_due() is None, "fewer than four"
     index.apply((), [(3, 150), (30, 150)], 150, 150)
-    monkeypatch.setattr(due, "REBUILT_LIMIT", 100)
+    monkeypatch.setattr(rebuilding, "REBUILT_LIMIT", 100)
     found = index.find_due()
     assert found is not None
     assert [each.tables.registrations[0] for each in found.segments] == [1, 21, 41, 61, 81], "100 at most"
@@ -201,7 +201,7 @@ def test_readings_stay_apart(monkeypatch: pytest.MonkeyPatch) -> None:
         index.apply(entailed[start : start + 5] + _queries(40)[start + 5 : start + 10], (), start + 10)
     readings = [segment.reading for segment in index.snapshot().segments]
     assert len({*readings}) == 2
-    monkeypatch.setattr(due, "DUE_LEAST", 5)
+    monkeypatch.setattr(rebuilding, "DUE_LEAST", 5)
     found = index.find_due()
     assert found is not None
     assert len({segment.reading for segment in found.segments}) == 1
