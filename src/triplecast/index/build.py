@@ -1,4 +1,4 @@
-"""Members subscriptions to the arrays of a segment."""
+"""MemberArrays subscriptions to the arrays of a segment."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from triplecast.compile.texts import WORD
 from triplecast.index.anchors import Anchor
-from triplecast.index.members import Members, Role, offsets_of
+from triplecast.index.members import MemberArrays, Role, offsets_of
 from triplecast.index.registration_numbers import RegistrationNumbers
 from triplecast.index.structures import Shapes, Structures, find_keys, find_shapes, find_structures, pack, with_always
 from triplecast.kernels.build import (
@@ -70,7 +70,7 @@ class Tables:
     """By answer."""
 
 
-def build_tables(members: Members, anchor: Anchor) -> Tables:
+def build_tables(members: MemberArrays, anchor: Anchor) -> Tables:
     """Build the arrays of a segment; equal members give equal bytes."""
     bounds, items = _rank_bounds(members)
     if anchor.unfiltered:
@@ -165,7 +165,7 @@ def _find_word_predicates(items: Items, word_predicate: int) -> I32:
     return predicates.astype(np.int32)
 
 
-def _rank_bounds(members: Members) -> tuple[I32, Items]:
+def _rank_bounds(members: MemberArrays) -> tuple[I32, Items]:
     """Sort the strings that conditions order by, and replace their ids in the items by ranks (``2 i + 1``)."""
     items = members.items
     ordered = items.atom_code[:, 2] == Lane.STRING_ORDER
@@ -186,7 +186,7 @@ def string_value(constant: bytes) -> bytes:
 
 
 def _find_answers(
-    members: Members, items: Items, names: I32, name_offsets: I64
+    members: MemberArrays, items: Items, names: I32, name_offsets: I64
 ) -> tuple[Answers, I32, tuple[Role | None, ...]]:
     """Make one answer of equal projections, with the new numbers of their variables: (answers, answer of each member,
     role of each answer)."""

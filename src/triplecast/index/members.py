@@ -1,4 +1,4 @@
-"""Members: subscriptions laid out as flat arrays, from which an index is built and to which a segment unfolds."""
+"""MemberArrays: subscriptions laid out as flat arrays, from which an index is built and to which a segment unfolds."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Refused(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Members:
+class MemberArrays:
     """N members, ascending by registration id, as M items (one per branch).
 
     A subscription that the evaluator decides is one member with all its branches. Each branch of one that the index
@@ -85,7 +85,7 @@ class _Alike(NamedTuple):
 
 def lay_out_members(
     registrations: Iterable[Registration], known: Mapping[int, CompiledSubscription] = NONE_COMPILED
-) -> dict[EntailmentMode, Members]:
+) -> dict[EntailmentMode, MemberArrays]:
     """Parse, compile and lay out `registrations`, by entailment mode: each that occurs, and `PLAIN` always. An invalid
     registration is recorded in `PLAIN` and has no members.
 
@@ -163,7 +163,7 @@ class _Layout:
             kept = self.projections.setdefault(projection, len(self.projections))
             self.projected.append((subscriptions, number, kept))
 
-    def finish(self, registrations: I64, own: NDArray[np.bool_]) -> Members:
+    def finish(self, registrations: I64, own: NDArray[np.bool_]) -> MemberArrays:
         """Number the members of this layout's `own` registrations."""
         sizes = own.astype(np.int64)
         for subscriptions, branch, _ in self.projected:
@@ -173,7 +173,7 @@ class _Layout:
         for subscriptions, branch, number in self.projected:
             projection_of[first[subscriptions] + branch] = number
         items = join_items([part.items(first) for part in self.parts])
-        return Members(
+        return MemberArrays(
             np.repeat(registrations, sizes),
             items,
             tuple(constant.encode() for constant in self.ids),

@@ -10,7 +10,7 @@ import numpy as np
 
 from triplecast.compile.compiled import CompiledSubscription
 from triplecast.index.anchors import Anchor, RarestKey
-from triplecast.index.members import NONE_COMPILED, Members, Projection, join_items, offsets_of
+from triplecast.index.members import NONE_COMPILED, MemberArrays, Projection, join_items, offsets_of
 from triplecast.index.removals import Removals
 from triplecast.index.segment import Segment, build_segments, index_members
 from triplecast.kernels.build import ALWAYS, Items
@@ -93,7 +93,7 @@ def merge_segments(segments: Sequence[Segment], gone: set[int], anchor: Anchor |
         items.append(part.items._replace(subscription=rank[part.items.subscription + offset]))
         texts.update({int(rank[number + offset]): text for number, text in part.texts.items()})
         offset += len(part.registrations)
-    laid_out = Members(
+    laid_out = MemberArrays(
         registrations[order],
         join_items(items),
         tuple(ids),

@@ -17,7 +17,7 @@ from triplecast.errors import StorageFault
 from triplecast.index.anchors import Anchor, RarestKey
 from triplecast.index.build import Tables, build_tables
 from triplecast.index.file import REBUILD, ArrayFile, Sole, read_arrays, write_arrays
-from triplecast.index.members import NONE_COMPILED, Members, Refused, Role, lay_out_members, offsets_of
+from triplecast.index.members import NONE_COMPILED, MemberArrays, Refused, Role, lay_out_members, offsets_of
 from triplecast.index.registration_numbers import RegistrationNumbers
 from triplecast.kernels.layout import FACT_LANGUAGES, I32, I64, U8, Answers, Dictionary, Index
 from triplecast.kernels.pairing import find_places
@@ -63,7 +63,7 @@ def make_texts(texts: Mapping[int, tuple[str, str]]) -> Texts:
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Segment:
-    """An index of subscriptions as members (`members.Members`), numbered by ascending registration id."""
+    """An index of subscriptions as members (`members.MemberArrays`), numbered by ascending registration id."""
 
     tables: Tables
     texts: Texts
@@ -196,5 +196,5 @@ def build_segment(registrations: Sequence[Registration], anchor: Anchor | None =
     return segment
 
 
-def index_members(members: Members, anchor: Anchor, mode: EntailmentMode) -> Segment:
+def index_members(members: MemberArrays, anchor: Anchor, mode: EntailmentMode) -> Segment:
     return Segment(build_tables(members, anchor), make_texts(members.texts), members.refused, mode)

@@ -145,7 +145,7 @@ class Histories(RuleBasedStateMachine):
             graph.add((source.choice(["<http://e/n0>", "<http://e/n1>"]), f"<http://e/p{source.randrange(3)}>", text))
         publication = published(graph, 1)
         receipt = self.engine.publish(publication.quads, "application/n-triples", f"http://g/{self.version}")
-        self.engine._remaking.wait()
+        self.engine._compactor.wait()
         assert not receipt.undecided
         assert not receipt.rejects
         wanted = {}
