@@ -40,7 +40,8 @@ from triplecast.match import Matcher
 from triplecast.model.lease import FOREVER
 from triplecast.model.match import MatchedBatch
 from triplecast.model.subscription import Subscription
-from triplecast.outbox import Outbox
+from triplecast.outbox import Cursor, Outbox
+from triplecast.outbox.reader import END
 from triplecast.registry.upkeep import check_progress, open_index
 
 AT = 1_800_000_000_000_000
@@ -64,11 +65,12 @@ KINDS = (
     "journal.end",
     "outbox.sqlite",
     "outbox.sqlite-wal",
+    "outbox.end",
     "manifest-",
     "segment-",
 )
 """Of files, by how their names begin."""
-WEIGHTS = (5, 3, 1, 2, 1, 4, 6)
+WEIGHTS = (5, 3, 1, 3, 2, 1, 4, 6)
 PROBES = 4
 """Publications that each folder is asked of."""
 LOOKUPS = ("live", "leases", "undecided", "rejects", "counts")
@@ -144,7 +146,7 @@ def ask_journal(journal: JournalReader) -> Questions:
 
 
 def ask_outbox(outbox: Outbox) -> Questions:
-    yield "notifications", lambda: list(outbox.notifications())
+    yield "notifications", lambda: [replace(each, cursor=Cursor(0, each.sequence)) for each in outbox.notifications()]
     yield "undecided", outbox.undecided
     yield "counts", outbox.counts
 
@@ -260,12 +262,18 @@ class Whole:
             journal = opened.enter_context(Journal.open(folder, lambda: AT))
             yield from ask_journal(journal)
         elif damaged.name.startswith("outbox."):
-            outbox = opened.enter_context(Outbox.open(folder))
-            if outbox.progress < self._outbox.progress:
-                outbox.close()
+            try:
+                outbox = opened.enter_context(Outbox.open(folder))
+            except StorageFault as fault:
+                outcomes.add(REFUSED)
+                if END not in fault.hint:
+                    raise
+                (folder / END).unlink()
                 self._match_again()
                 outcomes.add("matched again, answered as before")
                 outbox = opened.enter_context(Outbox.open(folder))
+                assert outbox.state.epoch > self._outbox.state.epoch, "a lost end is told to readers"
+            assert outbox.progress >= self._outbox.progress, "a lost end is noticed"
             yield from ask_outbox(outbox)
         yield from self._ask_together(folder, journal, outbox, in_full)
 
