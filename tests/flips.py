@@ -35,7 +35,7 @@ from triplecast.evaluate import Evaluator
 from triplecast.index import INDEX, IndexFolder, Snapshot
 from triplecast.index.manifest import read_manifest
 from triplecast.ingest import Document
-from triplecast.journal import Journal, JournalReader
+from triplecast.journal import Journal, JournalFile
 from triplecast.match import Matcher
 from triplecast.model.lease import FOREVER
 from triplecast.model.match import MatchedBatch
@@ -135,7 +135,7 @@ def _document(number: int) -> Document:
 # ---- what it answers -------------------------------------------------------------------------------------------------
 
 
-def ask_journal(journal: JournalReader) -> Questions:
+def ask_journal(journal: JournalFile) -> Questions:
     yield "head", journal.head
     yield "publications", lambda: journal.publications(0, 1 << 40)
     yield "registrations", lambda: journal.registry_changes(0, 1 << 40)
@@ -159,7 +159,7 @@ class Asking:
         self._matcher = Matcher(self._evaluator)
         self._known: dict[tuple[object, ...], object] = {}
 
-    def __call__(self, folder: Path, journal: JournalReader, matched: int, in_full: bool) -> object:
+    def __call__(self, folder: Path, journal: JournalFile, matched: int, in_full: bool) -> object:
         """What a start in `folder` matches; its index is brought up to the journal, or made again, where it must."""
         snapshot = open_index(IndexFolder(folder / INDEX), journal, matched)
         head = journal.head()
@@ -277,7 +277,7 @@ class Whole:
             yield from ask_outbox(outbox)
         yield from self._ask_together(folder, journal, outbox, in_full)
 
-    def _ask_together(self, folder: Path, journal: JournalReader, outbox: Outbox, in_full: bool) -> Questions:
+    def _ask_together(self, folder: Path, journal: JournalFile, outbox: Outbox, in_full: bool) -> Questions:
         yield "progress", lambda: check_progress(journal, outbox)
         yield "matches", lambda: self._asking(folder, journal, outbox.progress, in_full)
 

@@ -72,7 +72,7 @@ PUBLISH = Walk(
         *("match.operate", "match.standing", "match.learnt", "match.asking", "match.questions", "match.waiting"),
         *("match.combine", "match.members", "match.calculate", "match.conditions", "match.answer"),
         *("match.closures", "match.entailed", "match.entailed_views", "match.own_rules", "match.schema_triples"),
-        *("match.wanted", "journal.answers", "journal.attached"),
+        *("match.wanted", "journal.answers", "journal.attachments"),
     ),
 )
 SUBSCRIBE = Walk(

@@ -368,14 +368,16 @@ class Engine:
             receipts += outcome.share_out(parsed, acceptance)
         return receipts
 
-    def remove(self, graph: str) -> int | None:
-        """Ends the current document of `graph`; gives the removal's journal position, None where there was no document.
+    def remove(self, graph: str) -> Receipt | None:
+        """Remove the current document of `graph`; return a receipt with the `removal`, None where there was none.
 
-        In publication scope nobody is told. Raises `StorageFault`, and `InputError` for text that is not Unicode.
+        In publication scope a removal matches nothing; a later document of `graph` is its next version.
+        Raises `StorageFault`, and `InputError` for text that is not Unicode.
         """
         with self._lock:
             self._match_accepted()
-            return self._journal.remove(graph)
+            removal = self._journal.remove(graph)
+        return None if removal is None else Receipt.of_removal(removal)
 
     # ---- asking -----------------------------------------------------------------------------------------------------
 
@@ -452,7 +454,7 @@ class Engine:
         while they are read is not seen. Reading raises `StorageFault`."""
         with self._lock:
             self._journal.end_leases()
-            registrations, ends = self._journal.registrations(), self._journal.lease_ends()
+            registrations, ends = self._journal.live_registrations(), self._journal.lease_ends()
         for found in registrations:
             if owner is None or found.subscription.owner == owner:
                 yield standing(found, ends.get(found.id))
@@ -564,14 +566,14 @@ class Engine:
         matched = before = begun.decided()
         anew = upto > self._outbox.told
         if anew:
-            self._outbox.commit(OutboxBatch.of(publications, matched), upto, self._journal.registrations_of)
+            self._outbox.commit(OutboxBatch.of(publications, matched), upto, self._journal.registrations)
         if matched.awaited:
             matched = begun.finish()
             self._waits = self._waits or bool(matched.awaited)
             self._journal.keep_results(kept_results(publications, matched))
         if upto > self._outbox.progress:
             batch = OutboxBatch.of(publications, matched)
-            self._outbox.settle(batch, upto, self._journal.registrations_of, self._matched)
+            self._outbox.settle(batch, upto, self._journal.registrations, self._matched)
         self._work += matched.stats if anew else matched.stats - before.stats
         self._keep_learnt(LEARNT_AT_ONCE)
         return matched
@@ -592,7 +594,7 @@ class Engine:
         unknown = told - self._met.keys()
         if len(self._met) + len(unknown) > MET:
             self._met, unknown = {}, told
-        self._met.update((found.id, found.subscription) for found in self._journal.registrations_of(sorted(unknown)))
+        self._met.update((found.id, found.subscription) for found in self._journal.registrations(sorted(unknown)))
         return self._met
 
     def _places(self) -> Places:
