@@ -22,7 +22,7 @@ from triplecast.index import MemoryIndex, Snapshot
 from triplecast.match import Matcher, operate
 from triplecast.match.conditions import Ground
 from triplecast.match.waiting import Waiting
-from triplecast.model.publication import Publication
+from triplecast.model.publication import Position, Publication
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
 from triplecast.operators import Event, operator
 from triplecast.operators.answers import Found
@@ -138,7 +138,7 @@ def ask_engine(workload: Workload, events: int) -> list[Shares]:
     with Matcher(operators=operators) as matcher:
         for number, satisfied in enumerate(make_events(workload, events, SEED)):
             told.satisfied, told.calls, told.clock.spent, operators.clock.spent = satisfied.tolist(), 0, 0.0, 0.0
-            position = len(workload.starts) + number
+            position = Position(len(workload.starts) + number)
             publication = Publication(position, f"urn:event:{number}", 1, "2026-01-01T00:00:00.000000Z", _PICTURE)
             whole = Clock()
             with without_collector(), whole:

@@ -17,7 +17,7 @@ from triplecast.match import Matcher
 from triplecast.match.operate import Operators
 from triplecast.model.events import TaxonomyVersion
 from triplecast.model.match import MatchedBatch
-from triplecast.model.publication import Draft, Publication, Reject
+from triplecast.model.publication import Draft, Position, Publication, Reject
 from triplecast.model.schedules import SCHEDULE, check_schedule
 from triplecast.model.subscription import Registration, RegistrationId
 from triplecast.registry.admitted import Admitted
@@ -121,6 +121,6 @@ class Versions:
                 continue
             self._position += 1
             self._latest[draft.graph] = (version + 1, draft.digest)
-            made = Publication(self._position, draft.graph, version + 1, now, draft.quads, draft.dataset)
+            made = Publication(Position(self._position), draft.graph, version + 1, now, draft.quads, draft.dataset)
             publications.append(replace(made, attachments=draft.attachments))
         return publications

@@ -58,11 +58,11 @@ from triplecast.journal import (
 )
 from triplecast.match import Matcher
 from triplecast.match.operate import Operators
+from triplecast.model.file_state import RUN
 from triplecast.model.lease import Lease, read_lease
 from triplecast.model.match import MatchedBatch, MatchStats
-from triplecast.model.publication import Publication
+from triplecast.model.publication import Position, Publication
 from triplecast.model.schedules import SCHEDULE, check_schedule
-from triplecast.model.source import RUN
 from triplecast.model.subscription import (
     BROAD_PER_OWNER,
     Registration,
@@ -93,7 +93,6 @@ those of one call may be more. Four times as many are what the index merges at o
 
 MATCHED_AT_ONCE = 1_000
 """Publications that are matched and committed to the outbox together, unless fewer come to `BYTES_AT_ONCE`."""
-
 
 LEARNT_AT_ONCE = 1_000
 """Calls of operators after which what was learnt of them is kept, as it is at `Engine.close`."""
@@ -369,11 +368,8 @@ class Engine:
         return receipts
 
     def remove(self, graph: str) -> Receipt | None:
-        """Remove the current document of `graph`; return a receipt with the `removal`, None where there was none.
-
-        In publication scope a removal matches nothing; a later document of `graph` is its next version.
-        Raises `StorageFault`, and `InputError` for text that is not Unicode.
-        """
+        """Remove the current document of `graph`: its next one is a new version. Return a receipt with the `removal`,
+        None where there was none; nothing is matched. Raises `StorageFault`, and `InputError` for half a character."""
         with self._lock:
             self._match_accepted()
             removal = self._journal.remove(graph)
@@ -405,7 +401,7 @@ class Engine:
             raise DocumentRejected("parse", "it holds no publication", "give a document with at least one")
         at = time_text(read_clock(self._clock))
         publications = [
-            Publication(0, draft.graph, 0, at, draft.quads, draft.dataset, draft.labels, draft.attachments)
+            Publication(Position(0), draft.graph, 0, at, draft.quads, draft.dataset, draft.labels, draft.attachments)
             for draft in parsed.drafts
         ]
         admission = admit(subscription)
@@ -416,9 +412,7 @@ class Engine:
 
     def preview(self, text: str, last: int = 1000, language: str = "sparql", entailment: str | None = None) -> Preview:
         """What a subscription would have matched among the `last` publications, or as many as `BYTES_AT_ONCE` holds.
-
-        Raises what `subscribe` raises. It holds the engine's lock: calls that write wait for it.
-        """
+        Calls that write wait for it. Raises what `subscribe` raises."""
         subscription = Subscription("preview", text, language, entailment=entailment)
         check_fields(subscription)
         admission = understand(subscription).admission
@@ -443,10 +437,8 @@ class Engine:
         )
 
     def notifications(self, since: Cursor | str | int = 0, limit: int | None = None) -> Iterator[Notification]:
-        """The notifications after `since` (a sequence, or the `cursor` of a notification), in order, at most `limit`.
-
-        Reading raises `StorageFault`, and `InputError` for a cursor of an earlier epoch.
-        """
+        """The notifications after `since` (a sequence, or the `cursor` of one), in order, at most `limit`. Reading
+        raises `StorageFault`, and `InputError` for a cursor of an earlier epoch."""
         return self._outbox.notifications(since, limit)
 
     def subscriptions(self, owner: str | None = None) -> Iterator[Standing]:

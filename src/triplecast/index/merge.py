@@ -16,7 +16,7 @@ from triplecast.index.segment import Segment, build_segments, index_flat
 from triplecast.kernels.build import ALWAYS, Items, unfold
 from triplecast.kernels.layout import I32, I64, Answers
 from triplecast.model.conditions import TERM_LANES, Lane
-from triplecast.model.entailment import Reading
+from triplecast.model.entailment import EntailmentMode
 from triplecast.model.subscription import Registration
 
 GROWTH = 4
@@ -52,7 +52,7 @@ def append_segments(
     """The segments after `fresh` joined them, by reading, then by age: the last ones of a reading are merged while they
     are of one tier."""
     kept: list[Segment] = []
-    for reading in Reading:
+    for reading in EntailmentMode:
         tail = [segment for segment in (*segments, *fresh) if segment.reading == reading]
         kept += _merge_tail(tail, removals, needed_from)
     return Grown(tuple(kept), removals.within(segment.tables.registrations for segment in kept))

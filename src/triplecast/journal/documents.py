@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from triplecast.journal.attachments import write_attachments
-from triplecast.journal.record import Kind, checksum, publication_row, reject_row, row_of, time_text, verify
-from triplecast.journal.writing import Writing
+from triplecast.journal.record import Kind, Writing, checksum, publication_row, reject_row, row_of, time_text, verify
 from triplecast.model.events import Removal
-from triplecast.model.publication import Attachments, Draft, Reject
-from triplecast.model.source import SourceState
+from triplecast.model.file_state import FileState
+from triplecast.model.publication import Attachments, Draft, Position, Reject
 from triplecast.sqlite import Database
 
 
@@ -84,7 +83,7 @@ def append_removal(database: Database, writing: Writing, graph: str) -> Removal 
         return None
     position = writing.add(row_of(Kind.REMOVAL, writing.next, graph, writing.at, number=known.version))
     _write_latest(database, {graph: LatestVersion(known.version, position, writing.at, b"")})
-    return Removal(position, graph, known.version, writing.time)
+    return Removal(Position(position), graph, known.version, writing.time)
 
 
 def latest_version(database: Database, graph: str) -> LatestVersion | None:
@@ -103,7 +102,7 @@ def _write_latest(database: Database, changed: Mapping[str, LatestVersion]) -> N
     )
 
 
-def write_files(database: Database, states: Mapping[str, SourceState], gone: Sequence[str]) -> None:
+def write_files(database: Database, states: Mapping[str, FileState], gone: Sequence[str]) -> None:
     """Write the states of files by path, and forget those that are `gone`."""
     database.run("DELETE FROM file WHERE path = ?", ((path,) for path in gone))
     database.run(

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
+from triplecast.crash_points import reach
 from triplecast.end_mark import EndMark, close_untouched, has_content
 from triplecast.errors import FolderLocked, InputError, StorageFault
-from triplecast.faults import reach
 from triplecast.journal.answers import (
     KeptResult,
     write_learnt,
@@ -18,6 +18,7 @@ from triplecast.journal.answers import (
     write_results,
 )
 from triplecast.journal.check import RESTORE, check_end
+from triplecast.journal.clock import Clock, read_clock, system_clock
 from triplecast.journal.documents import (
     Acceptance,
     Accepted,
@@ -32,6 +33,7 @@ from triplecast.journal.record import (
     JOURNAL,
     Kind,
     Row,
+    Writing,
     checksum,
     row_of,
     subscription_row,
@@ -39,12 +41,11 @@ from triplecast.journal.record import (
 )
 from triplecast.journal.records import DATABASE, END, acknowledged
 from triplecast.journal.writer_lock import WriterLock
-from triplecast.journal.writing import Clock, Writing, read_clock, system_clock
 from triplecast.model.events import Removal, TaxonomyVersion
+from triplecast.model.file_state import FileState
 from triplecast.model.lease import NO_END, Lease
 from triplecast.model.match import Learnt
 from triplecast.model.publication import Draft, Reject
-from triplecast.model.source import SourceState
 from triplecast.model.subscription import Registration, RegistrationId, Subscription, check_fields
 from triplecast.operators import Operator
 from triplecast.operators.answers import Answer, GroundCall
@@ -200,7 +201,7 @@ class Journal(JournalFile):
         """
         with self._append() as writing:
             found = {int(each.id): each for each in self.registrations(ids)}
-            ended = {id: each.removed for id, each in found.items() if each.removed is not None}
+            ended: dict[int, int] = {id: each.removed for id, each in found.items() if each.removed is not None}
             for id in ids:
                 if id not in found:
                     raise InputError(f"there is no registration {id}", "use the number that subscribing gave")
@@ -235,7 +236,7 @@ class Journal(JournalFile):
         self,
         drafts: Sequence[Draft],
         rejects: Sequence[Reject] = (),
-        sources: Mapping[str, SourceState] | None = None,
+        sources: Mapping[str, FileState] | None = None,
         gone: Sequence[str] = (),
     ) -> Acceptance:
         """Drafts, rejects and the state of the files they came from, in one transaction, so that a file is taken once.

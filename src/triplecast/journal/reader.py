@@ -35,9 +35,9 @@ from triplecast.journal.record import (
 from triplecast.journal.records import DATABASE, KEYS_AT_ONCE, acknowledged
 from triplecast.journal.registry_reader import RegistryReader
 from triplecast.model.events import Event, TaxonomyVersion
+from triplecast.model.file_state import FileState
 from triplecast.model.match import Learnt
 from triplecast.model.publication import Attachments, Publication, Reject
-from triplecast.model.source import SourceState
 from triplecast.operators import Operator
 from triplecast.operators.answers import Answer, GroundCall
 from triplecast.sqlite import Database, row_number
@@ -118,7 +118,9 @@ class JournalFile(RegistryReader):
                 marks = ",".join("?" * len(some))
                 statement = f"SELECT * FROM record WHERE position IN ({marks}) ORDER BY position"
                 taken += self._take(statement, some, None, None, (Kind.PUBLICATION,)).found
-        found = {event.position: event for event in _as_events(taken) if isinstance(event, Publication)}
+        found: dict[int, Publication] = {
+            event.position: event for event in _as_events(taken) if isinstance(event, Publication)
+        }
         for position in positions:
             if position not in found:
                 raise StorageFault(self.where, f"there is no publication at position {position}", RESTORE)
@@ -198,19 +200,19 @@ class JournalFile(RegistryReader):
         )
         return [Rejected(row.position, time_text(row.written_at), read_reject(row)) for row in rows]
 
-    def sources(self) -> dict[str, SourceState]:
+    def sources(self) -> dict[str, FileState]:
         """Files that the inbox watcher has taken, by path."""
         rows = self._database.ask("SELECT * FROM file ORDER BY path")
         return {row[0]: self._source(*row) for row in rows}
 
-    def source(self, path: str) -> SourceState | None:
+    def source(self, path: str) -> FileState | None:
         """The state of one of `sources`; None where it was not taken."""
         rows = self._database.ask("SELECT * FROM file WHERE path = ?", (path,))
         return next((self._source(*row) for row in rows), None)
 
-    def _source(self, path: str, size: int, mtime_ns: int, digest: bytes, outcome: str, crc: int) -> SourceState:
+    def _source(self, path: str, size: int, mtime_ns: int, digest: bytes, outcome: str, crc: int) -> FileState:
         verify(crc, self._database.where, f"source {path}", f"{path}\n{outcome}", (size, mtime_ns), digest)
-        return SourceState(size, mtime_ns, digest, outcome)
+        return FileState(size, mtime_ns, digest, outcome)
 
     def check(self) -> None:
         """Reads everything. Raises `StorageFault` for the first page, record or repeated fact that is wrong or missing

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from triplecast.errors import StorageFault
 from triplecast.model.events import Event, Removal, TaxonomyVersion
-from triplecast.model.publication import Attachments, Draft, Publication, Reject
+from triplecast.model.publication import Attachments, Draft, Position, Publication, Reject
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
 from triplecast.sqlite import Format
 
@@ -130,6 +130,21 @@ class Row(NamedTuple):
     body: bytes
 
 
+class Writing:
+    """The rows of a transaction, and the positions and the time that they get."""
+
+    def __init__(self, first: int, at: int) -> None:
+        self.next = first
+        self.at = at
+        self.time = time_text(at)
+        self.rows: list[Row] = []
+
+    def add(self, row: Row) -> int:
+        self.rows.append(row)
+        self.next += 1
+        return row.position
+
+
 def row_of(kind: Kind, position: int, name: str, at: int, number: int = 0, body: bytes = b"") -> Row:
     crc = checksum(name, (position, int(kind), number, at, 0), b"", body)
     return Row(position, int(kind), name, number, at, 0, b"", crc, body)
@@ -177,11 +192,11 @@ def reject_row(position: int, reject: Reject, at: int) -> Row:
 def read_event(row: Row, at: str, attachments: Attachments = ()) -> Event:
     """Read a record of one of the kinds in `EVENTS`, written at the time `at`."""
     if row.kind == Kind.REMOVAL:
-        return Removal(row.position, row.name, row.number, at)
+        return Removal(Position(row.position), row.name, row.number, at)
     if row.kind == Kind.TAXONOMY:
         return TaxonomyVersion(row.position, row.body, bool(row.number))
     dataset, labels = bool(row.flags & _DATASET), _LABELS[row.flags % _DATASET]
-    return Publication(row.position, row.name, row.number, at, row.body, dataset, labels, attachments)
+    return Publication(Position(row.position), row.name, row.number, at, row.body, dataset, labels, attachments)
 
 
 def attached_to(row: Row) -> int:
@@ -193,7 +208,8 @@ def read_registration(row: Row, removed: int | None = None) -> Registration:
     """What was taken before fields were checked is read too, written so that it can be stored and told: an owner that
     is no text by its JSON, half a character as ``\\ud800``, which no query language takes, so that it is refused."""
     fields = {name: _readable(value) for name, value in json.loads(row.body).items() if name not in (_END, _TICKET)}
-    return Registration(RegistrationId(row.position), Subscription(row.name, **fields), removed)
+    ended = None if removed is None else Position(removed)
+    return Registration(RegistrationId(row.position), Subscription(row.name, **fields), ended)
 
 
 def read_end(row: Row) -> int | None:

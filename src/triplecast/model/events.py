@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
-from triplecast.model.publication import Publication
+from triplecast.model.publication import Position, Publication
 
 
 @dataclass(frozen=True, slots=True)
 class Removal:
     """The end of a graph's current document. In publication scope it matches nothing."""
 
-    position: int
+    position: Position
     graph: str
     version: int
     """The one that was the latest."""

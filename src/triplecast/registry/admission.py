@@ -59,7 +59,7 @@ class Admission:
 
     @property
     def decider(self) -> str:
-        """As `Census` counts it."""
+        """As `SubscriptionCounts` counts it."""
         return ("index" if self.bounded else "combined") if self.decided else "evaluator"
 
     @property

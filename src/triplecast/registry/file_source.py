@@ -15,7 +15,7 @@ from triplecast.index import IndexFolder, Snapshot
 from triplecast.index.census import broad_registrations, take_census
 from triplecast.journal import Journal
 from triplecast.languages import Template, parse_template
-from triplecast.model.census import Census
+from triplecast.model.counts import SubscriptionCounts
 from triplecast.model.subscription import BROAD_PER_OWNER, Subscription
 from triplecast.registry.admission import Admission
 from triplecast.registry.admitted import describe_doubts, describe_refusal, examine, first_of
@@ -108,9 +108,9 @@ class FileSource:
         return len(self._live)
 
     @property
-    def standing(self) -> Census:
+    def standing(self) -> SubscriptionCounts:
         """What is registered, by what it costs and by who decides it."""
-        return Census() if self._snapshot is None else take_census(self._snapshot)
+        return SubscriptionCounts() if self._snapshot is None else take_census(self._snapshot)
 
     def start(self, now: float) -> None:
         """Brings journal, index and horizon in line with the files as they stand. Raises InputError where there are

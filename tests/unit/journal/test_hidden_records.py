@@ -11,6 +11,7 @@ from journal_samples import draft
 
 from triplecast.errors import StorageFault
 from triplecast.journal import Journal, JournalFile
+from triplecast.model.events import TaxonomyVersion
 from triplecast.model.publication import Reject
 from triplecast.model.subscription import Subscription
 from triplecast.taxonomy.read import read_taxonomy
@@ -69,8 +70,11 @@ def test_an_undamaged_journal_answers(folder: Path) -> None:
 def test_an_index_that_lost_its_entries(folder: Path, name: str) -> None:
     empty_tree(folder, name)
     with Journal.open(folder) as journal:
-        with pytest.raises(StorageFault, match="of the records 1 to 11 only"):
-            journal.publications(0, ALL)
+        if name == "taxonomy":
+            assert [type(event) for event in journal.events(0, ALL)].count(TaxonomyVersion) == 1, "found without it"
+        else:
+            with pytest.raises(StorageFault, match="of the records 1 to 11 only"):
+                journal.publications(0, ALL)
         if name == "registry":
             with pytest.raises(StorageFault, match=r"3 records of kind .*, lease end, of which 0 can be found"):
                 journal.live_registrations()

@@ -1,4 +1,4 @@
-"""One transaction of the journal's writer: its rows, their positions, their time."""
+"""The journal's clock."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable
 
 from triplecast.errors import InputError
-from triplecast.journal.record import Row, time_text
 
 Clock = Callable[[], int]
 """Microseconds since 1970-01-01T00:00:00Z; it may jump, the journal's times do not run back."""
@@ -28,18 +27,3 @@ def read_clock(clock: Clock) -> int:
             "set the machine's clock, or give an engine one that counts so",
         )
     return at
-
-
-class Writing:
-    """The rows of a transaction, and the positions and the time that they get."""
-
-    def __init__(self, first: int, at: int) -> None:
-        self.next = first
-        self.at = at
-        self.time = time_text(at)
-        self.rows: list[Row] = []
-
-    def add(self, row: Row) -> int:
-        self.rows.append(row)
-        self.next += 1
-        return row.position
