@@ -90,9 +90,9 @@ class Tally:
         self._progress = Progress()
 
     def compile(self) -> None:
-        from triplecast.warming import compile_kernels
+        from triplecast.kernels.compiling import compile_kernels
 
-        compile_kernels(say)
+        compile_kernels()
 
     def add(self, outcome: MatchedDocuments, subscriptions: tuple[Subscription, ...]) -> None:
         self._progress.clear()

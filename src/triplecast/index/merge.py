@@ -13,8 +13,9 @@ from triplecast.index.anchors import Anchor, RarestKey
 from triplecast.index.flat import NONE_COMPILED, Flat, Projection, join_items, offsets_of
 from triplecast.index.removals import Removals
 from triplecast.index.segment import Segment, build_segments, index_flat
-from triplecast.kernels.build import ALWAYS, Items, unfold
+from triplecast.kernels.build import ALWAYS, Items
 from triplecast.kernels.layout import I32, I64, Answers
+from triplecast.kernels.unfold import unfold
 from triplecast.model.conditions import TERM_LANES, Lane
 from triplecast.model.entailment import EntailmentMode
 from triplecast.model.subscription import Registration

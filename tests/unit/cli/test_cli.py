@@ -10,9 +10,9 @@ import pytest
 
 from tests.unit.outbox.outbox_samples import batch, registrations
 from triplecast.cli import main
+from triplecast.kernels.compiling import FIRST, LATER, compile_kernels
 from triplecast.model.counts import SubscriptionCounts
 from triplecast.model.match import MatchStats
-from triplecast.warming import compile_kernels
 
 RECORD = """@prefix dcterms: <http://purl.org/dc/terms/> .
 <https://example.org/1> dcterms:title "Air" ; dcterms:extent 5 ."""
@@ -21,7 +21,7 @@ RECORD = """@prefix dcterms: <http://purl.org/dc/terms/> .
 @pytest.fixture(autouse=True, scope="module")
 def kernels() -> None:
     """Compiled before, so that nobody is told that they are being compiled."""
-    compile_kernels(lambda text: None)
+    compile_kernels(lambda text: None, units=(*FIRST, *LATER))
 
 
 @pytest.fixture
