@@ -1,6 +1,5 @@
 """The journal: the one durable, total order of everything that changes an answer."""
 
-from triplecast.journal.answers import KeptResult, kept_results
 from triplecast.journal.clock import Clock, read_clock, system_clock
 from triplecast.journal.documents import Acceptance, Accepted
 from triplecast.journal.interface import JournalReader, RegistryChanges
@@ -18,10 +17,8 @@ __all__ = [
     "Journal",
     "JournalFile",
     "JournalReader",
-    "KeptResult",
     "RegistryChanges",
     "Rejected",
-    "kept_results",
     "read_clock",
     "system_clock",
     "time_text",

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
+from triplecast.model.answers import Answer, GroundCall
 from triplecast.model.events import Event
 from triplecast.model.publication import Publication
 from triplecast.model.subscription import Registration, RegistrationId
-from triplecast.operators.answers import Answer, GroundCall
 from triplecast.taxonomy import Taxonomies
 
 

@@ -12,7 +12,6 @@ from triplecast.crash_points import reach
 from triplecast.end_mark import EndMark, close_untouched, has_content
 from triplecast.errors import FolderLocked, InputError, StorageFault
 from triplecast.journal.answers import (
-    KeptResult,
     write_learnt,
     write_operator,
     write_results,
@@ -41,6 +40,7 @@ from triplecast.journal.record import (
 )
 from triplecast.journal.records import DATABASE, END, acknowledged
 from triplecast.journal.writer_lock import WriterLock
+from triplecast.model.answers import Answer, GroundCall, OperatorResult
 from triplecast.model.events import Removal, TaxonomyVersion
 from triplecast.model.file_state import FileState
 from triplecast.model.lease import NO_END, Lease
@@ -48,7 +48,6 @@ from triplecast.model.match import Learnt
 from triplecast.model.publication import Draft, Reject
 from triplecast.model.subscription import Registration, RegistrationId, Subscription, check_fields
 from triplecast.operators import Operator
-from triplecast.operators.answers import Answer, GroundCall
 from triplecast.sqlite import Database, make_folder, storage_faults
 from triplecast.taxonomy import Taxonomy
 
@@ -276,7 +275,7 @@ class Journal(JournalFile):
                 row = row_of(Kind.OPERATOR, writing.next, each.iri, writing.at, body=write_operator(each))
                 writing.add(row)
 
-    def keep_results(self, results: Sequence[KeptResult]) -> bool:
+    def keep_results(self, results: Sequence[OperatorResult]) -> bool:
         """Keeps what operators gave, before anything that depends on it is told; the first kept of a call stays. False
         where another answer than one of these was kept: what depends on that one is to be made again."""
         if not results:
