@@ -52,7 +52,7 @@ from triplecast.kernels.layout import (
 )
 from triplecast.kernels.programs import make_programs
 from triplecast.kernels.words import pad
-from triplecast.model.conditions import Lane
+from triplecast.model.comparison_codes import Lane
 from triplecast.model.terms import from_ntriples
 
 _WORD = WORD.encode()
