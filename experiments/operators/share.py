@@ -18,13 +18,14 @@ from numpy.typing import NDArray
 from experiments.figures import Figure, Line, Point
 from experiments.measuring import without_collector
 from experiments.operators.workload import Sizes, Workload, make_events, make_workload
+from triplecast.compile.meaning import Meanings
 from triplecast.index import MemoryIndex, Snapshot
 from triplecast.match import Matcher, operate
 from triplecast.match.conditions import Ground
 from triplecast.match.waiting import Waiting
 from triplecast.model.publication import Publication
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
-from triplecast.operators import Event, operator
+from triplecast.operators import Event, declared_operators, operator
 from triplecast.operators.answers import Found
 from triplecast.operators.frames import Asked
 from triplecast.operators.perform import Performed, Performer
@@ -61,7 +62,7 @@ class _Told(Performer):
     """Answers by number, at once."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(declared_operators())
         self.satisfied: Sequence[bool] = ()
         self.calls = 0
         self.clock = Clock()
@@ -160,7 +161,7 @@ def _snapshot_of(workload: Workload) -> Snapshot:
         for row in rows
     )
     standing = [Registration(RegistrationId(at), Subscription(str(at), text)) for at, text in enumerate(texts, 1)]
-    return MemoryIndex().apply(standing, (), len(standing))
+    return MemoryIndex().apply(standing, (), len(standing), meanings=Meanings(declared_operators()))
 
 
 def _spread(x: float, values: Sequence[float]) -> Point:

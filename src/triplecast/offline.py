@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from triplecast.compile.admitted import Admitted
+from triplecast.compile.meaning import Meanings
 from triplecast.errors import InputError
 from triplecast.evaluate import Evaluator
 from triplecast.index import MemoryIndex
@@ -20,6 +21,7 @@ from triplecast.model.match import MatchedBatch
 from triplecast.model.publication import Draft, Publication, Reject
 from triplecast.model.schedules import SCHEDULE, check_schedule
 from triplecast.model.subscription import Registration, RegistrationId
+from triplecast.operators.operator_set import Declared, operator_set
 from triplecast.taxonomy import NO_TAXONOMY, Taxonomies, Taxonomy, TaxonomyVersion
 
 BATCH_DOCUMENTS = 256
@@ -66,16 +68,18 @@ def match_documents(
     clock: Clock = system_clock,
     taxonomy: Taxonomy = NO_TAXONOMY,
     schedule: str = SCHEDULE,
+    operators: Iterable[Declared] | None = None,
 ) -> Iterator[MatchedDocuments]:
     """Asks every subscription of every publication, in the order of the documents, as if all were registered before the
     first. Content equal to the same graph's latest version is asked once. Operators are asked in the order of a
-    `schedule`."""
+    `schedule`; `operators` are those that queries may call, without it all that are declared here."""
+    called = operator_set(operators)
     registrations = [Registration(RegistrationId(i), s) for i, s in enumerate(admitted.subscriptions, 1)]
-    snapshot = MemoryIndex().apply(registrations, (), len(registrations))
+    snapshot = MemoryIndex().apply(registrations, (), len(registrations), meanings=Meanings(called))
     versions = Versions(len(registrations), clock)
     taxonomies = Taxonomies((TaxonomyVersion(0, taxonomy.lines, taxonomy.broader),))
-    operators = Operators(schedule=check_schedule(schedule))
-    with Evaluator() as evaluator, Parser() as parser, Matcher(evaluator, operators) as matcher:
+    asked = Operators(schedule=check_schedule(schedule), operators=called)
+    with Evaluator() as evaluator, Parser() as parser, Matcher(evaluator, asked) as matcher:
         for batch in cut_batches(documents):
             drafts, rejects = parse_batch(parser, batch)
             publications = versions.accept(drafts)

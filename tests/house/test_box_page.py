@@ -8,10 +8,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+from triplecast.operators.registry import find_operator
+
 from triplecast.operators.box.likeness import shipped_vocabulary
 from triplecast.operators.box.pictures import FORMATS, LEAST, LONGEST_SIDE, MOST_MEASURED, MOST_PIXELS, TOLERANCE
 from triplecast.operators.box.texts import LONGEST, SHIPPED
-from triplecast.operators.registry import find_operator
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "operators-in-the-box.md").read_text("utf-8")
 PROGRAM = """

@@ -73,7 +73,7 @@ def _package(name: str, state: str, hint: str) -> Finding:
 
 def _operators() -> Iterator[Finding]:
     """The extra, module by module of the box, then what is declared here, then what could not be imported."""
-    from triplecast.operators import known_operators
+    from triplecast.operators import declared_operators
     from triplecast.operators.extra import CLASSES, INSTALL, LIBRARIES, libraries_of, missing_libraries
 
     for module in (*LIBRARIES, *CLASSES):
@@ -83,10 +83,10 @@ def _operators() -> Iterator[Finding]:
             yield Finding(f"box: {module}", "limited", f"needs {', '.join(missing)}", hint)
         else:
             yield Finding(f"box: {module}", "ok", ", ".join(libraries_of(module)) or "needs no library")
-    known = known_operators().all()
+    known = declared_operators()
     modules = dict.fromkeys(each.module for each in known)
     yield Finding("operators", "ok", f"{len(known)} known, of {', '.join(modules) or 'no module'}")
-    for fault in known_operators().faults:
+    for fault in known.faults:
         hint = "install what it needs, or fix or uninstall its package: queries that ask its operators are refused"
         yield Finding("operators of an entry point", "limited", fault, hint)
 

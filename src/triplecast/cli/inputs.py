@@ -26,8 +26,9 @@ def load_admitted(paths: list[Path], datasets: bool = True) -> Admitted:
     """
     from triplecast.compile.admitted import admit_all
     from triplecast.ingest.subscription_files import describe_unread, load_subscriptions
+    from triplecast.operators import declared_operators
 
-    admitted = admit_all(load_subscriptions(paths), datasets)
+    admitted = admit_all(load_subscriptions(paths), datasets, declared_operators())
     say_faults()
     if admitted.ignored:
         say(describe_unread(admitted.ignored))

@@ -37,10 +37,11 @@ def run(arguments: argparse.Namespace) -> int:
     from triplecast.compile.admitted import Admitted
     from triplecast.ingest.document_files import read_documents
     from triplecast.offline import match_documents
+    from triplecast.operators import declared_operators
 
     taxonomy = load_taxonomy(arguments.taxonomy, arguments.broader)
     subscription = choose_subscription(arguments.subscription, arguments.id)
-    admission = admit(subscription)
+    admission = admit(subscription, operators=declared_operators())
     asked = matches = undecided = rejected = 0
     examples: list[tuple[str, list[dict[str, str]]]] = []
     check_publications(arguments.publications)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from triplecast.compile.checked import refuse_unanswerable
 from triplecast.compile.doubts import find_doubts
-from triplecast.compile.given import operators_of
+from triplecast.compile.given import called_operators
 from triplecast.compile.meaning import Meaning, read_meaning
 from triplecast.compile.plan import Cost, Plan
 from triplecast.compile.plans import graphs_of, matches_nothing
@@ -17,6 +17,7 @@ from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.languages import sources_of
 from triplecast.model.entailment import Entailment
 from triplecast.model.subscription import Subscription
+from triplecast.operators.operator_set import NO_OPERATORS, OperatorSet
 
 _PREDICATE_WARNING = (
     "nothing in it is rarer than a predicate: it is joined with every publication that uses that predicate; "
@@ -68,12 +69,12 @@ class Admission:
         return tuple(warning for warning in self.warnings if warning not in (_PREDICATE_WARNING, _BROAD_WARNING))
 
 
-def admit(subscription: Subscription, datasets: bool = True) -> Admission:
+def admit(subscription: Subscription, datasets: bool = True, operators: OperatorSet = NO_OPERATORS) -> Admission:
     """Of one that stands already. Raises `QuerySyntaxError` or `QueryRefused`, both with the subscription's name.
 
     `datasets`: whether publications may hold several named graphs; a query that needs such is refused where not.
     """
-    return _read(subscription, datasets).admission
+    return _read(subscription, datasets, operators).admission
 
 
 class Understood(NamedTuple):
@@ -83,40 +84,40 @@ class Understood(NamedTuple):
     meaning: Meaning
 
 
-def understand(subscription: Subscription, datasets: bool = True) -> Understood:
+def understand(subscription: Subscription, datasets: bool = True, operators: OperatorSet = NO_OPERATORS) -> Understood:
     """What `admit` gives, and what was read for it, of one that is new: operators are asked whether the constants that
     they are given can be answered (`operator(check=…)`). Raises what `admit` raises."""
-    understood = _read(subscription, datasets)
+    understood = _read(subscription, datasets, operators)
     try:
         template, constants = understood.meaning.template, understood.meaning.constants
-        refuse_unanswerable(template, constants, subscription.text, subscription.language)
+        refuse_unanswerable(template, constants, subscription.text, subscription.language, operators)
     except QueryRefused as fault:
         fault.name = subscription.name
         raise
     return understood
 
 
-def _read(subscription: Subscription, datasets: bool) -> Understood:
+def _read(subscription: Subscription, datasets: bool, operators: OperatorSet) -> Understood:
     try:
-        meaning = read_meaning(subscription)
-        return Understood(_describe(subscription, meaning, datasets), meaning)
+        meaning = read_meaning(subscription, operators)
+        return Understood(_describe(subscription, meaning, datasets, operators), meaning)
     except (QuerySyntaxError, QueryRefused) as fault:
         fault.name = fault.name or subscription.name
         raise
 
 
-def _describe(subscription: Subscription, meaning: Meaning, datasets: bool) -> Admission:
+def _describe(subscription: Subscription, meaning: Meaning, datasets: bool, operators: OperatorSet) -> Admission:
     template, constants, entailment, plan = meaning
     graphs = graphs_of(template, constants, entailment is not Entailment.NONE)
     if not datasets:
         refuse_two_graphs(graphs)
     empty = needs_nothing(plan) and not matches_nothing(template, constants)
-    asked = empty and bool(operators_of([template]))
+    asked = empty and bool(called_operators(template))
     sources = sources_of(subscription.text, subscription.language)
     told = (_ASKED_WARNING if asked else _EMPTY_WARNING) if empty else ""
     return Admission(
         plan.cost.value,
-        (*template.notes, *_warnings(plan.cost, graphs, told, sources), *find_doubts(template, constants)),
+        (*template.notes, *_warnings(plan.cost, graphs, told, sources), *find_doubts(template, constants, operators)),
         _why_broad(plan, empty and not asked),
         plan.decided,
         entailment,

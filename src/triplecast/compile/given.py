@@ -24,14 +24,15 @@ from triplecast.model.algebra import (
     Variable,
     subexpressions,
 )
-from triplecast.operators import Operator, find_operator, known_operators
+from triplecast.operators.declaration import Operator
+from triplecast.operators.operator_set import OperatorSet
 from triplecast.terms.nearness import nearest_names
 
 TEMPLATES_LIMIT = 20_000
 """Templates that a process remembers to be sound."""
 
 
-def refuse_unbound(template: Template, text: str, language: str) -> None:
+def refuse_unbound(template: Template, text: str, language: str, operators: OperatorSet) -> None:
     """Raises `QueryRefused` for the `text` of a template, naming operator and variable, with the place."""
     found = _first_unbound(template)
     if found is None:
@@ -39,7 +40,7 @@ def refuse_unbound(template: Template, text: str, language: str) -> None:
     operator, variable, visible = found
     near = nearest_names(variable, sorted(visible), 1)
     hint = f"was ?{near[0]} meant?" if near else "bind it before, in a triple pattern of the same group"
-    line, column = place_of_argument(text, language, operator, Variable(variable)) or (None, None)
+    line, column = place_of_argument(text, language, operator, Variable(variable), operators) or (None, None)
     told = f"it is given ?{variable}, which nothing binds there"
     raise QueryRefused(f"operator <{operator}>", told, hint, line, column)
 
@@ -49,20 +50,21 @@ def _first_unbound(template: Template) -> tuple[str, str, frozenset[str]] | None
     return next(_unbound(template.query.pattern, frozenset()), None)
 
 
-def operators_of(templates: Iterable[Template]) -> list[Operator]:
-    """The operators that queries of these templates ask, by IRI."""
-    if not known_operators().all():
+def operators_of(templates: Iterable[Template], operators: OperatorSet) -> list[Operator]:
+    """Return the operators that queries of these templates call, by IRI."""
+    if not operators:
         return []
     distinct = {template.key: template for template in templates}
-    asked = {iri for template in distinct.values() for iri in _asked(template)}
-    return [declared for declared in map(find_operator, sorted(asked)) if declared is not None]
+    called = {iri for template in distinct.values() for iri in called_operators(template)}
+    return [declared for declared in map(operators.find, sorted(called)) if declared is not None]
 
 
 @lru_cache(maxsize=TEMPLATES_LIMIT)
-def _asked(template: Template) -> frozenset[str]:
+def called_operators(template: Template) -> frozenset[str]:
+    """Return the IRIs of the operators that a query of this template calls."""
     pattern = template.query.pattern
     produced = (part.operator for part in parts_of(pattern) if isinstance(part, Produce))
-    called = (call.function for call in calls_in(pattern) if ":" in call.function)
+    called = (call.function for call in calls_in(pattern) if call.of_operator)
     return frozenset((*produced, *called))
 
 
@@ -77,7 +79,7 @@ def _unbound(pattern: Pattern, outer: frozenset[str]) -> Iterator[tuple[str, str
         for part in subexpressions(expression):
             if isinstance(part, Exists):
                 yield from _unbound(part.pattern, inside)
-            elif isinstance(part, Call) and ":" in part.function and find_operator(part.function) is not None:
+            elif isinstance(part, Call) and part.of_operator:
                 for argument in part.arguments:
                     if isinstance(argument, Variable) and not _is_bound(argument, inside):
                         yield part.function, argument.name, inside

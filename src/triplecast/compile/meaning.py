@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from triplecast.compile.entailment import entailment_of
@@ -12,11 +14,12 @@ from triplecast.compile.size import refuse_large
 from triplecast.errors import QueryRefused
 from triplecast.languages import Template, parse_template
 from triplecast.model.entailment import Entailment
-from triplecast.model.subscription import Subscription
+from triplecast.model.subscription import Registration, Subscription
+from triplecast.operators.operator_set import NO_OPERATORS, OperatorSet
 
 
 class Meaning(NamedTuple):
-    """A function of the subscription alone, so whoever has it need not read the text again."""
+    """A function of the subscription and the operators' grammar, so whoever has it need not read the text again."""
 
     template: Template
     constants: tuple[str, ...]
@@ -26,12 +29,28 @@ class Meaning(NamedTuple):
     """The same object for all subscriptions that may share it, while the process remembers it."""
 
 
-def read_meaning(subscription: Subscription) -> Meaning:
+class Meanings(NamedTuple):
+    """How registered subscriptions are read."""
+
+    operators: OperatorSet = NO_OPERATORS
+    """Those that they may call."""
+    known: Mapping[int, Meaning] = MappingProxyType({})
+    """Of some registrations, by id: their texts are not parsed again."""
+
+    def of(self, registration: Registration) -> Meaning:
+        """Raises `QuerySyntaxError` or `QueryRefused`."""
+        return self.known.get(registration.id) or read_meaning(registration.subscription, self.operators)
+
+
+NO_MEANINGS = Meanings()
+
+
+def read_meaning(subscription: Subscription, operators: OperatorSet = NO_OPERATORS) -> Meaning:
     """Raises `QuerySyntaxError` or `QueryRefused`."""
     refuse_unbuilt(subscription)
-    template, constants = parse_template(subscription.text, subscription.language)
+    template, constants = parse_template(subscription.text, subscription.language, operators=operators)
     refuse_large(template)
-    refuse_unbound(template, subscription.text, subscription.language)
+    refuse_unbound(template, subscription.text, subscription.language, operators)
     entailment = entailment_of(subscription, template)
     return Meaning(template, constants, entailment, plan_of(template, constants, entailment is not Entailment.NONE))
 

@@ -25,6 +25,7 @@ from triplecast.model.publication import Publication
 from triplecast.model.subscription import Subscription
 from triplecast.operators.answers import Answer, GroundCall
 from triplecast.operators.frames import Asked
+from triplecast.operators.operator_set import NO_OPERATORS, OperatorSet
 from triplecast.operators.perform import Performer
 from triplecast.sandbox import Failure, Limits, Sandbox
 
@@ -108,8 +109,8 @@ class Evaluator:
     def close(self) -> None:
         self._sandbox.close()
 
-    def decide(self, candidates: Sequence[Candidate]) -> list[Decision]:
-        """One decision per candidate, in order.
+    def decide(self, candidates: Sequence[Candidate], operators: OperatorSet = NO_OPERATORS) -> list[Decision]:
+        """One decision per candidate, in order; their queries may call these `operators`.
 
         A query asked twice of one publication is evaluated once. A shared request that fails is asked again query by
         query, so that a query which kills its child leaves its neighbours decided and itself undecided; a request of
@@ -122,7 +123,12 @@ class Evaluator:
             answers = self._sandbox.map(
                 [
                     write_request(
-                        question.publication, self._steps, question.queries, question.background, question.answers
+                        question.publication,
+                        self._steps,
+                        question.queries,
+                        question.background,
+                        question.answers,
+                        operators,
                     )
                     for question in asked
                 ],
@@ -139,6 +145,7 @@ class Evaluator:
         index_decides: bool,
         background: Background = NO_BACKGROUND,
         kept: Sequence[Answers] = (),
+        operators: OperatorSet = NO_OPERATORS,
     ) -> tuple[Explanation, ...]:
         """`explain.explain` for each publication, in order; one that fails in the child is undecided, as it is in
         `decide`. The subscription's text is one that parses. `kept` are the answers that are known of each publication,
@@ -147,7 +154,7 @@ class Evaluator:
         told: dict[int, Explanation] = {}
         answers: list[dict[GroundCall, Answer]] = [dict(each) for each in kept or [{}] * len(publications)]
         before = [frozenset(each) for each in answers]
-        with Performer() as performer:
+        with Performer(operators) as performer:
             while len(told) < len(publications):
                 places = [place for place in range(len(publications)) if place not in told]
                 requests = [
@@ -159,6 +166,7 @@ class Evaluator:
                         background,
                         answers[place],
                         before[place],
+                        operators,
                     )
                     for place in places
                 ]
@@ -181,17 +189,18 @@ def explain_subscription(
     evaluator: Evaluator | None = None,
     background: Background = NO_BACKGROUND,
     kept: Sequence[Answers] = (),
+    operators: OperatorSet = NO_OPERATORS,
 ) -> tuple[Explanation, ...]:
     """Why each publication matches or where it fails, in order, in the child of `evaluator` or in one of its own.
 
     `kept`: what operators are known to have said of each, if anything is. `index_decides` is the subscription's
     `Admission.bounded`. Raises `QuerySyntaxError` and `QueryRefused`.
     """
-    parse_query(subscription.text, subscription.language, subscription.name)
+    parse_query(subscription.text, subscription.language, subscription.name, operators)
     if evaluator is not None:
-        return evaluator.explain(subscription, publications, index_decides, background, kept)
+        return evaluator.explain(subscription, publications, index_decides, background, kept, operators)
     with Evaluator() as own:
-        return own.explain(subscription, publications, index_decides, background, kept)
+        return own.explain(subscription, publications, index_decides, background, kept, operators)
 
 
 def _explanation(subscription: Subscription, publication: Publication, answered: bytes | Failure) -> Explanation:

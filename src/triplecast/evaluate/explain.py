@@ -71,8 +71,8 @@ def explain(
     (`Admission.bounded`), beyond the index's bound on solutions; its bound on join steps is not looked at; where
     operators failed. Raises `QuerySyntaxError` and `QueryRefused`, and `Unanswered` where operators have to be asked.
     """
-    query = parse_query(subscription.text, subscription.language, subscription.name)
-    words = Wording(prefixes_of(subscription.text, subscription.language), query)
+    query = parse_query(subscription.text, subscription.language, subscription.name, said.operators)
+    words = Wording(prefixes_of(subscription.text, subscription.language), query, said.operators)
     published = open_publication(publication)
     trace = Trace()
     told = Explanation(subscription.name, publication.graph, publication.version, matched=False, undecided=None)

@@ -15,7 +15,6 @@ from triplecast.evaluate.run import Place, Run
 from triplecast.evaluate.unknown import Unknown, all_of, answer_of, any_of
 from triplecast.model.algebra import Call, Exists, Expression, Operation, Slot, Term, Variable
 from triplecast.model.entailment import FUNCTION_MARKS
-from triplecast.operators import Operator, find_operator
 from triplecast.operators.answers import Found
 from triplecast.terms.arithmetic import calculate, negate, number_of
 from triplecast.terms.casts import boolean_term
@@ -198,9 +197,8 @@ def _call(run: Run, call: Call, row: Row, place: Place) -> Term:
         node, other = terms
         kin = classes is not None and classes.holds(FUNCTION_MARKS[name], node, other, run.budget.spend)
         return boolean_term(kin)
-    declared = find_operator(name) if ":" in name else None
-    if declared is not None:
-        return _only_value(answer_of(run.answers, name, terms), declared)
+    if call.of_operator:
+        return _only_value(answer_of(run.answers, name, terms), call)
     return call_function(name, terms, run.budget)
 
 
@@ -218,13 +216,13 @@ def _values(run: Run, arguments: Sequence[Expression], row: Row, place: Place) -
     return terms
 
 
-def _only_value(found: Found, declared: Operator) -> Term:
+def _only_value(found: Found, call: Call) -> Term:
     """The value of an operator in an expression: its one result, or whether it is true."""
-    if declared.free == 0:
+    if call.free == 0:
         return boolean_term(bool(found.rows))
     if len(found.rows) != 1:
         told = "no result" if not found.rows else f"{len(found.rows)} results"
-        raise ValueFault(f"<{declared.iri}> has {told} here, and a value in an expression is one")
+        raise ValueFault(f"<{call.function}> has {told} here, and a value in an expression is one")
     return found.rows[0][0]
 
 

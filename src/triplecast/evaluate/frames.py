@@ -1,7 +1,8 @@
 """What passes between the evaluator and its child: one request is one publication version with queries.
 
 Request: a JSON line ``{"publication": [position, graph, version, accepted_at, dataset], "steps": n, "queries": [[text,
-language], ...], "background": [entailment, broader, length], "operators": [...], "answers": [[iri, [argument, ...],
+language], ...], "background": [entailment, broader, length], "operators": its
+`OperatorSet.to_json`, "answers": [[iri, [argument, ...],
 answer], ...]}``, then so many bytes of taxonomy, then the version's quads. Answer: a JSON line with ``[outcome,
 length]`` or ``["undecided", reason]`` per query, then the bindings of all, joined; those of ``open`` are the calls of
 operators that rows wait for.
@@ -14,8 +15,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import astuple
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 from triplecast.evaluate.entailed import NO_BACKGROUND, Background
@@ -23,8 +22,8 @@ from triplecast.evaluate.unknown import NO_ANSWERS, Answers, Wanted
 from triplecast.model.entailment import Entailment
 from triplecast.model.publication import Publication
 from triplecast.model.subscription import Subscription
-from triplecast.operators import Operator, known_operators
 from triplecast.operators.answers import GroundCall, format_answer, parse_answer
+from triplecast.operators.operator_set import NO_OPERATORS, OperatorSet
 
 
 class Request(NamedTuple):
@@ -33,6 +32,7 @@ class Request(NamedTuple):
     queries: list[tuple[str, str]]
     background: Background
     answers: Answers
+    operators: OperatorSet
 
 
 class Outcome(NamedTuple):
@@ -56,6 +56,7 @@ class ExplainRequest(NamedTuple):
     answers: Answers = NO_ANSWERS
     kept: frozenset[GroundCall] = frozenset()
     """Of the answers, those that were kept when the publication was matched."""
+    operators: OperatorSet = NO_OPERATORS
 
 
 _EXPLAIN = b'{"explain":'
@@ -67,24 +68,25 @@ def write_request(
     queries: Sequence[tuple[str, str]],
     background: Background = NO_BACKGROUND,
     answers: Answers = NO_ANSWERS,
+    operators: OperatorSet = NO_OPERATORS,
 ) -> bytes:
     header: dict[str, object] = {"queries": [list(query) for query in queries]}
-    return _write(header, publication, steps, background, answers)
+    return _write(header, publication, steps, background, answers, operators)
 
 
 def read_request(request: bytes) -> Request:
     line, _, rest = request.partition(b"\n")
     header = json.loads(line)
-    answers = _read_operators(header)
+    answers, operators = _read_operators(header)
     queries = [(text, language) for text, language in header["queries"]]
     background, quads = _background(header["background"], rest)
-    return Request(_publication(header["publication"], quads), header["steps"], queries, background, answers)
+    return Request(_publication(header["publication"], quads), header["steps"], queries, background, answers, operators)
 
 
 def write_explain_request(asked: ExplainRequest) -> bytes:
     subscription = asked.subscription
     query = [subscription.name, subscription.text, subscription.language, asked.index_decides, sorted(asked.kept)]
-    return _write({"explain": query}, asked.publication, asked.steps, asked.background, asked.answers)
+    return _write({"explain": query}, asked.publication, asked.steps, asked.background, asked.answers, asked.operators)
 
 
 def read_explain_request(request: bytes) -> ExplainRequest | None:
@@ -93,13 +95,14 @@ def read_explain_request(request: bytes) -> ExplainRequest | None:
         return None
     line, _, rest = request.partition(b"\n")
     header = json.loads(line)
-    answers = _read_operators(header)
+    answers, operators = _read_operators(header)
     name, text, language, index_decides, written = header["explain"]
     kept = frozenset(GroundCall(iri, tuple(given)) for iri, given in written)
     background, quads = _background(header["background"], rest)
     publication = _publication(header["publication"], quads)
     subscription = Subscription(name, text, language)
-    return ExplainRequest(publication, header["steps"], subscription, index_decides, background, answers, kept)
+    steps = header["steps"]
+    return ExplainRequest(publication, steps, subscription, index_decides, background, answers, kept, operators)
 
 
 def write_wanted(rows: Sequence[Wanted]) -> bytes:
@@ -115,38 +118,26 @@ def read_open(answer: bytes) -> tuple[Wanted, ...] | None:
     return read_wanted(read_answer(answer)[0].bindings) if answer.startswith(b"[") else None
 
 
-def _read_operators(header: dict[str, Any]) -> Answers:
-    """The answers of a request, whose operators, if it has any, are from now on those that this process knows."""
-    if "operators" in header:
-        known_operators().adopt(_parse_operators(header["operators"]))
+def _read_operators(header: dict[str, Any]) -> tuple[Answers, OperatorSet]:
+    """Return the answers of a request, and the operators that its queries may call."""
+    operators = OperatorSet.from_json(header["operators"]) if "operators" in header else NO_OPERATORS
     answers = {
         GroundCall(iri, tuple(arguments)): parse_answer(answer.encode())
         for iri, arguments, answer in header.get("answers", ())
     }
-    return answers or NO_ANSWERS
-
-
-@lru_cache(1)
-def _write_operators(operators: tuple[Operator, ...]) -> str:
-    """Remembered: they are the same in nearly all requests."""
-    return json.dumps([astuple(declared) for declared in operators])
-
-
-@lru_cache(1)
-def _parse_operators(written: str) -> tuple[Operator, ...]:
-    return tuple(Operator(*_fields_of(fields)) for fields in json.loads(written))
-
-
-def _fields_of(written: list[Any]) -> list[Any]:
-    return [tuple(field) if isinstance(field, list) else field for field in written]
+    return answers or NO_ANSWERS, operators
 
 
 def _write(
-    header: dict[str, object], publication: Publication, steps: int, background: Background, answers: Answers
+    header: dict[str, object],
+    publication: Publication,
+    steps: int,
+    background: Background,
+    answers: Answers,
+    operators: OperatorSet,
 ) -> bytes:
-    operators = known_operators().all()
     if operators:
-        header["operators"] = _write_operators(operators)
+        header["operators"] = operators.to_json()
     if answers:
         header["answers"] = [[*call, format_answer(answer).decode()] for call, answer in answers.items()]
     stamp = [publication.position, publication.graph, publication.version, publication.accepted_at, publication.dataset]

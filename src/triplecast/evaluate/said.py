@@ -14,8 +14,9 @@ from triplecast.evaluate.unknown import NO_ANSWERS, Answers
 from triplecast.evaluate.wording import Wording
 from triplecast.model.algebra import Call, Expression, Node, Operation, Produce, Term, Variable, subexpressions
 from triplecast.model.terms import to_ntriples
-from triplecast.operators import Operator, find_operator
 from triplecast.operators.answers import Found, GroundCall
+from triplecast.operators.declaration import Operator
+from triplecast.operators.operator_set import NO_OPERATORS, OperatorSet
 
 
 class Said(NamedTuple):
@@ -24,6 +25,7 @@ class Said(NamedTuple):
     answers: Answers = NO_ANSWERS
     kept: frozenset[GroundCall] = frozenset()
     """Of the answers, those that were kept when the publication was matched; the others were asked for since."""
+    operators: OperatorSet = NO_OPERATORS
 
 
 NOTHING_SAID = Said()
@@ -33,7 +35,7 @@ def describe_said(part: Expression | Produce, row: Row, said: Said, words: Wordi
     """A line for each operator that is called in an expression, or gives a pattern's rows, with what it is given in
     `row`; none for one that is given what an expression calculates."""
     for operator, given in _calls(part):
-        declared = find_operator(operator)
+        declared = said.operators.find(operator)
         terms = [row.get(node.name) if isinstance(node, Variable) else node for node in given]
         ground = [term for term in terms if term is not None and not isinstance(term, Call | Operation)]
         if declared is None or len(ground) < len(terms):

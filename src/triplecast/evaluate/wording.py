@@ -43,6 +43,7 @@ from triplecast.model.algebra import (
     Values,
     Variable,
 )
+from triplecast.operators.operator_set import NO_OPERATORS, OperatorSet
 from triplecast.terms.values import XSD, XSD_BOOLEAN, XSD_DECIMAL, XSD_INTEGER, XSD_STRING
 
 _BARE: Mapping[str, re.Pattern[str]] = MappingProxyType(
@@ -66,7 +67,13 @@ class Wording:
     """Words in the prefixes of a query. Its hidden variables are worded as what they stand for: an aggregate, an
     expression of GROUP BY, or a blank node, which is ``[]`` where it stands only once."""
 
-    def __init__(self, prefixes: Mapping[str, str] = MappingProxyType({}), query: Query | None = None) -> None:
+    def __init__(
+        self,
+        prefixes: Mapping[str, str] = MappingProxyType({}),
+        query: Query | None = None,
+        operators: OperatorSet = NO_OPERATORS,
+    ) -> None:
+        self.operators = operators
         self._namespaces = sorted(
             ((namespace, prefix) for prefix, namespace in prefixes.items()), key=lambda pair: (-len(pair[0]), pair[1])
         )

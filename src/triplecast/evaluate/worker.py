@@ -30,7 +30,7 @@ from triplecast.evaluate.unknown import NO_ANSWERS, Answers, Unanswered
 from triplecast.languages import fill, parse_template
 from triplecast.model.algebra import Query
 from triplecast.model.publication import Publication
-from triplecast.operators import known_operators
+from triplecast.operators.operator_set import NO_OPERATORS, OperatorSet
 from triplecast.taxonomy import EntailmentTooLarge
 from triplecast.text.words import Form, fold, stemmer_of
 
@@ -50,7 +50,7 @@ def answer(request: bytes) -> bytes:
             return write_explanation(explain_request(explained))
         except Unanswered as unanswered:
             return write_answer([open_outcome(unanswered)])
-    publication, steps, queries, background, answers = read_request(request)
+    publication, steps, queries, background, answers, operators = read_request(request)
     try:
         graphs = entail_graphs(open_publication(publication), background)
     except EntailmentTooLarge as error:
@@ -62,7 +62,7 @@ def answer(request: bytes) -> bytes:
             outcomes.append(LATER)
             continue
         budget = Budget(steps)
-        outcome = decide(text, language, publication, graphs, budget, answers)
+        outcome = decide(text, language, publication, graphs, budget, answers, operators)
         outcomes.append(outcome)
         spent += steps - max(budget.left, 0)
         written += len(outcome.bindings)
@@ -71,7 +71,7 @@ def answer(request: bytes) -> bytes:
 
 def explain_request(asked: ExplainRequest) -> Explanation:
     """Raises `Unanswered`."""
-    said = Said(asked.answers, asked.kept)
+    said = Said(asked.answers, asked.kept, asked.operators)
     return explain(asked.subscription, asked.publication, asked.steps, asked.index_decides, asked.background, said)
 
 
@@ -89,11 +89,12 @@ def decide(
     graphs: PublishedGraphs,
     budget: Budget,
     answers: Answers = NO_ANSWERS,
+    operators: OperatorSet = NO_OPERATORS,
 ) -> Outcome:
     """One pair. A spent budget, a query that does not parse, bindings that are too long and operators that have to be
     asked are outcomes."""
     try:
-        solutions = evaluate_opened(parse(text, language), publication, graphs, budget, answers=answers)
+        solutions = evaluate_opened(parse(text, language, operators), publication, graphs, budget, answers=answers)
     except Unanswered as unanswered:
         return open_outcome(unanswered)
     except BudgetExceeded as error:
@@ -108,23 +109,19 @@ def decide(
     return Outcome("undecided", b"", TOO_LONG) if bindings is None else Outcome("matched", bindings, "")
 
 
-def parse(text: str, language: str) -> Query:
-    """The query; short ones are remembered."""
-    if len(text) > REMEMBERED_LENGTH:
-        return _parse(text, language, 0)
-    return _remembered(text, language, known_operators().generation)
+def parse(text: str, language: str, operators: OperatorSet = NO_OPERATORS) -> Query:
+    """Return the query; short ones are remembered."""
+    return (_parse if len(text) > REMEMBERED_LENGTH else _remembered)(text, language, operators)
 
 
-def _parse(text: str, language: str, generation: int) -> Query:
-    template, constants = parse_template(text, language)
+def _parse(text: str, language: str, operators: OperatorSet) -> Query:
+    template, constants = parse_template(text, language, operators=operators)
     return fill(template.query, constants)
 
 
 _remembered = lru_cache(maxsize=4_096)(_parse)
 
-# These load the grammars and the stemmers now: once it serves, the child may open no file. Operators it knows as the
-# requests declare them.
-known_operators().ignore_entry_points()
+# These load the grammars and the stemmers now: once it serves, the child may open no file.
 fold("words", Form(stem=stemmer_of("en")))
 parse("ASK { }", "sparql")
 parse("SELECT * WHERE (?s ?p ?o) USING p FOR <x:p>", "rdql")

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import count
-from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 
 from triplecast.compile.combination import Combination
 from triplecast.compile.constants import place_of
-from triplecast.compile.meaning import Meaning, read_meaning
+from triplecast.compile.meaning import NO_MEANINGS, Meanings
 from triplecast.compile.plan import Branch, Plan
 from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.kernels.build import ALWAYS, Items
@@ -71,7 +70,6 @@ class Flat:
 
 LAID_OUT_AT_ONCE = 20_000
 """Registrations whose constants are held as Python objects together, unless their meanings are known."""
-NO_MEANINGS: Mapping[int, Meaning] = MappingProxyType({})
 
 
 class _Alike(NamedTuple):
@@ -84,19 +82,16 @@ class _Alike(NamedTuple):
 
 
 def flatten_registrations(
-    registrations: Iterable[Registration], known: Mapping[int, Meaning] = NO_MEANINGS
+    registrations: Iterable[Registration], meanings: Meanings = NO_MEANINGS
 ) -> dict[Reading, Flat]:
     """Parses, compiles and lays out, by the reading of publications that each is asked of; every reading that occurs,
-    and `Reading.PLAIN` always. A registration that is refused is recorded there and takes part in nothing.
-
-    `known`: the meanings of registrations whose texts have been read already, by id.
-    """
+    and `Reading.PLAIN` always. A registration that is refused is recorded there and takes part in nothing."""
     ordered = sorted(registrations, key=lambda registration: registration.id)
     layouts: defaultdict[Reading, _Layout] = defaultdict(_Layout)
     plain = layouts[Reading.PLAIN]
     reading_of_each = np.zeros(len(ordered), np.uint8)
     for start in range(0, len(ordered), LAID_OUT_AT_ONCE):
-        for alike in _group_alike(ordered[start : start + LAID_OUT_AT_ONCE], start, known, plain):
+        for alike in _group_alike(ordered[start : start + LAID_OUT_AT_ONCE], start, meanings, plain):
             plan = alike.plan
             reading = reading_of(alike.entailment, plan.bare)
             if reading is not Reading.PLAIN:
@@ -112,13 +107,13 @@ def flatten_registrations(
 
 
 def _group_alike(
-    registrations: Sequence[Registration], first: int, known: Mapping[int, Meaning], plain: _Layout
+    registrations: Sequence[Registration], first: int, meanings: Meanings, plain: _Layout
 ) -> Iterable[_Alike]:
     """`first`: the number of the first of these registrations."""
     groups: dict[tuple[int, Entailment], _Alike] = {}
     for number, registration in enumerate(registrations, first):
         try:
-            meaning = known.get(registration.id) or read_meaning(registration.subscription)
+            meaning = meanings.of(registration)
         except (QuerySyntaxError, QueryRefused) as fault:
             plain.refuse(registration, fault)
             continue

@@ -8,16 +8,15 @@ and segments that none of the kept ones names, are deleted. (A file that is mapp
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from threading import Lock
 
-from triplecast.compile.meaning import Meaning
+from triplecast.compile.meaning import NO_MEANINGS, Meanings
 from triplecast.errors import StorageFault
 from triplecast.faults import reach
 from triplecast.index.file import TEMPORARY, Sole
-from triplecast.index.flat import NO_MEANINGS
 from triplecast.index.manifest import Manifest, open_segment, read_manifest, write_manifest
 from triplecast.index.merge import apply_changes
 from triplecast.index.removals import NO_REMOVALS, Removals
@@ -84,13 +83,13 @@ class IndexFolder:
         removed: Sequence[tuple[int, int]],
         covers: int,
         needed_from: int = 0,
-        meanings: Mapping[int, Meaning] = NO_MEANINGS,
+        meanings: Meanings = NO_MEANINGS,
     ) -> Snapshot:
         """Writes the snapshot after these changes of the registry: (registration, position of its removal) for each
         removed.
 
-        `needed_from`: no publication at or before this position will be asked again. `meanings`: of some that are
-        added, by id, which are not parsed again. Raises `StorageFault`, and then nothing has changed.
+        `needed_from`: no publication at or before this position will be asked again. `meanings`: how what
+        is added is read. Raises `StorageFault`, and then nothing has changed.
         """
         grown = apply_changes(
             tuple(self._segments.values()), self._manifest.removals, added, removed, needed_from, meanings

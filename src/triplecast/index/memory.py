@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from triplecast.compile.meaning import Meaning
-from triplecast.index.flat import NO_MEANINGS
+from triplecast.compile.meaning import NO_MEANINGS, Meanings
 from triplecast.index.merge import apply_changes
 from triplecast.index.removals import NO_REMOVALS
 from triplecast.index.segment import Segment
@@ -33,12 +32,12 @@ class MemoryIndex:
         removed: Sequence[tuple[int, int]] = (),
         covers: int | None = None,
         needed_from: int = 0,
-        meanings: Mapping[int, Meaning] = NO_MEANINGS,
+        meanings: Meanings = NO_MEANINGS,
     ) -> Snapshot:
         """Adds and removes (registration, position of its removal); `covers` is the last registry position applied.
 
-        `needed_from`: no publication at or before this position will be asked again. `meanings`: of some that are
-        added, by id, which are not parsed again.
+        `needed_from`: no publication at or before this position will be asked again. `meanings`: how what
+        is added is read.
         """
         grown = apply_changes(self._segments, self._removals, added, removed, needed_from, meanings)
         self._segments, self._removals = grown

@@ -12,6 +12,7 @@ from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.languages.prefixes import RDF, XSD, Namespace
 from triplecast.languages.tokens import Source, number_of
 from triplecast.model.algebra import Aggregate, Slot, Variable
+from triplecast.operators.operator_set import OperatorSet
 
 BOOLEAN = NamedNode(XSD + "boolean")
 TYPE = NamedNode(RDF + "type")
@@ -30,6 +31,8 @@ class Translation:
     namespace: Namespace
     tokens: dict[int, Token]
     """The tokens after the prologue by number."""
+    operators: OperatorSet
+    """Those that the text may call."""
     blanks: dict[str, Variable] = field(default_factory=dict)
     labels: dict[str, Token] = field(default_factory=dict)
     """Labels of blank nodes met since the last complete block of triples, each with its first place."""

@@ -143,7 +143,8 @@ def _substitute(expression: Expression, replace: Callable[[Variable], Expression
     if isinstance(expression, Operation):
         return Operation(expression.operator, tuple([_substitute(part, replace) for part in expression.arguments]))
     if isinstance(expression, Call):
-        return Call(expression.function, tuple([_substitute(part, replace) for part in expression.arguments]))
+        arguments = tuple([_substitute(part, replace) for part in expression.arguments])
+        return Call(expression.function, arguments, expression.free)
     return expression
 
 

@@ -16,7 +16,7 @@ from triplecast.languages import parse_template
 from triplecast.languages.rewriting import replace_constants
 from triplecast.model.algebra import Slot, Term
 from triplecast.model.terms import from_ntriples
-from triplecast.operators import known_operators
+from triplecast.operators.operator_set import OperatorSet
 
 KEPT = 20_000
 """Subscriptions whose expressions a process remembers."""
@@ -24,15 +24,11 @@ KEPT = 20_000
 Residuals = tuple[tuple[Residual, ...], ...]
 
 
-def residuals_of(text: str, language: str, entailed: bool) -> Residuals:
-    """What a subscription calculates of the rows of each branch, with its constants. Raises `QuerySyntaxError` and
-    `QueryRefused` where an operator that was known when it was indexed is not known now."""
-    return _residuals_of(text, language, entailed, known_operators().generation)
-
-
 @lru_cache(maxsize=KEPT)
-def _residuals_of(text: str, language: str, entailed: bool, generation: int) -> Residuals:
-    template, constants = parse_template(text, language)
+def residuals_of(text: str, language: str, entailed: bool, operators: OperatorSet) -> Residuals:
+    """What a subscription calculates of the rows of each branch, with its constants. Raises `QuerySyntaxError` and
+    `QueryRefused` where an operator that was known when it was indexed is not among `operators`."""
+    template, constants = parse_template(text, language, operators=operators)
 
     def filled(constant: object) -> object:
         return from_ntriples(constants[constant.index]) if isinstance(constant, Slot) else constant

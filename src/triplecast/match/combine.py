@@ -30,7 +30,7 @@ from triplecast.match.questions import Filter, Questions
 from triplecast.model.algebra import Term
 from triplecast.model.entailment import Reading
 from triplecast.model.terms import from_ntriples
-from triplecast.operators import known_operators
+from triplecast.operators.operator_set import NO_OPERATORS, OperatorSet
 
 UNBOUND = -1
 """Stands for no term in a row."""
@@ -48,10 +48,11 @@ class Rows(NamedTuple):
 
 
 class Members:
-    """What a segment's members are to their subscriptions; kept as long as the segment."""
+    """What a segment's members are to their subscriptions, which may call `operators`; kept as long as the segment."""
 
-    def __init__(self, segment: Segment) -> None:
+    def __init__(self, segment: Segment, operators: OperatorSet = NO_OPERATORS) -> None:
         tables = segment.tables
+        self.operators = operators
         self.tables, self.texts = tables, segment.texts
         self.entailed = segment.reading is not Reading.PLAIN
         self.of_answer = tables.roles
@@ -64,20 +65,16 @@ class Members:
         self._questions: dict[int, Questions | QueryRefused | QuerySyntaxError] = {}
         self._alike: dict[Residuals, Questions] = {}
         self._filters: dict[Residual, Filter] = {}
-        self._generation = -1
 
     def questions(self, first: int) -> Questions:
         """What is calculated of the rows of the subscription whose first member this is; one object for those that
-        calculate the same. Read once, until other operators are declared. Raises as `residuals_of`."""
+        calculate the same. Read once. Raises as `residuals_of`."""
         found = self._found(first)
         if isinstance(found, Questions):
             return found
         raise found.with_traceback(None)
 
     def _found(self, first: int) -> Questions | QueryRefused | QuerySyntaxError:
-        if self._generation != known_operators().generation:
-            self._generation = known_operators().generation
-            self._questions, self._alike, self._filters = {}, {}, {}
         found = self._questions.get(first)
         if found is None:
             found = self._questions[first] = self._read(first)
@@ -86,12 +83,12 @@ class Members:
     def _read(self, first: int) -> Questions | QueryRefused | QuerySyntaxError:
         text, language = self.texts.of(first)
         try:
-            residuals = residuals_of(text, language, self.entailed)
+            residuals = residuals_of(text, language, self.entailed, self.operators)
         except (QueryRefused, QuerySyntaxError) as fault:
             return fault
         found = self._alike.get(residuals)
         if found is None:
-            found = self._alike[residuals] = Questions(residuals, self._filters)
+            found = self._alike[residuals] = Questions(residuals, self._filters, self.operators)
         return found
 
     def calculates(self, first: int) -> bool:
@@ -218,7 +215,14 @@ class _Writer:
             known = self._tables_of[key] = self._tables(key[1])
         if isinstance(questions, Questions):
             return Asking(publication, registration, known[0], questions, known[1], "")
-        return Asking(publication, registration, known[0], Questions((), {}), known[1], f"query: {questions}")
+        return Asking(
+            publication,
+            registration,
+            known[0],
+            Questions((), {}, self._members.operators),
+            known[1],
+            f"query: {questions}",
+        )
 
     def _tables(self, found: tuple[tuple[int, int], ...]) -> tuple[Combination, dict[int, list[dict[str, Term]]]]:
         tables: dict[int, list[dict[str, Term]]] = {}

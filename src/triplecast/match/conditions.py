@@ -18,8 +18,8 @@ from triplecast.compile.residual import Residual
 from triplecast.evaluate.rowwise import Calculation
 from triplecast.evaluate.unknown import Unknown
 from triplecast.model.algebra import Call, Expression, Node, Operation, Term, Variable, subexpressions
-from triplecast.operators import find_operator, known_operators
 from triplecast.operators.answers import Answer, Found, GroundCall
+from triplecast.operators.operator_set import OperatorSet
 
 Row: TypeAlias = dict[str, Term]
 Chain: TypeAlias = tuple[Residual, ...]
@@ -101,11 +101,11 @@ class Ground:
         return number
 
 
-def wait_call(ground: Ground, call: GroundCall) -> int:
+def wait_call(ground: Ground, call: GroundCall, operators: OperatorSet) -> int:
     """That a call gives anything: all that is known of what the evaluator wants it for."""
-    declared = find_operator(call.operator)
+    declared = operators.find(call.operator)
     cost = declared.cost if declared is not None else 1.0
-    return ground.wait_bare(f"<{_named(call.operator)}>", cost, call.arguments, call)
+    return ground.wait_bare(f"<{_named(call.operator, operators)}>", cost, call.arguments, call)
 
 
 def judge_bare(call: GroundCall, answers: Mapping[GroundCall, Answer]) -> bool | None:
@@ -128,26 +128,22 @@ def judge_chain(chain: Chain, row: Row, calculation: Calculation) -> bool | None
     return any(_survives(each, chain[1:], calculation) for each in rows)
 
 
-def template_of(chain: Chain) -> Template:
+@lru_cache(maxsize=KEPT)
+def template_of(chain: Chain, operators: OperatorSet) -> Template:
     """Two conditions that differ in the names of their variables only have one text; what is known of one version of an
     operator says nothing of another."""
-    return _template_of(chain, known_operators().generation)
-
-
-@lru_cache(maxsize=KEPT)
-def _template_of(chain: Chain, generation: int) -> Template:
     names: dict[str, str] = {}
     parts: list[str] = []
     given: set[str] = set()
     cost = 0.0
     for each in chain:
-        parts.append(_written(each.expression, names))
-        parts += [_written(node, names) for node in each.free]
+        parts.append(_written(each.expression, names, operators))
+        parts += [_written(node, names, operators) for node in each.free]
         if each.variable is not None:
-            parts.append(f"-> {_written(each.variable, names)}")
+            parts.append(f"-> {_written(each.variable, names, operators)}")
         given.update(variable.name for variable in each.gives())
         calls = [part.function for part in subexpressions(each.expression) if isinstance(part, Call)]
-        cost += sum(found.cost for found in map(find_operator, calls) if found is not None)
+        cost += sum(found.cost for found in map(operators.find, calls) if found is not None)
     return Template(" ".join(parts), tuple(name for name in names if name not in given), cost or 1e-6)
 
 
@@ -173,17 +169,18 @@ def _survives(row: Row, chain: Chain, calculation: Calculation) -> bool:
     return True
 
 
-def _written(node: Expression | Node, names: dict[str, str]) -> str:
+def _written(node: Expression | Node, names: dict[str, str], operators: OperatorSet) -> str:
     if isinstance(node, Variable):
         return names.setdefault(node.name, f"?{len(names)}")
     if isinstance(node, Call):
-        return f"{_named(node.function)}({', '.join(_written(part, names) for part in node.arguments)})"
+        parts = (_written(part, names, operators) for part in node.arguments)
+        return f"{_named(node.function, operators)}({', '.join(parts)})"
     if isinstance(node, Operation):
-        return f"({node.operator} {' '.join(_written(part, names) for part in node.arguments)})"
+        return f"({node.operator} {' '.join(_written(part, names, operators) for part in node.arguments)})"
     return str(node)
 
 
-def _named(function: str) -> str:
+def _named(function: str, operators: OperatorSet) -> str:
     """An operator with its version."""
-    declared = find_operator(function) if ":" in function else None
+    declared = operators.find(function) if ":" in function else None
     return function if declared is None else f"{function}@{declared.version}"

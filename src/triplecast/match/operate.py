@@ -27,9 +27,9 @@ from triplecast.match.waiting import SIFTED, Waiting, count_looks, distinct_pair
 from triplecast.model.match import Learnt, OperatorResult
 from triplecast.model.publication import Publication
 from triplecast.model.schedules import SCHEDULE
-from triplecast.operators import find_operator
 from triplecast.operators.answers import Answer, Failed, GroundCall, format_answer
 from triplecast.operators.frames import Asked
+from triplecast.operators.operator_set import NO_OPERATORS, OperatorSet
 from triplecast.operators.perform import Performer
 from triplecast.operators.schedules import Conjunctions, Run, make_schedule
 from triplecast.operators.schedules.experience import LEAST_COST
@@ -58,13 +58,23 @@ class Operators:
     """The workers and what is learnt of them, from batch to batch. For one thread at a time."""
 
     def __init__(
-        self, performer: Performer | None = None, schedule: str = SCHEDULE, learnt: Iterable[Learnt] = ()
+        self,
+        performer: Performer | None = None,
+        schedule: str = SCHEDULE,
+        learnt: Iterable[Learnt] = (),
+        operators: OperatorSet = NO_OPERATORS,
     ) -> None:
-        """`learnt`: what the journal has of templates."""
-        self.performer = performer or Performer()
+        """`learnt`: what the journal has of templates. `operators`: those that are called, unless a `performer` is
+        given, which has its own."""
+        self.performer = performer or Performer(operators)
         self.templates = LearntTemplates(learnt)
         self._schedule = make_schedule(schedule, self.templates.experience)
         self._standing = Standing(self._schedule)
+
+    @property
+    def known(self) -> OperatorSet:
+        """Those that queries may call."""
+        return self.performer.operators
 
     def close(self) -> None:
         self.performer.close()
@@ -192,6 +202,7 @@ class Operating:
         known: Mapping[int, Answers],
     ) -> None:
         self._stage = _Stage(operators, publications, known)
+        self._known = operators.known
         self._begin = partial(operators.begin, publications, asking, candidates, evaluator)
         self._evaluator = evaluator
         self._asking, self._alike = distinct_pairs(asking)
@@ -201,9 +212,7 @@ class Operating:
             (publication, registration, replace(candidate, answers=grounds[publication].answers))
             for publication, registration, candidate in candidates
         ]
-        self._decisions = (
-            list(evaluator.decide([candidate for _, _, candidate in self._candidates])) if candidates else []
-        )
+        self._decisions = list(self._decide(range(len(candidates)))) if candidates else []
         self._rounds = 0
         self._rows: dict[int, Waiting] = {}
         """What waits, by publication, as far as it is asked about in this round."""
@@ -213,6 +222,9 @@ class Operating:
             told = answer_asking(pair, unknowing[pair.publication]) if pair.publication in unknowing else None
             # Told with no answer at all, it was told before any was known: what one saves or costs changes nothing.
             self._verdicts.append(self._look(number, pair) if told is None or told.waiting else told)
+
+    def _decide(self, places: Sequence[int]) -> list[Decision]:
+        return self._evaluator.decide([self._candidates[place][2] for place in places], self._known)
 
     def operated(self) -> Operated:
         """As far as it is known. Verdicts with `waiting` rows and decisions with `wanted` calls are open."""
@@ -285,7 +297,8 @@ class Operating:
         for (publication, registration, _), decision in zip(self._candidates, self._decisions, strict=True):
             ground = self._stage.grounds[publication]
             for calls in decision.wanted:
-                self._waiting(publication).add(registration, dict.fromkeys(wait_call(ground, call) for call in calls))
+                conditions = dict.fromkeys(wait_call(ground, call, self._known) for call in calls)
+                self._waiting(publication).add(registration, conditions)
         self._rows = {publication: rows for publication, rows in self._rows.items() if rows.lengths}
 
     def _look_again(self, asked: Mapping[int, Waiting], outcomes: Mapping[int, NDArray[np.uint8]]) -> None:
@@ -310,7 +323,7 @@ class Operating:
             elif verdict.waiting:
                 self._verdicts[number] = self._look(number, self._asking[number])
         again = [place for place, decision in enumerate(self._decisions) if decision.wanted]
-        decided = self._evaluator.decide([self._candidates[place][2] for place in again]) if again else []
+        decided = self._decide(again) if again else []
         for place, decision in zip(again, decided, strict=True):
             self._decisions[place] = decision
 
@@ -375,7 +388,7 @@ class _Stage:
             self.lost[publication, call] = None
             return
         self.failed += isinstance(answer, Failed)
-        declared = find_operator(call.operator)
+        declared = self._operators.known.find(call.operator)
         version = declared.version if declared is not None else ""
         self.results.append(OperatorResult(publication, call.operator, version, call.arguments, format_answer(answer)))
 

@@ -24,19 +24,21 @@ from triplecast.match.asking import Asking
 from triplecast.match.combine import Members, Rows, combine
 from triplecast.match.found import Decided, Pairs, no_matches
 from triplecast.match.views import Views
+from triplecast.operators.operator_set import NO_OPERATORS, OperatorSet
 
 
 class Scratch:
     """Kept for each segment from batch to batch; used by one thread at a time."""
 
-    def __init__(self, segment: Segment) -> None:
+    def __init__(self, segment: Segment, operators: OperatorSet = NO_OPERATORS) -> None:
         self.work = make_work(segment.members)
         self._members: Members | None = None
+        self.operators = operators
 
     def members(self, segment: Segment) -> Members:
-        """What the segment's members are; made when first asked for."""
-        if self._members is None:
-            self._members = Members(segment)
+        """What the segment's members are; made when first needed, and again for other `operators`."""
+        if self._members is None or self._members.operators != self.operators:
+            self._members = Members(segment, self.operators)
         return self._members
 
     def reserve(self, views: int) -> Work:

@@ -14,7 +14,7 @@ from triplecast.evaluate.unknown import asks_operators
 from triplecast.match.calculate import Residuals
 from triplecast.match.conditions import Chain, Template, template_of
 from triplecast.model.algebra import Call, Term, Variable
-from triplecast.operators import find_operator
+from triplecast.operators.operator_set import OperatorSet
 
 
 class Filter:
@@ -22,16 +22,15 @@ class Filter:
 
     __slots__ = ("arguments", "chain", "names", "operator", "template")
 
-    def __init__(self, residual: Residual) -> None:
+    def __init__(self, residual: Residual, operators: OperatorSet) -> None:
         self.chain = (residual,)
         self.names = tuple(name.name for name in residual.names)
-        self.template: Template | None = template_of(self.chain) if asks_operators(residual.expression) else None
+        asks = asks_operators(residual.expression)
+        self.template: Template | None = template_of(self.chain, operators) if asks else None
         """None: it asks nobody."""
         expression = residual.expression
-        declared = find_operator(expression.function) if isinstance(expression, Call) else None
         seen = set(self.names)
-        bare = declared is not None and declared.free == 0 and isinstance(expression, Call)
-        self.operator = expression.function if bare and isinstance(expression, Call) else ""
+        self.operator = expression.function if isinstance(expression, Call) and expression.free == 0 else ""
         """Where the condition is an operator's call and nothing else, whose."""
         self.arguments: tuple[tuple[str, str], ...] = ()
         """Of such a call: a variable's name, or no name and a constant in N-Triples form."""
@@ -48,10 +47,11 @@ class Filter:
 class Steps:
     """What is done with a row, one after the other."""
 
-    __slots__ = ("_chains", "filters", "repeats", "residual")
+    __slots__ = ("_chains", "_operators", "filters", "repeats", "residual")
 
-    def __init__(self, residual: Chain, filters: tuple[Filter, ...] | None) -> None:
+    def __init__(self, residual: Chain, filters: tuple[Filter, ...] | None, operators: OperatorSet) -> None:
         self.residual = residual
+        self._operators = operators
         self.filters = filters
         """All of it, each once; None where something gives values."""
         asked = [each.template.text for each in filters or () if each.template is not None]
@@ -64,21 +64,22 @@ class Steps:
         found = self._chains.get((place, unknown))
         if found is None:
             chain = _chain(self.residual, place, unknown)
-            found = self._chains[place, unknown] = (chain, template_of(chain))
+            found = self._chains[place, unknown] = (chain, template_of(chain, self._operators))
         return found
 
 
 class Questions:
     """The residuals of a subscription's branches, as `Steps` of those values that something depends on."""
 
-    __slots__ = ("_beyond", "_by_row", "_known", "_read_for", "_steps", "asks", "residuals")
+    __slots__ = ("_beyond", "_by_row", "_known", "_operators", "_read_for", "_steps", "asks", "residuals")
 
-    def __init__(self, residuals: Residuals, known: dict[Residual, Filter]) -> None:
+    def __init__(self, residuals: Residuals, known: dict[Residual, Filter], operators: OperatorSet) -> None:
         """`known`: filters that were met before, added to."""
         self.residuals = residuals
         self.asks = any(each.free or asks_operators(each.expression) for branch in residuals for each in branch)
         """Whether operators are called."""
         self._known = known
+        self._operators = operators
         self._steps: dict[tuple[int, tuple[str, ...]], Steps] = {}
         self._read_for: Combination | None = None
         self._by_row: Steps | None = None
@@ -114,12 +115,13 @@ class Questions:
 
     def _make(self, residual: Chain) -> Steps:
         gives = any(each.gives() or each.free for each in residual)
-        return Steps(residual, None if gives else tuple(dict.fromkeys(map(self._filter, residual))))
+        filters = None if gives else tuple(dict.fromkeys(map(self._filter, residual)))
+        return Steps(residual, filters, self._operators)
 
     def _filter(self, residual: Residual) -> Filter:
         found = self._known.get(residual)
         if found is None:
-            found = self._known[residual] = Filter(residual)
+            found = self._known[residual] = Filter(residual, self._operators)
         return found
 
 

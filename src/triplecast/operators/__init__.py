@@ -3,6 +3,6 @@
 from triplecast.operators.answers import Unanswerable
 from triplecast.operators.declaration import Operator, operator
 from triplecast.operators.event import Event
-from triplecast.operators.registry import Registry, find_operator, known_operators
+from triplecast.operators.operator_set import OperatorSet, declared_operators
 
-__all__ = ["Event", "Operator", "Registry", "Unanswerable", "find_operator", "known_operators", "operator"]
+__all__ = ["Event", "Operator", "OperatorSet", "Unanswerable", "declared_operators", "operator"]

@@ -15,9 +15,8 @@ from triplecast.errors import SandboxFailed
 from triplecast.model.terms import from_ntriples
 from triplecast.operators.absence import REST, SHORTEST_REST
 from triplecast.operators.answers import Unanswerable, told_reason
-from triplecast.operators.declaration import Operator
+from triplecast.operators.declaration import Operator, find_declaration
 from triplecast.operators.perform import START_SECONDS
-from triplecast.operators.registry import find_operator
 from triplecast.sandbox import Failure, Limits, Sandbox
 
 REMEMBERED = 20_000
@@ -88,7 +87,7 @@ class Checker:
             return None
 
     def _ask(self, declared: Operator, arguments: tuple[str | None, ...]) -> str | None:
-        answered = self._worker(declared).ask(json.dumps([declared.iri, arguments]).encode())
+        answered = self._worker(declared).ask(json.dumps([declared.module, declared.iri, arguments]).encode())
         told: str | None = json.loads(answered) if isinstance(answered, bytes) else None
         return told
 
@@ -113,8 +112,8 @@ def shared_checker() -> Checker:
 
 def answer(request: bytes) -> bytes:
     """In the worker. What a check raises but `Unanswerable`, the sandbox tells."""
-    iri, arguments = json.loads(request)
-    declared = find_operator(iri)
+    module, iri, arguments = json.loads(request)
+    declared = find_declaration(module, iri)
     if declared is None or not declared.check:
         return b"null"
     try:

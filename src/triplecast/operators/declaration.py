@@ -117,8 +117,6 @@ def operator(
     """
 
     def declare(function: _F) -> _F:
-        from triplecast.operators.registry import known_operators
-
         _check(iri, version, arguments, cost, seconds, memory)
         _check_function(iri, function, 1 + list(arguments).count(BOUND))
         if check is not None:
@@ -148,7 +146,6 @@ def operator(
             "" if check is None else check.__name__,
         )
         _note(declared)
-        known_operators().add(declared)
         return function
 
     return declare
@@ -183,6 +180,11 @@ def declarations_in(module: str) -> tuple[Operator, ...]:
     """Return what an imported module has declared."""
     found = sys.modules.get(module)
     return () if found is None else tuple(vars(found).get(_NOTE, {}).values())
+
+
+def find_declaration(module: str, iri: str) -> Operator | None:
+    """Return what a module declares as `iri`, in a worker that has imported it."""
+    return next((each for each in declarations_in(SCRIPT if module == "__main__" else module) if each.iri == iri), None)
 
 
 def declarations_of(function: Callable[..., Any]) -> tuple[Operator, ...]:

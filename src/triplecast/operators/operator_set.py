@@ -109,8 +109,11 @@ Declared: TypeAlias = Operator | Callable[..., Any]
 """An operator, or a function below `@operator`."""
 
 
-def operator_set(given: Iterable[Declared]) -> OperatorSet:
-    """Make a set of operators and decorated functions. Raises `InputError` for a function that declares none."""
+def operator_set(given: Iterable[Declared] | None) -> OperatorSet:
+    """Make a set of operators and decorated functions; of None, the default. Raises `InputError` for a function that
+    declares no operator."""
+    if given is None or isinstance(given, OperatorSet):
+        return declared_operators() if given is None else given
     return OperatorSet(tuple(chain.from_iterable(map(_declared_by, given))))
 
 

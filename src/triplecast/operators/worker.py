@@ -12,16 +12,15 @@ from typing import Any
 
 from triplecast.model.terms import from_ntriples
 from triplecast.operators.answers import Failed, Unanswerable, WrongResult, format_answer, read_result, told_reason
-from triplecast.operators.declaration import Operator
+from triplecast.operators.declaration import Operator, find_declaration
 from triplecast.operators.frames import Request, read_request, write_absence, write_answers
-from triplecast.operators.registry import find_operator
 
 
 def answer(request: bytes) -> bytes:
     """Says so of an operator that the modules of this worker do not declare, or with another version. Raises whatever
     the operator raises."""
     asked = read_request(request)
-    declared = find_operator(asked.operator)
+    declared = find_declaration(asked.module, asked.operator)
     if declared is None:
         return write_absence("its module does not declare it any more; declare it there, or cancel who asks it")
     if declared.version != asked.version:

@@ -12,8 +12,9 @@ from typing import NamedTuple
 from triplecast.compile.admission import Admission
 from triplecast.compile.admitted import describe_doubts, describe_refusal, examine, first_of
 from triplecast.compile.given import operators_of
+from triplecast.compile.meaning import Meanings
 from triplecast.engine.quota import Places, check_quota
-from triplecast.engine.registry import missing_operators, open_index, settle_operators, unread_subscriptions
+from triplecast.engine.registry import missing_operators, open_index, unread_subscriptions
 from triplecast.errors import InputError, QuotaReached
 from triplecast.index import IndexFolder, Snapshot
 from triplecast.index.census import broad_registrations, take_census
@@ -31,6 +32,7 @@ from triplecast.journal import Journal
 from triplecast.languages import Template, parse_template
 from triplecast.model.census import Census
 from triplecast.model.subscription import BROAD_PER_OWNER, Subscription
+from triplecast.operators.operator_set import NO_OPERATORS, OperatorSet
 from triplecast.pipeline.horizon import HorizonFile
 
 QUIET = 0.3
@@ -73,8 +75,11 @@ class Registrar:
         tell: Callable[[SubscriptionFault | str], None],
         datasets: bool = True,
         broad_per_owner: int = BROAD_PER_OWNER,
+        operators: OperatorSet = NO_OPERATORS,
+        stale: bool = False,
     ) -> None:
-        """`datasets`: whether what comes in may be a dataset (`admit`). `broad_per_owner`: broad subscriptions that one
+        """`operators`: those that queries may call; `stale`: whether the index was made with other arguments of theirs.
+        `datasets`: whether what comes in may be a dataset (`admit`). `broad_per_owner`: broad subscriptions that one
         owner may have registered."""
         self._paths = paths
         self._journal = journal
@@ -84,6 +89,8 @@ class Registrar:
         self._progress = progress
         self._tell = tell
         self._datasets = datasets
+        self._operators = operators
+        self._stale = stale
         self._broad_per_owner = check_quota(broad_per_owner)
         self._live = {found.subscription.name: found for found in journal.registrations()}
         self._read: dict[Path, _Read] = {}
@@ -118,8 +125,11 @@ class Registrar:
         none.
         """
         self._seen, self._since = self._find(), now
-        snapshot = open_index(self._index, self._journal, self._progress(), settle_operators(self._journal))
-        for told in (*missing_operators(self._journal), *unread_subscriptions(self._journal, snapshot)):
+        snapshot = open_index(self._index, self._journal, self._progress(), self._operators, self._stale)
+        for told in (
+            *missing_operators(self._journal, self._operators),
+            *unread_subscriptions(self._journal, snapshot),
+        ):
             self._tell(told)
         if snapshot.covers == 0:  # an empty one has no file yet that a worker could open
             snapshot = self._index.apply([], [], self._journal.head())
@@ -239,7 +249,7 @@ class Registrar:
             if before is not None and before[0] == subscription:
                 refused[subscription.name] = before
                 continue
-            found = examine(subscription, place, self._datasets)
+            found = examine(subscription, place, self._datasets, self._operators)
             if isinstance(found, SubscriptionFault):
                 refused[subscription.name] = (subscription, found)
             elif found.broad:
@@ -302,7 +312,7 @@ class Registrar:
         if not leaving and not coming:
             return
         with self._accepting:
-            self._journal.declare_operators(operators_of(templates_of(coming)))
+            self._journal.declare_operators(operators_of(templates_of(coming, self._operators), self._operators))
             positions = self._journal.cancel([found.id for found in leaving]) if leaving else []
             added = self._journal.subscribe(coming) if coming else []
             covers = self._journal.head()
@@ -310,7 +320,7 @@ class Registrar:
             del self._live[found.subscription.name]
         self._live.update((found.subscription.name, found) for found in added)
         removed = [(int(found.id), position) for found, position in zip(leaving, positions, strict=True)]
-        self._cover(self._index.apply(added, removed, covers, self._progress()))
+        self._cover(self._index.apply(added, removed, covers, self._progress(), Meanings(self._operators)))
 
     def _cover(self, snapshot: Snapshot) -> None:
         assert snapshot.manifest is not None
@@ -337,9 +347,9 @@ def until_mended(fault: SubscriptionFault) -> SubscriptionFault:
     return replace(fault, hint=f"{hint}Until it is fixed, what was registered before stays in force")
 
 
-def templates_of(subscriptions: Iterable[Subscription]) -> Iterator[Template]:
+def templates_of(subscriptions: Iterable[Subscription], operators: OperatorSet) -> Iterator[Template]:
     """Of subscriptions that are admitted."""
-    return (parse_template(each.text, each.language)[0] for each in subscriptions)
+    return (parse_template(each.text, each.language, operators=operators)[0] for each in subscriptions)
 
 
 def is_same(one: Subscription | None, other: Subscription) -> bool:

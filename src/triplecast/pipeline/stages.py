@@ -19,7 +19,7 @@ from triplecast.match import Matcher
 from triplecast.match.operate import Operators
 from triplecast.model.match import MatchStats
 from triplecast.model.schedules import SCHEDULE
-from triplecast.operators import Operator, known_operators
+from triplecast.operators.operator_set import NO_OPERATORS, OperatorSet
 from triplecast.outbox import OutboxBatch
 from triplecast.pipeline.followed import followed_journal, settle
 from triplecast.pipeline.rows import cut, to_arrow, told_only
@@ -35,19 +35,19 @@ class MatchSlices:
     """The stage on one output folder, to give to ``mapInArrow``: what is decided without asking operators."""
 
     folder: str
-    operators: tuple[Operator, ...] = ()
-    """Those that the driver knows; a worker imports none of them, its operators' workers do."""
+    operators: str = NO_OPERATORS.to_json()
+    """The run's; an executor imports none of them, its operators' workers do."""
     search_path: tuple[str, ...] = ()
     """Where the driver finds modules."""
     schedule: str = SCHEDULE
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        self.meet_operators()
-        return match_slices(Path(self.folder), batches, self.schedule)
+        return match_slices(Path(self.folder), batches, self.schedule, self.open_operators())
 
-    def meet_operators(self) -> None:
-        known_operators().adopt(self.operators)
+    def open_operators(self) -> OperatorSet:
+        """The operators of the run, whose modules are found from now on where its process finds them."""
         sys.path += [each for each in self.search_path if each not in sys.path]
+        return OperatorSet.from_json(self.operators)
 
 
 class AskedSlice(NamedTuple):
@@ -67,24 +67,28 @@ class AskSlices:
     slices: tuple[AskedSlice, ...]
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        self.first.meet_operators()
+        operators = self.first.open_operators()
         for batch in batches:
             for number in batch.column("id").to_pylist():
-                yield from ask_slice(Path(self.first.folder), self.slices[number], self.first.schedule)
+                yield from ask_slice(Path(self.first.folder), self.slices[number], self.first.schedule, operators)
         settle()
 
 
-def match_slices(folder: Path, batches: Iterator[pa.RecordBatch], schedule: str = SCHEDULE) -> Iterator[pa.RecordBatch]:
+def match_slices(
+    folder: Path, batches: Iterator[pa.RecordBatch], schedule: str = SCHEDULE, operators: OperatorSet = NO_OPERATORS
+) -> Iterator[pa.RecordBatch]:
     """`SLICES` in, `MATCHES` out: what is decided of every publication of each slice, in order of position."""
     for batch in batches:
         for row in batch.to_pylist():
-            yield from match_slice(folder, row["manifest"], row["after"], row["upto"], schedule)
+            yield from match_slice(folder, row["manifest"], row["after"], row["upto"], schedule, operators)
     settle()
 
 
-def match_slice(folder: Path, manifest: str, after: int, upto: int, schedule: str) -> Iterator[pa.RecordBatch]:
+def match_slice(
+    folder: Path, manifest: str, after: int, upto: int, schedule: str, operators: OperatorSet
+) -> Iterator[pa.RecordBatch]:
     """The matches of the publications at positions in (`after`, `upto`]; at least one row, also when there are none."""
-    journal, matcher = followed_journal(folder), _matcher(folder, schedule)
+    journal, matcher = followed_journal(folder), _matcher(folder, schedule, operators)
     snapshot = Snapshot.open(folder / INDEX, manifest)
     any_told = False
     start = after
@@ -95,7 +99,7 @@ def match_slice(folder: Path, manifest: str, after: int, upto: int, schedule: st
         batch, work = OutboxBatch.joined(()), MatchStats()
         if publications:
             first, start = start, publications[-1].position
-            taxonomies, known = journal.taxonomies(first, start), journal.answers(first, start)
+            taxonomies, known = journal.taxonomies(first, start), journal.answers(first, start, operators)
             matched = matcher.begin(snapshot, publications, taxonomies, known).decided()
             batch, work = OutboxBatch.of(publications, matched), matched.stats
         reach("pipeline.batch-matched")
@@ -104,10 +108,12 @@ def match_slice(folder: Path, manifest: str, after: int, upto: int, schedule: st
         any_told = True
 
 
-def ask_slice(folder: Path, asked: AskedSlice, schedule: str = SCHEDULE) -> Iterator[pa.RecordBatch]:
+def ask_slice(
+    folder: Path, asked: AskedSlice, schedule: str = SCHEDULE, operators: OperatorSet = NO_OPERATORS
+) -> Iterator[pa.RecordBatch]:
     """All matches of the publications of a slice, and what operators gave; its work is what had not been done for
     `match_slice`."""
-    journal, matcher = followed_journal(folder), _matcher(folder, schedule)
+    journal, matcher = followed_journal(folder), _matcher(folder, schedule, operators)
     snapshot = Snapshot.open(folder / INDEX, asked.manifest)
     left = list(asked.positions)
     while left:
@@ -116,7 +122,8 @@ def ask_slice(folder: Path, asked: AskedSlice, schedule: str = SCHEDULE) -> Iter
         first, last = left[0] - 1, found[-1].position
         publications = [each for each in found if each.position in wanted]
         left = [position for position in left if position > last]
-        begun = matcher.begin(snapshot, publications, journal.taxonomies(first, last), journal.answers(first, last))
+        known = journal.answers(first, last, operators)
+        begun = matcher.begin(snapshot, publications, journal.taxonomies(first, last), known)
         before = begun.decided().stats
         matched = begun.finish()
         results, work = kept_results(publications, matched), matched.stats - before
@@ -129,6 +136,7 @@ def ask_slice(folder: Path, asked: AskedSlice, schedule: str = SCHEDULE) -> Iter
 
 
 @lru_cache(maxsize=1)
-def _matcher(folder: Path, schedule: str) -> Matcher:
+def _matcher(folder: Path, schedule: str, operators: OperatorSet) -> Matcher:
     """With what had been learnt of operators when this process began."""
-    return Matcher(Evaluator(), Operators(schedule=schedule, learnt=followed_journal(folder).learnt()))
+    learnt = followed_journal(folder).learnt()
+    return Matcher(Evaluator(), Operators(schedule=schedule, learnt=learnt, operators=operators))

@@ -13,6 +13,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "operators"))
 
 import checked_operators
 from checked_operators import CHECKED
+from triplecast.operators.registry import find_operator
 
 from triplecast import Engine
 from triplecast.compile.admission import admit, understand
@@ -21,7 +22,6 @@ from triplecast.model.subscription import Subscription
 from triplecast.operators import operator
 from triplecast.operators.absence import REST, SHORTEST_REST
 from triplecast.operators.checking import MOST_SECONDS, Checker, shared_checker
-from triplecast.operators.registry import find_operator
 
 P = f"PREFIX c: <{CHECKED}> PREFIX : <urn:> "
 

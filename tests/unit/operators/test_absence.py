@@ -6,11 +6,11 @@ import itertools
 from dataclasses import replace
 
 import pytest
+from triplecast.operators.registry import Registry
 
 from triplecast.operators.absence import REST, SHORTEST_REST, Absences, Unasked
 from triplecast.operators.declaration import Operator
 from triplecast.operators.perform import Performer
-from triplecast.operators.registry import Registry
 
 ONE = Operator("urn:o:one", "1", ("bound", "free"), 0.001, False, True, 10.0, 1 << 30, "nowhere_at_all", "one")
 TWO = replace(ONE, iri="urn:o:two", name="two")

@@ -6,10 +6,10 @@ from importlib.metadata import EntryPoint
 
 import pytest
 from pyoxigraph import Dataset, NamedNode, Quad
+from triplecast.operators.registry import Registry
 
 from triplecast.errors import InputError
 from triplecast.operators import Event, Operator, Unanswerable, known_operators, operator
-from triplecast.operators.registry import Registry
 
 IRI = "https://example.org/declared#"
 

@@ -9,12 +9,12 @@ from importlib.metadata import EntryPoint
 from types import ModuleType
 
 import pytest
+from triplecast.operators.registry import Registry
 
 from triplecast.errors import InputError
 from triplecast.operators import Operator, operator
 from triplecast.operators import operator_set as sets
 from triplecast.operators.operator_set import NO_OPERATORS, OperatorSet, declared_operators, operator_set
-from triplecast.operators.registry import Registry
 
 IRI = "https://example.org/sets#"
 ONE = Operator(IRI + "one", "1", ("bound", "free"), 0.001, False, True, 10.0, 1 << 30, "gone", "one")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from triplecast.operators.registry import Registry
 
 from triplecast.errors import InputError
 from triplecast.operators.declaration import Operator
-from triplecast.operators.registry import Registry
 
 ONE = Operator("urn:o:one", "1", ("bound", "free"), 0.001, False, True, 10.0, 1 << 30, "gone", "one")
 

@@ -17,11 +17,11 @@ from triplecast.model.subscription import Subscription
 pytest.importorskip("shapely", reason="the extra triplecast[operators] is not installed")
 
 import box_shop
+from triplecast.operators.registry import find_operator
 
 import triplecast.operators.box
 from triplecast.operators import Event, known_operators
 from triplecast.operators.declaration import Operator
-from triplecast.operators.registry import find_operator
 
 assert triplecast.operators.box
 GEOF = "http://www.opengis.net/def/function/geosparql/"
