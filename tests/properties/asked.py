@@ -29,6 +29,7 @@ from tests.properties.test_operators import (
 )
 from triplecast.match import Matcher
 from triplecast.match.operate import Operators
+from triplecast.operators import declared_operators
 from triplecast.operators.schedules import SCHEDULES
 
 PUBLICATIONS = 48
@@ -78,7 +79,7 @@ def main() -> int:
     by_schedule = dict.fromkeys(SCHEDULES, 0)
     began = time.monotonic()
     with ExitStack() as opened:
-        operators = {name: Operators(schedule=name) for name in SCHEDULES}
+        operators = {name: Operators(schedule=name, operators=declared_operators()) for name in SCHEDULES}
         matchers = {name: opened.enter_context(Matcher(operators=each)) for name, each in operators.items()}
         for seed in count(wanted.seed):
             if total["pairs"] >= wanted.pairs:

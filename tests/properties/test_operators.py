@@ -26,6 +26,7 @@ from tests.properties.substitutes import (
 from tests.reference.queries import Query
 from tests.reference.terms import Triple, write
 from triplecast.compile.admission import admit
+from triplecast.compile.meaning import Meanings
 from triplecast.errors import QueryRefused
 from triplecast.index import MemoryIndex, Snapshot
 from triplecast.match import Matcher
@@ -34,10 +35,12 @@ from triplecast.model.match import MatchedBatch
 from triplecast.model.publication import Publication
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
 from triplecast.operators.answers import Answer, GroundCall, parse_answer
+from triplecast.operators.operator_set import declared_operators
 from triplecast.operators.schedules import SCHEDULES
 
 SEED = 20261121
 QUERIES, PUBLICATIONS = 120, 16
+OPERATORS = declared_operators()
 
 
 def made(
@@ -51,7 +54,7 @@ def made(
         tree = maker.query()
         text = render(tree, None)
         try:
-            admit(Subscription("generated", text))
+            admit(Subscription("generated", text), operators=OPERATORS)
         except QueryRefused:
             continue
         trees.append(tree)
@@ -60,12 +63,12 @@ def made(
 
 
 def is_decided_by_index(text: str) -> bool:
-    return admit(Subscription("generated", text)).decided
+    return admit(Subscription("generated", text), operators=OPERATORS).decided
 
 
 def snapshot_of(texts: list[str]) -> Snapshot:
     registrations = [Registration(RegistrationId(i), Subscription(str(i), text)) for i, text in enumerate(texts, 1)]
-    return MemoryIndex().apply(registrations, (), len(texts))
+    return MemoryIndex().apply(registrations, (), len(texts), meanings=Meanings(OPERATORS))
 
 
 def publications_of(graphs: list[tuple[Triple, ...]], after: int, notes: Path | None = None) -> list[Publication]:
@@ -93,7 +96,7 @@ def asked_twice(matched: MatchedBatch) -> list[tuple[int, str, tuple[str, ...]]]
 @pytest.mark.parametrize("schedule", sorted(SCHEDULES))
 def test_the_answers_are_those_of_each_subscription_alone(schedule: str) -> None:
     trees, texts, graphs = made(SEED, fails=False)
-    with Matcher(operators=Operators(schedule=schedule)) as matcher:
+    with Matcher(operators=Operators(schedule=schedule, operators=OPERATORS)) as matcher:
         matched = matcher.match(snapshot_of(texts), publications_of(graphs, len(texts)))
     assert matched.undecided == ()
     assert asked_twice(matched) == []
@@ -110,7 +113,7 @@ def test_what_does_not_depend_on_a_failure_is_decided_and_nothing_else_is() -> N
     difference, but for three shapes that are permitted."""
     random = Random(SEED)
     trees, texts, graphs = made(SEED + 1, True, 6)
-    with Matcher() as matcher:
+    with Matcher(operators=Operators(operators=OPERATORS)) as matcher:
         matched = matcher.match(snapshot_of(texts), publications_of(graphs, len(texts)))
     got = found(matched)
     undecided = {(pair.publication, pair.registration) for pair in matched.undecided}
@@ -133,7 +136,7 @@ def test_what_is_known_before_changes_nothing() -> None:
     random = Random(SEED)
     _, texts, graphs = made(SEED, False, 6)
     publications = publications_of(graphs, len(texts))
-    with Matcher() as matcher:
+    with Matcher(operators=Operators(operators=OPERATORS)) as matcher:
         first = matcher.match(snapshot_of(texts), publications)
         assert len(first.results) > 50
         for part in (1.0, 0.5, 0.2):
@@ -154,7 +157,7 @@ def test_each_call_runs_once_by_the_workers_own_notes(schedule: str, tmp_path: P
     """Those that fail among them; and what the match tells of calls is what ran."""
     _, texts, graphs = made(SEED + 2, True, 6)
     publications = publications_of(graphs, len(texts), tmp_path / "notes")
-    with Matcher(operators=Operators(schedule=schedule)) as matcher:
+    with Matcher(operators=Operators(schedule=schedule, operators=OPERATORS)) as matcher:
         matched = matcher.match(snapshot_of(texts), publications)
     ran = (tmp_path / "notes").read_text().splitlines()
     told = [f"{publications[each.publication].graph} {each.operator} {each.arguments[0]}" for each in matched.results]

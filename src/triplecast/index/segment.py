@@ -186,9 +186,11 @@ def build_segments(
     ]
 
 
-def build_segment(registrations: Sequence[Registration], anchor: Anchor | None = None) -> Segment:
+def build_segment(
+    registrations: Sequence[Registration], anchor: Anchor | None = None, meanings: Meanings = NO_MEANINGS
+) -> Segment:
     """`build_segments` of registrations that need one reading. Raises ValueError for others."""
-    (segment,) = build_segments(registrations, anchor)
+    (segment,) = build_segments(registrations, anchor, meanings)
     return segment
 
 

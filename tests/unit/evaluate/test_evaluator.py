@@ -15,6 +15,8 @@ from triplecast.evaluate.worker import STEPS_A_REQUEST, answer, decide
 from triplecast.languages.refusals import MAX_DEPTH, MAX_NESTING
 from triplecast.model.entailment import Entailment
 from triplecast.model.subscription import Subscription
+from triplecast.operators.declaration import Operator
+from triplecast.operators.operator_set import NO_OPERATORS
 from triplecast.sandbox import Limits
 
 FIRST = published(":a :p :b ; :price 5 .", graph="urn:x:first")
@@ -32,12 +34,29 @@ def evaluator() -> Iterator[Evaluator]:
         yield started
 
 
+ONE = Operator("urn:o:one", "1", ("bound", "free"), 0.001, False, True, 10.0, 1 << 30, "somewhere", "one")
+
+
 def test_frames_read_what_they_wrote() -> None:
     request = write_request(SECOND, 10, [("ASK { }\n# ü", "sparql"), ("x", "y")])
-    assert read_request(request) == (SECOND, 10, [("ASK { }\n# ü", "sparql"), ("x", "y")], NO_BACKGROUND, {})
+    assert read_request(request) == (
+        SECOND,
+        10,
+        [("ASK { }\n# ü", "sparql"), ("x", "y")],
+        NO_BACKGROUND,
+        {},
+        NO_OPERATORS,
+    )
     background = Background(Entailment.RDFS, b"<x:a> <x:b> <x:c> .\n", True)
     asked = [("ASK { }", "sparql")]
-    assert read_request(write_request(SECOND, 10, asked, background)) == (SECOND, 10, asked, background, {})
+    assert read_request(write_request(SECOND, 10, asked, background)) == (
+        SECOND,
+        10,
+        asked,
+        background,
+        {},
+        NO_OPERATORS,
+    )
     outcomes = [
         Outcome("matched", b"[{}]", ""),
         Outcome("undecided", b"", "why\nnot"),

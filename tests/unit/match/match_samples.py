@@ -16,6 +16,7 @@ from triplecast.match import Matcher
 from triplecast.model.match import MatchedBatch
 from triplecast.model.publication import Publication
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
+from triplecast.operators.operator_set import NO_OPERATORS, OperatorSet
 
 PREFIXES = "PREFIX e: <http://e/> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#> "
 AFTER_ALL = 1_000_000
@@ -28,11 +29,11 @@ Matches = dict[tuple[int, int], bytes]
 class InProcess:
     """The evaluator without its sandbox."""
 
-    def decide(self, candidates: Sequence[Candidate]) -> list[Decision]:
+    def decide(self, candidates: Sequence[Candidate], operators: OperatorSet = NO_OPERATORS) -> list[Decision]:
         decisions = []
         for candidate in candidates:
             solutions = evaluate(
-                query_of(candidate.text, candidate.language),
+                query_of(candidate.text, candidate.language, None, operators),
                 candidate.publication,
                 Budget(DEFAULT_STEPS),
                 candidate.background,

@@ -15,6 +15,7 @@ from triplecast.match.questions import Questions
 from triplecast.model.algebra import Call, Operation, Variable
 from triplecast.operators import Event, operator
 from triplecast.operators.answers import Answer, Failed, Found, GroundCall
+from triplecast.operators.operator_set import operator_set
 
 OPS = "http://e/asking#"
 X, Y = Variable("x"), Variable("y")
@@ -27,7 +28,8 @@ def holds(event: Event, term: object) -> bool:
     return True
 
 
-CALLED = [Call(OPS + "holds", (each,)) for each in (X, Y)]
+OPERATORS = operator_set([holds])
+CALLED = [Call(OPS + "holds", (each,), 0) for each in (X, Y)]
 FILTERS = [
     *(Residual(None, call, (X, Y)) for call in CALLED),
     Residual(None, Operation("=", (X, Literal("1"))), (X,)),
@@ -49,7 +51,7 @@ def test_filters_tell_what_the_residuals_tell(seed: int) -> None:
         ]
         known = [GroundCall(OPS + "holds", (str(each),)) for each in THINGS if random.random() < 0.5]
         answers = {call: draw_answer(random) for call in known}
-        steps = Questions((residual,), {}).steps(0, ("x", "y"))
+        steps = Questions((residual,), {}, OPERATORS).steps(0, ("x", "y"))
         assert steps.filters is not None
         one, other = Ground(answers), Ground(answers)
         fast = solve_filters(rows, steps, one)

@@ -8,14 +8,16 @@ from dataclasses import replace
 import pytest
 
 from tests.unit.match.match_samples import InProcess, matches_of, publication, registrations, snapshot_of
+from triplecast.compile.meaning import Meanings
 from triplecast.evaluate import Candidate, Decision
 from triplecast.index import build_segment
 from triplecast.match import Matcher
 from triplecast.match.operate import UNASKED, Operators
 from triplecast.model.match import Learnt, MatchedBatch
-from triplecast.operators import Event, find_operator, known_operators, operator
+from triplecast.operators import Event, operator
 from triplecast.operators.answers import Answer, Failed, GroundCall, parse_answer, read_result
 from triplecast.operators.frames import Asked
+from triplecast.operators.operator_set import NO_OPERATORS, OperatorSet, operator_set
 from triplecast.operators.perform import Performed, Performer
 
 OPS = "http://e/operate#"
@@ -58,6 +60,8 @@ def length(event: Event, term: object) -> int:
 
 
 FUNCTIONS: dict[str, Callable[..., object]] = {OPS + each.__name__: each for each in (ok, count, cheap, costly, length)}
+OPERATORS = operator_set(FUNCTIONS.values())
+MEANINGS = Meanings(OPERATORS)
 SECONDS = {OPS + "length": 0.1, OPS + "ok": 0.25, OPS + "count": 0.5, OPS + "cheap": 0.0009, OPS + "costly": 0.5}
 
 
@@ -65,7 +69,7 @@ class Told(Performer):
     """Answers here, and remembers each request's calls."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(OPERATORS)
         self.requests: list[list[tuple[str, str]]] = []
 
     def perform(self, asked: Sequence[Asked]) -> list[Performed]:
@@ -73,7 +77,7 @@ class Told(Performer):
         return [Performed(self._answer(each), SECONDS[each.call.operator]) for each in asked]
 
     def _answer(self, asked: Asked) -> Answer:
-        declared = find_operator(asked.call.operator)
+        declared = OPERATORS.find(asked.call.operator)
         assert declared is not None
         try:
             return read_result(declared, FUNCTIONS[declared.iri](None, *asked.call.arguments))
@@ -94,7 +98,9 @@ def told() -> Iterator[Told]:
 def match(told: Told, turtle: str, *queries: str, learnt: Sequence[Learnt] = ()) -> tuple[MatchedBatch, Operators]:
     operators = Operators(told, learnt=learnt)
     with Matcher(InProcess(), operators) as matcher:  # type: ignore[arg-type]
-        return matcher.match(snapshot_of([build_segment(registrations(*queries))]), [publication(turtle)]), operators
+        return matcher.match(
+            snapshot_of([build_segment(registrations(*queries), meanings=MEANINGS)]), [publication(turtle)]
+        ), operators
 
 
 def test_a_row_that_would_repeat_another_leaves_nothing_undecided(told: Told) -> None:
@@ -161,7 +167,7 @@ def test_an_operator_may_give_a_value_to_what_has_none_in_a_row(told: Told, wher
     assert matches_of(matched) == found
     each = publication(turtle)
     answers = {GroundCall(row.operator, row.arguments): parse_answer(row.answer) for row in matched.results}
-    snapshot = snapshot_of([build_segment(registrations(query))])
+    snapshot = snapshot_of([build_segment(registrations(query), meanings=MEANINGS)])
     for known in (answers, dict(list(answers.items())[:1])):
         with Matcher(InProcess(), Operators(told)) as matcher:  # type: ignore[arg-type]
             assert matches_of(matcher.match(snapshot, [each], known={each.position: known})) == found
@@ -255,13 +261,10 @@ def test_a_condition_costs_all_of_its_calls(told: Told) -> None:
 def test_another_version_is_believed_what_it_declares(told: Told) -> None:
     query = f"SELECT ?p {{ ?p a e:Pic FILTER({NAMED}count>(?p) > 1) }}"
     _, first = match(told, "e:p1 a e:Pic", query)
-    declared = find_operator(OPS + "count")
+    declared = OPERATORS.find(OPS + "count")
     assert declared is not None
-    known_operators().add(replace(declared, version="2", cost=2.0))
-    try:
-        _, second = match(told, "e:p1 a e:Pic", query, learnt=first.templates.changes().rows)
-    finally:
-        known_operators().add(declared)
+    told.operators = OperatorSet((replace(declared, version="2", cost=2.0),))
+    _, second = match(told, "e:p1 a e:Pic", query, learnt=first.templates.changes().rows)
     (row,) = second.templates.changes().rows
     assert (row.template.partition("@")[2][0], row.hint, row.answered) == ("2", 2.0, 1.0)
 
@@ -280,7 +283,7 @@ def test_what_was_learnt_is_believed_by_who_is_told(told: Told) -> None:
 class Wanting(InProcess):
     """An evaluator that waits for a call, whatever is known."""
 
-    def decide(self, candidates: Sequence[Candidate]) -> list[Decision]:
+    def decide(self, candidates: Sequence[Candidate], operators: OperatorSet = NO_OPERATORS) -> list[Decision]:
         return [Decision(False, b"", None, ((GroundCall(OPS + "ok", ('"x"',)),),)) for _ in candidates]
 
 
@@ -290,7 +293,7 @@ def test_what_waits_and_is_not_asked_is_left_undecided(told: Told, monkeypatch: 
     where = f"{{ ?p a e:Pic FILTER({NAMED}ok>(?p)) }}"
     queries = registrations(f"SELECT ?p {where}", f"SELECT DISTINCT ?p {where}", f"SELECT ?p {where} LIMIT 9", "ASK {}")
     with Matcher(Wanting(), Operators(told)) as matcher:  # type: ignore[arg-type]
-        matched = matcher.match(snapshot_of([build_segment(queries)]), [publication("e:p1 a e:Pic")])
+        matched = matcher.match(snapshot_of([build_segment(queries, meanings=MEANINGS)]), [publication("e:p1 a e:Pic")])
     assert [(each.registration, each.reason) for each in matched.undecided] == [
         (number, UNASKED) for number in (1, 2, 3)
     ]

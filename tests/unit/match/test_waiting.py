@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.unit.match.match_samples import InProcess, matches_of, publication, registrations, snapshot_of
+from triplecast.compile.meaning import Meanings
 from triplecast.index import Snapshot, build_segment
 from triplecast.match import Matcher
 from triplecast.match.operate import Operators
@@ -16,6 +17,7 @@ from triplecast.model.match import MatchedBatch
 from triplecast.operators import Event, operator
 from triplecast.operators.answers import Failed, Found, GroundCall
 from triplecast.operators.frames import Asked
+from triplecast.operators.operator_set import operator_set
 from triplecast.operators.perform import Performed, Performer
 from triplecast.operators.schedules import FAILED, HOLDS, REFUTED
 
@@ -30,11 +32,14 @@ def above(event: Event, term: object, least: object) -> bool:
     return False
 
 
+OPERATORS = operator_set([above])
+
+
 class Told(Performer):
     """True for ``e:p2`` and what is no picture, false for ``e:p1``; fails for a least of 13."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(OPERATORS)
         self.calls: list[tuple[str, ...]] = []
 
     def perform(self, asked: Sequence[Asked]) -> list[Performed]:
@@ -57,7 +62,7 @@ QUERIES = [query(number % 7, 7 + number % 5) for number in range(60)]
 
 
 def snapshot(*queries: str) -> Snapshot:
-    return snapshot_of([build_segment(registrations(*queries))])
+    return snapshot_of([build_segment(registrations(*queries), meanings=Meanings(OPERATORS))])
 
 
 def match(queries: Sequence[str], told: Told, publications: int = 1) -> list[MatchedBatch]:

@@ -9,7 +9,6 @@ from importlib.metadata import EntryPoint
 from types import ModuleType
 
 import pytest
-from triplecast.operators.registry import Registry
 
 from triplecast.errors import InputError
 from triplecast.operators import Operator, operator
@@ -30,7 +29,6 @@ def module(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """An imported module that declares nothing yet."""
     made = ModuleType("sets_somewhere")
     monkeypatch.setitem(sys.modules, made.__name__, made)
-    monkeypatch.setattr("triplecast.operators.registry.known_operators", lambda: Registry(entry_points=False))
     return made
 
 

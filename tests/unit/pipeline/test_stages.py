@@ -15,11 +15,13 @@ from triplecast.match.operate import Operators
 from triplecast.model.match import MatchStats
 from triplecast.model.publication import Draft
 from triplecast.model.subscription import Subscription
+from triplecast.operators.declaration import Operator
+from triplecast.operators.operator_set import OperatorSet
 from triplecast.outbox import OutboxBatch
 from triplecast.pipeline import stages
 from triplecast.pipeline.query import stage_of
 from triplecast.pipeline.rows import MATCHES, SLICES, cut, from_arrow, spark_schema, to_arrow, told_only, work_of
-from triplecast.pipeline.stages import AskedSlice, AskSlices, MatchSlices, match_slices
+from triplecast.pipeline.stages import AskedSlice, AskSlices, match_slices
 
 
 @pytest.mark.parametrize("number", range(20))
@@ -97,20 +99,23 @@ def test_spark_is_told_the_schema_that_it_would_read_from_arrow(schema: pa.Schem
     assert spark_schema(schema) == ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in read)
 
 
+ONE = Operator("urn:o:one", "1", ("bound", "free"), 0.001, False, True, 10.0, 1 << 30, "nowhere", "one")
+
+
 def test_the_stages_ask_in_the_order_of_the_run_s_schedule(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     manifest = run_folder(tmp_path)
-    chosen: list[str] = []
+    chosen: list[tuple[str, OperatorSet]] = []
+    given = OperatorSet((ONE,))
 
-    def operators(schedule: str, learnt: object) -> Operators:
-        chosen.append(schedule)
-        return Operators(schedule=schedule)
+    def operators(schedule: str, learnt: object, operators: OperatorSet) -> Operators:
+        chosen.append((schedule, operators))
+        return Operators(schedule=schedule, operators=operators)
 
     monkeypatch.setattr(stages, "Operators", operators)
     monkeypatch.setattr(stages, "settle", lambda: None)
-    first = stage_of(tmp_path, "naive")
-    monkeypatch.setattr(MatchSlices, "meet_operators", lambda _: None)
+    first = stage_of(tmp_path, "naive", given)
     row = {"after": 0, "upto": 43, "manifest": manifest}
     list(first(iter([pa.RecordBatch.from_pylist([row], SLICES)])))
     asked = AskSlices(first, (AskedSlice(0, 43, manifest, (3,)),))
     list(asked(iter([pa.RecordBatch.from_pylist([{"id": 0}])])))
-    assert chosen == ["naive"], "one matcher serves both"
+    assert chosen == [("naive", given)], "one matcher serves both, with the operators of the run"

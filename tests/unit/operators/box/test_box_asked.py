@@ -13,14 +13,14 @@ from triplecast import Engine
 from triplecast.compile.admission import admit
 from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.model.subscription import Subscription
+from triplecast.operators import declared_operators
 
 pytest.importorskip("shapely", reason="the extra triplecast[operators] is not installed")
 
 import box_shop
-from triplecast.operators.registry import find_operator
 
 import triplecast.operators.box
-from triplecast.operators import Event, known_operators
+from triplecast.operators import Event
 from triplecast.operators.declaration import Operator
 
 assert triplecast.operators.box
@@ -85,8 +85,8 @@ def test_one_implementation_answers_for_an_iri_that_the_evaluator_has_too() -> N
     pattern = f"?p a :Place ; geo:asWKT ?w BIND({far} AS ?m) FILTER(?m > 1 && ?m < 9000)"
     alone, behind = f"SELECT ?p ?m {{ {pattern} }}", f"SELECT (MAX(?m) AS ?most) {{ {pattern} }}"
     prefixes = "PREFIX : <https://example.org/> "
-    assert admit(Subscription("s", prefixes + alone)).decided
-    assert not admit(Subscription("s", prefixes + behind)).decided
+    assert admit(Subscription("s", prefixes + alone), operators=declared_operators()).decided
+    assert not admit(Subscription("s", prefixes + behind), operators=declared_operators()).decided
     (row,), (most,) = told(alone)[0], told(behind)[0]
     assert row["m"] == most["most"]
     assert float(row["m"]) == pytest.approx(8240.18, abs=0.01)
@@ -106,7 +106,7 @@ GEOF_NAMES = ("Contains", "Crosses", "Disjoint", "Equals", "Intersects", "Overla
 
 
 def test_every_function_of_geosparql_that_is_declared_is_in_the_test_below() -> None:
-    declared = {each.iri for each in known_operators().all() if each.iri.startswith(GEOF)}
+    declared = {each.iri for each in declared_operators() if each.iri.startswith(GEOF)}
     assert declared == {GEOF + "distance", *(f"{GEOF}sf{name}" for name in GEOF_NAMES)}
 
 
@@ -123,11 +123,11 @@ def test_one_implementation_answers_in_the_index_and_behind_it(name: str) -> Non
     alone = f"SELECT ?p {{ {pattern} }}"
     behind = f"SELECT ?p {{ {{ SELECT ?p (COUNT(*) AS ?n) {{ {pattern} }} GROUP BY ?p }} FILTER(?n = 1) }}"
     prefix = "PREFIX : <https://example.org/> "
-    assert admit(Subscription("s", prefix + alone)).decided
-    assert not admit(Subscription("s", prefix + behind)).decided
+    assert admit(Subscription("s", prefix + alone), operators=declared_operators()).decided
+    assert not admit(Subscription("s", prefix + behind), operators=declared_operators()).decided
     rows, undecided = told(alone, turtle)
     assert (rows, undecided) == (told(behind, turtle)[0], [])
-    declared = find_operator(GEOF + (f"sf{name}" if name != "distance" else name))
+    declared = declared_operators().find(GEOF + (f"sf{name}" if name != "distance" else name))
     assert declared is not None
     kind = NamedNode("http://www.opengis.net/ont/geosparql#wktLiteral")
     given: list[list[Literal | NamedNode]] = [

@@ -19,9 +19,10 @@ import sys
 for library in {heavy!r}:
     sys.modules[library] = None
 import triplecast.operators.box
-from triplecast.operators import known_operators
-known_operators().ignore_entry_points()
-known = [each.iri for each in known_operators().all()]
+from triplecast.operators.declaration import declarations
+from triplecast.operators.operator_set import OperatorSet
+operators = OperatorSet(declarations())
+known = [each.iri for each in operators]
 from triplecast.languages import parse_query
 try:
     parse_query("ASK {{ ?x geo:asWKT ?y FILTER({call}) }}")
