@@ -41,12 +41,12 @@ from triplecast.outbox import Notification, Outbox
 from triplecast.pipeline import horizon, late
 from triplecast.pipeline.acceptor import Acceptor
 from triplecast.pipeline.horizon import HorizonFile, read_horizon
-from triplecast.pipeline.registrar import Registrar
 from triplecast.pipeline.rows import MATCHES, SLICES
 from triplecast.pipeline.session import session
 from triplecast.pipeline.sink import Sink
 from triplecast.pipeline.source import JournalStream
 from triplecast.pipeline.stages import ask_slice, match_slices
+from triplecast.registry.file_source import FileSource
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -113,8 +113,8 @@ def run_in_turn(place: Workplace, prune: int = 0) -> None:
         moving = HorizonFile(place.output)
         index = IndexFolder(place.output / INDEX)
         acceptor = Acceptor(place.inbox, journal, parser, accepting, False, lambda reject: None)
-        Registrar(
-            [place.subscriptions], journal, index, moving, accepting, lambda: outbox.progress, lambda fault: None
+        FileSource(
+            [place.subscriptions], journal, index, moving.cover, accepting, lambda: outbox.progress, lambda fault: None
         ).start(0.0)
         for now in (0.0, QUIET):
             acceptor.look(now, threading.Event())
@@ -203,7 +203,9 @@ def same(found: list[Notification], expected: list[Notification]) -> None:
     the moment at which operators answered (docs/decisions/0013)."""
 
     def told(rows: list[Notification]) -> list[tuple[object, ...]]:
-        return [(row.id, row.graph, row.version, row.registration, row.name, row.bindings) for row in rows]
+        return [
+            (row.id, row.publication, row.version, row.registration, row.subscription, row.bindings) for row in rows
+        ]
 
     lost, extra = set(told(expected)) - set(told(found)), set(told(found)) - set(told(expected))
     assert not lost, f"{len(lost)} lost: {sorted(lost)[:4]}"
@@ -211,7 +213,7 @@ def same(found: list[Notification], expected: list[Notification]) -> None:
     assert len(found) == len(expected), "some are told twice"
     assert [row.sequence for row in found] == list(range(found[0].sequence, found[0].sequence + len(found)))
     for asked in (False, True):
-        of_both = [[row for row in rows if (row.name == WEIGHED_NAME) == asked] for rows in (found, expected)]
+        of_both = [[row for row in rows if (row.subscription == WEIGHED_NAME) == asked] for rows in (found, expected)]
         assert told(of_both[0]) == told(of_both[1])
 
 

@@ -30,7 +30,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from triplecast.engine import Engine
-from triplecast.engine.registry import check_progress, open_index
 from triplecast.errors import StorageFault
 from triplecast.evaluate import Evaluator
 from triplecast.index import INDEX, IndexFolder, Snapshot
@@ -42,6 +41,7 @@ from triplecast.model.lease import FOREVER
 from triplecast.model.match import MatchedBatch
 from triplecast.model.subscription import Subscription
 from triplecast.outbox import Outbox
+from triplecast.registry.upkeep import check_progress, open_index
 
 AT = 1_800_000_000_000_000
 E = "https://example.org/"

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from triplecast import FOREVER, Engine, InputError, Subscription
-from triplecast.engine.tickets import hash_ticket, make_ticket
 from triplecast.ingest import Document, ParsedDocument
 from triplecast.ingest.frames import pack_document, unpack_parsed
 from triplecast.ingest.worker import answer
 from triplecast.journal import Journal, time_text
 from triplecast.outbox import Outbox
+from triplecast.registry.tickets import hash_ticket, make_ticket
 
 E = "https://example.org/"
 BEGIN = 1_800_000_000_000_000
@@ -216,7 +216,7 @@ def check_engine(engine: Engine, ledger: Ledger) -> None:
         for name, held in ledger.live.items()
     }
     assert standing == expected, f"live: {standing} instead of {expected}"
-    found = [(row.sequence, row.graph, row.version, row.registration) for row in engine.notifications()]
+    found = [(row.sequence, row.publication, row.version, row.registration) for row in engine.notifications()]
     rows = [(sequence, graph, 1, id) for sequence, (graph, id) in enumerate(ledger.rows, 1)][ledger.pruned :]
     assert found == rows, f"told: {sorted({*found} ^ {*rows})[:5]} (of {len(found)} and {len(rows)})"
 

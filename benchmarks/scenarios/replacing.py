@@ -21,8 +21,6 @@ import numpy as np
 from benchmarks.figures import Figure, Target, at_least
 from benchmarks.scenarios.indexes import in_batches
 from benchmarks.workloads import WORKLOADS
-from triplecast.engine.registry import open_index, update_index
-from triplecast.engine.remaking import Remaking
 from triplecast.index import INDEX, IndexFolder, Segment, Snapshot
 from triplecast.journal import Journal
 from triplecast.kernels.layout import Encoded
@@ -31,6 +29,8 @@ from triplecast.match.validity import Validity
 from triplecast.match.views import Views, encode, scan_views
 from triplecast.model.publication import Publication
 from triplecast.model.subscription import Subscription
+from triplecast.registry.compactor import Compactor
+from triplecast.registry.upkeep import open_index, update_index
 
 SHARE = 0.01
 """Replaced per minute."""
@@ -63,7 +63,7 @@ class Registry:
     def __init__(self, folder: Path, texts: Sequence[str], spare: Sequence[str], lines: Sequence[bytes]) -> None:
         self._journal = Journal.open(folder)
         self._index = IndexFolder(folder / INDEX)
-        self._remaking = Remaking(self._index)
+        self._compactor = Compactor(self._index)
         self._live: list[int] = []
         for first in range(0, len(texts), AT_ONCE):
             self._subscribe(texts[first : first + AT_ONCE])
@@ -82,7 +82,7 @@ class Registry:
         self._scratch: WeakKeyDictionary[Segment, Scratch] = WeakKeyDictionary()
 
     def close(self) -> None:
-        self._remaking.close()
+        self._compactor.close()
         self._journal.close()
 
     def _subscribe(self, texts: Sequence[str]) -> None:
@@ -97,7 +97,7 @@ class Registry:
         del self._live[:count]
         self._subscribe([text for text, _ in zip(self._spare, range(count), strict=False)])
         self.snapshot = update_index(self._index, self.snapshot, self._journal, self._journal.head(), matched)
-        if self._remaking.look():
+        if self._compactor.look():
             self.snapshot = self._index.snapshot()
 
     def ids_in(self, number: int) -> int:

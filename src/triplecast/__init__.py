@@ -21,7 +21,7 @@ from triplecast.errors import (
 
 if TYPE_CHECKING:
     from triplecast.engine import Engine, Match, Preview, Receipt, Standing, Statistics, Subscribed, UndecidedMatch
-    from triplecast.evaluate import Explanation
+    from triplecast.explain import Explanation
     from triplecast.ingest import Document
     from triplecast.journal import Accepted, Rejected
     from triplecast.model.lease import FOREVER
@@ -33,7 +33,7 @@ _LAZY = {
     "Accepted": "triplecast.journal",
     "Document": "triplecast.ingest",
     "Engine": "triplecast.engine",
-    "Explanation": "triplecast.evaluate",
+    "Explanation": "triplecast.explain",
     "FOREVER": "triplecast.model.lease",
     "Match": "triplecast.engine",
     "Notification": "triplecast.outbox",

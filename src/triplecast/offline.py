@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from triplecast.compile.admitted import Admitted
 from triplecast.compile.meaning import Meanings
 from triplecast.errors import InputError
 from triplecast.evaluate import Evaluator
@@ -22,6 +21,7 @@ from triplecast.model.publication import Draft, Publication, Reject
 from triplecast.model.schedules import SCHEDULE, check_schedule
 from triplecast.model.subscription import Registration, RegistrationId
 from triplecast.operators.operator_set import Declared, operator_set
+from triplecast.registry.admitted import Admitted
 from triplecast.taxonomy import NO_TAXONOMY, Taxonomies, Taxonomy, TaxonomyVersion
 
 BATCH_DOCUMENTS = 256

@@ -12,9 +12,9 @@ from pyoxigraph import BlankNode, Literal, NamedNode, RdfFormat, parse
 
 from tests.conformance.sparql_suite import Row, isomorphic
 from triplecast import Engine
-from triplecast.compile.admission import admit
 from triplecast.languages import fill, parse_query, parse_template
 from triplecast.model.subscription import Subscription
+from triplecast.registry.admission import admit
 
 RS = "http://jena.hpl.hp.com/2003/03/result-set#"
 MEDIA_TYPES = {".nt": "application/n-triples", ".n3": "text/turtle", ".rdf": "application/rdf+xml"}

@@ -8,9 +8,9 @@ from functools import cache
 from pathlib import Path
 
 from tests.conformance.opinions import oracle_accepts, real_queries, verdict
-from triplecast.compile.admission import admit
 from triplecast.languages import fill, parse_query, parse_template
 from triplecast.model.subscription import Subscription
+from triplecast.registry.admission import admit
 
 MISREAD_BY_THE_ORACLE = ("(ec:1.-.-.-)", "ec:1.1.1.353")
 """pyoxigraph does not read a local name whose dots stand before digits or hyphens; the grammar allows both."""

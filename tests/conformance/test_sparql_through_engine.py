@@ -23,11 +23,11 @@ from tests.conformance.sparql_suite import (
 )
 from tests.conformance.test_sparql_evaluation import BY_VALUE, EXCLUDED, REFUSED
 from triplecast import Engine, QueryRefused
-from triplecast.compile.admission import admit
 from triplecast.engine import Receipt
 from triplecast.evaluate import Solutions
 from triplecast.languages import parse_query
 from triplecast.model.subscription import Subscription
+from triplecast.registry.admission import admit
 
 pytestmark = pytest.mark.skipif(not SUITE.is_dir(), reason=ABSENT)
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.house.pages import blocks_of
 from triplecast import errors
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -64,10 +65,11 @@ def test_every_file_that_docs_name_exists() -> None:
     missing = []
     for page in sorted((ROOT / "docs").rglob("*.md")):
         text = page.read_text("utf-8")
+        own = {block.file for block in blocks_of(text)}
         for name in re.findall(r"`((?:[\w.-]+/)*[\w-]+\.(?:py|md))`|\]\(([^)#:]+)\)", text):
             named = name[0] or name[1]
             places = (ROOT, ROOT / "src" / "triplecast", page.parent)
-            if not any((place / named).exists() for place in places) and named not in names:
+            if not any((place / named).exists() for place in places) and named not in names | own:
                 missing.append(f"{page.relative_to(ROOT)}: {named}")
     assert missing == []
 

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from triplecast.compile import cases
-from triplecast.compile.admission import admit
 from triplecast.compile.entailment import entailment_of
 from triplecast.compile.plans import plan_of
 from triplecast.errors import QueryRefused
@@ -16,6 +15,7 @@ from triplecast.languages import parse_template
 from triplecast.languages.tokens import FUNCTIONS
 from triplecast.model.entailment import Entailment
 from triplecast.model.subscription import Subscription
+from triplecast.registry.admission import admit
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "language.md").read_text("utf-8")

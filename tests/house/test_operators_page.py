@@ -110,4 +110,4 @@ def test_its_walk_through_the_command_line_runs(tmp_path: Path) -> None:
     assert len(commands) == 3
     assert "https://example.org/op#boats" in told
     assert "urn:g:1  fleet.rq" in told
-    assert "my:boats(<urn:pic:1>) gives 3 (version 1)" in told
+    assert "my:boats(<urn:pic:1>) returns 3 (version 1)" in told

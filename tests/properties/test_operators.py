@@ -25,7 +25,6 @@ from tests.properties.substitutes import (
 )
 from tests.reference.queries import Query
 from tests.reference.terms import Triple, write
-from triplecast.compile.admission import admit
 from triplecast.compile.meaning import Meanings
 from triplecast.errors import QueryRefused
 from triplecast.index import MemoryIndex, Snapshot
@@ -37,6 +36,7 @@ from triplecast.model.subscription import Registration, RegistrationId, Subscrip
 from triplecast.operators.answers import Answer, GroundCall, parse_answer
 from triplecast.operators.operator_set import declared_operators
 from triplecast.operators.schedules import SCHEDULES
+from triplecast.registry.admission import admit
 
 SEED = 20261121
 QUERIES, PUBLICATIONS = 120, 16

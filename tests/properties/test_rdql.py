@@ -13,10 +13,10 @@ import pytest
 from tests.reference.rdql import answer
 from tests.reference.terms import read_ntriples, write
 from tests.unit.match.match_samples import matcher, snapshot_of
-from triplecast.compile.admission import admit
 from triplecast.index import build_segment
 from triplecast.model.publication import Publication
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
+from triplecast.registry.admission import admit
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 NODES = ("http://e/n0", "http://e/n1", "http://e/n2")

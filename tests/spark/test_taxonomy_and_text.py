@@ -10,9 +10,9 @@ import pytest
 from tests.spark.workplace import Told
 from triplecast.engine import Engine
 from triplecast.ingest.document_files import read_documents
-from triplecast.ingest.subscription_files import load_subscriptions
 from triplecast.outbox import Outbox
 from triplecast.pipeline.run import Sources, run
+from triplecast.registry.files import load_subscriptions
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -73,4 +73,4 @@ def _told_by_engine(asked: Path, inbox: Path) -> list[Told]:
 
 
 def _rows(notifications: object) -> list[Told]:
-    return sorted((row.graph, row.version, row.name, row.bindings) for row in notifications)  # type: ignore[attr-defined]
+    return sorted((row.publication, row.version, row.subscription, row.bindings) for row in notifications)  # type: ignore[attr-defined]

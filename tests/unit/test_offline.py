@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from triplecast import offline
-from triplecast.compile.admitted import admit_all
 from triplecast.ingest import Document
-from triplecast.ingest.subscription_files import LoadedSubscriptions
 from triplecast.model.publication import Draft, Reject
 from triplecast.model.subscription import Subscription
 from triplecast.offline import Versions, cut_batches, match_documents
+from triplecast.registry.admitted import admit_all
+from triplecast.registry.files import LoadedSubscriptions
 
 
 def loaded(*subscriptions: Subscription) -> LoadedSubscriptions:

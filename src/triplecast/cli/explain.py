@@ -15,7 +15,7 @@ from triplecast.cli.terminal import describe_reject, print_json, say, tell
 from triplecast.errors import InputError
 
 if TYPE_CHECKING:
-    from triplecast.evaluate import Explanation
+    from triplecast.explain import Explanation
     from triplecast.model.publication import Draft, Reject
 
 SHOWN = 3
@@ -47,12 +47,13 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from triplecast.compile.admission import admit
-    from triplecast.evaluate import Background, explain_subscription
+    from triplecast.evaluate import Background
+    from triplecast.explain import explain_subscription
     from triplecast.ingest import Parser
     from triplecast.ingest.document_files import read_documents
     from triplecast.offline import Versions, cut_batches, parse_batch
     from triplecast.operators import declared_operators
+    from triplecast.registry.admission import admit
 
     taxonomy = load_taxonomy(arguments.taxonomy, arguments.broader)
     subscription = choose_subscription(arguments.subscription, arguments.id)

@@ -12,8 +12,8 @@ from triplecast.errors import InputError
 from triplecast.model.printable import printable_name
 
 if TYPE_CHECKING:
-    from triplecast.compile.admitted import Admitted
     from triplecast.model.subscription import Subscription
+    from triplecast.registry.admitted import Admitted
     from triplecast.taxonomy import Taxonomy
 
 
@@ -24,9 +24,9 @@ def load_admitted(paths: list[Path], datasets: bool = True) -> Admitted:
     """The subscriptions that can be asked (of datasets, or not). Each of the others is told on stderr, and so are files
     that are passed over.
     """
-    from triplecast.compile.admitted import admit_all
-    from triplecast.ingest.subscription_files import describe_unread, load_subscriptions
     from triplecast.operators import declared_operators
+    from triplecast.registry.admitted import admit_all
+    from triplecast.registry.files import describe_unread, load_subscriptions
 
     admitted = admit_all(load_subscriptions(paths), datasets, declared_operators())
     say_faults()

@@ -33,11 +33,11 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from triplecast.compile.admission import admit
-    from triplecast.compile.admitted import Admitted
     from triplecast.ingest.document_files import read_documents
     from triplecast.offline import match_documents
     from triplecast.operators import declared_operators
+    from triplecast.registry.admission import admit
+    from triplecast.registry.admitted import Admitted
 
     taxonomy = load_taxonomy(arguments.taxonomy, arguments.broader)
     subscription = choose_subscription(arguments.subscription, arguments.id)

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from triplecast.compile.entailment import entailment_of
-from triplecast.compile.given import refuse_unbound
+from triplecast.compile.operator_arguments import refuse_unbound
 from triplecast.compile.plan import Plan
 from triplecast.compile.plans import plan_of
 from triplecast.compile.size import refuse_large

@@ -11,7 +11,7 @@ from triplecast.engine.receipt import (
     Subscribed,
     UndecidedMatch,
 )
-from triplecast.engine.registry import open_index
+from triplecast.registry.upkeep import open_index
 
 __all__ = [
     "Engine",

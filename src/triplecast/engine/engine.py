@@ -14,11 +14,9 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from triplecast.compile.admission import Understood, admit, understand
-from triplecast.compile.given import operators_of
 from triplecast.compile.meaning import Meaning, Meanings
+from triplecast.compile.operator_arguments import operators_of
 from triplecast.engine.given import check_subscriptions, document_of, group_documents
-from triplecast.engine.quota import Holdings, Places, check_quota
 from triplecast.engine.receipt import (
     Findings,
     LoadedTaxonomy,
@@ -32,16 +30,6 @@ from triplecast.engine.receipt import (
     subscribed,
     undecided_of,
 )
-from triplecast.engine.registry import (
-    check_progress,
-    missing_operators,
-    open_index,
-    settle_operators,
-    unread_subscriptions,
-    update_index,
-)
-from triplecast.engine.remaking import Remaking
-from triplecast.engine.tickets import hash_ticket, make_ticket, opens
 from triplecast.errors import (
     DocumentRejected,
     FolderLocked,
@@ -52,7 +40,8 @@ from triplecast.errors import (
     StorageFault,
     TriplecastError,
 )
-from triplecast.evaluate import Background, Evaluator, Explanation, explain_subscription
+from triplecast.evaluate import Background, Evaluator
+from triplecast.explain import Explainer, Explanation
 from triplecast.index import INDEX, IndexFolder, MemoryIndex
 from triplecast.index.census import take_census
 from triplecast.ingest import Document, Parser
@@ -82,7 +71,19 @@ from triplecast.model.subscription import (
     check_fields,
 )
 from triplecast.operators.operator_set import Declared, OperatorSet, declared_operators, operator_set
-from triplecast.outbox import Notification, Outbox, OutboxBatch, UndecidedPair
+from triplecast.outbox import Cursor, Notification, Outbox, OutboxBatch, UndecidedPair
+from triplecast.registry.admission import Understood, admit, understand
+from triplecast.registry.compactor import Compactor
+from triplecast.registry.quota import Holdings, Places, check_quota
+from triplecast.registry.tickets import hash_ticket, make_ticket, opens
+from triplecast.registry.upkeep import (
+    check_progress,
+    missing_operators,
+    open_index,
+    settle_operators,
+    unread_subscriptions,
+    update_index,
+)
 
 MET = 100_000
 """Registrations whose queries an engine keeps at hand, so that not every match is looked up in the journal."""
@@ -158,7 +159,7 @@ class Engine:
         folder = Path(folder).absolute()
         with ExitStack() as opened:
             journal = opened.enter_context(Journal.open(folder, clock, take_over))
-            outbox = opened.enter_context(Outbox.open(folder, journal.check_writer, journal.former))
+            outbox = opened.enter_context(Outbox.open(folder, journal.check_writer, journal.former, journal.epoch))
             engine._assemble(journal, outbox, IndexFolder(folder / INDEX, journal.sole), clock, randomness)
             opened.pop_all()
         return engine
@@ -178,9 +179,10 @@ class Engine:
         self._journal = journal
         self._outbox = outbox
         self._index = index
-        self._remaking = Remaking(index)
+        self._compactor = Compactor(index)
         self._parser = Parser()
         self._evaluator = Evaluator()
+        self._explainer = Explainer()
         self._operators, stale = settle_operators(journal, self._declared)
         asked = Operators(schedule=self._schedule, learnt=journal.learnt(), operators=self._operators)
         self._matcher = Matcher(self._evaluator, asked)
@@ -210,7 +212,8 @@ class Engine:
             self._keep_learnt(1)
             self._matcher.close()
             self._evaluator.close()
-            self._remaking.close()
+            self._explainer.close()
+            self._compactor.close()
             self._outbox.close()
             self._journal.close()
 
@@ -342,7 +345,7 @@ class Engine:
         dataset: bool = False,
     ) -> Receipt:
         """Accepts a document and matches what it brings. Without `graph` it is named by its content, a feed by
-        what it says that it is (docs/ingest.md). `attachments` are what operators look at beside its triples, by IRI:
+        what it says that it is (docs/formats.md). `attachments` are what operators look at beside its triples, by IRI:
         a publication has those that came with its document; of a document with several publications, each has those
         whose IRI stands in its triples.
 
@@ -398,8 +401,8 @@ class Engine:
     ) -> tuple[Explanation, ...]:
         """Why each publication in `data` matches the live subscription `id`, or where it fails. Nothing is accepted.
 
-        Of the latest version of its graph, what operators said when it was matched is said again; else they are asked
-        anew, which is not kept: one that is not pure may tell another thing then, and the explanation says which it is.
+        For the latest version of a graph, operator results are those recorded when it was matched. Otherwise operators
+        are called, and nothing is recorded: the explanation says where an operator that is not pure may now differ.
 
         Raises `DocumentRejected` where there is nothing to explain.
         """
@@ -419,9 +422,7 @@ class Engine:
         head = self._journal.head()
         background = Background.of(admission.entailment, self._journal.taxonomies(head, head).before(head + 1))
         kept = [self._journal.answers_to(draft, operators) for draft in parsed.drafts]
-        return explain_subscription(
-            subscription, publications, admission.bounded, self._evaluator, background, kept, operators
-        )
+        return self._explainer.explain(subscription, publications, admission.bounded, background, kept, operators)
 
     def preview(self, text: str, last: int = 1000, language: str = "sparql", entailment: str | None = None) -> Preview:
         """What a subscription would have matched among the `last` publications, or as many as `BYTES_AT_ONCE` holds.
@@ -452,8 +453,11 @@ class Engine:
             seconds,
         )
 
-    def notifications(self, since: int = 0, limit: int | None = None) -> Iterator[Notification]:
-        """The outbox after sequence `since`, in order, at most `limit`. Reading raises `StorageFault`."""
+    def notifications(self, since: Cursor | str | int = 0, limit: int | None = None) -> Iterator[Notification]:
+        """The notifications after `since` (a sequence, or the `cursor` of a notification), in order, at most `limit`.
+
+        Reading raises `StorageFault`, and `InputError` for a cursor of an earlier epoch.
+        """
         return self._outbox.notifications(since, limit)
 
     def subscriptions(self, owner: str | None = None) -> Iterator[Standing]:
@@ -566,7 +570,7 @@ class Engine:
             upto = publications[-1].position if publications else end
             if upto <= told:
                 self._journal.check_writer()
-                waiting = {*self._outbox.waiting_in(self._matched, upto)}
+                waiting = {*self._outbox.pending(self._matched, len(publications)).positions}
                 publications = [each for each in publications if each.position in waiting]
             if publications:
                 self._index_registered()
@@ -626,7 +630,7 @@ class Engine:
         meanings = Meanings(self._operators, self._meanings)
         self._snapshot = update_index(self._index, self._snapshot, self._journal, head, matched, meanings)
         self._meanings.clear()
-        if self._remaking.look():
+        if self._compactor.look():
             self._snapshot = self._index.snapshot()
 
     def _check_free(self, subscription: Subscription, names: Collection[str]) -> None:

@@ -10,7 +10,6 @@ from itertools import islice
 import numpy as np
 from pyoxigraph import Triple
 
-from triplecast.compile.admission import Admission, admit
 from triplecast.engine.construct import construct
 from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.ingest import ParsedDocument
@@ -23,6 +22,7 @@ from triplecast.model.publication import Publication, Reject
 from triplecast.model.subscription import Registration, Subscription
 from triplecast.model.terms import from_ntriples
 from triplecast.operators.operator_set import OperatorSet
+from triplecast.registry.admission import Admission, admit
 from triplecast.taxonomy import Taxonomy
 from triplecast.taxonomy.taxonomy import BROADER, SUB_CLASS, SUB_PROPERTY, TYPE
 
@@ -38,7 +38,7 @@ class Subscribed:
     ticket: str
     """The secret that renews or cancels it; the journal keeps its hash only."""
     cost: str
-    """``narrow``, ``predicate`` or ``broad`` (`compile.admission.Admission`)."""
+    """``narrow``, ``predicate`` or ``broad`` (`registry.admission.Admission`)."""
     warnings: tuple[str, ...]
     expires: str | None
     """When its lease ends; None: it lives until it is cancelled."""

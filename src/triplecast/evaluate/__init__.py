@@ -1,17 +1,15 @@
-"""The evaluator: queries over one publication, exactly; explain; and the sandboxed form that decides the index's
-candidates."""
+"""The evaluator: exact answers to queries over one publication, in this process or in a child that may be killed."""
 
+from triplecast.evaluate.background import NO_BACKGROUND, Background
 from triplecast.evaluate.budget import DEFAULT_STEPS, Budget, BudgetExceeded
-from triplecast.evaluate.entailed import NO_BACKGROUND, Background
 from triplecast.evaluate.evaluation import evaluate, result_on_empty
-from triplecast.evaluate.evaluator import Candidate, Decision, Evaluator, explain_subscription
-from triplecast.evaluate.explain import explain
-from triplecast.evaluate.explanation import Explanation
+from triplecast.evaluate.evaluator import LIMITS, Candidate, Decision, Evaluator
 from triplecast.evaluate.regex import check_regexes
 from triplecast.evaluate.solutions import Solutions, bindings_json
 
 __all__ = [
     "DEFAULT_STEPS",
+    "LIMITS",
     "NO_BACKGROUND",
     "Background",
     "Budget",
@@ -19,12 +17,9 @@ __all__ = [
     "Candidate",
     "Decision",
     "Evaluator",
-    "Explanation",
     "Solutions",
     "bindings_json",
     "check_regexes",
     "evaluate",
-    "explain",
-    "explain_subscription",
     "result_on_empty",
 ]

@@ -1,4 +1,4 @@
-"""Candidates to decisions, and pairs to explanations, through a sandbox."""
+"""The evaluator in a child process: candidates to decisions."""
 
 from __future__ import annotations
 
@@ -7,33 +7,19 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 
+from triplecast.evaluate.background import NO_BACKGROUND, Background
 from triplecast.evaluate.budget import DEFAULT_STEPS
-from triplecast.evaluate.entailed import NO_BACKGROUND, Background
-from triplecast.evaluate.explanation import Explanation, read_explanation
-from triplecast.evaluate.frames import (
-    ExplainRequest,
-    Outcome,
-    read_answer,
-    read_open,
-    read_wanted,
-    write_explain_request,
-    write_request,
-)
+from triplecast.evaluate.messages import EvaluationInput, Outcome, read_answer, read_wanted, write_request
 from triplecast.evaluate.unknown import Answers, Wanted
-from triplecast.languages import parse_query
 from triplecast.model.publication import Publication
-from triplecast.model.subscription import Subscription
-from triplecast.operators.answers import Answer, GroundCall
-from triplecast.operators.frames import Asked
 from triplecast.operators.operator_set import NO_OPERATORS, OperatorSet
-from triplecast.operators.perform import Performer
 from triplecast.sandbox import Failure, Limits, Sandbox
 
 LIMITS = Limits(seconds=20.0, memory=768 << 20, answer=64 << 20)
-"""Of one request. The step budget ends a pair long before the clock does, so that a replay decides alike.
+"""Limits of one request. The step budget ends a pair long before the clock does, so that a replay decides alike.
 
-Should one pair overrun them all the same, it costs at most three children and 60 s: once in the request it shares,
-twice alone. k such pairs of one publication cost at most 2k + 1 children for each `QUERIES_A_REQUEST` queries.
+A pair that still overruns them costs at most three children and 60 s: once in a shared request, twice alone. k such
+pairs of one publication cost at most 2k + 1 children for each `QUERIES_A_REQUEST` queries.
 """
 QUERIES_A_REQUEST = 256
 REQUESTS_AT_ONCE = 64
@@ -55,20 +41,21 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """`matched` with `bindings` (as in `MatchedBatch`, empty if unmatched), unless `undecided` says why neither
-    holds, or `wanted` what operators have to be asked before."""
+    """Whether the pair matched, with `bindings` as in `MatchedBatch`, unless `undecided` or `wanted` is set.
+
+    `undecided` is the reason why the pair has no decision; `wanted` are the operator calls that it needs first.
+    """
 
     matched: bool
     bindings: bytes
     undecided: str | None
     wanted: tuple[Wanted, ...] = ()
-    """The rows that wait for answers."""
+    """The calls of each open row."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """One request: some queries of one publication with one background, each with the candidates (by index) that it
-    decides."""
+    """One request: queries of one publication and background, each with the indices of the candidates it decides."""
 
     publication: Publication
     background: Background
@@ -87,7 +74,7 @@ class _Question:
 
 
 class Evaluator:
-    """Decides candidates in a child process that starts at the first call. Thread-safe as its sandbox is."""
+    """Decides candidates in a child process, which starts at the first call. Thread-safe as its sandbox is."""
 
     def __init__(self, limits: Limits = LIMITS, steps: int = DEFAULT_STEPS) -> None:
         self._steps = steps
@@ -103,18 +90,17 @@ class Evaluator:
 
     @property
     def children(self) -> int:
-        """Children started so far; more than one tells of requests that one did not survive."""
+        """Children started so far; more than one means that requests killed a child."""
         return self._sandbox.started
 
     def close(self) -> None:
         self._sandbox.close()
 
     def decide(self, candidates: Sequence[Candidate], operators: OperatorSet = NO_OPERATORS) -> list[Decision]:
-        """One decision per candidate, in order; their queries may call these `operators`.
+        """Decide each candidate, in order; their queries may call these `operators`.
 
-        A query asked twice of one publication is evaluated once. A shared request that fails is asked again query by
-        query, so that a query which kills its child leaves its neighbours decided and itself undecided; a request of
-        one query is tried twice.
+        Equal queries of one publication are evaluated once. A shared request that fails is sent again query by query,
+        so that only the query that killed the child stays undecided; a request of one query is tried twice.
         """
         decisions: dict[int, Decision] = {}
         waiting = deque(_questions(candidates))
@@ -123,12 +109,10 @@ class Evaluator:
             answers = self._sandbox.map(
                 [
                     write_request(
-                        question.publication,
-                        self._steps,
+                        EvaluationInput(
+                            question.publication, self._steps, question.background, question.answers, operators
+                        ),
                         question.queries,
-                        question.background,
-                        question.answers,
-                        operators,
                     )
                     for question in asked
                 ],
@@ -138,80 +122,9 @@ class Evaluator:
                 waiting.extend(_settle(question, answered, decisions))
         return [decisions[index] for index in range(len(candidates))]
 
-    def explain(
-        self,
-        subscription: Subscription,
-        publications: Sequence[Publication],
-        index_decides: bool,
-        background: Background = NO_BACKGROUND,
-        kept: Sequence[Answers] = (),
-        operators: OperatorSet = NO_OPERATORS,
-    ) -> tuple[Explanation, ...]:
-        """`explain.explain` for each publication, in order; one that fails in the child is undecided, as it is in
-        `decide`. The subscription's text is one that parses. `kept` are the answers that are known of each publication,
-        if any are; for others, operators are asked for what each row waits for first, in
-        workers that end with the call."""
-        told: dict[int, Explanation] = {}
-        answers: list[dict[GroundCall, Answer]] = [dict(each) for each in kept or [{}] * len(publications)]
-        before = [frozenset(each) for each in answers]
-        with Performer(operators) as performer:
-            while len(told) < len(publications):
-                places = [place for place in range(len(publications)) if place not in told]
-                requests = [
-                    ExplainRequest(
-                        publications[place],
-                        self._steps,
-                        subscription,
-                        index_decides,
-                        background,
-                        answers[place],
-                        before[place],
-                        operators,
-                    )
-                    for place in places
-                ]
-                outcomes = self._sandbox.map(list(map(write_explain_request, requests)))
-                for place, answered in zip(places, outcomes, strict=True):
-                    wanted = read_open(answered) if isinstance(answered, bytes) else None
-                    if wanted is None:
-                        told[place] = _explanation(subscription, publications[place], answered)
-                        continue
-                    calls = list(dict.fromkeys(row[0] for row in wanted))
-                    performed = performer.perform([Asked(publications[place], call) for call in calls])
-                    answers[place].update((call, each.answer) for call, each in zip(calls, performed, strict=True))
-        return tuple(told[place] for place in range(len(publications)))
-
-
-def explain_subscription(
-    subscription: Subscription,
-    publications: Sequence[Publication],
-    index_decides: bool,
-    evaluator: Evaluator | None = None,
-    background: Background = NO_BACKGROUND,
-    kept: Sequence[Answers] = (),
-    operators: OperatorSet = NO_OPERATORS,
-) -> tuple[Explanation, ...]:
-    """Why each publication matches or where it fails, in order, in the child of `evaluator` or in one of its own.
-
-    `kept`: what operators are known to have said of each, if anything is. `index_decides` is the subscription's
-    `Admission.bounded`. Raises `QuerySyntaxError` and `QueryRefused`.
-    """
-    parse_query(subscription.text, subscription.language, subscription.name, operators)
-    if evaluator is not None:
-        return evaluator.explain(subscription, publications, index_decides, background, kept, operators)
-    with Evaluator() as own:
-        return own.explain(subscription, publications, index_decides, background, kept, operators)
-
-
-def _explanation(subscription: Subscription, publication: Publication, answered: bytes | Failure) -> Explanation:
-    if isinstance(answered, bytes):
-        return read_explanation(answered)
-    reason = f"{answered.kind}: {answered.detail}"
-    return Explanation(subscription.name, publication.graph, publication.version, False, reason)
-
 
 def _settle(question: _Question, answered: bytes | Failure, decisions: dict[int, Decision]) -> Iterable[_Question]:
-    """Notes what an answer decides and gives what is to be asked next."""
+    """Note what an answer decides and return the questions left."""
     if isinstance(answered, Failure):
         if len(question.queries) > 1:
             return [question.part([index]) for index in range(len(question.queries))]
@@ -235,8 +148,8 @@ def _decision(outcome: Outcome) -> Decision:
 
 
 def _questions(candidates: Sequence[Candidate]) -> list[_Question]:
-    """Requests by publication and background, in order of first appearance; candidates of one publication have the same
-    answers."""
+    """Group candidates into requests by publication and background, in order of first appearance; candidates of one
+    publication have the same answers."""
     grouped: dict[tuple[int, int], tuple[Candidate, dict[tuple[str, str], list[int]]]] = {}
     for index, candidate in enumerate(candidates):
         key = (id(candidate.publication), id(candidate.background))

@@ -1,7 +1,7 @@
 """The evaluator's child: `answer` is the function that the sandbox runs.
 
-Work in one request is shared out: what its first queries leave no time or room for is answered ``later``, so that a
-request's duration is bounded by steps, not by the clock.
+Queries for which the first ones of their request leave no time or room are answered ``later``, so that steps bound a
+request's duration, not the clock.
 """
 
 from __future__ import annotations
@@ -9,22 +9,11 @@ from __future__ import annotations
 from functools import lru_cache
 
 from triplecast.errors import QueryRefused, QuerySyntaxError
+from triplecast.evaluate.background import entail_graphs
 from triplecast.evaluate.budget import Budget, BudgetExceeded
-from triplecast.evaluate.entailed import entail_graphs
 from triplecast.evaluate.evaluation import evaluate_opened
-from triplecast.evaluate.explain import explain
-from triplecast.evaluate.explanation import Explanation, write_explanation
-from triplecast.evaluate.frames import (
-    LATER,
-    ExplainRequest,
-    Outcome,
-    read_explain_request,
-    read_request,
-    write_answer,
-    write_wanted,
-)
 from triplecast.evaluate.graphs import PublishedGraphs, open_publication
-from triplecast.evaluate.said import Said
+from triplecast.evaluate.messages import LATER, Outcome, read_request, write_answer, write_wanted
 from triplecast.evaluate.solutions import TOO_LONG, bounded_bindings
 from triplecast.evaluate.unknown import NO_ANSWERS, Answers, Unanswered
 from triplecast.languages import fill, parse_template
@@ -42,15 +31,9 @@ LONGEST_ANSWER = 32 << 20
 """Bytes of bindings after which a request's remaining queries are left for another request."""
 
 
-def answer(request: bytes) -> bytes:
-    """Raises ValueError or SyntaxError for a request that is none."""
-    explained = read_explain_request(request)
-    if explained is not None:
-        try:
-            return write_explanation(explain_request(explained))
-        except Unanswered as unanswered:
-            return write_answer([open_outcome(unanswered)])
-    publication, steps, queries, background, answers, operators = read_request(request)
+def answer(message: bytes) -> bytes:
+    """Raises ValueError or SyntaxError for a malformed request."""
+    (publication, steps, background, answers, operators), queries = read_request(message)
     try:
         graphs = entail_graphs(open_publication(publication), background)
     except EntailmentTooLarge as error:
@@ -67,12 +50,6 @@ def answer(request: bytes) -> bytes:
         spent += steps - max(budget.left, 0)
         written += len(outcome.bindings)
     return write_answer(outcomes)
-
-
-def explain_request(asked: ExplainRequest) -> Explanation:
-    """Raises `Unanswered`."""
-    said = Said(asked.answers, asked.kept, asked.operators)
-    return explain(asked.subscription, asked.publication, asked.steps, asked.index_decides, asked.background, said)
 
 
 def open_outcome(unanswered: Unanswered) -> Outcome:
@@ -121,7 +98,12 @@ def _parse(text: str, language: str, operators: OperatorSet) -> Query:
 
 _remembered = lru_cache(maxsize=4_096)(_parse)
 
-# These load the grammars and the stemmers now: once it serves, the child may open no file.
-fold("words", Form(stem=stemmer_of("en")))
-parse("ASK { }", "sparql")
-parse("SELECT * WHERE (?s ?p ?o) USING p FOR <x:p>", "rdql")
+
+def prepare() -> None:
+    """Load the grammars and stemmers: the child may open no file once it serves."""
+    fold("words", Form(stem=stemmer_of("en")))
+    parse("ASK { }", "sparql")
+    parse("SELECT * WHERE (?s ?p ?o) USING p FOR <x:p>", "rdql")
+
+
+prepare()

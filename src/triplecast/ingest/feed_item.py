@@ -1,4 +1,4 @@
-"""A feed item → its publication, in the one vocabulary that all feed formats share (docs/ingest.md)."""
+"""A feed item → its publication, in the one vocabulary that all feed formats share (docs/formats.md)."""
 
 from __future__ import annotations
 

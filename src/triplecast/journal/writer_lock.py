@@ -15,7 +15,7 @@ from pathlib import Path
 from triplecast.errors import FolderLocked
 
 LOCK = "writer.lock"
-_STOPPED = "it is stopped (SIGSTOP): continue it or end it (kill -9), or take the folder over (docs/journal.md)"
+_STOPPED = "it is stopped (SIGSTOP): continue it or end it (kill -9), or take the folder over (docs/storage.md)"
 
 
 class WriterLock:

@@ -10,7 +10,6 @@ from enum import StrEnum
 from queue import Empty, SimpleQueue
 from typing import Protocol
 
-from triplecast.ingest.subscription_files import SubscriptionFault
 from triplecast.journal import Journal
 from triplecast.model.census import Census
 from triplecast.model.match import MatchStats
@@ -18,6 +17,7 @@ from triplecast.model.publication import Reject
 from triplecast.outbox import Outbox, UndecidedPair
 from triplecast.pipeline.acceptor import Taken
 from triplecast.pipeline.sink import Matched
+from triplecast.registry.files import SubscriptionFault
 
 Notice = Reject | SubscriptionFault | UndecidedPair | str
 
@@ -154,8 +154,7 @@ class Teller:
     def summary(self, ignored: tuple[str, ...], seconds: float, drained: bool) -> Summary:
         """At the end, when no thread counts any more; `drained`: all that was to be taken was taken."""
         self.tell(Phase.ENDING)
-        waiting = self._outbox.waiting_in(self._outbox.progress, self._outbox.told)
-        left = self._journal.count_publications(self._outbox.told) + len(waiting)
+        left = self._journal.count_publications(self._outbox.told) + self._outbox.count_pending()
         taken, matched = self._taken, self._matched
         return Summary(
             subscriptions=self._registry.live,

@@ -18,12 +18,10 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, NamedTuple
 
-from triplecast.engine.registry import check_progress, settle_operators
 from triplecast.errors import InputError
 from triplecast.index import INDEX, IndexFolder
 from triplecast.ingest import Parser
 from triplecast.ingest.inbox import scan_inbox
-from triplecast.ingest.subscription_files import find_subscription_files
 from triplecast.journal import Journal
 from triplecast.kernels.warm import warm
 from triplecast.match.learnt import LearntTemplates
@@ -35,10 +33,12 @@ from triplecast.outbox import Outbox
 from triplecast.pipeline.acceptor import Acceptor
 from triplecast.pipeline.horizon import HorizonFile
 from triplecast.pipeline.query import SparkSide
-from triplecast.pipeline.registrar import Registrar
 from triplecast.pipeline.report import Notice, Phase, Progress, Summary, Teller
 from triplecast.pipeline.sink import Sink
-from triplecast.pipeline.taxonomy_files import TaxonomyFiles
+from triplecast.registry.file_source import FileSource
+from triplecast.registry.files import find_subscription_files
+from triplecast.registry.taxonomy_files import TaxonomyFiles
+from triplecast.registry.upkeep import check_progress, settle_operators
 from triplecast.warming import compile_kernels
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class Parts(NamedTuple):
 
     journal: Journal
     outbox: Outbox
-    registrar: Registrar
+    registrar: FileSource
     taxonomy: TaxonomyFiles
     acceptor: Acceptor
     sink: Sink
@@ -120,7 +120,7 @@ def run(
     output = output.absolute()
     with ExitStack() as closing:
         journal = closing.enter_context(Journal.open(output))
-        outbox = closing.enter_context(Outbox.open(output, journal.check_writer))
+        outbox = closing.enter_context(Outbox.open(output, journal.check_writer, epoch=journal.epoch))
         check_progress(journal, outbox)
         called, stale = settle_operators(journal, declared)
         parser = closing.enter_context(Parser(cores))
@@ -137,11 +137,11 @@ def run(
             lambda positions: journal.outdated(positions, called),
         )
         index = IndexFolder(output / INDEX, journal.sole)
-        registrar = Registrar(
+        registrar = FileSource(
             sources.subscriptions,
             journal,
             index,
-            horizon,
+            horizon.cover,
             accepting,
             lambda: outbox.progress,
             notices.put,

@@ -24,10 +24,10 @@ from benchmarks.scenarios.told import IndexOfTold, check_alike
 from benchmarks.workloads import WORKLOADS
 from benchmarks.workloads.mixed import make_mixed
 from benchmarks.workloads.skew import write_all_variable, write_common
-from triplecast.compile.admission import admit
 from triplecast.index import build_segment
 from triplecast.match.pairs import Scratch
 from triplecast.model.subscription import Subscription
+from triplecast.registry.admission import admit
 
 
 def _counted(figures: Iterator[Figure], *names: str) -> list[float]:

@@ -137,15 +137,15 @@ def test_explain_asks_them(place: Path) -> None:
         assert answer.returncode == {"urn:d0": 0, "urn:d1": 3, "urn:d2": 1}[graph]
 
 
-def test_explain_shows_what_they_said(place: Path) -> None:
+def test_explain_shows_what_they_returned(place: Path) -> None:
     (place / "other.rq").write_text(QUERY.replace("?n FILTER(?n > 3)", "5"))
     files = ("in.jsonl", "other.rq", "--operators", "picture_operators", "--graph")
     for graph, number in (("urn:d0", 5), ("urn:d1", 1)):
         (place / "picture_operators.py").write_text(OPERATORS)
-        assert f"p:size(<urn:pic>) gives {number} (version 2)" in call(place, "explain", *files, graph).stdout
+        assert f"p:size(<urn:pic>) returns {number} (version 2)" in call(place, "explain", *files, graph).stdout
         (place / "picture_operators.py").write_text(OPERATORS.replace('"free"), cost', '"free"), pure=False, cost'))
         told = call(place, "explain", *files, graph).stdout
-        assert f"gives {number} (version 2, asked anew: it is not pure, and may have told another thing before)" in told
+        assert f"returns {number} (version 2, not pure: called for this explanation, may differ)" in told
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from triplecast.compile.admission import admit
 from triplecast.errors import QueryRefused
 from triplecast.evaluate import Budget, BudgetExceeded
 from triplecast.evaluate.regex import PROGRAMS_OF_A_QUERY
 from triplecast.model.subscription import Subscription
+from triplecast.registry.admission import admit
 from triplecast.text import holds, parse_selection
 from triplecast.text.grammar import DEEPEST, LONGEST, MOST_FILTERS, MOST_WORDS
 from triplecast.text.wildcards import MOST_CHARACTERS, MOST_POSITIONS

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from tests.unit.match.match_samples import PREFIXES
-from triplecast.compile.admission import admit
 from triplecast.compile.plan import BRANCHES_LIMIT, CASES_LIMIT, Plan
 from triplecast.compile.plans import plan_of
 from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.languages import parse_template
 from triplecast.model.subscription import Subscription
+from triplecast.registry.admission import admit
 
 
 def _plan(query: str) -> tuple[Plan, tuple[str, ...]]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from triplecast.compile import meaning
-from triplecast.compile.admission import admit
 from triplecast.compile.size import LARGEST, QuerySize, measure
 from triplecast.errors import QueryRefused
 from triplecast.languages import parse_template
 from triplecast.model.subscription import Subscription
+from triplecast.registry.admission import admit
 
 CONSTANTS, PATTERNS, OPERATORS = LARGEST
 

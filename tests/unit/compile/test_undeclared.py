@@ -12,14 +12,14 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "operators"))
 import wild_operators
 from wild_operators import WILD
 
-from triplecast.compile.admission import admit
 from triplecast.errors import QueryRefused, QuerySyntaxError
-from triplecast.evaluate import explain_subscription
+from triplecast.explain import explain_subscription
 from triplecast.languages.undeclared import doubt_predicate
 from triplecast.model.publication import Publication
 from triplecast.model.subscription import Subscription
 from triplecast.operators.declaration import declarations_in
 from triplecast.operators.operator_set import operator_set
+from triplecast.registry.admission import admit
 
 P = f"PREFIX w: <{WILD}> PREFIX : <urn:> PREFIX other: <https://example.org/op#> "
 OPERATORS = operator_set(declarations_in(wild_operators.__name__))

@@ -1,4 +1,4 @@
-"""What `explain` says of operators that are not pure: what was told, where that is known."""
+"""`explain` shows the results of impure operators that were recorded when matching, where there are any."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def explained(engine: Engine, text: str, id: str = "guess", graph: str = "urn:g"
 def test_the_version_that_stands_is_explained_as_it_was_told(tmp_path: Path, durable: bool) -> None:
     engine = Engine.open(tmp_path / "folder") if durable else Engine()
     engine.subscribe(QUERY, id="guess")
-    assert "asked anew" in explained(engine, TEXT), "nothing was told"
+    assert "called for this explanation" in explained(engine, TEXT), "nothing is recorded"
     receipt = engine.publish(TEXT, "text/turtle", "urn:g")
     told = receipt.matches[0].bindings[0]["n"].value
     if durable:
@@ -45,13 +45,13 @@ def test_the_version_that_stands_is_explained_as_it_was_told(tmp_path: Path, dur
         engine = Engine.open(tmp_path / "folder")
     with engine:
         said = explained(engine, TEXT)
-        assert f"(<urn:p>) gives {told} (version 1, as it was told: it is not pure" in said
+        assert f"(<urn:p>) returns {told} (version 1, not pure: the stored result)" in said
         assert f"?n = {told}" in said.replace('"', "").replace("^^<http://www.w3.org/2001/XMLSchema#integer>", "")
         for other, graph in ((TEXT, "urn:h"), (f"{TEXT} <urn:p> <urn:q> 1 .", "urn:g")):
             anew = explained(engine, other, graph=graph)
-            assert "asked anew" in anew
-            assert f"gives {told} " not in anew
-        assert engine.statistics().work.operator_calls == (0 if durable else 1), "what is asked anew is not kept"
+            assert "called for this explanation" in anew
+            assert f"returns {told} " not in anew
+        assert engine.statistics().work.operator_calls == (0 if durable else 1), "an explanation records nothing"
 
 
 def test_so_is_what_it_failed_at() -> None:

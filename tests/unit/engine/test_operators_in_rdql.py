@@ -22,7 +22,7 @@ from tests.reference.terms import XSD, Term, literal, read_ntriples, write
 from tests.reference.values import TypeFault
 from triplecast.engine import Engine
 from triplecast.errors import QueryRefused, QuerySyntaxError
-from triplecast.evaluate import Explanation
+from triplecast.explain import Explanation
 from triplecast.model.terms import to_ntriples
 
 assert wild_operators
@@ -77,10 +77,10 @@ def test_explain_says_what_it_said(engine: Engine) -> None:
         (found,) = engine.explain(document, id, "text/turtle", attachments={"urn:pic": b"12345"})
         return found
 
-    assert "w:size(<urn:pic>) gives 5 (version 1" in str(explained("few"))
+    assert "w:size(<urn:pic>) returns 5 (version 1" in str(explained("few"))
     missed = explained("many")
     assert missed.failure == "FILTER(w:size(?p) > 30)"
-    assert "w:size(<urn:pic>) gives 5 (version 1" in missed.instead[-1]
+    assert "w:size(<urn:pic>) returns 5 (version 1" in missed.instead[-1]
 
 
 @pytest.mark.parametrize(

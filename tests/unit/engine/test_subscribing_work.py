@@ -11,11 +11,11 @@ import pytest
 from engine_samples import ANY_TITLE, PREFIX, TITLES, UNTITLED, turtle
 
 from triplecast import Engine, Subscription
-from triplecast.compile import admission, meaning
+from triplecast.compile import meaning
 from triplecast.compile.meaning import Meaning
 from triplecast.engine import engine as engine_module
-from triplecast.engine import registry
 from triplecast.index import IndexFolder, worn
+from triplecast.registry import admission, upkeep
 from triplecast.sqlite import Database
 
 NASTY = PREFIX + "SELECT * { VALUES ?a { 1 2 3 } ?item ex:title ?a }"
@@ -122,7 +122,7 @@ def test_the_registry_is_applied_in_slices(monkeypatch: pytest.MonkeyPatch, tmp_
         applied.append((len(added), len(removed)))
         return apply(index, added, removed, *rest)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(registry, "AT_ONCE", 10)
+    monkeypatch.setattr(upkeep, "AT_ONCE", 10)
     monkeypatch.setattr(IndexFolder, "apply", counting)
     with Engine.open(tmp_path) as engine:
         assert all(added + removed <= 10 for added, removed in applied)
@@ -173,7 +173,7 @@ def test_worn_segments_are_made_again_beside_the_engine(monkeypatch: pytest.Monk
         found: dict[str, int] = {}
         for title in ("A", "B", "C"):
             engine.publish(turtle(title), "text/turtle")
-            engine._remaking.wait()
+            engine._compactor.wait()
             found[title] = sum(map(len, engine._snapshot.segments))
         assert found == {"A": 40, "B": 10, "C": 10}, "nobody waited for it"
         engine.subscribe(ANY_TITLE, id="any")
@@ -181,7 +181,7 @@ def test_worn_segments_are_made_again_beside_the_engine(monkeypatch: pytest.Monk
         assert [match.subscription for match in receipt.matches] == ["s33", "any"]
         assert sum(map(len, engine._snapshot.segments)) == 11
         assert len(engine._snapshot.removals.registration) == 0
-        assert engine._remaking._worn is None
+        assert engine._compactor._worn is None
     with Engine.open(tmp_path) as engine:
         assert sum(map(len, engine._snapshot.segments)) == 11
 
@@ -199,7 +199,7 @@ def test_one_that_cannot_be_made_again_is_let_be(monkeypatch: pytest.MonkeyPatch
         for n in range(3):
             engine.subscribe(ANY_TITLE, id=f"any{n}")
             assert len(engine.publish(turtle("33"), "text/turtle", f"urn:{n}").matches) == 2 + n
-            engine._remaking.wait()
+            engine._compactor.wait()
         assert tried == [1]
 
 

@@ -7,16 +7,24 @@ from collections.abc import Iterator
 import pytest
 
 from tests.unit.evaluate.evaluate_samples import PREFIXES, published, solve
-from triplecast.evaluate import NO_BACKGROUND, Background, Budget, Candidate, Evaluator, bindings_json, explain
+from triplecast.evaluate import NO_BACKGROUND, Background, Budget, Candidate, Evaluator, bindings_json
 from triplecast.evaluate.evaluator import QUERIES_A_REQUEST
-from triplecast.evaluate.frames import Outcome, read_answer, read_request, write_answer, write_request
 from triplecast.evaluate.graphs import open_publication
+from triplecast.evaluate.messages import (
+    EvaluationInput,
+    Outcome,
+    read_answer,
+    read_request,
+    write_answer,
+    write_request,
+)
 from triplecast.evaluate.worker import STEPS_A_REQUEST, answer, decide
+from triplecast.explain.pair import explain_pair
 from triplecast.languages.refusals import MAX_DEPTH, MAX_NESTING
 from triplecast.model.entailment import Entailment
 from triplecast.model.subscription import Subscription
 from triplecast.operators.declaration import Operator
-from triplecast.operators.operator_set import NO_OPERATORS
+from triplecast.operators.operator_set import OperatorSet
 from triplecast.sandbox import Limits
 
 FIRST = published(":a :p :b ; :price 5 .", graph="urn:x:first")
@@ -38,25 +46,12 @@ ONE = Operator("urn:o:one", "1", ("bound", "free"), 0.001, False, True, 10.0, 1 
 
 
 def test_frames_read_what_they_wrote() -> None:
-    request = write_request(SECOND, 10, [("ASK { }\n# ü", "sparql"), ("x", "y")])
-    assert read_request(request) == (
-        SECOND,
-        10,
-        [("ASK { }\n# ü", "sparql"), ("x", "y")],
-        NO_BACKGROUND,
-        {},
-        NO_OPERATORS,
-    )
+    context, queries = EvaluationInput(SECOND, 10, NO_BACKGROUND, {}), [("ASK { }\n# ü", "sparql"), ("x", "y")]
+    assert read_request(write_request(context, queries)) == (context, queries)
     background = Background(Entailment.RDFS, b"<x:a> <x:b> <x:c> .\n", True)
     asked = [("ASK { }", "sparql")]
-    assert read_request(write_request(SECOND, 10, asked, background)) == (
-        SECOND,
-        10,
-        asked,
-        background,
-        {},
-        NO_OPERATORS,
-    )
+    context = EvaluationInput(SECOND, 10, background, {}, OperatorSet((ONE,)))
+    assert read_request(write_request(context, asked)) == (context, asked)
     outcomes = [
         Outcome("matched", b"[{}]", ""),
         Outcome("undecided", b"", "why\nnot"),
@@ -134,7 +129,9 @@ def test_nothing_to_decide_starts_no_child() -> None:
 
 def test_a_request_leaves_what_its_share_does_not_reach() -> None:
     each = STEPS_A_REQUEST // 2 + 1
-    request = write_request(FIRST, each, [(PRODUCT, "sparql"), (PRODUCT + " ", "sparql"), ("ASK { }", "sparql")])
+    request = write_request(
+        EvaluationInput(FIRST, each), [(PRODUCT, "sparql"), (PRODUCT + " ", "sparql"), ("ASK { }", "sparql")]
+    )
     kinds = [outcome.kind for outcome in read_answer(answer(request))]
     assert kinds == ["undecided", "undecided", "later"]
 
@@ -176,7 +173,7 @@ def test_the_deepest_queries_that_parse_are_evaluated(text: str) -> None:
     """At Python's default recursion limit."""
     outcome = decide(PREFIXES + text, "sparql", FIRST, open_publication(FIRST), Budget())
     assert outcome.kind == "matched", outcome.reason
-    assert explain(Subscription("deep.rq", PREFIXES + text), FIRST).matched
+    assert explain_pair(Subscription("deep.rq", PREFIXES + text), FIRST).matched
 
 
 def test_a_query_that_does_not_parse_is_undecided() -> None:

@@ -9,7 +9,6 @@ import pytest
 
 from tests.unit.match.match_samples import PREFIXES
 from tests.unit.match.test_entailed_random import random_query
-from triplecast.compile.admission import admit
 from triplecast.index import FirstWritten, MemoryIndex, NoFilter, RarestKey, build_segments, merge
 from triplecast.index.anchors import Anchor
 from triplecast.index.census import broad_registrations, take_census
@@ -17,6 +16,7 @@ from triplecast.index.removals import NO_REMOVALS
 from triplecast.index.snapshot import Snapshot
 from triplecast.model.census import Census
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
+from triplecast.registry.admission import admit
 
 PARTS = (
     "?x e:p 1",

@@ -129,5 +129,5 @@ def test_what_is_missing_or_holds_nothing_says_so(tmp_path: Path) -> None:
 
 
 def test_the_document_names_every_extension() -> None:
-    text = (Path(__file__).resolve().parents[3] / "docs" / "ingest.md").read_text("utf-8")
+    text = (Path(__file__).resolve().parents[3] / "docs" / "formats.md").read_text("utf-8")
     assert [extension for extension in KNOWN if f"`{extension}`" not in text] == []

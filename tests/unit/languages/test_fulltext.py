@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from triplecast.compile.admission import admit
 from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.languages import fill, parse_query, parse_template
 from triplecast.languages.template import TemplateCache
 from triplecast.model.subscription import Subscription
+from triplecast.registry.admission import admit
 
 PREFIXES = "PREFIX text: <http://jena.apache.org/text#> PREFIX bds: <http://www.bigdata.com/rdf/search#> "
 STARDOG = "<tag:stardog:api:property:textMatch>"

@@ -22,12 +22,12 @@ from tests.unit.match.match_samples import (
     snapshot_of,
 )
 from tests.unit.text.text_samples import LEXICON, random_selection, random_text, write_text
-from triplecast.compile.admission import admit
 from triplecast.errors import StorageFault
 from triplecast.index import FirstWritten, IndexFolder, MemoryIndex, NoFilter, RarestKey, Segment, build_segment
 from triplecast.index.merge import merge_segments
 from triplecast.model.publication import Publication
 from triplecast.model.subscription import Registration, Subscription
+from triplecast.registry.admission import admit
 
 TAGS = ("", "@en", "@xx", "^^<http://e/markup>")
 

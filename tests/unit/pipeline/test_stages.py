@@ -8,7 +8,6 @@ import pyarrow as pa
 import pytest
 
 from tests.unit.pipeline.batches import random_batch, rows_of, undecided_of
-from triplecast.engine.registry import open_index
 from triplecast.index import INDEX, IndexFolder
 from triplecast.journal import Journal
 from triplecast.match.operate import Operators
@@ -22,6 +21,7 @@ from triplecast.pipeline import stages
 from triplecast.pipeline.query import stage_of
 from triplecast.pipeline.rows import MATCHES, SLICES, cut, from_arrow, spark_schema, to_arrow, told_only, work_of
 from triplecast.pipeline.stages import AskedSlice, AskSlices, match_slices
+from triplecast.registry.upkeep import open_index
 
 
 @pytest.mark.parametrize("number", range(20))

@@ -21,7 +21,7 @@ __all__ = ["DRAWN", "Regions", "is_within", "metres_from"]
 GEOF = "http://www.opengis.net/def/function/geosparql/"
 OP = "urn:triplecast:op:"
 DRAWN = Regions(Path(__file__).with_name("regions.geojson"))
-"""Regions drawn roughly by hand, for examples and tests; how to name one's own: docs/operators-in-the-box.md."""
+"""Regions drawn roughly by hand, for examples and tests; how to name one's own: docs/built-in-operators.md."""
 VERSION = "1"
 """Of all of them: another one whenever a result changes, a region's among them."""
 

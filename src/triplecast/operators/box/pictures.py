@@ -1,4 +1,4 @@
-"""Pictures among a publication's attachments: size, dominant colour, objects counted (docs/operators-in-the-box.md).
+"""Pictures among a publication's attachments: size, dominant colour, objects counted (docs/built-in-operators.md).
 
 A picture is an array of pixels, upright (its EXIF orientation applied); of an animation, the first. A pixel less than
 half opaque is transparent and has no colour. Objects are what stands out from the background: the background's colour

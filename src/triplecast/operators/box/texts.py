@@ -1,4 +1,4 @@
-"""Texts: how much two are about the same (docs/operators-in-the-box.md). What is compared: `likeness`."""
+"""Texts: how much two are about the same (docs/built-in-operators.md). What is compared: `likeness`."""
 
 from __future__ import annotations
 

@@ -10,10 +10,10 @@ import pytest
 from pyoxigraph import Literal, NamedNode
 
 from triplecast import Engine
-from triplecast.compile.admission import admit
 from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.model.subscription import Subscription
 from triplecast.operators import declared_operators
+from triplecast.registry.admission import admit
 
 pytest.importorskip("shapely", reason="the extra triplecast[operators] is not installed")
 

@@ -1,0 +1,230 @@
+"""Query parts and terms as text close to the query's own, for explanations."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+
+from pyoxigraph import Literal, NamedNode
+
+from triplecast.evaluate.scope import parts_of
+from triplecast.model.algebra import (
+    Aggregate,
+    Alternative,
+    BasicPattern,
+    Call,
+    Exists,
+    Expression,
+    Extend,
+    Filter,
+    Graph,
+    Group,
+    Inverse,
+    Join,
+    LeftJoin,
+    Minus,
+    NegatedSet,
+    Node,
+    Operation,
+    PathExpression,
+    PathPattern,
+    Pattern,
+    Produce,
+    Query,
+    Repeat,
+    Sequence,
+    Slice,
+    Slot,
+    Term,
+    TriplePattern,
+    Union,
+    Values,
+    Variable,
+)
+from triplecast.operators.operator_set import NO_OPERATORS, OperatorSet
+from triplecast.terms.values import XSD, XSD_BOOLEAN, XSD_DECIMAL, XSD_INTEGER, XSD_STRING
+
+_BARE: Mapping[str, re.Pattern[str]] = MappingProxyType(
+    {
+        XSD_INTEGER: re.compile(r"[+-]?[0-9]+"),
+        XSD_DECIMAL: re.compile(r"[+-]?[0-9]*\.[0-9]+"),
+        XSD_BOOLEAN: re.compile(r"true|false"),
+    }
+)
+"""Literals that SPARQL writes without quotes."""
+
+_TEXTUAL: Mapping[str, str] = MappingProxyType({"=": "eq", "!=": "ne"})
+"""RDQL's comparisons of texts."""
+
+_LOCAL = re.compile(r"(?:[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_-])?)?")
+_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
+
+
+class Wording:
+    """Writes query parts with the query's prefixes.
+
+    A hidden variable is written as what it represents: an aggregate, an expression of GROUP BY, or a blank node, which
+    is ``[]`` where it appears only once.
+    """
+
+    def __init__(
+        self,
+        prefixes: Mapping[str, str] = MappingProxyType({}),
+        query: Query | None = None,
+        operators: OperatorSet = NO_OPERATORS,
+    ) -> None:
+        self.operators = operators
+        self._namespaces = sorted(
+            ((namespace, prefix) for prefix, namespace in prefixes.items()), key=lambda pair: (-len(pair[0]), pair[1])
+        )
+        self._hidden: dict[str, str] = {}
+        if query is not None:
+            self._name_hidden(query.pattern)
+
+    def _name_hidden(self, pattern: Pattern) -> None:
+        nodes: Counter[str] = Counter()
+        for part in parts_of(pattern):
+            if isinstance(part, BasicPattern):
+                ends = [end for triple in part.triples for end in (triple.subject, triple.object)]
+                nodes.update(end.name for end in ends if isinstance(end, Variable) and end.hidden)
+            elif isinstance(part, Extend) and part.variable.hidden:
+                self._hidden[part.variable.name] = self.expression(part.expression)
+            elif isinstance(part, Group):
+                self._hidden.update((name.name, self.aggregate(what)) for name, what in part.aggregates if name.hidden)
+        self._hidden.update((name, "[]") for name, count in nodes.items() if count == 1)
+
+    def node(self, node: Node | Term) -> str:
+        """Plain integers, decimals and booleans bare, IRIs by prefix where one fits, all else in N-Triples form."""
+        if isinstance(node, Variable):
+            return self._hidden.get(node.name, node.name) if node.hidden else f"?{node.name}"
+        if isinstance(node, Slot):
+            return f"slot {node.index}"
+        if isinstance(node, NamedNode):
+            return self._iri(node)
+        if isinstance(node, Literal) and node.language is None and node.datatype.value != XSD_STRING:
+            if node.datatype.value in _BARE and _BARE[node.datatype.value].fullmatch(node.value):
+                return node.value
+            own = node.datatype.value.startswith(XSD)
+            return f"{Literal(node.value)}^^" + (
+                f"xsd:{node.datatype.value[len(XSD) :]}" if own else self._iri(node.datatype)
+            )
+        return str(node)
+
+    def _iri(self, node: NamedNode) -> str:
+        for namespace, prefix in self._namespaces:
+            if node.value.startswith(namespace) and _LOCAL.fullmatch(node.value, len(namespace)):
+                return f"{prefix}:{node.value[len(namespace) :]}"
+        return str(node)
+
+    def filter(self, condition: Expression) -> str:
+        words = self.expression(condition)
+        bare = isinstance(condition, Operation) and len(condition.arguments) > 1 and not _is_membership(condition)
+        return f"FILTER{words}" if bare else f"FILTER({words})"
+
+    def stated(self, triple: Iterable[Term]) -> str:
+        """A triple of the publication."""
+        subject, predicate, end = triple
+        return f"{self.node(subject)} {self._predicate(predicate)} {self.node(end)} ."
+
+    def _predicate(self, node: Node | Term) -> str:
+        return "a" if isinstance(node, NamedNode) and node.value == _TYPE else self.node(node)
+
+    def triple(self, pattern: TriplePattern | PathPattern) -> str:
+        middle = self._predicate(pattern.predicate) if isinstance(pattern, TriplePattern) else self.path(pattern.path)
+        return f"{self.node(pattern.subject)} {middle} {self.node(pattern.object)}"
+
+    def path(self, path: PathExpression) -> str:
+        if isinstance(path, Inverse):
+            return f"^{self.path(path.path)}"
+        if isinstance(path, Sequence):
+            return "(" + "/".join(map(self.path, path.steps)) + ")"
+        if isinstance(path, Alternative):
+            return "(" + "|".join(map(self.path, path.choices)) + ")"
+        if isinstance(path, Repeat):
+            return self.path(path.path) + (("*", "+")[path.at_least] if path.many else "?")
+        if isinstance(path, NegatedSet):
+            names = [self.node(name) for name in path.forward] + [f"^{self.node(name)}" for name in path.inverse]
+            return f"!({'|'.join(names)})"
+        return self.node(path)
+
+    def expression(self, expression: Expression) -> str:
+        if isinstance(expression, Exists):
+            return f"{'NOT ' if expression.negated else ''}EXISTS {{ {self.pattern(expression.pattern)} }}"
+        if isinstance(expression, Call) and expression.function in ("NUMBER", "TEXT"):
+            return self.expression(expression.arguments[0])
+        if isinstance(expression, Call) and expression.function == "REGEX" and _is_text(expression.arguments[0]):
+            text, pattern, flags = expression.arguments
+            return f"({self.expression(text)} =~ /{_lexical(pattern)}/{_lexical(flags)})"
+        if isinstance(expression, Call):
+            name = self.node(NamedNode(expression.function)) if ":" in expression.function else expression.function
+            return f"{name}({self._listed(expression.arguments)})"
+        if not isinstance(expression, Operation):
+            return self.node(expression)
+        operator, arguments = expression.operator, expression.arguments
+        if operator in ("in", "not in"):
+            return f"{self.expression(arguments[0])} {operator.upper()} ({self._listed(arguments[1:])})"
+        if len(arguments) == 1:
+            return f"{operator.removeprefix('u')}{self.expression(arguments[0])}"
+        if operator in _TEXTUAL and any(map(_is_text, arguments)):
+            operator = _TEXTUAL[operator]
+        return "(" + f" {operator} ".join(map(self.expression, arguments)) + ")"
+
+    def produced(self, pattern: Produce) -> str:
+        """The call of an operator that gives rows."""
+        return f"{self.node(NamedNode(pattern.operator))}({' '.join(map(self.node, pattern.arguments))})"
+
+    def aggregate(self, aggregate: Aggregate) -> str:
+        distinct = "DISTINCT " if aggregate.distinct else ""
+        argument = "*" if aggregate.argument is None else self.expression(aggregate.argument)
+        return f"{aggregate.function}({distinct}{argument})"
+
+    def pattern(self, pattern: Pattern) -> str:
+        """The pattern on one line."""
+        if isinstance(pattern, BasicPattern):
+            return " . ".join(map(self.triple, pattern.triples))
+        if isinstance(pattern, Join):
+            return f"{self.pattern(pattern.left)} . {self.pattern(pattern.right)}"
+        if isinstance(pattern, LeftJoin):
+            return f"{self.pattern(pattern.left)} OPTIONAL {{ {self.pattern(pattern.right)} }}"
+        if isinstance(pattern, Union):
+            return f"{{ {self.pattern(pattern.left)} }} UNION {{ {self.pattern(pattern.right)} }}"
+        if isinstance(pattern, Minus):
+            return f"{self.pattern(pattern.left)} MINUS {{ {self.pattern(pattern.right)} }}"
+        if isinstance(pattern, Filter):
+            return f"{self.pattern(pattern.pattern)} {self.filter(pattern.condition)}"
+        if isinstance(pattern, Graph):
+            return f"GRAPH {self.node(pattern.name)} {{ {self.pattern(pattern.pattern)} }}"
+        if isinstance(pattern, Extend):
+            bound = f"BIND({self.expression(pattern.expression)} AS {self.node(pattern.variable)})"
+            return f"{self.pattern(pattern.pattern)} {bound}"
+        if isinstance(pattern, Produce):
+            inner = self.pattern(pattern.pattern)
+            return f"{inner} . {self.produced(pattern)}" if inner else self.produced(pattern)
+        if isinstance(pattern, Values):
+            names = " ".join(self.node(variable) for variable in pattern.variables)
+            return f"VALUES ({names}) {{ {len(pattern.rows)} rows }}"
+        if isinstance(pattern, Group):
+            names = " ".join(self.node(key) for key in pattern.keys)
+            return f"{self.pattern(pattern.pattern)} GROUP BY {names}".rstrip()
+        if isinstance(pattern, Slice):
+            limit = "" if pattern.limit is None else f" LIMIT {pattern.limit}"
+            return f"{self.pattern(pattern.pattern)} OFFSET {pattern.offset}{limit}"
+        return self.pattern(pattern.pattern)
+
+    def _listed(self, arguments: Iterable[Expression]) -> str:
+        return ", ".join(map(self.expression, arguments))
+
+
+def _is_text(expression: Expression) -> bool:
+    """Whether it is RDQL's reading of a term as text."""
+    return isinstance(expression, Call) and expression.function == "TEXT"
+
+
+def _lexical(expression: Expression) -> str:
+    return expression.value if isinstance(expression, Literal) else ""
+
+
+def _is_membership(condition: Expression) -> bool:
+    return isinstance(condition, Operation) and condition.operator in ("in", "not in")

@@ -1,0 +1,156 @@
+"""Whether a subscription can be taken, and what it will cost, before it is registered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from triplecast.compile.meaning import Meaning, read_meaning
+from triplecast.compile.operator_arguments import called_operators
+from triplecast.compile.plan import Cost, Plan
+from triplecast.compile.plans import graphs_of, matches_nothing
+from triplecast.compile.refusals import refuse_two_graphs
+from triplecast.errors import QueryRefused, QuerySyntaxError
+from triplecast.languages import sources_of
+from triplecast.model.entailment import Entailment
+from triplecast.model.subscription import Subscription
+from triplecast.operators.operator_set import NO_OPERATORS, OperatorSet
+from triplecast.registry.constant_checks import refuse_unanswerable
+from triplecast.registry.query_warnings import find_doubts
+
+_PREDICATE_WARNING = (
+    "nothing in it is rarer than a predicate: it is joined with every publication that uses that predicate; "
+    "a constant subject or object would narrow it"
+)
+_BROAD_WARNING = (
+    "it is broad: no key (an IRI or literal that every match contains in a triple) narrows it, so it is tried against "
+    "every publication"
+)
+_DATASET_WARNING = (
+    "it needs a publication that holds the named graphs {}: only a dataset does, a document that was published whole "
+    "(`dataset=True`, `--dataset`); to ask for any of them, use UNION"
+)
+_EMPTY_WARNING = (
+    "it matches every publication on which it finds nothing, because it has a result on the empty graph; "
+    "add HAVING (COUNT(*) > 0), or a triple pattern that has to hold"
+)
+_ASKED_WARNING = (
+    "no triple has to be there for it to match: what its operators say of a publication may be enough, whatever it "
+    "holds; add a triple pattern that has to hold"
+)
+_SOURCE_WARNING = "FROM {} is noted, not fetched: a subscription is asked of each publication"
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """What `subscribe` tells."""
+
+    cost: str
+    """``narrow``, ``predicate`` or ``broad`` (see `Cost`)."""
+    warnings: tuple[str, ...]
+    broad: str
+    """What makes it broad; empty where it is not."""
+    decided: bool
+    """Whether the index decides it; else the evaluator is asked about every candidate."""
+    entailment: Entailment
+    bounded: bool
+    """Whether a pair beyond the index's bounds is undecided: where one join decides the query. Where several do, the
+    evaluator is asked about such a pair."""
+
+    @property
+    def decider(self) -> str:
+        """As `Census` counts it."""
+        return ("index" if self.bounded else "combined") if self.decided else "evaluator"
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """The warnings that the writer may not have meant what stands there: all but those of its cost."""
+        return tuple(warning for warning in self.warnings if warning not in (_PREDICATE_WARNING, _BROAD_WARNING))
+
+
+def admit(subscription: Subscription, datasets: bool = True, operators: OperatorSet = NO_OPERATORS) -> Admission:
+    """Of one that stands already. Raises `QuerySyntaxError` or `QueryRefused`, both with the subscription's name.
+
+    `datasets`: whether publications may hold several named graphs; a query that needs such is refused where not.
+    """
+    return _read(subscription, datasets, operators).admission
+
+
+class Understood(NamedTuple):
+    """A subscription that can be taken."""
+
+    admission: Admission
+    meaning: Meaning
+
+
+def understand(subscription: Subscription, datasets: bool = True, operators: OperatorSet = NO_OPERATORS) -> Understood:
+    """What `admit` gives, and what was read for it, of one that is new: operators are asked whether the constants that
+    they are given can be answered (`operator(check=…)`). Raises what `admit` raises."""
+    understood = _read(subscription, datasets, operators)
+    try:
+        template, constants = understood.meaning.template, understood.meaning.constants
+        refuse_unanswerable(template, constants, subscription.text, subscription.language, operators)
+    except QueryRefused as fault:
+        fault.name = subscription.name
+        raise
+    return understood
+
+
+def _read(subscription: Subscription, datasets: bool, operators: OperatorSet) -> Understood:
+    try:
+        meaning = read_meaning(subscription, operators)
+        return Understood(_describe(subscription, meaning, datasets, operators), meaning)
+    except (QuerySyntaxError, QueryRefused) as fault:
+        fault.name = fault.name or subscription.name
+        raise
+
+
+def _describe(subscription: Subscription, meaning: Meaning, datasets: bool, operators: OperatorSet) -> Admission:
+    template, constants, entailment, plan = meaning
+    graphs = graphs_of(template, constants, entailment is not Entailment.NONE)
+    if not datasets:
+        refuse_two_graphs(graphs)
+    empty = needs_nothing(plan) and not matches_nothing(template, constants)
+    asked = empty and bool(called_operators(template))
+    sources = sources_of(subscription.text, subscription.language)
+    told = (_ASKED_WARNING if asked else _EMPTY_WARNING) if empty else ""
+    return Admission(
+        plan.cost.value,
+        (*template.notes, *_warnings(plan.cost, graphs, told, sources), *find_doubts(template, constants, operators)),
+        _why_broad(plan, empty and not asked),
+        plan.decided,
+        entailment,
+        plan.decided and plan.combination is None,
+    )
+
+
+def needs_nothing(plan: Plan) -> bool:
+    """Whether some alternative of the plan holds on every publication, the empty one too."""
+    return any(not branch.patterns for branch in plan.branches)
+
+
+def _warnings(cost: Cost, graphs: tuple[str, ...], empty: str, sources: tuple[str, ...]) -> Iterator[str]:
+    if cost is Cost.PREDICATE:
+        yield _PREDICATE_WARNING
+    elif cost is Cost.BROAD:
+        yield _BROAD_WARNING
+    if len(graphs) > 1:
+        yield _DATASET_WARNING.format(" and ".join(graphs))
+    if empty:
+        yield empty
+    if sources:
+        yield _SOURCE_WARNING.format(", ".join(sources))
+
+
+def _why_broad(plan: Plan, empty: bool) -> str:
+    if plan.cost is not Cost.BROAD:
+        return ""
+    if empty:
+        return (
+            "it has a result where a publication holds nothing of what it asks for (HAVING (COUNT(*) > 0) fixes that)"
+        )
+    if needs_nothing(plan):
+        return "no triple has to be there for it to match"
+    which = "one of its alternatives" if len(plan.branches) > 1 else "it"
+    return f"{which} has triple patterns of variables only"

@@ -1,0 +1,103 @@
+"""How many broad subscriptions one owner may hold: each of them costs every publication something."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from triplecast.compile.plan import Cost
+from triplecast.errors import InputError, QuotaReached
+from triplecast.index import Snapshot
+from triplecast.index.census import broad_registrations
+from triplecast.journal import JournalReader
+from triplecast.model.subscription import Subscription
+from triplecast.registry.admission import Admission
+
+Owner = str | None
+"""None: all subscriptions that name no owner share one quota."""
+
+
+def check_quota(quota: object) -> int:
+    """Raises `InputError` for what is no number of subscriptions."""
+    if not isinstance(quota, int) or isinstance(quota, bool) or quota < 0:
+        raise InputError(f"broad_per_owner is {quota!r}", "give a whole number, 0 or more")
+    return quota
+
+
+class Places:
+    """The places that are left during one change of the registry."""
+
+    def __init__(self, quota: int, held: Callable[[Owner], int]) -> None:
+        """`held`: how many broad subscriptions an owner holds before the change."""
+        self._quota = quota
+        self._count = held
+        self._held: dict[Owner, int] = {}
+
+    def take(self, subscription: Subscription, admission: Admission) -> None:
+        """Takes a place if the subscription is broad. Raises `QuotaReached`."""
+        if admission.cost != Cost.BROAD.value:
+            return
+        owner = subscription.owner
+        held = self._of(owner)
+        if held >= self._quota:
+            raise _reached(subscription, admission, held, self._quota)
+        self._held[owner] = held + 1
+
+    def move(self, subscription: Subscription, admission: Admission, before: Owner) -> None:
+        """The same for one that replaces a broad one of the owner `before`, whose place it may have; that place is free
+        afterwards if it has another. Raises `QuotaReached`, and then nothing has moved."""
+        if subscription.owner != before:
+            self.take(subscription, admission)
+            self._held[before] = self._of(before) - 1
+
+    def _of(self, owner: Owner) -> int:
+        if owner not in self._held:
+            self._held[owner] = self._count(owner)
+        return self._held[owner]
+
+
+class Holdings:
+    """The broad subscriptions of a journal that has one writer, this process, by owner.
+
+    They are found in the index when they are first asked for, and noted from then on as they are registered; which of
+    them have ended is asked of the journal. So nothing is kept of, or done for, any other subscription.
+    """
+
+    def __init__(self, journal: JournalReader) -> None:
+        self._journal = journal
+        self._of: dict[Owner, set[int]] = {}
+        self._found = False
+
+    def note(self, owner: Owner, registration: int) -> None:
+        """For a broad one that was registered."""
+        self._of.setdefault(owner, set()).add(registration)
+
+    def places(self, quota: int, snapshot: Snapshot) -> Places:
+        """`snapshot` holds all that was registered and never noted."""
+        return Places(quota, lambda owner: self._held(owner, snapshot))
+
+    def _held(self, owner: Owner, snapshot: Snapshot) -> int:
+        if not self._found:
+            for found in self._journal.registrations_of(broad_registrations(snapshot)):
+                self.note(found.subscription.owner, int(found.id))
+            self._found = True
+        self._of[owner] = self._live(self._of.get(owner, ()))
+        return len(self._of[owner])
+
+    def _live(self, ids: Iterable[int]) -> set[int]:
+        return {int(found.id) for found in self._journal.registrations_of(sorted(ids)) if found.removed is None}
+
+
+def _reached(subscription: Subscription, admission: Admission, held: int, quota: int) -> QuotaReached:
+    owner = subscription.owner
+    whose = "subscriptions without an owner hold" if owner is None else f"{owner!r} holds"
+    places = "place" if held == 1 else "places"
+    return QuotaReached(
+        "another broad subscription",
+        f"{whose} {held:,} {places} of {quota:,} for broad ones, and this one is broad: {admission.broad}",
+        "put a constant into a triple pattern that every match needs, cancel a broad one, or raise the quota "
+        "(broad_per_owner of Engine, --broad-per-owner of `triplecast run`)",
+        name=subscription.name,
+        owner=owner,
+        held=held,
+        quota=quota,
+    )

@@ -1,0 +1,82 @@
+"""Bounds on the shape of the source, which `test_structure` holds. A figure may only go down, towards its goal.
+
+Whoever improves one lowers `now` towards what ``python -m tests.house.reading`` prints; a tenth more leaves room for
+work that is under way.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Bound(NamedTuple):
+    now: int
+    goal: int
+
+
+LINES = {
+    "publish → receipt": Bound(1_880, 900),
+    "subscribe → index": Bound(4_300, 1_800),
+    "triplecast run, inside pipeline/": Bound(1_750, 1_200),
+    "for operators alone, but box": Bound(4_200, 3_000),
+    "src": Bound(45_000, 39_000),
+}
+
+FILES = {
+    "publish → receipt": Bound(25, 12),
+    "for operators alone, but box": Bound(52, 25),
+    "outside operators/, importing from it": Bound(36, 20),
+}
+
+FILE_LINES = 400
+"""No file is longer, but these, which may not grow."""
+
+LONGER = {
+    "engine/engine.py": 622,
+    "evaluate/patterns.py": 492,
+    "index/build.py": 403,
+    "journal/journal.py": 478,
+    "journal/reader.py": 430,
+    "kernels/build.py": 558,
+    "kernels/entailment.py": 456,
+    "kernels/join.py": 577,
+    "kernels/scan.py": 473,
+    "languages/patterns.py": 444,
+    "languages/solutions.py": 402,
+}
+
+# fmt: off
+NAMED_TWICE = {
+    "Asked", "Condition", "Database", "Decided", "Failure", "Filter", "Found", "Graph", "Ground", "Group", "Grown",
+    "Kind", "Matched", "Operator", "Progress", "Request", "Rows", "Run", "Said", "Slice", "Standing",
+    "Template", "Verdict", "_Clause", "_Given", "_Kept", "_Readings",
+}
+# fmt: on
+"""Classes of which there are two, still; goal: none."""
+
+IN_CIRCLES = {
+    "languages.prefixes",
+    "languages.vocabularies",
+    "operators.box.likeness",
+    "operators.box.texts",
+}
+"""Modules that import each other, still; goal: none."""
+
+# fmt: off
+RIDDLES = {
+    "absence", "admitted", "asked", "begun", "decided", "doubts", "flat", "followed", "found", "given", "instead",
+    "late", "learnt", "meaning", "meant", "mending", "met", "numbers", "own_rules", "questions", "remaking", "said",
+    "slips", "standing", "told", "waiting", "waits", "wanted", "worn",
+}
+# fmt: on
+"""File names that say nothing to a newcomer. `RIDDLES_LEFT` are there, still; goal: none."""
+
+# fmt: off
+RIDDLES_LEFT = {
+    "compile/admitted", "compile/decided", "compile/doubts", "compile/given", "compile/meaning", "compile/slips",
+    "engine/given", "engine/remaking", "evaluate/instead", "evaluate/said", "index/flat", "index/numbers",
+    "index/worn", "languages/meant", "match/begun", "match/found", "match/learnt", "match/own_rules",
+    "match/questions", "match/standing", "match/waiting", "match/wanted", "operators/absence", "operators/mending",
+    "pipeline/followed", "pipeline/late",
+}
+# fmt: on

@@ -1,0 +1,77 @@
+"""How the documents are written: short lines, a sentence each, links that lead somewhere, a bounded whole."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.house.pages import PAGES, ROOT, blocks_of, prose_of
+
+WORDS = 47_000
+WIDTH = 120
+OLD = (
+    "ARCHITECTURE CHANGELOG CONTRIBUTING docs/decisions docs/built-in docs/errors docs/language docs/matching "
+    "docs/operators docs/papers docs/pipeline docs/python docs/schedules docs/semantics docs/storage docs/taxonomy "
+    "docs/testing"
+)
+"""Pages that are not written again yet."""
+NAMES = [
+    name for name in (page.relative_to(ROOT).as_posix() for page in PAGES) if not name.startswith(tuple(OLD.split()))
+]
+_LINK = re.compile(r"\]\(([^()\s]+(?:\([^()]*\))?[^()\s]*)\)")
+_SENTENCES = re.compile(r"[a-z0-9`)\]*\"…]{2}[.!?][)*\"_]* +[*_(\[`\"]*[A-Z?]")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_line_is_long_but_in_tables(name: str) -> None:
+    lines = (ROOT / name).read_text("utf-8").splitlines()
+    assert [n for n, line in enumerate(lines, 1) if len(line) > WIDTH and not line.lstrip().startswith("|")] == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_line_holds_one_sentence(name: str) -> None:
+    lines = (
+        (number, re.sub(r"^\s*(?:[-*]|\d+\.) ", "", line))
+        for number, line in prose_of((ROOT / name).read_text("utf-8"))
+    )
+    assert [(number, line) for number, line in lines if _SENTENCES.search(line)] == []
+
+
+def test_the_documents_are_short() -> None:
+    words = {name: len((ROOT / name).read_text("utf-8").split()) for name in NAMES}
+    assert sum(words.values()) <= WORDS, sorted(words.items(), key=lambda each: -each[1])
+
+
+def anchors_of(page: Path) -> set[str]:
+    """What `#…` may name in a page: its headings, as they are written in addresses."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text("utf-8"), re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_link_resolves(name: str) -> None:
+    page = ROOT / name
+    broken = []
+    for target in _LINK.findall(page.read_text("utf-8")):
+        if target.startswith(("http://", "https://")):
+            continue
+        path, _, anchor = target.partition("#")
+        place = (page.parent / path).resolve() if path else page
+        if not place.exists() or (
+            anchor and place.relative_to(ROOT).as_posix() in NAMES and anchor not in anchors_of(place)
+        ):
+            broken.append(target)
+    assert broken == []
+
+
+def test_every_page_is_in_the_index() -> None:
+    index = (ROOT / "docs" / "README.md").read_text("utf-8")
+    pages = {path.name for path in (ROOT / "docs").glob("*.md")} - {"README.md"}
+    assert {page for page in pages if f"({page})" not in index} == set()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_fence_names_its_language(name: str) -> None:
+    assert [block for block in blocks_of((ROOT / name).read_text("utf-8")) if not block.language] == []

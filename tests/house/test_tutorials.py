@@ -1,0 +1,49 @@
+"""What the pages show is so: every file they write, every command, what it prints, every program."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from shutil import copy
+
+import pytest
+
+from tests.house.pages import ROOT, blocks_of, read_page, replay, run
+
+OPENED = """
+import tempfile
+import triplecast
+folder = tempfile.mkdtemp()
+triplecast.Engine.open(folder).close()
+"""
+MATCHED = """
+import json
+import pandas
+with open("matches.json", "w") as written:
+    print(json.dumps({"publication": "urn:1", "bindings": [{"n": "1"}, {"n": "2"}]}), file=written)
+"""
+PROGRAMS = {"docs/publish-feeds.md": "", "docs/back-up.md": OPENED, "docs/command-line.md": MATCHED}
+"""Pages whose unnamed Python blocks are one program, with what stands before it."""
+
+
+@pytest.mark.parametrize(("page", "commands"), [("docs/first-match.md", 8), ("docs/first-operator.md", 3)])
+def test_a_tutorial_works_as_written(page: str, commands: int, tmp_path: Path) -> None:
+    assert replay(page, tmp_path) == commands
+
+
+@pytest.mark.parametrize("page", PROGRAMS)
+def test_the_snippets_of_a_page_run_as_one_program(page: str, tmp_path: Path) -> None:
+    blocks = (block.text for block in blocks_of(read_page(page)) if block.language == "python" and block.file is None)
+    ran = run(tmp_path, sys.executable, "-c", PROGRAMS[page] + "\n".join(blocks))
+    assert ran.returncode == 0, ran.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_a_run_prints_what_its_page_shows(tmp_path: Path) -> None:
+    for folder in ("inbox", "subscriptions"):
+        (tmp_path / folder).mkdir()
+    copy(ROOT / "examples" / "inbox" / "news" / "courier.atom", tmp_path / "inbox" / "news.atom")
+    (query,) = (block for block in blocks_of(read_page("docs/first-match.md")) if block.file == "subscriptions/rail.rq")
+    (tmp_path / "subscriptions" / "rail.rq").write_text(query.text)
+    assert replay("docs/run-the-pipeline.md", tmp_path) == 2

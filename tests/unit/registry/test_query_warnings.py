@@ -1,0 +1,134 @@
+"""Warnings of what a query says and its writer hardly meant."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from triplecast.errors import QuerySyntaxError
+from triplecast.languages import parse_template
+from triplecast.model.subscription import Subscription
+from triplecast.registry.admission import admit
+from triplecast.registry.query_warnings import DOUBTS_TOLD, find_doubts
+
+SAMPLES = Path(__file__).resolve().parents[3] / "examples" / "subscriptions"
+
+
+def doubts(text: str) -> tuple[str, ...]:
+    return find_doubts(*parse_template(f"PREFIX : <urn:x:> {text}"))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("SELECT ?titel { ?x :p ?title }", "?titel in SELECT is bound by nothing, so it never has a value; was ?title"),
+        ("SELECT ?x { ?x :p ?y FILTER(?z > 3) }", "?z in FILTER is bound by nothing"),
+        ("SELECT ?x { ?x :p ?y } ORDER BY ?w", "?w in ORDER BY is bound by nothing"),
+        ("SELECT ?x (SUM(?w) AS ?n) { ?x :p ?y } GROUP BY ?x", "?w in an aggregate is bound by nothing"),
+        ("SELECT ?x { ?x :p ?y FILTER(?y > 'abc'^^xsd:integer) }", "is never true: by its form or its bounds"),
+        ("SELECT ?x { ?x :p ?y FILTER(?y = '2026-02-30'^^xsd:date) }", "finds no value: by its form or its bounds"),
+        ("SELECT ?x { ?x :p ?y FILTER(?y < :b) }", "?y < <urn:x:b> is never true: only numbers"),
+        ("SELECT ?x { ?x :p ?y FILTER('a'@en <= ?y) }", '?y >= "a"@en is never true: only numbers'),
+        ("SELECT ?x { ?x :p ?y FILTER(?x = 'http://a') }", '?x = "http://a" is never true: ?x is a subject or pred'),
+        ("SELECT ?x { ?x :p ?y FILTER(?x IN (:a, 'b')) }", '?x = "b" is never true'),
+        ("SELECT ?x { ?x :p ?y FILTER(STR(?y) = 5) }", "is never true: STR gives a string"),
+        ("SELECT ?x { ?x :p ?y FILTER(STRLEN(?y) > '5') }", "is never true: STRLEN gives a number"),
+        ("SELECT ?x { ?x :p ?y FILTER(DATATYPE(?y) = 'xsd:int') }", "is never true: DATATYPE gives an IRI"),
+        ("SELECT ?x { ?x :p ?y FILTER(?y > '10') }", '?y > "10" compares text'),
+        ("ASK { ?x <http://schema.org/name> ?y }", "<http://schema.org/name> is not in schema: <https://schema.org/>"),
+        ("ASK { ?x dc:issued ?y }", "the 15 elements of dc: have no 'issued'; dcterms:issued is another name"),
+        ("ASK { ?x dc:tilte ?y }", "the 15 elements of dc: have no 'tilte'; was dc:title meant?"),
+        ("ASK { ?x dc:modifed ?y }", "the 15 elements of dc: have no 'modifed'; was dcterms:modified meant?"),
+        ("ASK { ?x :p/rss:titel ?y }", "rss: has no 'titel'; was rss:title meant?"),
+        ("ASK { ?x a rss:Item }", "rss: has no 'Item'; was rss:item meant?"),
+        ("ASK { ?x :p 'a'^^xsd:datetime }", "xsd: has no 'datetime'; was xsd:dateTime meant?"),
+        ("ASK { ?x :p ?y FILTER(?y > '2026-01-01T00:00:00Z'^^xsd:datetime) }", "was xsd:dateTime meant?"),
+        ("ASK { ?x :p ?y FILTER(DATATYPE(?y) = xsd:Integer) }", "was xsd:integer meant?"),
+        ("ASK { ?x dc:date ?y FILTER('2026-11-01'^^xsd:date < ?y) }", 'write "2026-11-01T00:00:00Z"^^xsd:dateTime'),
+        ("ASK { ?x :p ?y FILTER(?y > 2026-11-01) }", "2026-11-01 is the number 2014; a date is written"),
+        ("ASK { ?x :p ?y FILTER(?y > NOW() - 'P7D'^^xsd:duration) }", "NOW() - … have no value"),
+        ("ASK { ?x :p ?y FILTER(?y + 'P1D'^^xsd:dayTimeDuration > 1) }", "has no value"),
+        (
+            """ASK { ?x :p ?y FILTER(ft:contains(?y, '"rail" ftor "counc*" using wildcards')) }""",
+            "* in the pattern counc* stands for itself, which no word holds; any characters are .*",
+        ),
+        ("""ASK { ?x :p ?y FILTER(ft:contains(?y, '"a.*?" using wildcards')) }""", "? in the pattern a.*? stands for"),
+        ("ASK { 'a' :p ?y }", '"a" as a subject matches nothing'),
+        ("ASK { ?x a 'http://example.org/C' }", 'a "http://example.org/C" asks for a string'),
+        (
+            "ASK { ?x :p ?y FILTER(LCASE(?y) = 'Rail') }",
+            """LCASE(…) gives lower case and so never "Rail"; write 'rail'""",
+        ),
+        ("ASK { ?x :p ?y FILTER('rail'@en = UCASE(?y)) }", "UCASE(…) gives upper case"),
+        ("ASK { ?x :p ?y FILTER(CONTAINS(LCASE(STR(?y)), 'Rail')) }", "LCASE(…) gives lower case"),
+        ("ASK { ?x <http://purl.org/dc/termstitle> ?y }", "is not in dcterms: <http://purl.org/dc/terms/>"),
+        ("ASK { ?x <http://www.w3.org/ns/dcat/byteSize> ?y }", "is not in dcat: <http://www.w3.org/ns/dcat#>"),
+        ("ASK { ?x <http://www.w3.org/1999/02/22-rdf-syntax-n#type> ?y }", "is not in rdf: "),
+        ("ASK { ?x a <https://xmlns.com/foaf/0.1/Person> }", "is not in foaf: <http://xmlns.com/foaf/0.1/>"),
+    ],
+)
+def test_what_is_said(text: str, said: str) -> None:
+    (doubt,) = doubts(text)
+    assert said in doubt
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT ?x ?y { ?x :p ?y FILTER(?y > 3 && ?y != 'a'@en && ?x != 'a') }",
+        # a variable may be bound in another part, by BIND, VALUES, GRAPH, an aggregate or inside EXISTS
+        "SELECT * { ?x :p 1 OPTIONAL { ?x :q ?y } FILTER(?y > 1) BIND(1 AS ?z) FILTER(?z = 1) }",
+        "SELECT ?g { GRAPH ?g { ?x :p 1 } VALUES ?v { 1 } FILTER(?v = 1) }",
+        "SELECT ?x (COUNT(*) AS ?n) { ?x :p ?y } GROUP BY ?x HAVING(COUNT(*) > 1) ORDER BY ?n",
+        "ASK { ?x :p 1 FILTER EXISTS { ?x :q ?y FILTER(?y > 1) } }",
+        # a subject in one alternative, or only in OPTIONAL, may be a literal
+        "SELECT ?x { { ?x :p 1 } UNION { :a :q ?x } FILTER(?x = 'b') }",
+        "SELECT ?x { :a :q ?x OPTIONAL { ?x :p 1 } FILTER(?x = 'b') }",
+        # a datatype that nobody knows has literals that equal themselves
+        "SELECT ?x { ?x :p ?y FILTER(?y = 'POINT(1 1)'^^geo:wktLiteral || ?y = 'a'^^xsd:anyURI) }",
+        "SELECT ?x { ?x :p ?y FILTER(?y = '10' || ?y > 'm') }",
+        "ASK { 'a' ^:p ?y ; :q* ?z }",
+        "ASK { ?x :p ?y FILTER(LCASE(?y) = 'straße' && LCASE(?y) != 'Rail' && CONTAINS(UCASE(?y), '10 %')) }",
+        "ASK { ?x dcterms:issued ?y ; dc:date ?z FILTER(?y > '2026-11-01'^^xsd:date && ?z = '2026-11-01'^^xsd:date) }",
+        "ASK { ?x :p ?y FILTER(?y > 2026-13-01 || ?y > 2026-1-1 || ?y + 1 > 99999999999999999999 - 1.5e0) }",
+        "ASK { ?x skos:broadMatch ?y ; rss:pubDate ?z ; rdf:_1 ?w ; foaf:Person ?v }",
+        "ASK { ?x dc:title ?y ; dcterms:issued ?z ; schema:name ?n ; a rss:item, :Item, <http://example.org/a> }",
+        "ASK { ?x <http://www.w3.org/ns/dcat> ?y ; <http://purl.org/dc/dcmitype/Text> 1 }",
+    ],
+)
+def test_nothing_is_said_of_what_may_be_meant(text: str) -> None:
+    assert doubts(text) == ()
+
+
+def test_no_sample_subscription_is_doubted() -> None:
+    samples = sorted(SAMPLES.rglob("*.rq"))
+    assert len(samples) > 20
+    assert {path.name: doubts(path.read_text()) for path in samples} == {path.name: () for path in samples}
+
+
+def test_doubts_follow_the_constants_of_one_template() -> None:
+    assert doubts("ASK { ?x :p ?y FILTER(?y < '10') }") != ()
+    assert doubts("ASK { ?x :p ?y FILTER(?y < 'ten') }") == ()
+
+
+def test_a_subscription_is_told_its_doubts_and_not_too_many() -> None:
+    found = admit(Subscription("a", "SELECT ?titel { ?x dc:title ?title }"))
+    assert found.warnings[-1].endswith("was ?title meant?")
+    many = " ".join(f"?{letter}" for letter in "abcdefghijkl")
+    assert len(doubts(f"SELECT {many} {{ ?x :p :o }}")) == DOUBTS_TOLD
+
+
+@pytest.mark.parametrize(
+    ("prefix", "hint"),
+    [
+        ("dct", "write dcterms:"),
+        ("scheam", "write schema:"),
+        ("prov", "write PREFIX prov: <http://www.w3.org/ns/prov#>"),
+        ("zzz", "add PREFIX zzz: <…>"),
+    ],
+)
+def test_an_undeclared_prefix_suggests_what_was_meant(prefix: str, hint: str) -> None:
+    with pytest.raises(QuerySyntaxError, match="is not declared") as fault:
+        parse_template(f"ASK {{ ?x {prefix}:title ?y }}")
+    assert fault.value.message.endswith(hint)
