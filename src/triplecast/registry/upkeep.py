@@ -14,7 +14,7 @@ from triplecast.journal import Journal, JournalReader
 from triplecast.languages import parse_template
 from triplecast.operators.declaration import Operator
 from triplecast.operators.mending import missing_modules
-from triplecast.operators.operator_set import OperatorSet
+from triplecast.operators.operator_set import NO_OPERATORS, OperatorSet
 from triplecast.outbox import Outbox
 
 AT_ONCE = MERGE_LIMIT
@@ -68,7 +68,11 @@ def unread_subscriptions(journal: JournalReader, snapshot: Snapshot) -> tuple[st
 
 
 def open_index(
-    index: IndexFolder, journal: JournalReader, matched: int, operators: OperatorSet, fresh: bool = False
+    index: IndexFolder,
+    journal: JournalReader,
+    matched: int,
+    operators: OperatorSet = NO_OPERATORS,
+    fresh: bool = False,
 ) -> Snapshot:
     """The index brought up to the journal's head; made again if it has to be `fresh`. Queries may call `operators`.
 

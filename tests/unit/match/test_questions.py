@@ -7,13 +7,14 @@ import pytest
 from triplecast.compile.residual import Residual
 from triplecast.match.questions import Questions
 from triplecast.model.algebra import Call, Operation, Variable
+from triplecast.operators.operator_set import NO_OPERATORS
 
 X, Y, V = map(Variable, "xyv")
 OPS = "http://e/questions#"
-TRUE_OF_X = Residual(None, Call(OPS + "true", (X,)), (X,))
-TRUE_OF_Y = Residual(None, Call(OPS + "true", (Y,)), (Y,))
-GIVES_V = Residual(None, Call(OPS + "gives", (X,)), (X,), (V,), (V,))
-AGREES_WITH_Y = Residual(None, Call(OPS + "gives", (X,)), (X,), (Y,))
+TRUE_OF_X = Residual(None, Call(OPS + "true", (X,), 0), (X,))
+TRUE_OF_Y = Residual(None, Call(OPS + "true", (Y,), 0), (Y,))
+GIVES_V = Residual(None, Call(OPS + "gives", (X,), 1), (X,), (V,), (V,))
+AGREES_WITH_Y = Residual(None, Call(OPS + "gives", (X,), 1), (X,), (Y,))
 ASKS_V = Residual(None, Operation("=", (V, X)), (V, X))
 
 
@@ -33,5 +34,5 @@ ASKS_V = Residual(None, Operation("=", (V, X)), (V, X))
 def test_what_both_have_is_fulfilled_where_they_agree_and_nothing_depends_on_what_it_gave(
     own: tuple[Residual, ...], branch: tuple[Residual, ...], names: str, left: tuple[Residual, ...] | None
 ) -> None:
-    found = Questions((own, branch), {}).beyond(1, 0, tuple(names))
+    found = Questions((own, branch), {}, NO_OPERATORS).beyond(1, 0, tuple(names))
     assert (None if found is None else found.residual) == left

@@ -69,7 +69,7 @@ def test_an_engine_s_subscriptions_come_and_go() -> None:
         for name, query in (("one", text % 1), ("two", text % 2), ("three", other)):
             engine.subscribe(query, id=name)
         publish(engine, 1)
-        standing = {each.name: int(each.registration) for each in engine.notifications()}
+        standing = {each.subscription: int(each.registration) for each in engine.notifications()}
         assert sorted(schedule.order()) == sorted(standing.values())
         assert len(standing) == 3
         engine.unsubscribe("two")
