@@ -25,7 +25,7 @@ operators = OperatorSet(declarations())
 known = [each.iri for each in operators]
 from triplecast.languages import parse_query
 try:
-    parse_query("ASK {{ ?x geo:asWKT ?y FILTER({call}) }}")
+    parse_query("ASK {{ ?x geo:asWKT ?y FILTER({call}) }}", operators=operators)
 except Exception as error:
     print(error)
 print(known)
