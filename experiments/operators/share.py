@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 from experiments.figures import Figure, Line, Point
 from experiments.measuring import without_collector
 from experiments.operators.workload import Sizes, Workload, make_events, make_workload
-from triplecast.compile.meaning import Meanings
+from triplecast.compile.compiled import SubscriptionCompiler
 from triplecast.index import MemoryIndex, Snapshot
 from triplecast.match import Matcher, operate
 from triplecast.match.conditions import Ground
 from triplecast.match.waiting import Waiting
-from triplecast.model.publication import Publication
+from triplecast.model.publication import Position, Publication
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
 from triplecast.operators import Event, declared_operators, operator
 from triplecast.operators.answers import Found
@@ -139,7 +139,7 @@ def ask_engine(workload: Workload, events: int) -> list[Shares]:
     with Matcher(operators=operators) as matcher:
         for number, satisfied in enumerate(make_events(workload, events, SEED)):
             told.satisfied, told.calls, told.clock.spent, operators.clock.spent = satisfied.tolist(), 0, 0.0, 0.0
-            position = len(workload.starts) + number
+            position = Position(len(workload.starts) + number)
             publication = Publication(position, f"urn:event:{number}", 1, "2026-01-01T00:00:00.000000Z", _PICTURE)
             whole = Clock()
             with without_collector(), whole:
@@ -161,7 +161,7 @@ def _snapshot_of(workload: Workload) -> Snapshot:
         for row in rows
     )
     standing = [Registration(RegistrationId(at), Subscription(str(at), text)) for at, text in enumerate(texts, 1)]
-    return MemoryIndex().apply(standing, (), len(standing), meanings=Meanings(declared_operators()))
+    return MemoryIndex().apply(standing, (), len(standing), compiler=SubscriptionCompiler(declared_operators()))
 
 
 def _spread(x: float, values: Sequence[float]) -> Point:

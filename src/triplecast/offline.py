@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from triplecast.compile.meaning import Meanings
+from triplecast.compile.compiled import SubscriptionCompiler
 from triplecast.errors import InputError
 from triplecast.evaluate import Evaluator
 from triplecast.index import MemoryIndex
@@ -17,7 +17,7 @@ from triplecast.journal import Clock, system_clock, time_text
 from triplecast.match import Matcher
 from triplecast.match.operate import Operators
 from triplecast.model.match import MatchedBatch
-from triplecast.model.publication import Draft, Publication, Reject
+from triplecast.model.publication import Draft, Position, Publication, Reject
 from triplecast.model.schedules import SCHEDULE, check_schedule
 from triplecast.model.subscription import Registration, RegistrationId
 from triplecast.operators.operator_set import Declared, operator_set
@@ -75,7 +75,7 @@ def match_documents(
     `schedule`; `operators` are those that queries may call, without it all that are declared here."""
     called = operator_set(operators)
     registrations = [Registration(RegistrationId(i), s) for i, s in enumerate(admitted.subscriptions, 1)]
-    snapshot = MemoryIndex().apply(registrations, (), len(registrations), meanings=Meanings(called))
+    snapshot = MemoryIndex().apply(registrations, (), len(registrations), compiler=SubscriptionCompiler(called))
     versions = Versions(len(registrations), clock)
     taxonomies = Taxonomies((TaxonomyVersion(0, taxonomy.lines, taxonomy.broader),))
     asked = Operators(schedule=check_schedule(schedule), operators=called)
@@ -124,6 +124,6 @@ class Versions:
                 continue
             self._position += 1
             self._latest[draft.graph] = (version + 1, draft.digest)
-            made = Publication(self._position, draft.graph, version + 1, now, draft.quads, draft.dataset)
+            made = Publication(Position(self._position), draft.graph, version + 1, now, draft.quads, draft.dataset)
             publications.append(replace(made, attachments=draft.attachments))
         return publications

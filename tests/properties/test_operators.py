@@ -25,7 +25,7 @@ from tests.properties.substitutes import (
 )
 from tests.reference.queries import Query
 from tests.reference.terms import Triple, write
-from triplecast.compile.meaning import Meanings
+from triplecast.compile.compiled import SubscriptionCompiler
 from triplecast.errors import QueryRefused
 from triplecast.index import MemoryIndex, Snapshot
 from triplecast.match import Matcher
@@ -68,7 +68,7 @@ def is_decided_by_index(text: str) -> bool:
 
 def snapshot_of(texts: list[str]) -> Snapshot:
     registrations = [Registration(RegistrationId(i), Subscription(str(i), text)) for i, text in enumerate(texts, 1)]
-    return MemoryIndex().apply(registrations, (), len(texts), meanings=Meanings(OPERATORS))
+    return MemoryIndex().apply(registrations, (), len(texts), compiler=SubscriptionCompiler(OPERATORS))
 
 
 def publications_of(graphs: list[tuple[Triple, ...]], after: int, notes: Path | None = None) -> list[Publication]:

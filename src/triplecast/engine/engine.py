@@ -14,7 +14,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from triplecast.compile.meaning import Meaning, Meanings
+from triplecast.compile.compiled import CompiledSubscription, SubscriptionCompiler
 from triplecast.compile.operator_arguments import operators_of
 from triplecast.engine.given import check_subscriptions, document_of, group_documents
 from triplecast.engine.receipt import (
@@ -58,11 +58,11 @@ from triplecast.journal import (
 )
 from triplecast.match import Matcher
 from triplecast.match.operate import Operators
+from triplecast.model.file_state import RUN
 from triplecast.model.lease import Lease, read_lease
 from triplecast.model.match import MatchedBatch, MatchStats
-from triplecast.model.publication import Publication
+from triplecast.model.publication import Position, Publication
 from triplecast.model.schedules import SCHEDULE, check_schedule
-from triplecast.model.source import RUN
 from triplecast.model.subscription import (
     BROAD_PER_OWNER,
     Registration,
@@ -186,7 +186,7 @@ class Engine:
         self._operators, stale = settle_operators(journal, self._declared)
         asked = Operators(schedule=self._schedule, learnt=journal.learnt(), operators=self._operators)
         self._matcher = Matcher(self._evaluator, asked)
-        self._meanings: dict[int, Meaning] = {}
+        self._compiled: dict[int, CompiledSubscription] = {}
         """Of what was registered since the index was brought up to date, by number: read already. Of `UNINDEXED`
         at most, or of one call."""
         self._met: dict[int, Subscription] = {}
@@ -414,7 +414,7 @@ class Engine:
             raise DocumentRejected("parse", "it holds no publication", "give a document with at least one")
         at = time_text(read_clock(self._clock))
         publications = [
-            Publication(0, draft.graph, 0, at, draft.quads, draft.dataset, draft.labels, draft.attachments)
+            Publication(Position(0), draft.graph, 0, at, draft.quads, draft.dataset, draft.labels, draft.attachments)
             for draft in parsed.drafts
         ]
         operators = self._current_operators()
@@ -436,7 +436,7 @@ class Engine:
         with self._lock:
             publications = self._journal.last_publications(last, BYTES_AT_ONCE)
             registration = Registration(RegistrationId(0), subscription)
-            snapshot = MemoryIndex().apply([registration], [], 0, meanings=Meanings(operators))
+            snapshot = MemoryIndex().apply([registration], [], 0, compiler=SubscriptionCompiler(operators))
             first = publications[0].position - 1 if publications else 0
             taxonomies = self._journal.taxonomies(first, self._journal.head())
             known = self._journal.answers(first, self._journal.head(), operators)
@@ -529,9 +529,9 @@ class Engine:
         if not subscriptions:
             return []
         self._match_accepted()
-        if self._meanings and len(self._meanings) + len(subscriptions) > UNINDEXED:
+        if self._compiled and len(self._compiled) + len(subscriptions) > UNINDEXED:
             self._index_registered()
-        self._journal.declare_operators(operators_of((each.meaning.template for each in understood), self._operators))
+        self._journal.declare_operators(operators_of((each.compiled.template for each in understood), self._operators))
         tickets = [make_ticket(self._randomness) for _ in subscriptions]
         registrations = self._journal.subscribe(subscriptions, lease, list(map(hash_ticket, tickets)))
         first = int(registrations[0].id)
@@ -539,7 +539,7 @@ class Engine:
         self._journal.check_writer()  # of one that was followed in between this may be the successor's lease
         expires = None if end is None else time_text(end)
         for found, each in zip(registrations, understood, strict=True):
-            self._meanings[int(found.id)] = each.meaning
+            self._compiled[int(found.id)] = each.compiled
             if each.admission.broad:
                 self._holdings.note(found.subscription.owner, int(found.id))
         return [
@@ -627,9 +627,9 @@ class Engine:
         """Brings the index up to the journal's head."""
         head = self._journal.head()
         matched = self._outbox.progress if self._waits else self._matched
-        meanings = Meanings(self._operators, self._meanings)
-        self._snapshot = update_index(self._index, self._snapshot, self._journal, head, matched, meanings)
-        self._meanings.clear()
+        compiler = SubscriptionCompiler(self._operators, self._compiled)
+        self._snapshot = update_index(self._index, self._snapshot, self._journal, head, matched, compiler)
+        self._compiled.clear()
         if self._compactor.look():
             self._snapshot = self._index.snapshot()
 

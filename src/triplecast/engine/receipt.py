@@ -16,7 +16,7 @@ from triplecast.ingest import ParsedDocument
 from triplecast.journal import Acceptance, Accepted, time_text
 from triplecast.languages import parse_query
 from triplecast.model.algebra import Term
-from triplecast.model.census import Census
+from triplecast.model.counts import SubscriptionCounts
 from triplecast.model.match import Awaited, MatchedBatch, MatchStats, Undecided, notification_id
 from triplecast.model.publication import Publication, Reject
 from triplecast.model.subscription import Registration, Subscription
@@ -94,7 +94,7 @@ def standing(found: Registration, end: int | None, operators: OperatorSet) -> St
 class Statistics:
     """Of an engine."""
 
-    standing: Census
+    standing: SubscriptionCounts
     """Who is live."""
     work: MatchStats
     """What was matched since the engine was opened, and what it took. Of a publication that is looked at again, since

@@ -21,8 +21,8 @@ from triplecast.evaluate.fulltext import contains, score_of
 from triplecast.model.algebra import Term
 from triplecast.terms.arithmetic import decimal_term, integer_term, number_of, round_number
 from triplecast.terms.casts import CASTS, boolean_term
+from triplecast.terms.coercion import coerce_to_number, coerce_to_text
 from triplecast.terms.compare import ValueFault
-from triplecast.terms.readings import number_reading, text_reading
 from triplecast.terms.temporal import ClockTime, read_clock
 from triplecast.terms.values import XSD, XSD_DATETIME, XSD_STRING, ValueClass, value_of
 from triplecast.text import CONTAINS, SCORE
@@ -319,6 +319,6 @@ BUILTINS: Mapping[str, Builtin] = MappingProxyType(
 """By upper-case keyword, full text by IRI."""
 
 READINGS: Mapping[str, Callable[[Term], Term]] = MappingProxyType(
-    {"NUMBER": number_reading, "TEXT": lambda term: Literal(text_reading(term))}
+    {"NUMBER": coerce_to_number, "TEXT": lambda term: Literal(coerce_to_text(term))}
 )
 """RDQL's readings of a term, which no query can name."""

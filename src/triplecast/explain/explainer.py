@@ -17,7 +17,7 @@ from triplecast.operators.answers import Answer, GroundCall
 from triplecast.operators.frames import Asked
 from triplecast.operators.operator_set import NO_OPERATORS, OperatorSet
 from triplecast.operators.perform import Performer
-from triplecast.sandbox import Failure, Limits, Sandbox
+from triplecast.sandbox import Limits, RequestFailure, Sandbox
 
 
 class Explainer:
@@ -94,7 +94,7 @@ def explain_subscription(
         return explainer.explain(subscription, publications, index_decides, background, operators=operators)
 
 
-def _explanation(subscription: Subscription, publication: Publication, answered: bytes | Failure) -> Explanation:
+def _explanation(subscription: Subscription, publication: Publication, answered: bytes | RequestFailure) -> Explanation:
     if isinstance(answered, bytes):
         return read_explanation(answered)
     reason = f"{answered.kind}: {answered.detail}"

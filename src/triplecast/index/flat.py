@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from triplecast.compile.combination import Combination
+from triplecast.compile.compiled import DEFAULT_COMPILER, SubscriptionCompiler
 from triplecast.compile.constants import place_of
-from triplecast.compile.meaning import NO_MEANINGS, Meanings
 from triplecast.compile.plan import Branch, Plan
 from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.kernels.build import ALWAYS, Items
 from triplecast.kernels.layout import ASK_FLAG, CONTINUES, DISTINCT_FLAG, I32, I64
 from triplecast.model.conditions import TERM_LANES, Lane
-from triplecast.model.entailment import Entailment, Reading, reading_of
+from triplecast.model.entailment import Entailment, EntailmentMode, mode_of
 from triplecast.model.subscription import Registration
 
 
@@ -69,7 +69,7 @@ class Flat:
 
 
 LAID_OUT_AT_ONCE = 20_000
-"""Registrations whose constants are held as Python objects together, unless their meanings are known."""
+"""Registrations whose constants are held as Python objects together, unless they are compiled already."""
 
 
 class _Alike(NamedTuple):
@@ -82,19 +82,19 @@ class _Alike(NamedTuple):
 
 
 def flatten_registrations(
-    registrations: Iterable[Registration], meanings: Meanings = NO_MEANINGS
-) -> dict[Reading, Flat]:
+    registrations: Iterable[Registration], compiler: SubscriptionCompiler = DEFAULT_COMPILER
+) -> dict[EntailmentMode, Flat]:
     """Parses, compiles and lays out, by the reading of publications that each is asked of; every reading that occurs,
-    and `Reading.PLAIN` always. A registration that is refused is recorded there and takes part in nothing."""
+    and `EntailmentMode.PLAIN` always. A registration that is refused is recorded there and takes part in nothing."""
     ordered = sorted(registrations, key=lambda registration: registration.id)
-    layouts: defaultdict[Reading, _Layout] = defaultdict(_Layout)
-    plain = layouts[Reading.PLAIN]
+    layouts: defaultdict[EntailmentMode, _Layout] = defaultdict(_Layout)
+    plain = layouts[EntailmentMode.PLAIN]
     reading_of_each = np.zeros(len(ordered), np.uint8)
     for start in range(0, len(ordered), LAID_OUT_AT_ONCE):
-        for alike in _group_alike(ordered[start : start + LAID_OUT_AT_ONCE], start, meanings, plain):
+        for alike in _group_alike(ordered[start : start + LAID_OUT_AT_ONCE], start, compiler, plain):
             plan = alike.plan
-            reading = reading_of(alike.entailment, plan.bare)
-            if reading is not Reading.PLAIN:
+            reading = mode_of(alike.entailment, plan.bare)
+            if reading is not EntailmentMode.PLAIN:
                 reading_of_each[alike.subscriptions] = reading
             layout = layouts[reading]
             layout.add(alike)
@@ -107,17 +107,17 @@ def flatten_registrations(
 
 
 def _group_alike(
-    registrations: Sequence[Registration], first: int, meanings: Meanings, plain: _Layout
+    registrations: Sequence[Registration], first: int, compiler: SubscriptionCompiler, plain: _Layout
 ) -> Iterable[_Alike]:
     """`first`: the number of the first of these registrations."""
     groups: dict[tuple[int, Entailment], _Alike] = {}
     for number, registration in enumerate(registrations, first):
         try:
-            meaning = meanings.of(registration)
+            compiled = compiler.compile(registration)
         except (QuerySyntaxError, QueryRefused) as fault:
             plain.refuse(registration, fault)
             continue
-        _, constants, entailment, plan = meaning
+        _, constants, entailment, plan = compiled
         alike = groups.get((id(plan), entailment))
         if alike is None:
             alike = groups[id(plan), entailment] = _Alike(plan, entailment, [], [])

@@ -13,9 +13,9 @@ from contextlib import nullcontext
 from pathlib import Path
 from threading import Lock
 
-from triplecast.compile.meaning import NO_MEANINGS, Meanings
+from triplecast.compile.compiled import DEFAULT_COMPILER, SubscriptionCompiler
+from triplecast.crash_points import reach
 from triplecast.errors import StorageFault
-from triplecast.faults import reach
 from triplecast.index.file import TEMPORARY, Sole
 from triplecast.index.manifest import Manifest, open_segment, read_manifest, write_manifest
 from triplecast.index.merge import apply_changes
@@ -83,16 +83,16 @@ class IndexFolder:
         removed: Sequence[tuple[int, int]],
         covers: int,
         needed_from: int = 0,
-        meanings: Meanings = NO_MEANINGS,
+        compiler: SubscriptionCompiler = DEFAULT_COMPILER,
     ) -> Snapshot:
         """Writes the snapshot after these changes of the registry: (registration, position of its removal) for each
         removed.
 
-        `needed_from`: no publication at or before this position will be asked again. `meanings`: how what
+        `needed_from`: no publication at or before this position will be asked again. `compiler`: how what
         is added is read. Raises `StorageFault`, and then nothing has changed.
         """
         grown = apply_changes(
-            tuple(self._segments.values()), self._manifest.removals, added, removed, needed_from, meanings
+            tuple(self._segments.values()), self._manifest.removals, added, removed, needed_from, compiler
         )
         names = {id(segment): name for name, segment in self._segments.items()}
         segments: dict[str, Segment] = {}

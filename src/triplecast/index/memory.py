@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from triplecast.compile.meaning import NO_MEANINGS, Meanings
+from triplecast.compile.compiled import DEFAULT_COMPILER, SubscriptionCompiler
 from triplecast.index.merge import apply_changes
 from triplecast.index.removals import NO_REMOVALS
 from triplecast.index.segment import Segment
@@ -32,14 +32,14 @@ class MemoryIndex:
         removed: Sequence[tuple[int, int]] = (),
         covers: int | None = None,
         needed_from: int = 0,
-        meanings: Meanings = NO_MEANINGS,
+        compiler: SubscriptionCompiler = DEFAULT_COMPILER,
     ) -> Snapshot:
         """Adds and removes (registration, position of its removal); `covers` is the last registry position applied.
 
-        `needed_from`: no publication at or before this position will be asked again. `meanings`: how what
+        `needed_from`: no publication at or before this position will be asked again. `compiler`: how what
         is added is read.
         """
-        grown = apply_changes(self._segments, self._removals, added, removed, needed_from, meanings)
+        grown = apply_changes(self._segments, self._removals, added, removed, needed_from, compiler)
         self._segments, self._removals = grown
         self._needed_from = max(self._needed_from, needed_from)
         if covers is not None:

@@ -8,15 +8,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from triplecast.compile.meaning import NO_MEANINGS, Meanings
+from triplecast.compile.compiled import DEFAULT_COMPILER, SubscriptionCompiler
 from triplecast.index.anchors import Anchor, RarestKey
 from triplecast.index.flat import Flat, Projection, join_items, offsets_of
 from triplecast.index.removals import Removals
 from triplecast.index.segment import Segment, build_segments, index_flat
-from triplecast.kernels.build import ALWAYS, Items, unfold
+from triplecast.kernels.build import ALWAYS, Items
 from triplecast.kernels.layout import I32, I64, Answers
+from triplecast.kernels.unfold import unfold
 from triplecast.model.conditions import TERM_LANES, Lane
-from triplecast.model.entailment import Reading
+from triplecast.model.entailment import EntailmentMode
 from triplecast.model.subscription import Registration
 
 GROWTH = 4
@@ -37,12 +38,12 @@ def apply_changes(
     added: Sequence[Registration],
     removed: Sequence[tuple[int, int]],
     needed_from: int,
-    meanings: Meanings = NO_MEANINGS,
+    compiler: SubscriptionCompiler = DEFAULT_COMPILER,
 ) -> Grown:
-    """The segments after these changes of the registry; `known` are the removals from among them before; `meanings`
+    """The segments after these changes of the registry; `known` are the removals from among them before; `compiler`
     how what is added is read."""
     cancelled = [(int(each.id), each.removed) for each in added if each.removed is not None]
-    fresh = build_segments(added, meanings=meanings) if added else []
+    fresh = build_segments(added, compiler=compiler) if added else []
     return append_segments(segments, fresh, known.joined([*removed, *cancelled]), needed_from)
 
 
@@ -52,7 +53,7 @@ def append_segments(
     """The segments after `fresh` joined them, by reading, then by age: the last ones of a reading are merged while they
     are of one tier."""
     kept: list[Segment] = []
-    for reading in Reading:
+    for reading in EntailmentMode:
         tail = [segment for segment in (*segments, *fresh) if segment.reading == reading]
         kept += _merge_tail(tail, removals, needed_from)
     return Grown(tuple(kept), removals.within(segment.tables.registrations for segment in kept))

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from triplecast.compile.combination import Combination, read_combination, write_combination
-from triplecast.compile.meaning import NO_MEANINGS, Meanings
+from triplecast.compile.compiled import DEFAULT_COMPILER, SubscriptionCompiler
 from triplecast.errors import StorageFault
 from triplecast.index.anchors import Anchor, RarestKey
 from triplecast.index.build import Tables, build_tables
@@ -21,7 +21,7 @@ from triplecast.index.flat import Flat, Refused, Role, flatten_registrations, of
 from triplecast.index.numbers import Registrations
 from triplecast.kernels.layout import FACT_LANGUAGES, I32, I64, U8, Answers, Dictionary, Index
 from triplecast.kernels.pairing import find_places
-from triplecast.model.entailment import Reading
+from triplecast.model.entailment import EntailmentMode
 from triplecast.model.subscription import Registration
 from triplecast.text import ANALYSER
 
@@ -68,7 +68,7 @@ class Segment:
     tables: Tables
     texts: Texts
     refused: tuple[Refused, ...]
-    reading: Reading = Reading.PLAIN
+    reading: EntailmentMode = EntailmentMode.PLAIN
     """As what it reads publications; all its subscriptions are asked of that."""
     places: U8 = field(init=False)
     """What its keys look at, by predicate (`pairing.find_places`)."""
@@ -146,7 +146,7 @@ class Segment:
         )
         texts = Texts(**group("texts."), languages=tuple(file.notes["languages"]))
         refused = tuple(Refused(*each) for each in file.notes["refused"])
-        segment = cls(tables, texts, refused, Reading(file.notes["reading"]))
+        segment = cls(tables, texts, refused, EntailmentMode(file.notes["reading"]))
         if segment.uses_words and file.notes["analyser"] != ANALYSER:
             found = f"its words are those of analyser {file.notes['analyser']}, here {ANALYSER} runs"
             raise StorageFault(path.name, found, REBUILD)
@@ -174,11 +174,13 @@ def _read_roles(combinations: Sequence[list[Any]], written: tuple[int, list[list
 
 
 def build_segments(
-    registrations: Sequence[Registration], anchor: Anchor | None = None, meanings: Meanings = NO_MEANINGS
+    registrations: Sequence[Registration],
+    anchor: Anchor | None = None,
+    compiler: SubscriptionCompiler = DEFAULT_COMPILER,
 ) -> list[Segment]:
     """Parses, compiles and indexes, a segment for each reading that the registrations need; refusals are recorded in a
     plain segment, not raised."""
-    flats = flatten_registrations(registrations, meanings)
+    flats = flatten_registrations(registrations, compiler)
     return [
         index_flat(flat, anchor or RarestKey(), reading)
         for reading, flat in flats.items()
@@ -187,12 +189,14 @@ def build_segments(
 
 
 def build_segment(
-    registrations: Sequence[Registration], anchor: Anchor | None = None, meanings: Meanings = NO_MEANINGS
+    registrations: Sequence[Registration],
+    anchor: Anchor | None = None,
+    compiler: SubscriptionCompiler = DEFAULT_COMPILER,
 ) -> Segment:
     """`build_segments` of registrations that need one reading. Raises ValueError for others."""
-    (segment,) = build_segments(registrations, anchor, meanings)
+    (segment,) = build_segments(registrations, anchor, compiler)
     return segment
 
 
-def index_flat(flat: Flat, anchor: Anchor, reading: Reading) -> Segment:
+def index_flat(flat: Flat, anchor: Anchor, reading: EntailmentMode) -> Segment:
     return Segment(build_tables(flat, anchor), make_texts(flat.texts), flat.refused, reading)

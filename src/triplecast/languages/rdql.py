@@ -49,7 +49,7 @@ from triplecast.model.algebra import (
     Variable,
 )
 from triplecast.operators.operator_set import OperatorSet
-from triplecast.terms.readings import reads_as_number
+from triplecast.terms.coercion import reads_as_number
 
 _GRAMMAR = "rdql.lark"
 _TEXTUAL = {"eq": "=", "ne": "!="}

@@ -28,7 +28,7 @@ from triplecast.match.calculate import Residuals, calculate, residuals_of
 from triplecast.match.found import Decided, Pairs, make_matches
 from triplecast.match.questions import Filter, Questions
 from triplecast.model.algebra import Term
-from triplecast.model.entailment import Reading
+from triplecast.model.entailment import EntailmentMode
 from triplecast.model.terms import from_ntriples
 from triplecast.operators.operator_set import NO_OPERATORS, OperatorSet
 
@@ -54,7 +54,7 @@ class Members:
         tables = segment.tables
         self.operators = operators
         self.tables, self.texts = tables, segment.texts
-        self.entailed = segment.reading is not Reading.PLAIN
+        self.entailed = segment.reading is not EntailmentMode.PLAIN
         self.of_answer = tables.roles
         self.answer_of = tables.index.answer_of
         with_role = np.array([role is not None for role in (*tables.roles, None)], bool)

@@ -254,7 +254,7 @@ class Operating:
         if not lost:
             return None
         found = zip(self._stage.publications, self._stage.grounds, strict=True)
-        known = {
+        known: dict[int, Answers] = {
             each.position: {call: answer for call, answer in ground.answers.items() if (index, call) not in lost}
             for index, (each, ground) in enumerate(found)
         }

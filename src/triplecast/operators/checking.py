@@ -17,7 +17,7 @@ from triplecast.operators.absence import REST, SHORTEST_REST
 from triplecast.operators.answers import Unanswerable, told_reason
 from triplecast.operators.declaration import Operator, find_declaration
 from triplecast.operators.perform import START_SECONDS
-from triplecast.sandbox import Failure, Limits, Sandbox
+from triplecast.sandbox import Limits, RequestFailure, Sandbox
 
 REMEMBERED = 20_000
 """Answers that a process remembers."""
@@ -41,7 +41,7 @@ class _Worker:
     rests_until: float = 0.0
     lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def ask(self, request: bytes) -> bytes | Failure:
+    def ask(self, request: bytes) -> bytes | RequestFailure:
         """Raises `_NotAsked`."""
         with self.lock:
             began = self.clock()

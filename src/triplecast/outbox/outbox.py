@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from triplecast.crash_points import reach
 from triplecast.end_mark import EndMark, close_untouched, has_content, read_end_mark
 from triplecast.errors import StorageFault
-from triplecast.faults import reach
 from triplecast.model.match import publication_key
 from triplecast.model.subscription import Registration
 from triplecast.operators.answers import told_reason

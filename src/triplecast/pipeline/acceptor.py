@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from triplecast.crash_points import reach
 from triplecast.errors import InputError
-from triplecast.faults import reach
 from triplecast.ingest import ParsedDocument, Parser
 from triplecast.ingest.inbox import Look, describe_ignored, scan_inbox
 from triplecast.ingest.inbox_groups import DocumentGroup, read_groups
 from triplecast.ingest.inbox_lines import is_whole
 from triplecast.journal import Journal
+from triplecast.model.file_state import RUN, FileState
 from triplecast.model.publication import Reject
-from triplecast.model.source import RUN, SourceState
 
 
 @dataclass(slots=True)
@@ -67,7 +67,7 @@ class Acceptor:
         self.taken = Taken()
         self.ignored: tuple[str, ...] = ()
 
-    def _claim(self, mark: SourceState | None) -> None:
+    def _claim(self, mark: FileState | None) -> None:
         """One journal is fed in one way (docs/pipeline.md): with the other `dataset`, what is one publication would
         become many, or many one, under identities that nobody has heard of; and in a folder of `Engine.open` a run
         would cancel every subscription, since none stands in a file."""
@@ -78,7 +78,7 @@ class Acceptor:
                     "this output was filled by triplecast.Engine, whose subscriptions stand in no file",
                     "choose another --output, or go on with Engine.open",
                 )
-            self._journal.commit_documents((), (), {RUN: SourceState(0, 0, b"", ours)})
+            self._journal.commit_documents((), (), {RUN: FileState(0, 0, b"", ours)})
         elif mark.outcome != ours:
             if self._dataset:
                 raise InputError(

@@ -23,7 +23,7 @@ from triplecast.index import INDEX, IndexFolder
 from triplecast.ingest import Parser
 from triplecast.ingest.inbox import scan_inbox
 from triplecast.journal import Journal
-from triplecast.kernels.warm import warm
+from triplecast.kernels.compiling import FIRST, compile_kernels, warm
 from triplecast.match.learnt import LearntTemplates
 from triplecast.model.match import Learnt
 from triplecast.model.schedules import SCHEDULE, check_schedule
@@ -39,7 +39,6 @@ from triplecast.registry.file_source import FileSource
 from triplecast.registry.files import find_subscription_files
 from triplecast.registry.taxonomy_files import TaxonomyFiles
 from triplecast.registry.upkeep import check_progress, settle_operators
-from triplecast.warming import compile_kernels
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -211,7 +210,7 @@ class _Run:
         compile_kernels(self._parts.teller.note, self._ending.is_set)
         if self._ending.is_set():
             return
-        warm()  # here, while the JVM starts: a worker that finds no compiled kernels makes its batch wait for them
+        warm(FIRST)  # here, while the JVM starts: a worker that finds no compiled kernels makes its batch wait for them
         self._parts.registrar.start(time.monotonic())
         self._registered.set()
         self._parts.spark.go()

@@ -11,8 +11,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from triplecast.crash_points import reach
 from triplecast.errors import StorageFault, TriplecastError
-from triplecast.faults import reach
 from triplecast.journal import KeptResult
 from triplecast.model.match import Learnt, MatchStats
 from triplecast.model.subscription import Registration

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
+from triplecast.crash_points import reach
 from triplecast.evaluate import Evaluator
-from triplecast.faults import reach
 from triplecast.index import INDEX, Snapshot
 from triplecast.journal import BYTES_AT_ONCE, kept_results
 from triplecast.match import Matcher

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from triplecast.compile.meaning import Meaning, read_meaning
+from triplecast.compile.compiled import CompiledSubscription, compile_subscription
+from triplecast.compile.graph_names import refuse_two_graphs
 from triplecast.compile.operator_arguments import called_operators
 from triplecast.compile.plan import Cost, Plan
 from triplecast.compile.plans import graphs_of, matches_nothing
-from triplecast.compile.refusals import refuse_two_graphs
 from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.languages import sources_of
 from triplecast.model.entailment import Entailment
@@ -60,7 +60,7 @@ class Admission:
 
     @property
     def decider(self) -> str:
-        """As `Census` counts it."""
+        """As `SubscriptionCounts` counts it."""
         return ("index" if self.bounded else "combined") if self.decided else "evaluator"
 
     @property
@@ -81,7 +81,7 @@ class Understood(NamedTuple):
     """A subscription that can be taken."""
 
     admission: Admission
-    meaning: Meaning
+    compiled: CompiledSubscription
 
 
 def understand(subscription: Subscription, datasets: bool = True, operators: OperatorSet = NO_OPERATORS) -> Understood:
@@ -89,7 +89,7 @@ def understand(subscription: Subscription, datasets: bool = True, operators: Ope
     they are given can be answered (`operator(check=…)`). Raises what `admit` raises."""
     understood = _read(subscription, datasets, operators)
     try:
-        template, constants = understood.meaning.template, understood.meaning.constants
+        template, constants = understood.compiled.template, understood.compiled.constants
         refuse_unanswerable(template, constants, subscription.text, subscription.language, operators)
     except QueryRefused as fault:
         fault.name = subscription.name
@@ -99,15 +99,17 @@ def understand(subscription: Subscription, datasets: bool = True, operators: Ope
 
 def _read(subscription: Subscription, datasets: bool, operators: OperatorSet) -> Understood:
     try:
-        meaning = read_meaning(subscription, operators)
-        return Understood(_describe(subscription, meaning, datasets, operators), meaning)
+        compiled = compile_subscription(subscription, operators)
+        return Understood(_describe(subscription, compiled, datasets, operators), compiled)
     except (QuerySyntaxError, QueryRefused) as fault:
         fault.name = fault.name or subscription.name
         raise
 
 
-def _describe(subscription: Subscription, meaning: Meaning, datasets: bool, operators: OperatorSet) -> Admission:
-    template, constants, entailment, plan = meaning
+def _describe(
+    subscription: Subscription, compiled: CompiledSubscription, datasets: bool, operators: OperatorSet
+) -> Admission:
+    template, constants, entailment, plan = compiled
     graphs = graphs_of(template, constants, entailment is not Entailment.NONE)
     if not datasets:
         refuse_two_graphs(graphs)

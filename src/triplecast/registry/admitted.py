@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from triplecast.errors import QueryRefused, QuerySyntaxError
-from triplecast.model.census import Census
+from triplecast.model.counts import SubscriptionCounts
 from triplecast.model.subscription import Subscription
 from triplecast.operators.operator_set import NO_OPERATORS, OperatorSet
 from triplecast.registry.admission import Admission, understand
@@ -27,7 +27,7 @@ class Admitted:
     """`describe_doubts` of each."""
     ignored: tuple[str, ...] = ()
     """Files that were passed over (`FoundFiles.ignored`)."""
-    standing: Census = field(default_factory=Census)
+    standing: SubscriptionCounts = field(default_factory=SubscriptionCounts)
 
 
 def admit_all(loaded: LoadedSubscriptions, datasets: bool = True, operators: OperatorSet = NO_OPERATORS) -> Admitted:
@@ -48,7 +48,7 @@ def admit_all(loaded: LoadedSubscriptions, datasets: bool = True, operators: Ope
     for (cost, decider), count in kinds.items():
         counts[cost] += count
         counts[decider] += count
-    return Admitted(tuple(taken), tuple(faults), tuple(warnings), loaded.ignored, Census(**counts))
+    return Admitted(tuple(taken), tuple(faults), tuple(warnings), loaded.ignored, SubscriptionCounts(**counts))
 
 
 def describe_doubts(admission: Admission, place: str) -> list[str]:

@@ -9,14 +9,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from triplecast.compile.meaning import Meanings
+from triplecast.compile.compiled import SubscriptionCompiler
 from triplecast.compile.operator_arguments import operators_of
 from triplecast.errors import InputError, QuotaReached
 from triplecast.index import IndexFolder, Snapshot
 from triplecast.index.census import broad_registrations, take_census
 from triplecast.journal import Journal
 from triplecast.languages import Template, parse_template
-from triplecast.model.census import Census
+from triplecast.model.counts import SubscriptionCounts
 from triplecast.model.subscription import BROAD_PER_OWNER, Subscription
 from triplecast.operators.operator_set import NO_OPERATORS, OperatorSet
 from triplecast.registry.admission import Admission
@@ -115,9 +115,9 @@ class FileSource:
         return len(self._live)
 
     @property
-    def standing(self) -> Census:
+    def standing(self) -> SubscriptionCounts:
         """What is registered, by what it costs and by who decides it."""
-        return Census() if self._snapshot is None else take_census(self._snapshot)
+        return SubscriptionCounts() if self._snapshot is None else take_census(self._snapshot)
 
     def start(self, now: float) -> None:
         """Brings journal, index and horizon in line with the files as they stand. Raises InputError where there are
@@ -319,7 +319,7 @@ class FileSource:
             del self._live[found.subscription.name]
         self._live.update((found.subscription.name, found) for found in added)
         removed = [(int(found.id), position) for found, position in zip(leaving, positions, strict=True)]
-        self._cover(self._index.apply(added, removed, covers, self._progress(), Meanings(self._operators)))
+        self._cover(self._index.apply(added, removed, covers, self._progress(), SubscriptionCompiler(self._operators)))
 
     def _cover(self, snapshot: Snapshot) -> None:
         assert snapshot.manifest is not None

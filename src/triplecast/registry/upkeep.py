@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from triplecast.compile.meaning import NO_MEANINGS, Meanings
+from triplecast.compile.compiled import DEFAULT_COMPILER, SubscriptionCompiler
 from triplecast.compile.operator_arguments import operators_of
 from triplecast.errors import QueryRefused, QuerySyntaxError, StorageFault
 from triplecast.index import IndexFolder, MemoryIndex, Snapshot
@@ -86,10 +86,10 @@ def open_index(
     except StorageFault:
         fresh = True
     if fresh:
-        return _rebuild(index, journal, matched, head, Meanings(operators))
+        return _rebuild(index, journal, matched, head, SubscriptionCompiler(operators))
     if snapshot.covers > head or index.needed_from > matched:
-        return _rebuild(index, journal, matched, head, Meanings(operators))
-    if not _apply_changes(index, journal, head, matched, Meanings(operators)):
+        return _rebuild(index, journal, matched, head, SubscriptionCompiler(operators))
+    if not _apply_changes(index, journal, head, matched, SubscriptionCompiler(operators)):
         return snapshot
     return index.snapshot()
 
@@ -108,20 +108,22 @@ def update_index(
     journal: JournalReader,
     head: int,
     matched: int,
-    meanings: Meanings = NO_MEANINGS,
+    compiler: SubscriptionCompiler = DEFAULT_COMPILER,
 ) -> Snapshot:
     """The index as the registry is at `head`; `snapshot` is what it was, and stays where nothing has changed.
 
     What changed is read from the journal, so that an exception anywhere before leaves nothing behind that is unknown;
-    `meanings` says how texts are read.
+    `compiler` says how texts are read.
     """
-    _apply_changes(index, journal, head, matched, meanings)
+    _apply_changes(index, journal, head, matched, compiler)
     return snapshot if index.covers == snapshot.covers else index.snapshot()
 
 
-def _rebuild(index: IndexFolder, journal: JournalReader, matched: int, head: int, meanings: Meanings) -> Snapshot:
+def _rebuild(
+    index: IndexFolder, journal: JournalReader, matched: int, head: int, compiler: SubscriptionCompiler
+) -> Snapshot:
     index.reset()
-    if not _apply_changes(index, journal, head, matched, meanings):
+    if not _apply_changes(index, journal, head, matched, compiler):
         return index.apply([], [], head, needed_from=matched)
     return index.snapshot()
 
@@ -131,13 +133,13 @@ def _apply_changes(
     journal: JournalReader,
     head: int,
     matched: int,
-    meanings: Meanings,
+    compiler: SubscriptionCompiler,
 ) -> bool:
     """Applies what the journal says after what the index covers, in slices; whether it said anything. What had ended
     before anything that is still to be matched is left out."""
     changed = False
     for (added, removed), upto in journal.registry_slices(index.covers, head, AT_ONCE):
         needed = [found for found in added if found.removed is None or found.removed > matched]
-        index.apply(needed, removed, upto, matched, meanings)
+        index.apply(needed, removed, upto, matched, compiler)
         changed = True
     return changed

@@ -15,8 +15,8 @@ from engine_samples import ANY_TITLE, TITLES, UNTITLED, turtle
 from tests.unit.journal.journal_samples import run_and_crash
 from triplecast import Engine, FolderLocked, InputError, SandboxFailed, StorageFault, StorageFull
 from triplecast.journal import Journal
+from triplecast.model.file_state import RUN, FileState
 from triplecast.model.publication import Draft
-from triplecast.model.source import RUN, SourceState
 from triplecast.model.subscription import Subscription
 
 GRAPH = "https://example.org/doc/1"
@@ -294,7 +294,7 @@ def test_everything_that_triplecast_offers_can_be_had() -> None:
 
 def test_in_the_output_of_a_run_the_registry_is_not_changed(tmp_path: Path) -> None:
     with Journal.open(tmp_path) as journal:
-        journal.commit_documents((), (), {RUN: SourceState(0, 0, b"", "graph")})
+        journal.commit_documents((), (), {RUN: FileState(0, 0, b"", "graph")})
         journal.subscribe([Subscription("rail", TITLES)])
     with Engine.open(tmp_path) as engine:
         head = len(list(engine.subscriptions()))

@@ -169,9 +169,9 @@ def test_the_document_names_every_word_prefix_and_limit() -> None:
     words = {word for code in re.findall(r"`([^`]+)`", page) for word in re.split(r"[\s,…()\\]+", code)}
     refused = [word for word in refusals.WORDS if word not in ("<<", ">>", "{|", "|}")]
     assert [word for word in [*FUNCTIONS, *KEYWORDS, *refused] if word not in words] == []
-    assert [prefix for prefix, iri in DECLARED.items() if f"| `{prefix}:` | `{iri}` |" not in page] == []
+    assert [prefix for prefix, iri in DECLARED.items() if f"|`{prefix}:`|`{iri}`|" not in page] == []
     limits = (refusals.MAX_CHARACTERS, refusals.MAX_TOKENS, refusals.MAX_NESTING, refusals.MAX_DEPTH)
-    assert [limit for limit in limits if f"| {limit:,} |" not in page] == []
+    assert [limit for limit in limits if f"|{limit:,}|" not in page] == []
 
 
 @pytest.mark.parametrize(

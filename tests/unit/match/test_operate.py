@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from tests.unit.match.match_samples import InProcess, matches_of, publication, registrations, snapshot_of
-from triplecast.compile.meaning import Meanings
+from triplecast.compile.compiled import SubscriptionCompiler
 from triplecast.evaluate import Candidate, Decision
 from triplecast.index import build_segment
 from triplecast.match import Matcher
@@ -61,7 +61,7 @@ def length(event: Event, term: object) -> int:
 
 FUNCTIONS: dict[str, Callable[..., object]] = {OPS + each.__name__: each for each in (ok, count, cheap, costly, length)}
 OPERATORS = operator_set(FUNCTIONS.values())
-MEANINGS = Meanings(OPERATORS)
+MEANINGS = SubscriptionCompiler(OPERATORS)
 SECONDS = {OPS + "length": 0.1, OPS + "ok": 0.25, OPS + "count": 0.5, OPS + "cheap": 0.0009, OPS + "costly": 0.5}
 
 
@@ -99,7 +99,7 @@ def match(told: Told, turtle: str, *queries: str, learnt: Sequence[Learnt] = ())
     operators = Operators(told, learnt=learnt)
     with Matcher(InProcess(), operators) as matcher:  # type: ignore[arg-type]
         return matcher.match(
-            snapshot_of([build_segment(registrations(*queries), meanings=MEANINGS)]), [publication(turtle)]
+            snapshot_of([build_segment(registrations(*queries), compiler=MEANINGS)]), [publication(turtle)]
         ), operators
 
 
@@ -167,7 +167,7 @@ def test_an_operator_may_give_a_value_to_what_has_none_in_a_row(told: Told, wher
     assert matches_of(matched) == found
     each = publication(turtle)
     answers = {GroundCall(row.operator, row.arguments): parse_answer(row.answer) for row in matched.results}
-    snapshot = snapshot_of([build_segment(registrations(query), meanings=MEANINGS)])
+    snapshot = snapshot_of([build_segment(registrations(query), compiler=MEANINGS)])
     for known in (answers, dict(list(answers.items())[:1])):
         with Matcher(InProcess(), Operators(told)) as matcher:  # type: ignore[arg-type]
             assert matches_of(matcher.match(snapshot, [each], known={each.position: known})) == found
@@ -293,7 +293,7 @@ def test_what_waits_and_is_not_asked_is_left_undecided(told: Told, monkeypatch: 
     where = f"{{ ?p a e:Pic FILTER({NAMED}ok>(?p)) }}"
     queries = registrations(f"SELECT ?p {where}", f"SELECT DISTINCT ?p {where}", f"SELECT ?p {where} LIMIT 9", "ASK {}")
     with Matcher(Wanting(), Operators(told)) as matcher:  # type: ignore[arg-type]
-        matched = matcher.match(snapshot_of([build_segment(queries, meanings=MEANINGS)]), [publication("e:p1 a e:Pic")])
+        matched = matcher.match(snapshot_of([build_segment(queries, compiler=MEANINGS)]), [publication("e:p1 a e:Pic")])
     assert [(each.registration, each.reason) for each in matched.undecided] == [
         (number, UNASKED) for number in (1, 2, 3)
     ]

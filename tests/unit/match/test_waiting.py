@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.unit.match.match_samples import InProcess, matches_of, publication, registrations, snapshot_of
-from triplecast.compile.meaning import Meanings
+from triplecast.compile.compiled import SubscriptionCompiler
 from triplecast.index import Snapshot, build_segment
 from triplecast.match import Matcher
 from triplecast.match.operate import Operators
@@ -62,7 +62,7 @@ QUERIES = [query(number % 7, 7 + number % 5) for number in range(60)]
 
 
 def snapshot(*queries: str) -> Snapshot:
-    return snapshot_of([build_segment(registrations(*queries), meanings=Meanings(OPERATORS))])
+    return snapshot_of([build_segment(registrations(*queries), compiler=SubscriptionCompiler(OPERATORS))])
 
 
 def match(queries: Sequence[str], told: Told, publications: int = 1) -> list[MatchedBatch]:

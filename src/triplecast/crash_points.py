@@ -1,10 +1,9 @@
-"""Named crash points: places where a test may kill this process as `kill -9` would, or stop it as SIGSTOP does.
+"""Named points at which a test can kill this process (SIGKILL) or stop it (SIGSTOP).
 
-A point is armed by the environment variable ``TRIPLECAST_CRASH`` (``"journal.appended:3"``: the third time that this
-process reaches the point; 1 when the number is left out). An armed point appends its name to the file named by
-``TRIPLECAST_CRASH_LOG``, so that a test can count its hits, and sends SIGKILL to its own process: no handler, no
-``finally`` and no buffer runs after it. With ``:stop`` at its end (``"journal.appended:3:stop"``) the process is
-stopped there instead, until somebody continues it. Unarmed, `reach` does nothing.
+``TRIPLECAST_CRASH=journal.appended:3`` arms the third hit of a point in this process (``:3`` may be left out: the
+first). An armed point appends its name to the file ``TRIPLECAST_CRASH_LOG``, so that a test can count the hits, and
+sends SIGKILL to its own process, after which no handler, ``finally`` or buffer runs. A third part ``:stop`` sends
+SIGSTOP instead. Unarmed, `reach` does nothing.
 """
 
 from __future__ import annotations
@@ -39,11 +38,11 @@ _hits = count(1)
 _last = int(_count or 1)
 _signal = signal.SIGSTOP if _way == "stop" else signal.SIGKILL
 if _armed and _armed not in POINTS:
-    raise ValueError(f"TRIPLECAST_CRASH names no crash point: {_armed!r}; known are {', '.join(POINTS)}")
+    raise ValueError(f"TRIPLECAST_CRASH names no crash point: {_armed!r}; use one of {', '.join(POINTS)}")
 
 
 def reach(name: str) -> None:
-    """Ends or stops this process here and now if the environment armed `name` and this is the hit it asked for."""
+    """Kill or stop this process if the environment armed this hit of point `name`."""
     if name == _armed and next(_hits) == _last:
         log = os.environ.get("TRIPLECAST_CRASH_LOG")
         if log:

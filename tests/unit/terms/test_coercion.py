@@ -6,7 +6,7 @@ import pytest
 from pyoxigraph import BlankNode, Literal, NamedNode
 
 from triplecast.model.algebra import Term
-from triplecast.terms.readings import number_reading, reads_as_number, text_reading
+from triplecast.terms.coercion import coerce_to_number, coerce_to_text, reads_as_number
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 
@@ -28,7 +28,7 @@ XSD = "http://www.w3.org/2001/XMLSchema#"
 )
 def test_a_plain_literal_that_is_written_as_a_number_is_one(text: str, datatype: str) -> None:
     assert reads_as_number(text)
-    assert number_reading(Literal(text)) == Literal(text, datatype=NamedNode(XSD + datatype))
+    assert coerce_to_number(Literal(text)) == Literal(text, datatype=NamedNode(XSD + datatype))
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_a_plain_literal_that_is_written_as_a_number_is_one(text: str, datatype:
 )
 def test_other_texts_are_no_numbers(text: str) -> None:
     assert not reads_as_number(text)
-    assert number_reading(Literal(text)) == Literal(text)
+    assert coerce_to_number(Literal(text)) == Literal(text)
 
 
 @pytest.mark.parametrize(
@@ -50,9 +50,9 @@ def test_other_texts_are_no_numbers(text: str) -> None:
     ],
 )
 def test_only_plain_literals_are_read(term: Term) -> None:
-    assert number_reading(term) == term
+    assert coerce_to_number(term) == term
 
 
 def test_the_text_of_each_kind_of_term() -> None:
     terms = (Literal("a", language="en"), Literal("01", datatype=NamedNode(XSD + "int")), NamedNode("urn:a"))
-    assert [text_reading(term) for term in (*terms, BlankNode("c14n0"))] == ["a", "01", "urn:a", "_:c14n0"]
+    assert [coerce_to_text(term) for term in (*terms, BlankNode("c14n0"))] == ["a", "01", "urn:a", "_:c14n0"]

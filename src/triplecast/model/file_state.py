@@ -1,4 +1,4 @@
-"""What is remembered of a file that was read, so that it is read once."""
+"""The state of a file when it was read, stored so that it is read once."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ publication: ``graph`` or ``dataset``. Its registry is then what the run's subsc
 """
 
 
-class SourceState(NamedTuple):
-    """A file of the inbox as it was when it was taken; the journal keeps it beside the documents it brought."""
+class FileState(NamedTuple):
+    """An inbox file as it was when it was read; the journal stores it with the file's documents."""
 
     size: int
     mtime_ns: int
     digest: bytes
-    """SHA-256 of the content, or of that part of a ``.jsonl`` file that was read; empty where none was."""
+    """SHA-256 of the content, or of the part of a ``.jsonl`` file read so far; empty if none was read."""
     outcome: str
     """``accepted``, ``rejected``, or how far a ``.jsonl`` file was read."""

@@ -1,6 +1,6 @@
-"""RDQL's two ways to look at a term: as the number that a plain literal reads as, and as text (semantics 7.1).
+"""RDQL's coercions of a term to a number and to text (semantics 7.1).
 
-Both are total: comparisons and arithmetic on what they give are SPARQL's (`terms.compare`, `terms.arithmetic`).
+Both are total; comparisons and arithmetic on the results are SPARQL's (`terms.compare`, `terms.arithmetic`).
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ def reads_as_number(text: str) -> bool:
     return _NUMBER.fullmatch(text) is not None
 
 
-def number_reading(term: Term) -> Term:
-    """A plain literal (without datatype and tag) that reads as a number as that number, any other term as it is.
+def coerce_to_number(term: Term) -> Term:
+    """Return the number that a plain literal (without datatype and tag) spells; any other term unchanged.
 
-    The number is an xsd:integer, an xsd:decimal (with a point) or an xsd:double (with an exponent), and a double too
-    where it has more digits than those hold exactly.
+    The number is an xsd:integer, an xsd:decimal (with a point) or an xsd:double (with an exponent, or with more digits
+    than the other two hold exactly).
     """
     if not isinstance(term, Literal) or term.language is not None or term.datatype.value != XSD_STRING:
         return term
@@ -48,9 +48,9 @@ def number_reading(term: Term) -> Term:
     return Literal(text, datatype=datatype)
 
 
-def text_reading(term: Term) -> str:
-    """The lexical form of a literal, an IRI as written, a blank node as bindings show it (``_:c14n0``).
+def coerce_to_text(term: Term) -> str:
+    """Return the lexical form of a literal, an IRI as written, or a blank node as bindings show it (``_:c14n0``).
 
-    So an IRI and a blank node never have the same text, and two that are no literals have it only if they are one.
+    Two terms that are not literals have the same text only if they are the same term.
     """
     return str(term) if isinstance(term, BlankNode) else term.value
