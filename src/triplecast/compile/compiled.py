@@ -14,8 +14,8 @@ from triplecast.compile.size import refuse_large
 from triplecast.errors import QueryRefused
 from triplecast.languages import Template, parse_template
 from triplecast.model.entailment import Entailment
+from triplecast.model.operators import NO_OPERATORS, OperatorSet
 from triplecast.model.subscription import Registration, Subscription
-from triplecast.operators.operator_set import NO_OPERATORS, OperatorSet
 
 
 class CompiledSubscription(NamedTuple):

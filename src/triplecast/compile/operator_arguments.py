@@ -24,8 +24,7 @@ from triplecast.model.algebra import (
     Variable,
     subexpressions,
 )
-from triplecast.operators.declaration import Operator
-from triplecast.operators.operator_set import OperatorSet
+from triplecast.model.operators import Operator, OperatorSet
 from triplecast.terms.nearness import nearest_names
 
 TEMPLATES_LIMIT = 20_000

@@ -61,6 +61,7 @@ from triplecast.match.operate import Operators
 from triplecast.model.file_state import RUN
 from triplecast.model.lease import Lease, read_lease
 from triplecast.model.match import MatchedBatch, MatchStats
+from triplecast.model.operators import OperatorSet
 from triplecast.model.publication import Position, Publication
 from triplecast.model.schedules import SCHEDULE, check_schedule
 from triplecast.model.subscription import (
@@ -70,7 +71,7 @@ from triplecast.model.subscription import (
     Subscription,
     check_fields,
 )
-from triplecast.operators.operator_set import Declared, OperatorSet, declared_operators, operator_set
+from triplecast.operators.operator_set import Declared, declared_operators, operator_set
 from triplecast.outbox import Cursor, Notification, Outbox, OutboxBatch, UndecidedPair
 from triplecast.registry.admission import Understood, admit, understand
 from triplecast.registry.compactor import Compactor

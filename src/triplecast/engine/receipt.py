@@ -18,10 +18,10 @@ from triplecast.languages import parse_query
 from triplecast.model.algebra import Term
 from triplecast.model.counts import SubscriptionCounts
 from triplecast.model.match import Awaited, MatchedBatch, MatchStats, Undecided, notification_id
+from triplecast.model.operators import OperatorSet
 from triplecast.model.publication import Publication, Reject
 from triplecast.model.subscription import Registration, Subscription
 from triplecast.model.terms import from_ntriples
-from triplecast.operators.operator_set import OperatorSet
 from triplecast.registry.admission import Admission, admit
 from triplecast.taxonomy import Taxonomy
 from triplecast.taxonomy.taxonomy import BROADER, SUB_CLASS, SUB_PROPERTY, TYPE

@@ -11,8 +11,8 @@ from triplecast.evaluate.background import NO_BACKGROUND, Background
 from triplecast.evaluate.budget import DEFAULT_STEPS
 from triplecast.evaluate.messages import EvaluationInput, Outcome, read_answer, read_wanted, write_request
 from triplecast.evaluate.unknown import Answers, Wanted
+from triplecast.model.operators import NO_OPERATORS, OperatorSet
 from triplecast.model.publication import Publication
-from triplecast.operators.operator_set import NO_OPERATORS, OperatorSet
 from triplecast.sandbox import Limits, RequestFailure, Sandbox
 
 LIMITS = Limits(seconds=20.0, memory=768 << 20, answer=64 << 20)

@@ -18,8 +18,8 @@ from triplecast.evaluate.solutions import TOO_LONG, bounded_bindings
 from triplecast.evaluate.unknown import NO_ANSWERS, Answers, Unanswered
 from triplecast.languages import fill, parse_template
 from triplecast.model.algebra import Query
+from triplecast.model.operators import NO_OPERATORS, OperatorSet
 from triplecast.model.publication import Publication
-from triplecast.operators.operator_set import NO_OPERATORS, OperatorSet
 from triplecast.taxonomy import EntailmentTooLarge
 from triplecast.text.words import Form, fold, stemmer_of
 

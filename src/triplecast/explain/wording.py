@@ -43,7 +43,7 @@ from triplecast.model.algebra import (
     Values,
     Variable,
 )
-from triplecast.operators.operator_set import NO_OPERATORS, OperatorSet
+from triplecast.model.operators import NO_OPERATORS, OperatorSet
 from triplecast.terms.values import XSD, XSD_BOOLEAN, XSD_DECIMAL, XSD_INTEGER, XSD_STRING
 
 _BARE: Mapping[str, re.Pattern[str]] = MappingProxyType(

@@ -13,10 +13,9 @@ from triplecast.errors import StorageFault
 from triplecast.journal.check import RESTORE
 from triplecast.journal.record import checksum, verify
 from triplecast.model.match import Learnt, MatchedBatch
+from triplecast.model.operators import Operator, OperatorSet, read_fields
 from triplecast.model.publication import Attachments, Publication
 from triplecast.operators.answers import Answer, GroundCall, parse_answer
-from triplecast.operators.declaration import Operator
-from triplecast.operators.operator_set import OperatorSet, read_fields
 from triplecast.sqlite import Database
 
 

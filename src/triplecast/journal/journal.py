@@ -40,11 +40,10 @@ from triplecast.journal.writer_lock import WriterLock
 from triplecast.model.file_state import FileState
 from triplecast.model.lease import NO_END, Lease
 from triplecast.model.match import Learnt
+from triplecast.model.operators import Operator, OperatorSet
 from triplecast.model.publication import Attachments, Draft, Reject
 from triplecast.model.subscription import Registration, RegistrationId, Subscription, check_fields
 from triplecast.operators.answers import Answer, GroundCall
-from triplecast.operators.declaration import Operator
-from triplecast.operators.operator_set import OperatorSet
 from triplecast.sqlite import Database, make_folder, storage_faults
 from triplecast.taxonomy import Taxonomy, TaxonomyVersion
 

@@ -39,11 +39,10 @@ from triplecast.journal.record import (
 )
 from triplecast.model.file_state import FileState
 from triplecast.model.match import Learnt
+from triplecast.model.operators import Operator, OperatorSet
 from triplecast.model.publication import Attachments, Publication, Reject
 from triplecast.model.subscription import Registration, RegistrationId
 from triplecast.operators.answers import Answer, GroundCall
-from triplecast.operators.declaration import Operator
-from triplecast.operators.operator_set import OperatorSet
 from triplecast.sqlite import Database, row_number
 from triplecast.taxonomy import Taxonomies, TaxonomyVersion
 

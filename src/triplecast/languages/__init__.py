@@ -14,7 +14,7 @@ from triplecast.languages.sparql import SPARQL
 from triplecast.languages.template import SlotKind, Template, fill, parse_whole, shared_cache, text_of
 from triplecast.languages.tokens import open_source
 from triplecast.model.algebra import Query, Term, Variable
-from triplecast.operators.operator_set import NO_OPERATORS, OperatorSet
+from triplecast.model.operators import NO_OPERATORS, OperatorSet
 
 __all__ = [
     "SlotKind",

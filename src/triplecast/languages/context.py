@@ -12,7 +12,7 @@ from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.languages.prefixes import RDF, XSD, Namespace
 from triplecast.languages.tokens import Source, number_of
 from triplecast.model.algebra import Aggregate, Slot, Variable
-from triplecast.operators.operator_set import OperatorSet
+from triplecast.model.operators import OperatorSet
 
 BOOLEAN = NamedNode(XSD + "boolean")
 TYPE = NamedNode(RDF + "type")

@@ -17,7 +17,7 @@ from triplecast.languages.meant import meant_by_token
 from triplecast.languages.prefixes import Namespace
 from triplecast.languages.tokens import Source, clip, number_of
 from triplecast.model.algebra import Query
-from triplecast.operators.operator_set import OperatorSet
+from triplecast.model.operators import OperatorSet
 
 Rules = Mapping[str, Callable[[Translation, list[Any]], Any]]
 """One function for each rule of a grammar: its value from those of its children."""

@@ -29,8 +29,7 @@ from triplecast.model.algebra import (
     TriplePattern,
     Variable,
 )
-from triplecast.operators.declaration import BOUND, FREE, Operator
-from triplecast.operators.operator_set import OperatorSet
+from triplecast.model.operators import BOUND, FREE, Operator, OperatorSet
 
 _FIRST, _REST = NamedNode(RDF + "first"), NamedNode(RDF + "rest")
 

@@ -48,7 +48,7 @@ from triplecast.model.algebra import (
     TriplePattern,
     Variable,
 )
-from triplecast.operators.operator_set import OperatorSet
+from triplecast.model.operators import OperatorSet
 from triplecast.terms.coercion import reads_as_number
 
 _GRAMMAR = "rdql.lark"

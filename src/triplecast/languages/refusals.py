@@ -6,9 +6,10 @@ from types import MappingProxyType
 
 from triplecast.errors import QueryRefused
 from triplecast.model.entailment import FUNCTION_MARKS, FUNCTIONS
+from triplecast.model.operators import OperatorSet
 from triplecast.operators.extra import describe_missing
-from triplecast.operators.operator_set import OperatorSet
 from triplecast.terms.casts import CASTS
+from triplecast.terms.nearness import nearest_names
 from triplecast.terms.values import XSD
 
 MAX_CHARACTERS = 1_000_000
@@ -94,6 +95,11 @@ _OURS = ("urn:triplecast:ft:", FUNCTIONS, XSD)
 """Namespaces in which nobody declares operators: none is meant by a slip there."""
 
 
+def nearest_operators(iri: str, operators: OperatorSet) -> list[str]:
+    """Return the IRIs of operators that may have been meant, the likeliest first."""
+    return nearest_names(iri, [each.iri for each in operators])
+
+
 def refuse_word(word: str) -> tuple[str, str, str] | None:
     """Construct, reason and fix for a word or sign that is refused by name; None for any other."""
     found = WORDS.get(word.upper())
@@ -107,7 +113,7 @@ def refuse_function(iri: str, operators: OperatorSet) -> tuple[str, str, str] | 
     """Construct, reason and fix for a function named by an IRI; None for SPARQL's casts and the taxonomy's."""
     if iri in CASTS or iri in FUNCTION_MARKS:
         return None
-    near = operators.nearest(iri)
+    near = nearest_operators(iri, operators)
     if near and not iri.startswith(_OURS):
         return f"function <{iri}>", "no such function or operator is known", f"was <{near[0]}> meant?"
     for namespace, reason, hint in _STAGES:
@@ -124,7 +130,7 @@ def refuse_function(iri: str, operators: OperatorSet) -> tuple[str, str, str] | 
 def refuse_all_but_operators(iri: str, operators: OperatorSet) -> tuple[str, str, str]:
     """The same in RDQL, which has no other functions than operators."""
     ours = iri.startswith(_OURS)
-    if not ours and (operators.nearest(iri) or iri.startswith((OPERATORS, GEOF))):
+    if not ours and (nearest_operators(iri, operators) or iri.startswith((OPERATORS, GEOF))):
         found = refuse_function(iri, operators)
         assert found is not None
         return found
@@ -138,7 +144,7 @@ def refuse_all_but_operators(iri: str, operators: OperatorSet) -> tuple[str, str
 
 def refuse_operator(iri: str, operators: OperatorSet) -> tuple[str, str, str]:
     """Construct, reason and fix for a predicate in the namespace of operators that is none."""
-    near = operators.nearest(iri)
+    near = nearest_operators(iri, operators)
     (found,) = ((reason, hint) for namespace, reason, hint in _STAGES if namespace == OPERATORS)
     hint = f"was <{near[0]}> meant?" if near else _what_is_known(OPERATORS, found[1], operators)
     return f"operator <{iri}>", found[0], hint

@@ -17,7 +17,7 @@ from triplecast.languages.refusals import MAX_DEPTH, refuse_depth
 from triplecast.languages.rewriting import measure_depth, replace_constants
 from triplecast.languages.tokens import PROLOGUE, Source, find_tokens, open_source, terminal, tokenise
 from triplecast.model.algebra import Query, Slot
-from triplecast.operators.operator_set import OperatorSet
+from triplecast.model.operators import OperatorSet
 
 
 @cache

@@ -26,8 +26,8 @@ from triplecast.languages.rewriting import replace_constants
 from triplecast.languages.sparql import SPARQL
 from triplecast.languages.tokens import open_source
 from triplecast.model.algebra import Query, Slot
+from triplecast.model.operators import NO_OPERATORS, OperatorSet
 from triplecast.model.terms import from_ntriples, to_ntriples
-from triplecast.operators.operator_set import NO_OPERATORS, OperatorSet
 from triplecast.terms.values import EXACT_DIGITS, ValueClass, order_key
 
 

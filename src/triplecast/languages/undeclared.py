@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from triplecast.languages.refusals import GEOF
-from triplecast.operators.operator_set import OperatorSet
+from triplecast.model.operators import OperatorSet
 from triplecast.terms.nearness import likeness_of, nearest_names, one_apart, split_name
 
 HOW_TO_DECLARE = "name the module that declares it (`--operators MODULE`; in Python, import it first)"

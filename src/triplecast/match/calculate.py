@@ -15,8 +15,8 @@ from triplecast.evaluate.rowwise import Calculation
 from triplecast.languages import parse_template
 from triplecast.languages.rewriting import replace_constants
 from triplecast.model.algebra import Slot, Term
+from triplecast.model.operators import OperatorSet
 from triplecast.model.terms import from_ntriples
-from triplecast.operators.operator_set import OperatorSet
 
 KEPT = 20_000
 """Subscriptions whose expressions a process remembers."""

@@ -29,8 +29,8 @@ from triplecast.match.found import Decided, Pairs, make_matches
 from triplecast.match.questions import Filter, Questions
 from triplecast.model.algebra import Term
 from triplecast.model.entailment import EntailmentMode
+from triplecast.model.operators import NO_OPERATORS, OperatorSet
 from triplecast.model.terms import from_ntriples
-from triplecast.operators.operator_set import NO_OPERATORS, OperatorSet
 
 UNBOUND = -1
 """Stands for no term in a row."""

@@ -18,8 +18,8 @@ from triplecast.compile.residual import Residual
 from triplecast.evaluate.rowwise import Calculation
 from triplecast.evaluate.unknown import Unknown
 from triplecast.model.algebra import Call, Expression, Node, Operation, Term, Variable, subexpressions
+from triplecast.model.operators import OperatorSet
 from triplecast.operators.answers import Answer, Found, GroundCall
-from triplecast.operators.operator_set import OperatorSet
 
 Row: TypeAlias = dict[str, Term]
 Chain: TypeAlias = tuple[Residual, ...]

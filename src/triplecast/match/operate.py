@@ -25,11 +25,11 @@ from triplecast.match.learnt import LearntTemplates
 from triplecast.match.standing import Standing
 from triplecast.match.waiting import SIFTED, Waiting, count_looks, distinct_pairs
 from triplecast.model.match import Learnt, OperatorResult
+from triplecast.model.operators import NO_OPERATORS, OperatorSet
 from triplecast.model.publication import Publication
 from triplecast.model.schedules import SCHEDULE
 from triplecast.operators.answers import Answer, Failed, GroundCall, format_answer
 from triplecast.operators.frames import Asked
-from triplecast.operators.operator_set import NO_OPERATORS, OperatorSet
 from triplecast.operators.perform import Performer
 from triplecast.operators.schedules import Conjunctions, Run, make_schedule
 from triplecast.operators.schedules.experience import LEAST_COST

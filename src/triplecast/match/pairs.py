@@ -24,7 +24,7 @@ from triplecast.match.asking import Asking
 from triplecast.match.combine import Members, Rows, combine
 from triplecast.match.found import Decided, Pairs, no_matches
 from triplecast.match.views import Views
-from triplecast.operators.operator_set import NO_OPERATORS, OperatorSet
+from triplecast.model.operators import NO_OPERATORS, OperatorSet
 
 
 class Scratch:

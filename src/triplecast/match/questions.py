@@ -14,7 +14,7 @@ from triplecast.evaluate.unknown import asks_operators
 from triplecast.match.calculate import Residuals
 from triplecast.match.conditions import Chain, Template, template_of
 from triplecast.model.algebra import Call, Term, Variable
-from triplecast.operators.operator_set import OperatorSet
+from triplecast.model.operators import OperatorSet
 
 
 class Filter:

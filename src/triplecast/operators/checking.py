@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from functools import cache, lru_cache
 
 from triplecast.errors import SandboxFailed
+from triplecast.model.operators import Operator
 from triplecast.model.terms import from_ntriples
 from triplecast.operators.absence import REST, SHORTEST_REST
 from triplecast.operators.answers import Unanswerable, told_reason
-from triplecast.operators.declaration import Operator, find_declaration
+from triplecast.operators.declaration import find_declaration, load
 from triplecast.operators.perform import START_SECONDS
 from triplecast.sandbox import Limits, RequestFailure, Sandbox
 
@@ -117,7 +118,7 @@ def answer(request: bytes) -> bytes:
     if declared is None or not declared.check:
         return b"null"
     try:
-        declared.load(declared.check)(*(None if each is None else from_ntriples(each) for each in arguments))
+        load(declared, declared.check)(*(None if each is None else from_ntriples(each) for each in arguments))
     except Unanswerable as refused:
         return json.dumps(told_reason(str(refused))).encode()
     return b"null"

@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 from pyoxigraph import NamedNode
 
+from triplecast.model.operators import Operator
 from triplecast.model.publication import Publication
 from triplecast.operators.answers import GroundCall
-from triplecast.operators.declaration import Operator
 from triplecast.operators.event import Event
 
 

@@ -10,7 +10,7 @@ from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 
-from triplecast.operators.declaration import Operator
+from triplecast.model.operators import Operator
 from triplecast.operators.extra import CLASSES, INSTALL, LIBRARIES
 from triplecast.sandbox import RequestFailure
 

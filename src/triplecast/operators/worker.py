@@ -10,9 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from triplecast.model.operators import Operator
 from triplecast.model.terms import from_ntriples
 from triplecast.operators.answers import Failed, Unanswerable, WrongResult, format_answer, read_result, told_reason
-from triplecast.operators.declaration import Operator, find_declaration
+from triplecast.operators.declaration import find_declaration, load
 from triplecast.operators.frames import Request, read_request, write_absence, write_answers
 
 
@@ -28,7 +29,7 @@ def answer(request: bytes) -> bytes:
             f"it has version {declared.version} where it is evaluated, and {asked.version} where it is asked: what it "
             "is made of changed meanwhile; start the engine again"
         )
-    function = declared.load()
+    function = load(declared)
     with _noted(function):
         return write_answers(
             _batch(declared, function, asked) if declared.batch else _singly(declared, function, asked)

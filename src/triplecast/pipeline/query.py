@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from triplecast.errors import InputError, PipelineFailed, StorageFull
+from triplecast.model.operators import NO_OPERATORS, OperatorSet
 from triplecast.model.schedules import SCHEDULE
-from triplecast.operators.operator_set import NO_OPERATORS, OperatorSet
 from triplecast.pipeline.late import Asker
 from triplecast.pipeline.rows import MATCHES, spark_schema
 from triplecast.pipeline.session import last_line, session

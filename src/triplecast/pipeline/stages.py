@@ -18,8 +18,8 @@ from triplecast.journal import BYTES_AT_ONCE, kept_results
 from triplecast.match import Matcher
 from triplecast.match.operate import Operators
 from triplecast.model.match import MatchStats
+from triplecast.model.operators import NO_OPERATORS, OperatorSet
 from triplecast.model.schedules import SCHEDULE
-from triplecast.operators.operator_set import NO_OPERATORS, OperatorSet
 from triplecast.outbox import OutboxBatch
 from triplecast.pipeline.followed import followed_journal, settle
 from triplecast.pipeline.rows import cut, to_arrow, told_only

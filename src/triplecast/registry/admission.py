@@ -14,8 +14,8 @@ from triplecast.compile.plans import graphs_of, matches_nothing
 from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.languages import sources_of
 from triplecast.model.entailment import Entailment
+from triplecast.model.operators import NO_OPERATORS, OperatorSet
 from triplecast.model.subscription import Subscription
-from triplecast.operators.operator_set import NO_OPERATORS, OperatorSet
 from triplecast.registry.constant_checks import refuse_unanswerable
 from triplecast.registry.query_warnings import find_doubts
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 
 from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.model.counts import SubscriptionCounts
+from triplecast.model.operators import NO_OPERATORS, OperatorSet
 from triplecast.model.subscription import Subscription
-from triplecast.operators.operator_set import NO_OPERATORS, OperatorSet
 from triplecast.registry.admission import Admission, understand
 from triplecast.registry.files import LoadedSubscriptions, SubscriptionFault
 

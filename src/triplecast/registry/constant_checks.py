@@ -14,10 +14,9 @@ from triplecast.evaluate.scope import parts_of
 from triplecast.languages import Template, place_of_argument
 from triplecast.languages.rewriting import calls_in
 from triplecast.model.algebra import Produce, Slot
+from triplecast.model.operators import Operator, OperatorSet
 from triplecast.model.terms import from_ntriples
 from triplecast.operators.checking import shared_checker
-from triplecast.operators.declaration import Operator
-from triplecast.operators.operator_set import OperatorSet
 
 
 class _Given(NamedTuple):

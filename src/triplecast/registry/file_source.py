@@ -17,8 +17,8 @@ from triplecast.index.census import broad_registrations, take_census
 from triplecast.journal import Journal
 from triplecast.languages import Template, parse_template
 from triplecast.model.counts import SubscriptionCounts
+from triplecast.model.operators import NO_OPERATORS, OperatorSet
 from triplecast.model.subscription import BROAD_PER_OWNER, Subscription
-from triplecast.operators.operator_set import NO_OPERATORS, OperatorSet
 from triplecast.registry.admission import Admission
 from triplecast.registry.admitted import describe_doubts, describe_refusal, examine, first_of
 from triplecast.registry.files import (

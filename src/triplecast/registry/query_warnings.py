@@ -47,8 +47,8 @@ from triplecast.model.algebra import (
     variables_in,
 )
 from triplecast.model.conditions import MIRRORED
+from triplecast.model.operators import NO_OPERATORS, OperatorSet
 from triplecast.model.terms import from_ntriples
-from triplecast.operators.operator_set import NO_OPERATORS, OperatorSet
 from triplecast.registry.typo_warnings import Slips, doubt_slips, read_slips
 from triplecast.terms.nearness import nearest_names
 from triplecast.terms.values import ValueClass, has_values

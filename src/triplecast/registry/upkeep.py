@@ -12,9 +12,8 @@ from triplecast.index import IndexFolder, MemoryIndex, Snapshot
 from triplecast.index.merge import MERGE_LIMIT
 from triplecast.journal import Journal, JournalReader
 from triplecast.languages import parse_template
-from triplecast.operators.declaration import Operator
+from triplecast.model.operators import NO_OPERATORS, Operator, OperatorSet
 from triplecast.operators.mending import missing_modules
-from triplecast.operators.operator_set import NO_OPERATORS, OperatorSet
 from triplecast.outbox import Outbox
 
 AT_ONCE = MERGE_LIMIT

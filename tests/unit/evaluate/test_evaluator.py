@@ -22,9 +22,8 @@ from triplecast.evaluate.worker import STEPS_A_REQUEST, answer, decide
 from triplecast.explain.pair import explain_pair
 from triplecast.languages.refusals import MAX_DEPTH, MAX_NESTING
 from triplecast.model.entailment import Entailment
+from triplecast.model.operators import Operator, OperatorSet
 from triplecast.model.subscription import Subscription
-from triplecast.operators.declaration import Operator
-from triplecast.operators.operator_set import OperatorSet
 from triplecast.sandbox import Limits
 
 FIRST = published(":a :p :b ; :price 5 .", graph="urn:x:first")

@@ -11,10 +11,9 @@ import pytest
 from triplecast.errors import StorageFault
 from triplecast.journal import Journal, KeptResult
 from triplecast.model.match import Learnt
+from triplecast.model.operators import Operator, OperatorSet
 from triplecast.model.publication import Draft
-from triplecast.operators import Operator
 from triplecast.operators.answers import Failed, Found, GroundCall
-from triplecast.operators.operator_set import OperatorSet
 
 PICTURES = (("urn:a", b"first"), ("urn:b", b"second"))
 

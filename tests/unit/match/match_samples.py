@@ -14,9 +14,9 @@ from triplecast.index.removals import NO_REMOVALS
 from triplecast.languages import parse_query
 from triplecast.match import Matcher
 from triplecast.model.match import MatchedBatch
+from triplecast.model.operators import NO_OPERATORS, OperatorSet
 from triplecast.model.publication import Publication
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
-from triplecast.operators.operator_set import NO_OPERATORS, OperatorSet
 
 PREFIXES = "PREFIX e: <http://e/> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#> "
 AFTER_ALL = 1_000_000

@@ -14,10 +14,11 @@ from triplecast.index import build_segment
 from triplecast.match import Matcher
 from triplecast.match.operate import UNASKED, Operators
 from triplecast.model.match import Learnt, MatchedBatch
+from triplecast.model.operators import NO_OPERATORS, OperatorSet
 from triplecast.operators import Event, operator
 from triplecast.operators.answers import Answer, Failed, GroundCall, parse_answer, read_result
 from triplecast.operators.frames import Asked
-from triplecast.operators.operator_set import NO_OPERATORS, OperatorSet, operator_set
+from triplecast.operators.operator_set import operator_set
 from triplecast.operators.perform import Performed, Performer
 
 OPS = "http://e/operate#"

@@ -7,7 +7,7 @@ import pytest
 from triplecast.compile.residual import Residual
 from triplecast.match.questions import Questions
 from triplecast.model.algebra import Call, Operation, Variable
-from triplecast.operators.operator_set import NO_OPERATORS
+from triplecast.model.operators import NO_OPERATORS
 
 X, Y, V = map(Variable, "xyv")
 OPS = "http://e/questions#"

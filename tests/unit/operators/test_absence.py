@@ -7,9 +7,8 @@ from dataclasses import replace
 
 import pytest
 
+from triplecast.model.operators import Operator, OperatorSet
 from triplecast.operators.absence import REST, SHORTEST_REST, Absences, Unasked
-from triplecast.operators.declaration import Operator
-from triplecast.operators.operator_set import OperatorSet
 from triplecast.operators.perform import Performer
 
 ONE = Operator("urn:o:one", "1", ("bound", "free"), 0.001, False, True, 10.0, 1 << 30, "nowhere_at_all", "one")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from pyoxigraph import BlankNode, Literal, NamedNode, Triple
 
-from triplecast.operators import Operator
+from triplecast.model.operators import Operator
 from triplecast.operators.answers import (
     MOST_ROWS,
     Failed,

@@ -7,6 +7,7 @@ from pyoxigraph import Dataset, NamedNode, Quad
 
 from triplecast.errors import InputError
 from triplecast.operators import Event, Unanswerable, declared_operators, operator
+from triplecast.operators.declaration import load
 
 IRI = "https://example.org/declared#"
 
@@ -25,7 +26,7 @@ def test_the_decorator_registers_and_leaves_the_function_alone() -> None:
     assert (found.version, found.bound, found.free, found.cost, found.seconds) == ("3", 2, 1, 0.5, 2.0)
     assert found.about == "How near two things are."
     assert found.signature == f"<{IRI}near>(bound, bound, free)"
-    assert found.load() is near
+    assert load(found) is near
     assert near(Event(NamedNode("x:g"), 1, {}, b""), 1, 2) == 1.0
 
 

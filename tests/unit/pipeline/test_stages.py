@@ -12,10 +12,9 @@ from triplecast.index import INDEX, IndexFolder
 from triplecast.journal import Journal
 from triplecast.match.operate import Operators
 from triplecast.model.match import MatchStats
+from triplecast.model.operators import Operator, OperatorSet
 from triplecast.model.publication import Draft
 from triplecast.model.subscription import Subscription
-from triplecast.operators.declaration import Operator
-from triplecast.operators.operator_set import OperatorSet
 from triplecast.outbox import OutboxBatch
 from triplecast.pipeline import stages
 from triplecast.pipeline.query import stage_of

@@ -11,8 +11,10 @@ from pyoxigraph import Literal, NamedNode
 
 from triplecast import Engine
 from triplecast.errors import QueryRefused, QuerySyntaxError
+from triplecast.model.operators import Operator
 from triplecast.model.subscription import Subscription
 from triplecast.operators import declared_operators
+from triplecast.operators.declaration import load
 from triplecast.registry.admission import admit
 
 pytest.importorskip("shapely", reason="the extra triplecast[operators] is not installed")
@@ -21,7 +23,6 @@ import box_shop
 
 import triplecast.operators.box
 from triplecast.operators import Event
-from triplecast.operators.declaration import Operator
 
 assert triplecast.operators.box
 GEOF = "http://www.opengis.net/def/function/geosparql/"
@@ -144,7 +145,7 @@ def test_one_implementation_answers_in_the_index_and_behind_it(name: str) -> Non
 
 
 def called(declared: Operator, event: Event, given: list[list[Literal | NamedNode]]) -> list[bool | float]:
-    answers: list[bool | float] = declared.load()([event] * len(given[0]), *given)
+    answers: list[bool | float] = load(declared)([event] * len(given[0]), *given)
     return answers
 
 

@@ -19,8 +19,8 @@ import sys
 for library in {heavy!r}:
     sys.modules[library] = None
 import triplecast.operators.box
+from triplecast.model.operators import OperatorSet
 from triplecast.operators.declaration import declarations
-from triplecast.operators.operator_set import OperatorSet
 operators = OperatorSet(declarations())
 known = [each.iri for each in operators]
 from triplecast.languages import parse_query
