@@ -45,8 +45,8 @@ MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "optional-is-required",
         "compile/necessary.py",
-        "        case Join(left, right):\n",
-        "        case Join(left, right) | LeftJoin(left, right, _):\n",
+        "        case algebra.Join(left, right):\n",
+        "        case algebra.Join(left, right) | algebra.LeftJoin(left, right, _):\n",
     ),
     Mutant(
         "zero-length-path-needs-a-step",

@@ -276,6 +276,8 @@ class Slice:
     limit: int | None
 
 
+Modifier: TypeAlias = Project | Distinct | Reduced | OrderBy | Slice
+"""Solution modifiers."""
 Pattern: TypeAlias = (
     BasicPattern
     | Join

@@ -34,3 +34,9 @@ def sort_key(term: Term | None) -> tuple[Any, ...]:
     if exact != exact:
         return 3, rank, 0, 0, str(term)
     return 3, rank, 1, exact, str(term)
+
+
+def value_key(term: Term | None) -> tuple[Any, ...]:
+    """The key of ORDER BY: `sort_key` without the text of literals that compare by value, so that equal values tie."""
+    key = sort_key(term)
+    return key[:4] if len(key) == 5 else key

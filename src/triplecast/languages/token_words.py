@@ -1,4 +1,4 @@
-"""The grammar's tokens in human words, for "expected: …"."""
+"""The grammar's tokens in words, for the "expected: …" of syntax errors."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _NO_WORDS: Mapping[str, str] = MappingProxyType({})
 
 
 def describe(terminals: Iterable[str], own: Mapping[str, str] = _NO_WORDS) -> tuple[str, ...]:
-    """Words for a set of terminals, sorted; the many kinds of literal are one word where all may stand. `own` are a
+    """Words for a set of terminals, sorted; the kinds of literal are one word where all are allowed. `own` are a
     language's that differ from SPARQL's."""
     names = set(terminals)
     words = []
