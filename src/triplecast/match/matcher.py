@@ -126,5 +126,5 @@ class Matcher:
         scratch = self._scratch.get(segment)
         if scratch is None:
             scratch = self._scratch[segment] = Scratch(segment)
-        scratch.operators = self.operators.known
+        scratch.operators = self.operators.performer.operators
         return scratch

@@ -50,7 +50,6 @@ class Operated:
     results: list[OperatorResult] = field(default_factory=list)
     """Calls made, in order."""
     failed: int = 0
-    """Of the calls made."""
     learnt: tuple[Learnt, ...] = ()
 
 
@@ -64,17 +63,11 @@ class Operators:
         learnt: Iterable[Learnt] = (),
         operators: OperatorSet = NO_OPERATORS,
     ) -> None:
-        """`learnt`: what the journal has of templates. `operators`: those that are called, unless a `performer` is
-        given, which has its own."""
+        """`learnt`: what the journal has of templates. `operators`: of the performer that is made where none is given."""
         self.performer = performer or Performer(operators)
         self.templates = LearntTemplates(learnt)
         self._schedule = make_schedule(schedule, self.templates.experience)
         self._standing = Standing(self._schedule)
-
-    @property
-    def known(self) -> OperatorSet:
-        """Those that queries may call."""
-        return self.performer.operators
 
     def close(self) -> None:
         self.performer.close()
@@ -93,9 +86,7 @@ class Operators:
         evaluator: Evaluator,
         known: Mapping[int, Answers],
     ) -> Operating:
-        """What can be told without asking anybody, of each pair that the index asks about and of each candidate
-        (publication, registration, what is asked). `known` are answers by journal position, which are not asked for
-        again."""
+        """Tell what needs no call. `candidates`: publication, registration, query. `known`: answers by position."""
         return Operating(self, publications, asking, candidates, evaluator, known)
 
     def start(self, ground: Ground, rows: Waiting) -> _Running:
@@ -202,7 +193,7 @@ class Operating:
         known: Mapping[int, Answers],
     ) -> None:
         self._stage = _Stage(operators, publications, known)
-        self._known = operators.known
+        self._known = operators.performer.operators
         self._begin = partial(operators.begin, publications, asking, candidates, evaluator)
         self._evaluator = evaluator
         self._asking, self._alike = distinct_pairs(asking)
@@ -212,7 +203,7 @@ class Operating:
             (publication, registration, replace(candidate, answers=grounds[publication].answers))
             for publication, registration, candidate in candidates
         ]
-        self._decisions = list(self._decide(range(len(candidates)))) if candidates else []
+        self._decisions = evaluator.decide([each for _, _, each in self._candidates], self._known) if candidates else []
         self._rounds = 0
         self._rows: dict[int, Waiting] = {}
         """What waits, by publication, as far as it is asked about in this round."""
@@ -222,9 +213,6 @@ class Operating:
             told = answer_asking(pair, unknowing[pair.publication]) if pair.publication in unknowing else None
             # Told with no answer at all, it was told before any was known: what one saves or costs changes nothing.
             self._verdicts.append(self._look(number, pair) if told is None or told.waiting else told)
-
-    def _decide(self, places: Sequence[int]) -> list[Decision]:
-        return self._evaluator.decide([self._candidates[place][2] for place in places], self._known)
 
     def operated(self) -> Operated:
         """As far as it is known. Verdicts with `waiting` rows and decisions with `wanted` calls are open."""
@@ -273,7 +261,6 @@ class Operating:
         return verdict
 
     def _give_up(self) -> None:
-        """Of what is open: it would be open for ever."""
         self._verdicts = [Verdict(undecided=UNASKED) if each.waiting else each for each in self._verdicts]
         self._decisions = [
             replace(each, undecided=UNASKED, wanted=()) if each.wanted else each for each in self._decisions
@@ -323,7 +310,8 @@ class Operating:
             elif verdict.waiting:
                 self._verdicts[number] = self._look(number, self._asking[number])
         again = [place for place, decision in enumerate(self._decisions) if decision.wanted]
-        decided = self._decide(again) if again else []
+        pairs = [self._candidates[place][2] for place in again]
+        decided = self._evaluator.decide(pairs, self._known) if again else []
         for place, decision in zip(again, decided, strict=True):
             self._decisions[place] = decision
 
@@ -388,7 +376,7 @@ class _Stage:
             self.lost[publication, call] = None
             return
         self.failed += isinstance(answer, Failed)
-        declared = self._operators.known.find(call.operator)
+        declared = self._operators.performer.operators.find(call.operator)
         version = declared.version if declared is not None else ""
         self.results.append(OperatorResult(publication, call.operator, version, call.arguments, format_answer(answer)))
 
