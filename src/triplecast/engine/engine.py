@@ -51,13 +51,12 @@ from triplecast.journal import (
     Clock,
     Journal,
     Rejected,
-    kept_results,
     read_clock,
     system_clock,
     time_text,
 )
 from triplecast.match import Matcher
-from triplecast.match.operate import Operators
+from triplecast.match.found import merge_batches
 from triplecast.model.file_state import RUN
 from triplecast.model.lease import Lease, read_lease
 from triplecast.model.match import MatchedBatch, MatchStats
@@ -71,6 +70,7 @@ from triplecast.model.subscription import (
     Subscription,
     check_fields,
 )
+from triplecast.operators.asking import Asker, match_and_ask, settle
 from triplecast.operators.operator_set import Declared, declared_operators, operator_set
 from triplecast.outbox import Cursor, Notification, Outbox, OutboxBatch, UndecidedPair
 from triplecast.registry.admission import Understood, admit, understand
@@ -185,8 +185,8 @@ class Engine:
         self._evaluator = Evaluator()
         self._explainer = Explainer()
         self._operators, stale = settle_operators(journal, self._declared)
-        asked = Operators(schedule=self._schedule, learnt=journal.learnt(), operators=self._operators)
-        self._matcher = Matcher(self._evaluator, asked)
+        self._matcher = Matcher(self._evaluator, self._operators)
+        self._asker = Asker(schedule=self._schedule, learnt=journal.learnt(), operators=self._operators)
         self._compiled: dict[int, CompiledSubscription] = {}
         """Of what was registered since the index was brought up to date, by number: read already. Of `UNINDEXED`
         at most, or of one call."""
@@ -211,6 +211,7 @@ class Engine:
         with self._lock:
             self._parser.close()
             self._keep_learnt(1)
+            self._asker.close()
             self._matcher.close()
             self._evaluator.close()
             self._explainer.close()
@@ -441,7 +442,7 @@ class Engine:
             first = publications[0].position - 1 if publications else 0
             taxonomies = self._journal.taxonomies(first, self._journal.head())
             known = self._journal.answers(first, self._journal.head(), operators)
-            matched = self._matcher.match(snapshot, publications, taxonomies, known)
+            matched = match_and_ask(self._matcher, self._asker, snapshot, publications, taxonomies, known)
         asked = {0: subscription}
         times = [datetime.fromisoformat(publication.accepted_at) for publication in publications]
         seconds = (times[-1] - times[0]).total_seconds() if times else 0.0
@@ -511,7 +512,7 @@ class Engine:
             with self._lock:
                 self._declared = declared
                 self._operators = declared.with_recorded(self._journal.operators())
-                self._matcher.operators.performer.operators = self._operators
+                self._matcher.operators = self._asker.performer.operators = self._operators
         return self._operators
 
     def _check_registry(self) -> None:
@@ -561,7 +562,7 @@ class Engine:
         """Matches what the journal has and the outbox has not, and tells it to `outcome` too. What waits for operators
         that could not be asked is passed by until they can be."""
         self._current_operators()
-        if self._waits and self._matcher.operators.performer.revive():
+        if self._waits and self._asker.performer.revive():
             self._matched, self._waits = self._outbox.progress, False
         head = self._journal.head()
         while self._matched < head:
@@ -584,20 +585,23 @@ class Engine:
         """Matches all that the journal has from `_matched` to `upto` and tells it: what is decided without operators
         before they are asked."""
         taxonomies = self._journal.taxonomies(self._matched, upto)
-        known = self._journal.answers(self._matched, upto, self._operators)
-        begun = self._matcher.begin(self._snapshot, publications, taxonomies, known)
-        matched = before = begun.decided()
-        anew = upto > self._outbox.told
-        if anew:
+        matched = self._matcher.match(self._snapshot, publications, taxonomies)
+        if upto > self._outbox.told:
             self._outbox.commit(OutboxBatch.of(publications, matched), upto, self._journal.registrations_of)
-        if matched.awaited:
-            matched = begun.finish()
-            self._waits = self._waits or bool(matched.awaited)
-            self._journal.keep_results(kept_results(publications, matched))
+            self._work += matched.stats
+        if matched.open.pairs:
+            known = self._journal.answers(self._matched, upto, self._operators)
+            self._asker.leave(self._snapshot)
+            settled = settle(
+                self._asker, self._matcher, matched.open, publications, taxonomies, known, matched.conditions
+            )
+            self._work += settled.matched.stats
+            self._waits = self._waits or settled.matched.open.pairs > 0
+            self._journal.keep_results(settled.results)
+            matched = merge_batches(matched, settled.matched)
         if upto > self._outbox.progress:
             batch = OutboxBatch.of(publications, matched)
             self._outbox.settle(batch, upto, self._journal.registrations_of, self._matched)
-        self._work += matched.stats if anew else matched.stats - before.stats
         self._keep_learnt(LEARNT_AT_ONCE)
         return matched
 
@@ -605,7 +609,7 @@ class Engine:
         """Keeps what was learnt of operators once there were so many new calls; another writer's is worth more."""
         if self._work.operator_calls - self._learnt_at >= calls:
             self._learnt_at = self._work.operator_calls
-            templates = self._matcher.operators.templates
+            templates = self._asker.templates
             with suppress(FolderLocked, StorageFault):
                 self._journal.keep_learnt(*templates.changes())
                 templates.note_written()
@@ -613,7 +617,7 @@ class Engine:
     def _asked(self, matched: MatchedBatch) -> dict[int, Subscription]:
         """The queries that matched or are undecided, by registration, maybe among others."""
         told = {*matched.registration.tolist(), *(pair.registration for pair in matched.undecided)}
-        told |= {pair.registration for pair in matched.awaited}
+        told.update(matched.open.registration.tolist())
         unknown = told - self._met.keys()
         if len(self._met) + len(unknown) > MET:
             self._met, unknown = {}, told

@@ -22,6 +22,7 @@ from triplecast.model.operators import OperatorSet
 from triplecast.model.publication import Publication, Reject
 from triplecast.model.subscription import Registration, Subscription
 from triplecast.model.terms import from_ntriples
+from triplecast.outbox.batch import awaited_pairs
 from triplecast.registry.admission import Admission, admit
 from triplecast.taxonomy import Taxonomy
 from triplecast.taxonomy.taxonomy import BROADER, SUB_CLASS, SUB_PROPERTY, TYPE
@@ -221,7 +222,7 @@ class Findings:
             self._matches.setdefault(position, []).append(match)
         for position, pair in undecided_of(publications, matched.undecided, asked):
             self._undecided.setdefault(position, []).append(pair)
-        for position, pair in undecided_of(publications, matched.awaited, asked):
+        for position, pair in undecided_of(publications, awaited_pairs(publications, matched.open), asked):
             self._waiting.setdefault(position, []).append(pair)
 
     def share_out(self, parsed: Sequence[ParsedDocument], acceptance: Acceptance) -> Iterator[Receipt]:

@@ -1,6 +1,5 @@
 """The journal: the one durable, total order of everything that changes an answer."""
 
-from triplecast.journal.attached import KeptResult, kept_results
 from triplecast.journal.journal import Acceptance, Accepted, Clock, Journal, read_clock, system_clock
 from triplecast.journal.reader import BYTES_AT_ONCE, JournalReader, RegistryChanges, Rejected
 from triplecast.journal.record import time_text
@@ -14,10 +13,8 @@ __all__ = [
     "FileState",
     "Journal",
     "JournalReader",
-    "KeptResult",
     "RegistryChanges",
     "Rejected",
-    "kept_results",
     "read_clock",
     "system_clock",
     "time_text",

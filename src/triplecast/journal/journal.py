@@ -15,7 +15,6 @@ from triplecast.crash_points import reach
 from triplecast.end_mark import EndMark, close_untouched, has_content
 from triplecast.errors import FolderLocked, InputError, StorageFault
 from triplecast.journal.attached import (
-    KeptResult,
     write_attachments,
     write_learnt,
     write_operator,
@@ -37,13 +36,13 @@ from triplecast.journal.record import (
     verify,
 )
 from triplecast.journal.writer_lock import WriterLock
+from triplecast.model.answers import Answer, GroundCall, OperatorResult
 from triplecast.model.file_state import FileState
 from triplecast.model.lease import NO_END, Lease
 from triplecast.model.match import Learnt
 from triplecast.model.operators import Operator, OperatorSet
 from triplecast.model.publication import Attachments, Draft, Reject
 from triplecast.model.subscription import Registration, RegistrationId, Subscription, check_fields
-from triplecast.operators.answers import Answer, GroundCall
 from triplecast.sqlite import Database, make_folder, storage_faults
 from triplecast.taxonomy import Taxonomy, TaxonomyVersion
 
@@ -352,7 +351,7 @@ class Journal(JournalReader):
                 row = row_of(Kind.OPERATOR, writing.next, each.iri, writing.at, body=write_operator(each))
                 writing.add(row)
 
-    def keep_results(self, results: Sequence[KeptResult]) -> bool:
+    def keep_results(self, results: Sequence[OperatorResult]) -> bool:
         """Keeps what operators gave, before anything that depends on it is told; the first kept of a call stays. False
         where another answer than one of these was kept: what depends on that one is to be made again."""
         if not results:

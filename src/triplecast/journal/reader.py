@@ -37,12 +37,12 @@ from triplecast.journal.record import (
     verify,
     verify_row,
 )
+from triplecast.model.answers import Answer, GroundCall
 from triplecast.model.file_state import FileState
 from triplecast.model.match import Learnt
 from triplecast.model.operators import Operator, OperatorSet
 from triplecast.model.publication import Attachments, Publication, Reject
 from triplecast.model.subscription import Registration, RegistrationId
-from triplecast.operators.answers import Answer, GroundCall
 from triplecast.sqlite import Database, row_number
 from triplecast.taxonomy import Taxonomies, TaxonomyVersion
 

@@ -24,7 +24,7 @@ import sys
 import at_hand
 {after}
 from triplecast.model.publication import Publication
-from triplecast.operators.answers import GroundCall
+from triplecast.model.answers import GroundCall
 from triplecast.operators.frames import Asked
 from triplecast.operators.operator_set import declared_operators
 from triplecast.operators.perform import Performer

@@ -12,8 +12,8 @@ import wild_operators
 from pyoxigraph import Literal
 from wild_operators import WILD
 
+from triplecast.model.answers import LONGEST_REASON, Failed, Found, GroundCall
 from triplecast.model.publication import Publication
-from triplecast.operators.answers import LONGEST_REASON, Failed, Found, GroundCall
 from triplecast.operators.declaration import declarations_in
 from triplecast.operators.frames import Asked
 from triplecast.operators.operator_set import operator_set

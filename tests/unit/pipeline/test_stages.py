@@ -10,11 +10,11 @@ import pytest
 from tests.unit.pipeline.batches import random_batch, rows_of, undecided_of
 from triplecast.index import INDEX, IndexFolder
 from triplecast.journal import Journal
-from triplecast.match.operate import Operators
 from triplecast.model.match import MatchStats
 from triplecast.model.operators import Operator, OperatorSet
 from triplecast.model.publication import Draft
 from triplecast.model.subscription import Subscription
+from triplecast.operators.asking import Asker
 from triplecast.outbox import OutboxBatch
 from triplecast.pipeline import stages
 from triplecast.pipeline.query import stage_of
@@ -106,11 +106,11 @@ def test_the_stages_ask_in_the_order_of_the_run_s_schedule(tmp_path: Path, monke
     chosen: list[tuple[str, OperatorSet]] = []
     given = OperatorSet((ONE,))
 
-    def operators(schedule: str, learnt: object, operators: OperatorSet) -> Operators:
+    def asker(schedule: str, learnt: object, operators: OperatorSet) -> Asker:
         chosen.append((schedule, operators))
-        return Operators(schedule=schedule, operators=operators)
+        return Asker(schedule=schedule, operators=operators)
 
-    monkeypatch.setattr(stages, "Operators", operators)
+    monkeypatch.setattr(stages, "Asker", asker)
     monkeypatch.setattr(stages, "settle", lambda: None)
     first = stage_of(tmp_path, "naive", given)
     row = {"after": 0, "upto": 43, "manifest": manifest}
