@@ -125,8 +125,7 @@ class Engine:
             raise TypeError("Engine() is in memory and takes no folder; the durable one is Engine.open(folder)")
         self._broad_per_owner = check_quota(broad_per_owner)
         self._schedule = check_schedule(schedule)
-        self._default = operators is None
-        self._declared = operator_set(operators)
+        self._given = operators
         self._assemble(Journal.in_memory(clock), Outbox.in_memory(), MemoryIndex(), clock, randomness)
 
     @classmethod
@@ -155,8 +154,7 @@ class Engine:
         engine = cls.__new__(cls)
         engine._broad_per_owner = check_quota(broad_per_owner)
         engine._schedule = check_schedule(schedule)
-        engine._default = operators is None
-        engine._declared = operator_set(operators)
+        engine._given = operators
         folder = Path(folder).absolute()
         with ExitStack() as opened:
             journal = opened.enter_context(Journal.open(folder, clock, take_over))
@@ -184,6 +182,7 @@ class Engine:
         self._parser = Parser()
         self._evaluator = Evaluator()
         self._explainer = Explainer()
+        self._declared = operator_set(self._given)
         self._operators, stale = settle_operators(journal, self._declared)
         self._matcher = Matcher(self._evaluator, self._operators)
         self._asker = Asker(schedule=self._schedule, learnt=journal.learnt(), operators=self._operators)
@@ -508,7 +507,7 @@ class Engine:
 
     def _current_operators(self) -> OperatorSet:
         """Return those that queries may call; where none were given, with those declared meanwhile."""
-        if self._default and (declared := declared_operators()) is not self._declared:
+        if self._given is None and (declared := declared_operators()) is not self._declared:
             with self._lock:
                 self._declared = declared
                 self._operators = declared.with_recorded(self._journal.operators())

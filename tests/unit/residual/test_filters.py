@@ -63,7 +63,7 @@ def snapshot(*queries: str) -> Snapshot:
 
 def match(queries: Sequence[str], told: Told, publications: int = 1) -> list[MatchedBatch]:
     known = snapshot(*queries)
-    with Matcher(InProcess()) as matcher:  # type: ignore[arg-type]
+    with Matcher(InProcess(), OPERATORS) as matcher:  # type: ignore[arg-type]
         return [
             match_asking(known, [publication(PICTURES)], told, matcher=matcher).matched for _ in range(publications)
         ]
