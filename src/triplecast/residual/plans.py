@@ -286,7 +286,7 @@ class ResidualPlans:
 
     def _read(self, query: QueryText) -> ResidualPlan | str:
         try:
-            template, constants = parse_template(query.text, query.language, operators=self.operators)
+            template, constants = parse_template(query.text, query.language, None, self.operators)
             plan = plan_of(template, constants, query.mode is not EntailmentMode.PLAIN)
         except (QueryRefused, QuerySyntaxError) as fault:
             return f"query: {fault}"
