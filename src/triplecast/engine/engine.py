@@ -183,7 +183,7 @@ class Engine:
         self._evaluator = Evaluator()
         self._explainer = Explainer()
         self._declared = operator_set(self._given)
-        self._operators, stale = settle_operators(journal, self._declared)
+        self._operators = settle_operators(journal, self._declared)
         self._matcher = Matcher(self._evaluator, self._operators)
         self._asker = Asker(schedule=self._schedule, learnt=journal.learnt(), operators=self._operators)
         self._compiled: dict[int, CompiledSubscription] = {}
@@ -199,7 +199,7 @@ class Engine:
         self._learnt_at = 0
         self._holdings = Holdings(journal)
         if isinstance(index, IndexFolder):
-            self._snapshot = open_index(index, journal, self._matched, self._operators, stale)
+            self._snapshot = open_index(index, journal, self._matched, self._operators)
             for told in (*missing_operators(journal, self._operators), *unread_subscriptions(journal, self._snapshot)):
                 warnings.warn(told, OperatorWarning, stacklevel=4)
         else:

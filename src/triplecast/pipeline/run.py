@@ -121,7 +121,7 @@ def run(
         journal = closing.enter_context(Journal.open(output))
         outbox = closing.enter_context(Outbox.open(output, journal.check_writer, epoch=journal.epoch))
         check_progress(journal, outbox)
-        called, stale = settle_operators(journal, declared)
+        called = settle_operators(journal, declared)
         parser = closing.enter_context(Parser(cores))
         notices: SimpleQueue[Notice] = SimpleQueue()
         accepting = threading.Lock()
@@ -147,7 +147,6 @@ def run(
             sources.dataset,
             broad_per_owner,
             called,
-            stale,
         )
         acceptor = Acceptor(sources.inbox, journal, parser, accepting, sources.dataset, notices.put)
         given = nullcontext(spark) if spark is not None else None

@@ -23,18 +23,17 @@ NAMED = 20
 """Subscriptions that cannot be read any more and are told by name."""
 
 
-def settle_operators(journal: Journal, declared: OperatorSet) -> tuple[OperatorSet, bool]:
+def settle_operators(journal: Journal, declared: OperatorSet) -> OperatorSet:
     """Holds what the journal says of operators against what is declared here; to be called before the index is opened.
 
     One that is not declared here is known as it was declared last, until it is: who asks it stands, and its calls wait
     unless a worker can import its module. One that is declared otherwise is written so. Returns the operators with
-    those recorded, and whether arguments have changed: then the index has to be made again.
+    those recorded.
     """
     recorded = journal.operators()
     pairs = ((declared.find_declared(each.iri), each) for each in recorded)
-    changed = [(now, before) for now, before in pairs if now is not None and now != before]
-    journal.declare_operators([now for now, _ in changed])
-    return declared.with_recorded(recorded), any(now.arguments != before.arguments for now, before in changed)
+    journal.declare_operators([now for now, before in pairs if now is not None and now != before])
+    return declared.with_recorded(recorded)
 
 
 def missing_operators(journal: JournalReader, operators: OperatorSet) -> tuple[str, ...]:
@@ -67,28 +66,22 @@ def unread_subscriptions(journal: JournalReader, snapshot: Snapshot) -> tuple[st
 
 
 def open_index(
-    index: IndexFolder,
-    journal: JournalReader,
-    matched: int,
-    operators: OperatorSet = NO_OPERATORS,
-    fresh: bool = False,
+    index: IndexFolder, journal: JournalReader, matched: int, operators: OperatorSet = NO_OPERATORS
 ) -> Snapshot:
-    """The index brought up to the journal's head; made again if it has to be `fresh`. Queries may call `operators`.
+    """Open the index and bring it up to the journal's head. Queries may call `operators`.
 
-    One that is missing, damaged, of another format, ahead of the journal, or of which something was dropped that a
-    publication after position `matched` may be asked of (the outbox was restored from an older copy), is made again
-    from the journal's records.
+    It is rebuilt from the journal's records if it is missing, damaged, of another format or ahead of the journal, if an
+    operator takes other arguments now, or if it lacks something that a publication after position `matched` needs (the
+    outbox was restored from an older copy).
     """
-    head = journal.head()
+    head, compiler = journal.head(), SubscriptionCompiler(operators)
     try:
         snapshot = index.open()
     except StorageFault:
-        fresh = True
-    if fresh:
-        return _rebuild(index, journal, matched, head, SubscriptionCompiler(operators))
-    if snapshot.covers > head or index.needed_from > matched:
-        return _rebuild(index, journal, matched, head, SubscriptionCompiler(operators))
-    if not _apply_changes(index, journal, head, matched, SubscriptionCompiler(operators)):
+        return _rebuild(index, journal, matched, head, compiler)
+    if snapshot.covers > head or index.needed_from > matched or not index.is_compiled_for(operators):
+        return _rebuild(index, journal, matched, head, compiler)
+    if not _apply_changes(index, journal, head, matched, compiler):
         return snapshot
     return index.snapshot()
 
