@@ -10,7 +10,7 @@ from triplecast.compile.operator_arguments import operators_of
 from triplecast.errors import QueryRefused, QuerySyntaxError, StorageFault
 from triplecast.index import IndexFolder, MemoryIndex, Snapshot
 from triplecast.index.merge import MERGE_LIMIT
-from triplecast.journal import Journal, JournalReader
+from triplecast.journal import Journal, JournalFile
 from triplecast.languages import parse_template
 from triplecast.model.operators import NO_OPERATORS, Operator, OperatorSet
 from triplecast.operators.mending import missing_modules
@@ -36,11 +36,11 @@ def settle_operators(journal: Journal, declared: OperatorSet) -> OperatorSet:
     return declared.with_recorded(recorded)
 
 
-def missing_operators(journal: JournalReader, operators: OperatorSet) -> tuple[str, ...]:
+def missing_operators(journal: JournalFile, operators: OperatorSet) -> tuple[str, ...]:
     """What is wrong with operators that live subscriptions ask and whose module is not here (`missing_modules`)."""
     lost = {each.iri: each for each in journal.operators() if missing_modules([each])}
     needed: dict[str, Operator] = {}
-    for found in journal.registrations() if lost else ():
+    for found in journal.live_registrations() if lost else ():
         if len(needed) == len(lost):
             break
         with suppress(QuerySyntaxError, QueryRefused):
@@ -50,12 +50,12 @@ def missing_operators(journal: JournalReader, operators: OperatorSet) -> tuple[s
     return missing_modules(needed.values())
 
 
-def unread_subscriptions(journal: JournalReader, snapshot: Snapshot) -> tuple[str, ...]:
+def unread_subscriptions(journal: JournalFile, snapshot: Snapshot) -> tuple[str, ...]:
     """What is wrong with live subscriptions that are asked nothing, as they cannot be read any more (an operator takes
     other arguments now): a line for each of the first `NAMED`, and how many more."""
     ended = {*snapshot.removals.registration.tolist()}
     reasons = {each.registration: each.reason for each in snapshot.refused if each.registration not in ended}
-    first = journal.registrations_of(sorted(reasons)[:NAMED])
+    first = journal.registrations(sorted(reasons)[:NAMED])
     lines = [
         f"subscription {each.subscription.name!r} is asked nothing any more: {reasons[each.id]}; subscribe anew, or "
         "declare the operator as it was"
@@ -66,7 +66,7 @@ def unread_subscriptions(journal: JournalReader, snapshot: Snapshot) -> tuple[st
 
 
 def open_index(
-    index: IndexFolder, journal: JournalReader, matched: int, operators: OperatorSet = NO_OPERATORS
+    index: IndexFolder, journal: JournalFile, matched: int, operators: OperatorSet = NO_OPERATORS
 ) -> Snapshot:
     """Open the index and bring it up to the journal's head. Queries may call `operators`.
 
@@ -86,7 +86,7 @@ def open_index(
     return index.snapshot()
 
 
-def check_progress(journal: JournalReader, outbox: Outbox) -> None:
+def check_progress(journal: JournalFile, outbox: Outbox) -> None:
     """Raises `StorageFault` where more has been matched than the journal holds: it has lost its end."""
     head = journal.head()
     if outbox.progress > head:
@@ -97,7 +97,7 @@ def check_progress(journal: JournalReader, outbox: Outbox) -> None:
 def update_index(
     index: IndexFolder | MemoryIndex,
     snapshot: Snapshot,
-    journal: JournalReader,
+    journal: JournalFile,
     head: int,
     matched: int,
     compiler: SubscriptionCompiler = DEFAULT_COMPILER,
@@ -112,7 +112,7 @@ def update_index(
 
 
 def _rebuild(
-    index: IndexFolder, journal: JournalReader, matched: int, head: int, compiler: SubscriptionCompiler
+    index: IndexFolder, journal: JournalFile, matched: int, head: int, compiler: SubscriptionCompiler
 ) -> Snapshot:
     index.reset()
     if not _apply_changes(index, journal, head, matched, compiler):
@@ -122,7 +122,7 @@ def _rebuild(
 
 def _apply_changes(
     index: IndexFolder | MemoryIndex,
-    journal: JournalReader,
+    journal: JournalFile,
     head: int,
     matched: int,
     compiler: SubscriptionCompiler,
