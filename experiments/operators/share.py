@@ -137,7 +137,7 @@ def ask_engine(workload: Workload, events: int) -> list[Shares]:
     told = _Told()
     asker = _TimedAsker(told)
     shares = []
-    with Matcher() as matcher:
+    with Matcher(operators=declared_operators()) as matcher:
         for number, satisfied in enumerate(make_events(workload, events, SEED)):
             told.satisfied, told.calls, told.clock.spent, asker.clock.spent = satisfied.tolist(), 0, 0.0, 0.0
             position = Position(len(workload.starts) + number)
