@@ -23,6 +23,7 @@ from triplecast.model.match import MatchedBatch, MatchStats, Undecided
 from triplecast.model.open_rows import EVALUATED, OpenRows, OpenRowsMaker, QueryText
 from triplecast.model.publication import Publication
 from triplecast.operators import known_operators
+from triplecast.operators.operator_set import OperatorSet
 from triplecast.residual import NumberedTerms, ResidualPlans
 from triplecast.taxonomy import NO_TAXONOMIES, EntailmentTooLarge, Taxonomies, Taxonomy
 
@@ -58,6 +59,11 @@ class Matcher:
     def close(self) -> None:
         if self._owned:
             self._evaluator.close()
+
+    @property
+    def grammar(self) -> str:
+        """Of the operators: texts parse alike where it is the same."""
+        return OperatorSet(known_operators().all()).grammar
 
     @property
     def _plans(self) -> ResidualPlans:
