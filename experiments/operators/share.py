@@ -18,15 +18,16 @@ from numpy.typing import NDArray
 from experiments.figures import Figure, Line, Point
 from experiments.measuring import without_collector
 from experiments.operators.workload import Sizes, Workload, make_events, make_workload
+from triplecast.compile.compiled import SubscriptionCompiler
 from triplecast.index import MemoryIndex, Snapshot
 from triplecast.match import Matcher
 from triplecast.model.answers import Found
 from triplecast.model.publication import Position, Publication
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
-from triplecast.operators import Event, operator
+from triplecast.operators import PublicationView, declared_operators, operator
 from triplecast.operators.asking import Asker, match_and_ask
 from triplecast.operators.asking.run import ConditionRun
-from triplecast.operators.frames import Asked
+from triplecast.operators.messages import PublicationCall
 from triplecast.operators.perform import Performed, Performer
 from triplecast.operators.schedules import Run
 from triplecast.residual import PublicationConditions
@@ -39,7 +40,7 @@ _PICTURE = b"<urn:picture> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <ur
 
 
 @operator(IRI, version="1", arguments=("bound", "bound"), cost=OPERATOR_SECONDS)
-def holds(event: Event, term: object, number: object) -> bool:
+def holds(event: PublicationView, term: object, number: object) -> bool:
     """Never called: `_Told` answers."""
     return False
 
@@ -62,12 +63,12 @@ class _Told(Performer):
     """Answers by number, at once."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(declared_operators())
         self.satisfied: Sequence[bool] = ()
         self.calls = 0
         self.clock = Clock()
 
-    def perform(self, asked: Sequence[Asked]) -> list[Performed]:
+    def perform(self, asked: Sequence[PublicationCall]) -> list[Performed]:
         with self.clock:
             self.calls += len(asked)
             numbers = (int(each.call.arguments[1].split('"')[1]) for each in asked)
@@ -136,7 +137,7 @@ def ask_engine(workload: Workload, events: int) -> list[Shares]:
     told = _Told()
     asker = _TimedAsker(told)
     shares = []
-    with Matcher() as matcher:
+    with Matcher(operators=declared_operators()) as matcher:
         for number, satisfied in enumerate(make_events(workload, events, SEED)):
             told.satisfied, told.calls, told.clock.spent, asker.clock.spent = satisfied.tolist(), 0, 0.0, 0.0
             position = Position(len(workload.starts) + number)
@@ -161,7 +162,7 @@ def _snapshot_of(workload: Workload) -> Snapshot:
         for row in rows
     )
     standing = [Registration(RegistrationId(at), Subscription(str(at), text)) for at, text in enumerate(texts, 1)]
-    return MemoryIndex().apply(standing, (), len(standing))
+    return MemoryIndex().apply(standing, (), len(standing), compiler=SubscriptionCompiler(declared_operators()))
 
 
 def _spread(x: float, values: Sequence[float]) -> Point:

@@ -13,12 +13,11 @@ from typing import NamedTuple
 
 from triplecast.errors import SandboxFailed
 from triplecast.model.answers import Answer, Failed, parse_answer, told_reason
+from triplecast.model.operators import Operator, OperatorSet
 from triplecast.model.printable import shortened
 from triplecast.operators.absence import Absences, Unasked, WorkerName, worker_of
-from triplecast.operators.declaration import Operator
-from triplecast.operators.frames import Asked, NotThere, read_answers, write_request
-from triplecast.operators.mending import ANSWER_BYTES, mend_failure, mend_import
-from triplecast.operators.registry import Registry, known_operators
+from triplecast.operators.failure_hints import ANSWER_BYTES, failure_hint, import_hint
+from triplecast.operators.messages import NotThere, PublicationCall, read_answers, write_request
 from triplecast.sandbox import Limits, RequestFailure, Sandbox
 from triplecast.sandbox.process import ChildLost
 
@@ -95,8 +94,9 @@ class Standing:
 class Performer:
     """Workers of the operators that are asked; they start when first needed. For one thread at a time."""
 
-    def __init__(self, known: Registry | None = None, clock: Callable[[], float] = time.perf_counter) -> None:
-        self._known = known or known_operators()
+    def __init__(self, operators: OperatorSet, clock: Callable[[], float] = time.perf_counter) -> None:
+        self.operators = operators
+        """Replaced between two calls where the caller's are others now."""
         self._clock = clock
         self._sandboxes: dict[WorkerName, Sandbox] = {}
         self.standings: dict[tuple[str, str], Standing] = {}
@@ -110,7 +110,7 @@ class Performer:
 
     def revive(self) -> bool:
         """Whether one that could not be asked can be now, or was asked since this was called last."""
-        for declared in self._absences.look(self._known.find):
+        for declared in self._absences.look(self.operators.find):
             if self._absences.reason(declared) is not None:
                 continue  # with another of its worker, just now
             began = self._clock()
@@ -140,13 +140,13 @@ class Performer:
             sandbox.close()
         self._sandboxes.clear()
 
-    def perform(self, asked: Sequence[Asked]) -> list[Performed]:
+    def perform(self, asked: Sequence[PublicationCall]) -> list[Performed]:
         """What became of each call, in order. Workers run at the same time, each with its own operators' calls in
         order; nothing is raised for what an operator does."""
         tasks: dict[WorkerName, dict[str, list[int]]] = {}
         outcomes: dict[int, Performed] = {}
         for index, (_, call) in enumerate(asked):
-            declared = self._known.find(call.operator)
+            declared = self.operators.find(call.operator)
             if declared is None:
                 reason = "it is not declared here; import the module that declares it, or install its package"
                 told = told_reason(f"operator <{call.operator}>: {reason}")
@@ -178,12 +178,12 @@ class Performer:
         return found
 
     def _work(
-        self, sandbox: Sandbox, by_operator: dict[str, list[int]], asked: Sequence[Asked]
+        self, sandbox: Sandbox, by_operator: dict[str, list[int]], asked: Sequence[PublicationCall]
     ) -> dict[int, Performed]:
         """One worker's calls, operator after operator."""
         outcomes: dict[int, Performed] = {}
         for iri, indexes in by_operator.items():
-            declared = self._known.find(iri)
+            declared = self.operators.find(iri)
             assert declared is not None
             for group in _groups(declared, indexes, asked):
                 outcomes.update(self._ask(sandbox, declared, group, asked))
@@ -194,7 +194,7 @@ class Performer:
         sandbox: Sandbox,
         declared: Operator,
         group: Sequence[int],
-        asked: Sequence[Asked],
+        asked: Sequence[PublicationCall],
         spent: float = 0.0,
         weighs: bool = True,
     ) -> dict[int, Performed]:
@@ -238,11 +238,11 @@ class Performer:
         return outcomes
 
     def _request(
-        self, sandbox: Sandbox, declared: Operator, asked: Sequence[Asked]
+        self, sandbox: Sandbox, declared: Operator, asked: Sequence[PublicationCall]
     ) -> list[tuple[Answer, float]] | RequestFailure:
         """Answers with their seconds; of no calls, whether the worker has the operator. Raises `Unasked`."""
         try:
-            (outcome,) = sandbox.map([write_request(declared.iri, declared.version, asked)], once=(0,))
+            (outcome,) = sandbox.map([write_request(declared, asked)], once=(0,))
         except SandboxFailed as failed:
             raise _unasked(declared, failed) from failed
         if isinstance(outcome, RequestFailure):
@@ -272,12 +272,12 @@ def _unasked(declared: Operator, failed: SandboxFailed) -> Unasked:
         reason = f"importing {declared.source} took more than {START_SECONDS:g} s"
         hint = "import what is heavy when the function is called first"
     elif kind:
-        hint = mend_import(declared.source, reason)
+        hint = import_hint(declared.source, reason)
     waits = "what waits for it is asked about once it is there"
     return Unasked(_failed(declared, f"cannot be asked: {reason}; {hint}; {waits}").reason, whole=True)
 
 
-def _groups(declared: Operator, indexes: Iterable[int], asked: Sequence[Asked]) -> Iterable[list[int]]:
+def _groups(declared: Operator, indexes: Iterable[int], asked: Sequence[PublicationCall]) -> Iterable[list[int]]:
     """Each call alone; of a batch operator, as many as go together."""
     group: list[int] = []
     size = 0
@@ -292,14 +292,14 @@ def _groups(declared: Operator, indexes: Iterable[int], asked: Sequence[Asked]) 
         yield group
 
 
-def _told(declared: Operator, asked: Asked, answer: Answer) -> Answer:
+def _told(declared: Operator, asked: PublicationCall, answer: Answer) -> Answer:
     if isinstance(answer, Failed):
         return _failed(declared, f"cannot answer on <{_graph(asked)}>: {answer.reason}", asked)
     return answer
 
 
-def _broken(declared: Operator, asked: Asked, failure: RequestFailure) -> Failed:
-    told = f"failed on <{_graph(asked)}>: {failure.kind}: {failure.detail}; {mend_failure(failure)}"
+def _broken(declared: Operator, asked: PublicationCall, failure: RequestFailure) -> Failed:
+    told = f"failed on <{_graph(asked)}>: {failure.kind}: {failure.detail}; {failure_hint(failure)}"
     return _failed(declared, told, asked)
 
 
@@ -309,17 +309,17 @@ def _passed_over(declared: Operator, standing: Standing) -> Failed:
     return _failed(declared, told)
 
 
-def _failed(declared: Operator, told: str, asked: Asked | None = None) -> Failed:
+def _failed(declared: Operator, told: str, asked: PublicationCall | None = None) -> Failed:
     """With the arguments of the call, where it is one that is told of."""
     call = "" if asked is None else f"({_arguments(asked)})"
     return Failed(told_reason(f"operator <{declared.iri}>{call} version {declared.version} {told}"))
 
 
-def _arguments(asked: Asked) -> str:
+def _arguments(asked: PublicationCall) -> str:
     """As queries write them, short enough to leave the reason behind them room."""
     return shortened(", ".join(shortened(argument, 120) for argument in asked.call.arguments), 400)
 
 
-def _graph(asked: Asked) -> str:
+def _graph(asked: PublicationCall) -> str:
     """Its IRI, short enough to leave the reason behind it room."""
     return shortened(asked.publication.graph, 300)

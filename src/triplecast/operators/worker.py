@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from triplecast.model.answers import Failed, format_answer, told_reason
+from triplecast.model.operators import Operator
 from triplecast.model.terms import from_ntriples
-from triplecast.operators.declaration import Operator
-from triplecast.operators.frames import Request, read_request, write_absence, write_answers
-from triplecast.operators.registry import find_operator
+from triplecast.operators.declaration import find_declaration, load
+from triplecast.operators.messages import CallRequest, read_request, write_absence, write_answers
 from triplecast.operators.results import Unanswerable, WrongResult, read_result
 
 
@@ -22,7 +22,7 @@ def answer(request: bytes) -> bytes:
     """Says so of an operator that the modules of this worker do not declare, or with another version. Raises whatever
     the operator raises."""
     asked = read_request(request)
-    declared = find_operator(asked.operator)
+    declared = find_declaration(asked.module, asked.operator)
     if declared is None:
         return write_absence("its module does not declare it any more; declare it there, or cancel who asks it")
     if declared.version != asked.version:
@@ -30,7 +30,7 @@ def answer(request: bytes) -> bytes:
             f"it has version {declared.version} where it is evaluated, and {asked.version} where it is asked: what it "
             "is made of changed meanwhile; start the engine again"
         )
-    function = declared.load()
+    function = load(declared)
     with _noted(function):
         return write_answers(
             _batch(declared, function, asked) if declared.batch else _singly(declared, function, asked)
@@ -52,7 +52,7 @@ def _noted(function: Callable[..., object]) -> Iterator[None]:
         raise
 
 
-def _singly(declared: Operator, function: Callable[..., object], asked: Request) -> list[tuple[bytes, float]]:
+def _singly(declared: Operator, function: Callable[..., object], asked: CallRequest) -> list[tuple[bytes, float]]:
     answers: list[tuple[bytes, float]] = []
     for event, arguments in asked.calls:
         began = time.perf_counter()
@@ -69,7 +69,7 @@ def _one(function: Callable[..., object], *arguments: object) -> object:
         return refused
 
 
-def _batch(declared: Operator, function: Callable[..., Any], asked: Request) -> list[tuple[bytes, float]]:
+def _batch(declared: Operator, function: Callable[..., Any], asked: CallRequest) -> list[tuple[bytes, float]]:
     """An answer for each call, with an equal share of what they took."""
     if not asked.calls:
         return []
@@ -79,7 +79,7 @@ def _batch(declared: Operator, function: Callable[..., Any], asked: Request) -> 
     return [(given, share) for given in answers]
 
 
-def _results(function: Callable[..., Any], asked: Request) -> list[object]:
+def _results(function: Callable[..., Any], asked: CallRequest) -> list[object]:
     """A result for each call. A batch that is refused as a whole is asked again in parts, so it fails here."""
     given = [[event for event, _ in asked.calls], *_columns(asked)]
     try:
@@ -103,7 +103,7 @@ def _written(declared: Operator, result: object) -> bytes:
         return format_answer(Failed(told_reason(str(refused))))
 
 
-def _columns(asked: Request) -> list[list[object]]:
+def _columns(asked: CallRequest) -> list[list[object]]:
     """The arguments at each place, of all calls."""
     rows = [[from_ntriples(argument) for argument in arguments] for _, arguments in asked.calls]
     return [list(column) for column in zip(*rows, strict=True)]

@@ -17,9 +17,9 @@ from triplecast.index import INDEX, Snapshot
 from triplecast.journal import BYTES_AT_ONCE
 from triplecast.match import Matcher
 from triplecast.model.match import MatchStats
+from triplecast.model.operators import NO_OPERATORS, OperatorSet
 from triplecast.model.schedules import SCHEDULE
 from triplecast.model.stored_rows import FORMAT, write_open_rows
-from triplecast.operators import Operator, known_operators
 from triplecast.operators.asking import Asker, settle_stored
 from triplecast.outbox import OpenPart, OutboxBatch
 from triplecast.pipeline.followed import followed_journal, followed_outbox, settle
@@ -36,19 +36,19 @@ class MatchSlices:
     """The stage on one output folder, to give to ``mapInArrow``: what is decided without asking operators."""
 
     folder: str
-    operators: tuple[Operator, ...] = ()
-    """Those that the driver knows; a worker imports none of them, its operators' workers do."""
+    operators: str = NO_OPERATORS.to_json()
+    """The run's; an executor imports none of them, its operators' workers do."""
     search_path: tuple[str, ...] = ()
     """Where the driver finds modules."""
     schedule: str = SCHEDULE
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        self.meet_operators()
-        return match_slices(Path(self.folder), batches, self.schedule)
+        return match_slices(Path(self.folder), batches, self.schedule, self.open_operators())
 
-    def meet_operators(self) -> None:
-        known_operators().adopt(self.operators)
+    def open_operators(self) -> OperatorSet:
+        """The operators of the run, whose modules are found from now on where its process finds them."""
         sys.path += [each for each in self.search_path if each not in sys.path]
+        return OperatorSet.from_json(self.operators)
 
 
 class AskedSlice(NamedTuple):
@@ -68,24 +68,28 @@ class AskSlices:
     slices: tuple[AskedSlice, ...]
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        self.first.meet_operators()
+        operators = self.first.open_operators()
         for batch in batches:
             for number in batch.column("id").to_pylist():
-                yield from ask_slice(Path(self.first.folder), self.slices[number], self.first.schedule)
+                yield from ask_slice(Path(self.first.folder), self.slices[number], self.first.schedule, operators)
         settle()
 
 
-def match_slices(folder: Path, batches: Iterator[pa.RecordBatch], schedule: str = SCHEDULE) -> Iterator[pa.RecordBatch]:
+def match_slices(
+    folder: Path, batches: Iterator[pa.RecordBatch], schedule: str = SCHEDULE, operators: OperatorSet = NO_OPERATORS
+) -> Iterator[pa.RecordBatch]:
     """`SLICES` in, `MATCHES` out: what is decided of every publication of each slice, in order of position."""
     for batch in batches:
         for row in batch.to_pylist():
-            yield from match_slice(folder, row["manifest"], row["after"], row["upto"], schedule)
+            yield from match_slice(folder, row["manifest"], row["after"], row["upto"], schedule, operators)
     settle()
 
 
-def match_slice(folder: Path, manifest: str, after: int, upto: int, schedule: str) -> Iterator[pa.RecordBatch]:
+def match_slice(
+    folder: Path, manifest: str, after: int, upto: int, schedule: str, operators: OperatorSet
+) -> Iterator[pa.RecordBatch]:
     """The matches of the publications at positions in (`after`, `upto`]; at least one row, also when there are none."""
-    journal, matcher = followed_journal(folder), _matcher()
+    journal, matcher = followed_journal(folder), _matcher(operators)
     snapshot = Snapshot.open(folder / INDEX, manifest)
     any_told = False
     start = after
@@ -99,7 +103,7 @@ def match_slice(folder: Path, manifest: str, after: int, upto: int, schedule: st
             matched = matcher.match(snapshot, publications, journal.taxonomies(first, start))
             batch, work = OutboxBatch.of(publications, matched), matched.stats
             if matched.open.pairs:
-                parts = [OpenPart(first, start, FORMAT, write_open_rows(matched.open, matcher.grammar))]
+                parts = [OpenPart(first, start, FORMAT, write_open_rows(matched.open, operators.grammar))]
         reach("pipeline.batch-matched")
         for index, piece in enumerate(cut(told_only(batch), ROW_BYTES)):
             if index == 0:
@@ -109,11 +113,13 @@ def match_slice(folder: Path, manifest: str, after: int, upto: int, schedule: st
         any_told = True
 
 
-def ask_slice(folder: Path, asked: AskedSlice, schedule: str = SCHEDULE) -> Iterator[pa.RecordBatch]:
+def ask_slice(
+    folder: Path, asked: AskedSlice, schedule: str = SCHEDULE, operators: OperatorSet = NO_OPERATORS
+) -> Iterator[pa.RecordBatch]:
     """What becomes of the open pairs of a slice's publications, and what operators gave."""
     pending = followed_outbox(folder).pending(asked.positions[0] - 1, len(asked.positions))
     stored = [part.body for part in pending.parts if part.format == FORMAT]
-    journal, matcher, asker = followed_journal(folder), _matcher(), _asker(folder, schedule)
+    journal, matcher, asker = followed_journal(folder), _matcher(operators), _asker(folder, schedule, operators)
     snapshot = Snapshot.open(folder / INDEX, asked.manifest)
     asker.leave(snapshot)
     left = list(asked.positions)
@@ -123,7 +129,7 @@ def ask_slice(folder: Path, asked: AskedSlice, schedule: str = SCHEDULE) -> Iter
         first, last = left[0] - 1, found[-1].position
         publications = [each for each in found if each.position in wanted]
         left = [position for position in left if position > last]
-        taxonomies, known = journal.taxonomies(first, last), journal.answers(first, last)
+        taxonomies, known = journal.taxonomies(first, last), journal.answers(first, last, operators)
         pairs = [pair for pair in pending.pairs if pair[0] in wanted and pair[0] <= last]
         for of, settled in settle_stored(asker, matcher, snapshot, stored, pairs, publications, taxonomies, known):
             batch, work = OutboxBatch.of(of, settled.matched), settled.matched.stats
@@ -136,11 +142,11 @@ def ask_slice(folder: Path, asked: AskedSlice, schedule: str = SCHEDULE) -> Iter
 
 
 @lru_cache(maxsize=1)
-def _matcher() -> Matcher:
-    return Matcher(Evaluator())
+def _matcher(operators: OperatorSet) -> Matcher:
+    return Matcher(Evaluator(), operators)
 
 
 @lru_cache(maxsize=1)
-def _asker(folder: Path, schedule: str) -> Asker:
+def _asker(folder: Path, schedule: str, operators: OperatorSet) -> Asker:
     """With what had been learnt of operators when this process began."""
-    return Asker(schedule=schedule, learnt=followed_journal(folder).learnt())
+    return Asker(schedule=schedule, learnt=followed_journal(folder).learnt(), operators=operators)

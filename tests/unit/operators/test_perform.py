@@ -14,23 +14,25 @@ from wild_operators import WILD
 
 from triplecast.model.answers import LONGEST_REASON, Failed, Found, GroundCall
 from triplecast.model.publication import Publication
-from triplecast.operators.frames import Asked
+from triplecast.operators.declaration import declarations_in
+from triplecast.operators.messages import PublicationCall
+from triplecast.operators.operator_set import operator_set
 from triplecast.operators.perform import COSTLY, PROBATION, QUARANTINE, REST, Performer
 
 PUBLICATION = Publication(
     1, "urn:g:1", 1, "2026-01-01T00:00:00.000000Z", b"<x:s> <x:p> <x:o> .\n", attachments=(("urn:pic", b"12345"),)
 )
-assert wild_operators
+OPERATORS = operator_set(declarations_in(wild_operators.__name__))
 
 
 @pytest.fixture
 def performer() -> Iterator[Performer]:
-    with Performer() as made:
+    with Performer(OPERATORS) as made:
         yield made
 
 
-def asked(name: str, *arguments: str, publication: Publication = PUBLICATION) -> Asked:
-    return Asked(publication, GroundCall(WILD + name, arguments))
+def asked(name: str, *arguments: str, publication: Publication = PUBLICATION) -> PublicationCall:
+    return PublicationCall(publication, GroundCall(WILD + name, arguments))
 
 
 def rows(*values: object) -> Found:
@@ -74,7 +76,7 @@ def test_what_operators_give(performer: Performer) -> None:
         ("wrong", "error: WrongResult: it has to give a term, None, or terms, and gave bytes b'bytes'"),
         ("eats", "memory: "),
         ("spoils", "error: AttributeError: 'mappingproxy' object has no attribute 'clear'"),
-        ("soils", "error: AttributeError: 'Graph' object has no attribute 'clear'"),
+        ("soils", "error: AttributeError: 'GraphView' object has no attribute 'clear'"),
     ],
 )
 def test_a_failure_is_told_with_operator_publication_and_reason(performer: Performer, name: str, told: str) -> None:
@@ -117,7 +119,7 @@ def test_a_failed_batch_is_asked_again_in_halves_and_every_execution_counts(perf
 
 def test_time_is_the_operators_own_and_that_of_failed_attempts() -> None:
     """By a clock that goes on by one each time somebody looks; what is measured in the worker is real."""
-    with Performer(clock=itertools.count().__next__) as performer:
+    with Performer(OPERATORS, clock=itertools.count().__next__) as performer:
         (first,) = performer.perform([asked("long", '"abc"')])
         assert 0 < first.seconds < 1, "the start of the worker is none of it"
         bad, fine = performer.perform([asked("lengths", '"fail"'), asked("lengths", '"ab"')])

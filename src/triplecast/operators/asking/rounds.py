@@ -23,10 +23,9 @@ from triplecast.model.answers import Answer, Failed, GroundCall, OperatorResult,
 from triplecast.model.match import NO_CONDITIONS, Learnt, MatchedBatch, MatchStats, Undecided
 from triplecast.model.open_rows import NO_OPEN_ROWS, OpenRows
 from triplecast.model.publication import Publication
-from triplecast.operators import find_operator
 from triplecast.operators.asking.asker import Asker
 from triplecast.operators.asking.run import ConditionRun
-from triplecast.operators.frames import Asked
+from triplecast.operators.messages import PublicationCall
 from triplecast.residual import PublicationConditions
 from triplecast.taxonomy import NO_TAXONOMIES, Taxonomies
 
@@ -177,7 +176,7 @@ class AskingRound:
         conditions: Mapping[int, PublicationConditions],
     ) -> None:
         """Make the calls, and let every condition that waits for one of them learn what it can."""
-        asked = [Asked(self._publications[position], call) for position, call in wanted]
+        asked = [PublicationCall(self._publications[position], call) for position, call in wanted]
         performed = self._asker.performer.perform(asked)
         for (position, call), (answer, seconds, final) in zip(wanted, performed, strict=True):
             self.answers[position][call] = conditions[position].answers[call] = answer
@@ -193,7 +192,7 @@ class AskingRound:
 
     def _note(self, position: int, call: GroundCall, answer: Answer) -> None:
         self._failed += isinstance(answer, Failed)
-        declared = find_operator(call.operator)
+        declared = self._asker.performer.operators.find(call.operator)
         version = declared.version if declared is not None else ""
         self._results.append(OperatorResult(position, call.operator, version, call.arguments, format_answer(answer)))
 

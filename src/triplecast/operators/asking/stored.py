@@ -32,7 +32,7 @@ def settle_stored(
     them by groups of publications, in order. Where some are not stored, are damaged or of another format, all are
     matched again."""
     wanted = set(pairs)
-    read = [rows for rows in (read_open_rows(body, matcher.grammar) for body in stored) if rows is not None]
+    read = [rows for rows in (read_open_rows(body, matcher.operators.grammar) for body in stored) if rows is not None]
     found = [rows for rows in (_among(rows, wanted) for rows in read) if rows.pairs]
     if wanted == {pair for rows in found for pair in _pairs(rows)}:
         for rows in found:

@@ -1,9 +1,9 @@
 """What passes between an engine and an operator's worker: calls of one operator with the events they look at.
 
-Request: a JSON line ``{"operator": iri, "version": its version, "events": [[graph, version, dataset, length, [[iri,
-length], …]], …], "calls": [[event, [argument, …]], …]}``, then each event's quads and attachments. Answer: a JSON line
-``[[length, seconds], …]``, then the written answers (`model.answers`), one for each call; or ``{"absent": why the
-operator cannot be asked there}``.
+Request: a JSON line ``{"module": the operator's, "operator": iri, "version": its version, "events": [[graph, version,
+dataset, length, [[iri, length], …]], …], "calls": [[event, [argument, …]], …]}``, then each event's quads and
+attachments. Answer: a JSON line ``[[length, seconds], …]``, then the written answers (`model.answers`), one for
+each call; or ``{"absent": why the operator cannot be called there}``.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ from typing import NamedTuple
 from pyoxigraph import NamedNode
 
 from triplecast.model.answers import GroundCall
+from triplecast.model.operators import Operator
 from triplecast.model.publication import Publication
-from triplecast.operators.event import Event
+from triplecast.operators.publication_view import PublicationView
 
 
-class Asked(NamedTuple):
+class PublicationCall(NamedTuple):
     """A ground call of one publication."""
 
     publication: Publication
@@ -32,15 +33,16 @@ class NotThere(LookupError):
     """The worker does not have the operator, or has another version of it."""
 
 
-class Request(NamedTuple):
+class CallRequest(NamedTuple):
+    module: str
     operator: str
     version: str
     """That the engine knows, under which answers are kept."""
-    calls: list[tuple[Event, tuple[str, ...]]]
-    """Event and arguments of each; calls of one publication share an event."""
+    calls: list[tuple[PublicationView, tuple[str, ...]]]
+    """PublicationView and arguments of each; calls of one publication share an event."""
 
 
-def write_request(operator: str, version: str, asked: Sequence[Asked]) -> bytes:
+def write_request(declared: Operator, asked: Sequence[PublicationCall]) -> bytes:
     """For calls of one operator; without any, to see whether the worker has it."""
     numbers: dict[int, int] = {}
     stamps: list[object] = []
@@ -54,14 +56,15 @@ def write_request(operator: str, version: str, asked: Sequence[Asked]) -> bytes:
             )
             parts += [publication.quads, *(content for _, content in publication.attachments)]
     calls = [[numbers[id(publication)], call.arguments] for publication, call in asked]
-    header = {"operator": operator, "version": version, "events": stamps, "calls": calls}
+    names = {"module": declared.module, "operator": declared.iri, "version": declared.version}
+    header = {**names, "events": stamps, "calls": calls}
     return b"".join([json.dumps(header).encode(), b"\n", *parts])
 
 
-def read_request(request: bytes) -> Request:
+def read_request(request: bytes) -> CallRequest:
     line, _, rest = request.partition(b"\n")
     header = json.loads(line)
-    events: list[Event] = []
+    events: list[PublicationView] = []
     start = 0
     for graph, version, dataset, length, attached in header["events"]:
         quads = rest[start : start + length]
@@ -70,9 +73,9 @@ def read_request(request: bytes) -> Request:
         for iri, size in attached:
             attachments[iri] = rest[start : start + size]
             start += size
-        events.append(Event(NamedNode(graph), version, MappingProxyType(attachments), quads, dataset))
+        events.append(PublicationView(NamedNode(graph), version, MappingProxyType(attachments), quads, dataset))
     calls = [(events[number], tuple(arguments)) for number, arguments in header["calls"]]
-    return Request(header["operator"], header["version"], calls)
+    return CallRequest(header["module"], header["operator"], header["version"], calls)
 
 
 def write_answers(answers: Sequence[tuple[bytes, float]]) -> bytes:
