@@ -41,7 +41,7 @@ from triplecast.model.lease import NO_END, Lease
 from triplecast.model.match import Learnt
 from triplecast.model.publication import Attachments, Draft, Reject
 from triplecast.model.source import SourceState
-from triplecast.model.subscription import Registration, RegistrationId, Subscription, check_fields
+from triplecast.model.subscription import API, Registration, RegistrationId, Subscription, check_fields
 from triplecast.operators import Operator
 from triplecast.operators.answers import Answer, GroundCall
 from triplecast.sqlite import Database, make_folder, storage_faults
@@ -193,9 +193,15 @@ class Journal(JournalReader):
     # ---- subscriptions ----------------------------------------------------------------------------------------------
 
     def subscribe(
-        self, subscriptions: Sequence[Subscription], lease: Lease = NO_END, tickets: Sequence[bytes] | None = None
+        self,
+        subscriptions: Sequence[Subscription],
+        lease: Lease = NO_END,
+        tickets: Sequence[bytes] | None = None,
+        source: str = API,
+        ended: Sequence[int] = (),
     ) -> list[Registration]:
-        """Registers all or none, each with `lease` and with the hash of its ticket, where there are `tickets`.
+        """Register all or none, each with `lease` and with the hash of its ticket, where there are `tickets`; before
+        them, cancel the `ended` registrations, in the same transaction.
 
         Raises `InputError` for a name that is live already, or given twice, for fields that are not text
         (`check_fields`) and for a lease that cannot be (`Lease.end`).
@@ -206,6 +212,7 @@ class Journal(JournalReader):
             hashes = [b""] * len(subscriptions) if tickets is None else tickets
             for subscription in subscriptions:
                 check_fields(subscription)
+            self._cancel(writing, ended)
             live = self.live_ids([subscription.name for subscription in subscriptions])
             for subscription, ticket in zip(subscriptions, hashes, strict=True):
                 name = subscription.name
@@ -213,12 +220,12 @@ class Journal(JournalReader):
                     raise InputError(
                         f"a subscription named {name!r} is registered already", "cancel it or take another name"
                     )
-                added[name] = writing.add(subscription_row(writing.next, subscription, writing.at, end, ticket))
+                added[name] = writing.add(subscription_row(writing.next, subscription, writing.at, end, ticket, source))
             names = [(name, id, checksum(name, (id,))) for name, id in added.items()]
             self._database.run("INSERT INTO live VALUES (?, ?, ?)", names)
             if end is not None:
                 self._write_leases(added.values(), end)
-        return [Registration(RegistrationId(added[subscription.name]), subscription) for subscription in subscriptions]
+        return [Registration(RegistrationId(added[each.name]), each, source=source) for each in subscriptions]
 
     def renew(self, id: int, lease: Lease) -> int | None:
         """Gives the lease of registration `id` another end, from now on; gives that end, None for none.
@@ -249,14 +256,13 @@ class Journal(JournalReader):
         Raises `InputError` for a number that is no registration's.
         """
         with self._append() as writing:
-            found = {int(each.id): each for each in self.registrations_of(ids)}
-            ended = {id: each.removed for id, each in found.items() if each.removed is not None}
-            for id in ids:
-                if id not in found:
-                    raise InputError(f"there is no registration {id}", "use the number that subscribing gave")
-                if id not in ended:
-                    ended[id] = self._write_end(writing, Kind.CANCELLATION, found[id])
-        return [ended[id] for id in ids]
+            return self._cancel(writing, ids)
+
+    def set_setting(self, name: str, value: str) -> None:
+        """Record a setting of the folder."""
+        with self.sole():
+            row = (name, value, checksum(f"{name}\n{value}", ()))
+            self._database.run("INSERT OR REPLACE INTO setting VALUES (?, ?, ?)", [row])
 
     # ---- taxonomies -------------------------------------------------------------------------------------------------
 
@@ -403,6 +409,16 @@ class Journal(JournalReader):
             records = self._counted(kind) + more
             row = (kind, records, checksum("", (kind, records)))
             self._database.run("INSERT OR REPLACE INTO counted VALUES (?, ?, ?)", [row])
+
+    def _cancel(self, writing: _Writing, ids: Sequence[int]) -> list[int]:
+        found = {int(each.id): each for each in self.registrations_of(ids)}
+        ended = {id: each.removed for id, each in found.items() if each.removed is not None}
+        for id in ids:
+            if id not in found:
+                raise InputError(f"there is no registration {id}", "use the number that subscribing gave")
+            if id not in ended:
+                ended[id] = self._write_end(writing, Kind.CANCELLATION, found[id])
+        return [ended[id] for id in ids]
 
     def _write_end(self, writing: _Writing, kind: Kind, registration: Registration) -> int:
         """The position from which a live registration is asked no more."""

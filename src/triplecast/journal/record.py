@@ -121,6 +121,7 @@ CREATE TABLE source(
 {_LEASE_SCHEMA};
 {_COUNT_TABLE};
 {_ATTACHED_SCHEMA};
+CREATE TABLE setting(name TEXT PRIMARY KEY, value TEXT NOT NULL, crc INTEGER NOT NULL) WITHOUT ROWID;
 {_WRITER_TABLE};
 INSERT INTO writer VALUES (1, 0, 0)""",
     upgrades=MappingProxyType({1: _add_leases, 2: _add_counts, 3: _add_attached}),
@@ -188,12 +189,14 @@ def publication_row(position: int, draft: Draft, version: int, at: int) -> Row:
     return Row(position, kind, draft.graph, version, at, flags, draft.digest, crc, draft.quads)
 
 
-def subscription_row(position: int, subscription: Subscription, at: int, end: int | None, ticket: bytes) -> Row:
+def subscription_row(
+    position: int, subscription: Subscription, at: int, end: int | None, ticket: bytes, source: str
+) -> Row:
     """`end` of its lease, `ticket`: the hash of its ticket, empty for none."""
     asked = subscription
     fields = [
         f'"text": {_json(asked.text)}, "language": {_json(asked.language)}, "scope": {_json(asked.scope)}, '
-        f'"entailment": {_json(asked.entailment)}, "owner": {_json(asked.owner)}'
+        f'"entailment": {_json(asked.entailment)}, "owner": {_json(asked.owner)}, "source": {_json(source)}'
     ]
     if end is not None:
         fields.append(f'"{_END}": {end}')
@@ -234,7 +237,8 @@ def read_registration(row: Row, removed: int | None = None) -> Registration:
     """What was taken before fields were checked is read too, written so that it can be stored and told: an owner that
     is no text by its JSON, half a character as ``\\ud800``, which no query language takes, so that it is refused."""
     fields = {name: _readable(value) for name, value in json.loads(row.body).items() if name not in (_END, _TICKET)}
-    return Registration(RegistrationId(row.position), Subscription(row.name, **fields), removed)
+    source = fields.pop("source")
+    return Registration(RegistrationId(row.position), Subscription(row.name, **fields), removed, source)
 
 
 def read_end(row: Row) -> int | None:

@@ -14,7 +14,7 @@ from triplecast.compile.refusals import refuse_two_graphs
 from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.languages import sources_of
 from triplecast.model.entailment import Entailment
-from triplecast.model.subscription import Subscription
+from triplecast.model.subscription import Registration, Subscription
 from triplecast.registry.constant_checks import refuse_unanswerable
 from triplecast.registry.query_warnings import find_doubts
 
@@ -76,30 +76,33 @@ def admit(subscription: Subscription, datasets: bool = True) -> Admission:
     return _read(subscription, datasets).admission
 
 
-class Understood(NamedTuple):
-    """A subscription that can be taken."""
+class Candidate(NamedTuple):
+    """A subscription that can be registered."""
 
+    subscription: Subscription
     admission: Admission
     meaning: Meaning
+    replaces: Registration | None = None
+    """The registration of the same id and source that ends where this one is registered."""
 
 
-def understand(subscription: Subscription, datasets: bool = True) -> Understood:
-    """What `admit` gives, and what was read for it, of one that is new: operators are asked whether the constants that
-    they are given can be answered (`operator(check=…)`). Raises what `admit` raises."""
-    understood = _read(subscription, datasets)
+def examine(subscription: Subscription, datasets: bool = True) -> Candidate:
+    """Admit a new subscription: as `admit`, and its operators are asked whether the constants in their arguments can be
+    answered (`operator(check=…)`). Raises what `admit` raises."""
+    candidate = _read(subscription, datasets)
     try:
-        template, constants = understood.meaning.template, understood.meaning.constants
+        template, constants = candidate.meaning.template, candidate.meaning.constants
         refuse_unanswerable(template, constants, subscription.text, subscription.language)
     except QueryRefused as fault:
         fault.name = subscription.name
         raise
-    return understood
+    return candidate
 
 
-def _read(subscription: Subscription, datasets: bool) -> Understood:
+def _read(subscription: Subscription, datasets: bool) -> Candidate:
     try:
         meaning = read_meaning(subscription)
-        return Understood(_describe(subscription, meaning, datasets), meaning)
+        return Candidate(subscription, _describe(subscription, meaning, datasets), meaning)
     except (QuerySyntaxError, QueryRefused) as fault:
         fault.name = fault.name or subscription.name
         raise

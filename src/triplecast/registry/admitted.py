@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from triplecast.errors import QueryRefused, QuerySyntaxError
+from triplecast.errors import InputError, QueryRefused, QuerySyntaxError
 from triplecast.model.census import Census
 from triplecast.model.subscription import Subscription
-from triplecast.registry.admission import Admission, understand
+from triplecast.registry.admission import Admission, examine
 from triplecast.registry.files import LoadedSubscriptions, SubscriptionFault
 
 WARNINGS_TOLD = 20
@@ -30,19 +30,20 @@ class Admitted:
 
 
 def admit_all(loaded: LoadedSubscriptions, datasets: bool = True) -> Admitted:
-    """Those of some files that can be asked; the files' faults first, then those of the queries (`understand`)."""
+    """Those of some files that can be asked; the files' faults first, then those of the queries (`examine`)."""
     taken: list[Subscription] = []
     faults = [*loaded.faults]
     warnings: list[str] = []
     kinds: Counter[tuple[str, str]] = Counter()
     for subscription, place in zip(loaded.subscriptions, loaded.places, strict=True):
-        found = examine(subscription, place, datasets)
-        if isinstance(found, SubscriptionFault):
-            faults.append(found)
-        else:
-            taken.append(subscription)
-            kinds[found.cost, found.decider] += 1
-            warnings += describe_doubts(found, place)
+        try:
+            admission = examine(subscription, datasets).admission
+        except (QuerySyntaxError, QueryRefused) as error:
+            faults.append(fault_of(error, place))
+            continue
+        taken.append(subscription)
+        kinds[admission.cost, admission.decider] += 1
+        warnings += describe_doubts(admission, place)
     counts: Counter[str] = Counter()
     for (cost, decider), count in kinds.items():
         counts[cost] += count
@@ -62,22 +63,14 @@ def first_of(warnings: Sequence[str]) -> list[str]:
     return [*warnings[:WARNINGS_TOLD], *more]
 
 
-def examine(subscription: Subscription, place: str, datasets: bool = True) -> Admission | SubscriptionFault:
-    """What is to be told of the subscription that stands at `place`, or why it cannot be asked.
-
-    The place of the fault goes on with the line and the column in the query's text.
-    """
-    try:
-        return understand(subscription, datasets).admission
-    except QuerySyntaxError as error:
+def fault_of(error: QuerySyntaxError | QueryRefused | InputError, place: str) -> SubscriptionFault:
+    """Why the subscription at `place` cannot be registered. The place goes on with line and column in its text."""
+    if isinstance(error, QuerySyntaxError):
         shown = str(replace(error, name=place, expected=()))
         _, _, reason = shown.removeprefix(f"{place}:").partition(" ")
         wanted = f"expected: {', '.join(error.expected)}" if error.expected else ""
         return SubscriptionFault(f"{place}:{error.line}:{error.column}", reason, wanted)
-    except QueryRefused as error:
-        return describe_refusal(error, place)
-
-
-def describe_refusal(error: QueryRefused, place: str) -> SubscriptionFault:
-    where = place if error.line is None else f"{place}:{error.line}:{error.column}"
-    return SubscriptionFault(where, f"{error.construct} is refused: {error.reason}", error.hint)
+    if isinstance(error, QueryRefused):
+        where = place if error.line is None else f"{place}:{error.line}:{error.column}"
+        return SubscriptionFault(where, f"{error.construct} is refused: {error.reason}", error.hint)
+    return SubscriptionFault(place, error.what, error.hint)
