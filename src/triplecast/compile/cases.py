@@ -21,7 +21,7 @@ from triplecast.compile.marks import path_mark
 from triplecast.compile.necessary import Conjunction, FreshNames, find_words
 from triplecast.compile.plan import CASES_LIMIT
 from triplecast.compile.residual import Residual
-from triplecast.evaluate.conditions import conjuncts
+from triplecast.evaluate.conjuncts import conjuncts
 from triplecast.model.algebra import (
     Alternative,
     BasicPattern,

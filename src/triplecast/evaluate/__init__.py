@@ -1,7 +1,7 @@
 """The evaluator: exact answers to queries over one publication, in this process or in a child that may be killed."""
 
+from triplecast.evaluate.background import NO_BACKGROUND, Background
 from triplecast.evaluate.budget import DEFAULT_STEPS, Budget, BudgetExceeded
-from triplecast.evaluate.entailed import NO_BACKGROUND, Background
 from triplecast.evaluate.evaluation import evaluate, result_on_empty
 from triplecast.evaluate.evaluator import LIMITS, Candidate, Decision, Evaluator
 from triplecast.evaluate.regex import check_regexes

@@ -7,20 +7,71 @@ GROUP_CONCAT all.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from pyoxigraph import Literal
 
-from triplecast.evaluate.budget import Budget
+from triplecast.evaluate.budget import ENTRIES_A_STEP, Budget
+from triplecast.evaluate.expressions import value
 from triplecast.evaluate.functions import string_of
 from triplecast.evaluate.numbering import Numbering
-from triplecast.model.algebra import Aggregate, Term
+from triplecast.evaluate.rows import Row, in_canonical_order, merge, names_of
+from triplecast.evaluate.state import Evaluation, Place
+from triplecast.evaluate.unknown import Unknown, any_of
+from triplecast.model.algebra import Aggregate, Group, Term
 from triplecast.terms.arithmetic import calculate, integer_term
 from triplecast.terms.compare import ValueFault
 from triplecast.terms.order import sort_key
 
 ORDERED = frozenset({"SAMPLE", "GROUP_CONCAT", "SUM", "AVG"})
 """Aggregates whose answer may depend on the order of the rows (SUM and AVG by rounding and by where they overflow)."""
+
+
+def aggregate_rows(run: Evaluation, pattern: Group, place: Place, rows: Sequence[Row]) -> Iterator[Row]:
+    """Yield one row per group of `rows`."""
+    if any(what.function in ORDERED for _, what in pattern.aggregates):
+        rows = in_canonical_order(rows, run.numbering)
+    keys = [key.name for key in pattern.keys]
+    groups: dict[tuple[int, ...], list[Row]] = {} if keys else {(): []}
+    for found in rows:
+        run.budget.spend_row(keys)
+        groups.setdefault(run.numbering.key(found, keys), []).append(found)
+    for members in groups.values():
+        answer = {name: members[0][name] for name in keys if name in members[0]}
+        for variable, what in pattern.aggregates:
+            try:
+                answer[variable.name] = term = _aggregate_members(run, what, members, place)
+            except ValueFault:
+                continue
+            except Unknown as met:
+                place.unknown.append(met)
+                break
+            run.budget.note(term)
+        else:
+            union = merge(place.replaced, answer)
+            if union is not None:
+                yield union
+
+
+def _aggregate_members(run: Evaluation, what: Aggregate, members: list[Row], place: Place) -> Term:
+    if what.argument is None:
+        if not what.distinct:
+            return integer_term(len(members))
+        names = names_of(members)
+        run.budget.spend(len(members) * (1 + len(names) // ENTRIES_A_STEP))
+        return integer_term(len({run.numbering.key(row, names) for row in members}))
+    values: list[Term | None] = []
+    unknown: list[Unknown] = []
+    for row in members:
+        try:
+            values.append(value(run, what.argument, row, place))
+        except ValueFault:
+            values.append(None)
+        except Unknown as met:
+            unknown.append(met)
+    if unknown:
+        raise any_of(unknown)
+    return aggregate(what, values, run.numbering)
 
 
 def aggregate(what: Aggregate, values: Sequence[Term | None], numbering: Numbering) -> Term:

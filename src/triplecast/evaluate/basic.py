@@ -10,20 +10,22 @@ from types import MappingProxyType
 from pyoxigraph import Literal, NamedNode
 
 from triplecast.evaluate.budget import ENTRIES_A_STEP, LONGEST_FREE, Budget
-from triplecast.evaluate.conditions import Conditions, part_of, selectivity
+from triplecast.evaluate.conjuncts import Conjuncts, part_of, selectivity
 from triplecast.evaluate.expressions import sift
 from triplecast.evaluate.graphs import TripleSet
 from triplecast.evaluate.paths import ANY, End, connect, path_names, unfilled
 from triplecast.evaluate.rows import Row
-from triplecast.evaluate.run import Level, Place, Recorder, Run
+from triplecast.evaluate.state import Evaluation, Level, Place, Recorder
 from triplecast.model.algebra import BasicPattern, Node, PathPattern, Slot, Term, TriplePattern, Variable
 
 BOUND_DIVIDES = 8.0
 """By what a bound name is guessed to divide the rows of a pattern."""
 
 
-def solve_basic(run: Run, pattern: BasicPattern, place: Place, row: Row, conditions: Conditions = ()) -> Iterator[Row]:
-    """Every extension of `row` that maps all triples and paths into the active graph and fulfils the conditions."""
+def solve_basic(
+    run: Evaluation, pattern: BasicPattern, place: Place, row: Row, conditions: Conjuncts = ()
+) -> Iterator[Row]:
+    """Yield each extension of `row` that maps all triples and paths into the graph and fulfils the conditions."""
     if not pattern.triples:
         yield from sift(run, conditions, iter((dict(row),)), place)
         return
@@ -40,7 +42,9 @@ def solve_basic(run: Run, pattern: BasicPattern, place: Place, row: Row, conditi
             levels.append(_extend(run, ordered[len(levels)], place, extended))
 
 
-def _ordered(run: Run, pattern: BasicPattern, graph: TripleSet, row: Row, conditions: Conditions) -> tuple[Level, ...]:
+def _ordered(
+    run: Evaluation, pattern: BasicPattern, graph: TripleSet, row: Row, conditions: Conjuncts
+) -> tuple[Level, ...]:
     key = (id(pattern), frozenset(row), tuple([id(condition.expression) for condition in conditions]))
     if key not in run.orders:
         bound = frozenset(row)
@@ -51,9 +55,9 @@ def _ordered(run: Run, pattern: BasicPattern, graph: TripleSet, row: Row, condit
 
 
 def _level(
-    ordered: Sequence[TriplePattern | PathPattern], bound: frozenset[str], conditions: Conditions
+    ordered: Sequence[TriplePattern | PathPattern], bound: frozenset[str], conditions: Conjuncts
 ) -> tuple[Level, ...]:
-    """Each condition stands at the first pattern after which its names are bound, else at the last one."""
+    """Apply each condition at the first pattern after which its names are bound, else at the last one."""
     levels: list[Level] = []
     met = set(bound)
     waiting = conditions
@@ -81,8 +85,8 @@ def order_patterns(
     bound: frozenset[str],
     selective: Mapping[str, float] = MappingProxyType({}),
 ) -> tuple[TriplePattern | PathPattern, ...]:
-    """Greedily by what a pattern's constants leave, divided by 8 for each name that is bound by then, and for others
-    by what conditions on them leave (`selective`, at most 8); ties as written.
+    """Order patterns greedily by estimated size: what the constants leave, divided by 8 for each name bound before and
+    by `selective` (at most 8) for each other name with conditions; ties as written.
 
     A path without a bound name comes after triples. Takes time in proportion to the names written, not to their square.
     """
@@ -135,7 +139,7 @@ def _names(pattern: TriplePattern | PathPattern) -> tuple[str, ...]:
     return tuple(dict.fromkeys(node.name for node in nodes if isinstance(node, Variable)))
 
 
-def _extend(run: Run, level: Level, place: Place, row: Row) -> Iterator[Row]:
+def _extend(run: Evaluation, level: Level, place: Place, row: Row) -> Iterator[Row]:
     pattern = level.pattern
     rows = (
         _extend_triple(run, pattern, place, row)
@@ -154,7 +158,7 @@ def _recorded(recorder: Recorder, pattern: TriplePattern | PathPattern, rows: It
         yield extended
 
 
-def _extend_triple(run: Run, pattern: TriplePattern, place: Place, row: Row) -> Iterator[Row]:
+def _extend_triple(run: Evaluation, pattern: TriplePattern, place: Place, row: Row) -> Iterator[Row]:
     subject, subject_name = resolve(pattern.subject, row)
     predicate, predicate_name = resolve(pattern.predicate, row)
     object_, object_name = resolve(pattern.object, row)
@@ -180,7 +184,7 @@ def _extend_triple(run: Run, pattern: TriplePattern, place: Place, row: Row) -> 
         yield extended
 
 
-def _extend_path(run: Run, pattern: PathPattern, place: Place, row: Row) -> Iterator[Row]:
+def _extend_path(run: Evaluation, pattern: PathPattern, place: Place, row: Row) -> Iterator[Row]:
     subject, subject_name = resolve(pattern.subject, row)
     object_, object_name = resolve(pattern.object, row)
     start = ANY if subject is None else End(subject, _written(pattern.subject, place))
@@ -197,7 +201,7 @@ def _extend_path(run: Run, pattern: PathPattern, place: Place, row: Row) -> Iter
 
 
 def resolve(node: Node, row: Row) -> tuple[Term | None, str | None]:
-    """(the term that a node stands for, None) or (None, the name it is to bind)."""
+    """Return (the node's term, None), or (None, the name that it binds)."""
     if type(node) is Variable:
         name = node.name
         return (row[name], None) if name in row else (None, name)

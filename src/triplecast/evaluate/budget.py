@@ -1,4 +1,4 @@
-"""Work, counted so that *undecided* is a function of the input and not of the machine."""
+"""Step counts, which make *undecided* a function of the input and not of the machine."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pyoxigraph import Literal
 from triplecast.model.algebra import Term
 
 DEFAULT_STEPS = 500_000
-"""Steps that one (publication, query) pair may take; about a second of work."""
+"""Steps allowed for one (publication, query) pair; about a second of work."""
 BYTES_A_STEP = 64
 """Characters that are read, written, hashed or compared for one step."""
 LONGEST_FREE = 256
@@ -51,15 +51,15 @@ class Budget:
             raise BudgetExceeded(f"more than {self.steps} steps")
 
     def spend_text(self, characters: int) -> None:
-        """For text read or written, before it is."""
+        """Spend for text before it is read or written."""
         self.spend(1 + characters // BYTES_A_STEP)
 
     def spend_row(self, row: Sized) -> None:
-        """For a row made, merged, kept or cut."""
+        """Spend for a row that is made, merged, kept or cut."""
         self.spend(1 + len(row) // ENTRIES_A_STEP)
 
     def spend_terms(self, terms: Iterable[Term | None]) -> None:
-        """For terms about to be read, whoever made them; short ones take nothing."""
+        """Spend for terms before they are read; short ones are free."""
         for term in terms:
             if term is None:
                 continue
@@ -69,7 +69,7 @@ class Budget:
                 self.spend(len(term.value) // BYTES_A_STEP)
 
     def spend_noted(self, *terms: Term | None) -> None:
-        """For terms about to be looked up or compared by a join; only noted ones take steps."""
+        """Spend for terms before a join looks them up or compares them; only noted ones cost."""
         if self.long:
             for term in terms:
                 noted = self.long.get(id(term))
@@ -77,12 +77,12 @@ class Budget:
                     self.spend(noted[1])
 
     def note(self, term: Term) -> None:
-        """Remembers a term that joins will read, if it is long."""
+        """Note a long term that joins will read."""
         length = measure(term)
         if length > LONGEST_FREE:
             self.long[id(term)] = term, length // BYTES_A_STEP
 
 
 def measure(term: Term) -> int:
-    """Characters of a term, those of its datatype's IRI included."""
+    """Count the characters of a term and of its datatype's IRI."""
     return len(term.value) + len(term.datatype.value) if isinstance(term, Literal) else len(term.value)

@@ -1,4 +1,4 @@
-"""The rules of ``CONSTRUCT`` (SPARQL 1.1 Query, 16.2), for the evaluator and for whoever makes a match's graph."""
+"""The triples of a ``CONSTRUCT`` template (SPARQL 1.1 Query, 16.2), for the evaluator and for `Match.graph`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from triplecast.model.algebra import Node, Slot, Term, TriplePattern, Variable
 def instances(
     template: Sequence[TriplePattern], solution: Mapping[str, Term], blank_node: Callable[[str], BlankNode]
 ) -> Iterator[AnswerTriple]:
-    """The template's triples for one solution, in order; `blank_node` gives the solution's node for a name.
+    """Yield the template's triples for one solution, in order; `blank_node` makes the solution's node for a name.
 
     A triple with an unbound variable, a literal subject or a predicate that is no IRI is left out. A `Slot` raises
     TypeError.

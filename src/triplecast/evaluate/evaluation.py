@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from triplecast.evaluate.background import NO_BACKGROUND, Background, entail_graphs
 from triplecast.evaluate.budget import DEFAULT_STEPS, Budget, BudgetExceeded
 from triplecast.evaluate.construct import instances
-from triplecast.evaluate.entailed import NO_BACKGROUND, Background, entail_graphs
 from triplecast.evaluate.graphs import PublishedGraphs, open_publication
 from triplecast.evaluate.patterns import arrange, solve
 from triplecast.evaluate.rows import Row, aligned
-from triplecast.evaluate.run import Place, Recorder, Run
 from triplecast.evaluate.solutions import AnswerTriple, Solutions
+from triplecast.evaluate.state import Evaluation, Place, Recorder
 from triplecast.evaluate.unknown import NO_ANSWERS, Answers, Unanswered, Unknown
 from triplecast.model.algebra import Pattern, Query
 from triplecast.model.publication import Publication
@@ -19,13 +19,13 @@ from triplecast.model.publication import Publication
 EMPTY = Publication(
     position=0, graph="urn:x-triplecast:empty", version=1, accepted_at="1970-01-01T00:00:00.000000Z", quads=b""
 )
-"""The version that `result_on_empty` asks."""
+"""The version that `result_on_empty` evaluates."""
 
 
 def evaluate(
     query: Query, publication: Publication, budget: Budget, background: Background = NO_BACKGROUND
 ) -> Solutions:
-    """The answer; raises `BudgetExceeded` and `EntailmentTooLarge`. A filled query only: a `Slot` raises TypeError."""
+    """Evaluate a filled query; raises `BudgetExceeded`, `EntailmentTooLarge`, and TypeError for a `Slot`."""
     graphs = entail_graphs(open_publication(publication), background)
     return evaluate_opened(query, publication, graphs, budget)
 
@@ -38,9 +38,9 @@ def evaluate_opened(
     recorder: Recorder | None = None,
     answers: Answers = NO_ANSWERS,
 ) -> Solutions:
-    """`evaluate` on a publication that was opened before, told to `recorder`. Raises `Unanswered` where more than the
-    `answers` of operators would have to be known."""
-    run = Run(query, publication, graphs, budget, solve, recorder, answers)
+    """Evaluate a query over an opened publication, with `recorder` notified. Raises what `evaluate` raises, and
+    `Unanswered` where operators beyond `answers` are needed."""
+    run = Evaluation(query, publication, graphs, budget, solve, recorder, answers)
     place = Place(graphs.default, {}, [])
     if query.form == "ask":
         matched = next(solve(run, query.pattern, place, {}), None) is not None
@@ -62,18 +62,17 @@ def evaluate_opened(
 def solutions_of(
     query: Query, pattern: Pattern, publication: Publication, graphs: PublishedGraphs, budget: Budget
 ) -> Iterator[Row]:
-    """The rows of a part of the query that stands under no GRAPH and no EXISTS; raises `BudgetExceeded`."""
-    run = Run(query, publication, graphs, budget, solve)
+    """Yield the rows of a part of the query outside GRAPH and EXISTS; raises `BudgetExceeded`."""
+    run = Evaluation(query, publication, graphs, budget, solve)
     return solve(run, pattern, Place(run.graphs.default, {}, []), {})
 
 
 def result_on_empty(query: Query, steps: int = DEFAULT_STEPS) -> bool:
     """Whether the query has a result on the empty graph, which makes its subscription broad (semantics 1.2).
 
-    Stops at the first result. True, the careful answer, when `steps` do not suffice to tell, or operators would have to
-    be asked.
+    Stops at the first result. True, the safe answer, where `steps` do not suffice or operators are needed.
     """
-    run = Run(query, EMPTY, open_publication(EMPTY), Budget(steps), solve)
+    run = Evaluation(query, EMPTY, open_publication(EMPTY), Budget(steps), solve)
     place = Place(run.graphs.default, {}, [])
     rows = solve(run, query.pattern, place, {})
     try:
@@ -86,8 +85,8 @@ def result_on_empty(query: Query, steps: int = DEFAULT_STEPS) -> bool:
     return found or bool(place.unknown)
 
 
-def construct(run: Run, rows: list[Row]) -> tuple[AnswerTriple, ...]:
-    """The template's triples for every row: its blank nodes are new for each."""
+def construct(run: Evaluation, rows: list[Row]) -> tuple[AnswerTriple, ...]:
+    """List the template's triples for every row, with new blank nodes for each."""
     found: dict[tuple[int, ...], AnswerTriple] = {}
     for row in rows:
         run.budget.spend(1 + len(run.query.template))
@@ -97,5 +96,5 @@ def construct(run: Run, rows: list[Row]) -> tuple[AnswerTriple, ...]:
     return tuple(found[key] for key in sorted(found, key=lambda key: [ranks[number] for number in key]))
 
 
-def _instances(run: Run, row: Row) -> Iterator[AnswerTriple]:
+def _instances(run: Evaluation, row: Row) -> Iterator[AnswerTriple]:
     return instances(run.query.template, row, lambda name: run.fresh_node(run.query, row, f"template {name}"))

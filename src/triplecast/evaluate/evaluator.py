@@ -7,18 +7,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 
+from triplecast.evaluate.background import NO_BACKGROUND, Background
 from triplecast.evaluate.budget import DEFAULT_STEPS
-from triplecast.evaluate.entailed import NO_BACKGROUND, Background
 from triplecast.evaluate.messages import EvaluationInput, Outcome, read_answer, read_wanted, write_request
 from triplecast.evaluate.unknown import Answers, Wanted
 from triplecast.model.publication import Publication
 from triplecast.sandbox import Failure, Limits, Sandbox
 
 LIMITS = Limits(seconds=20.0, memory=768 << 20, answer=64 << 20)
-"""Of one request. The step budget ends a pair long before the clock does, so that a replay decides alike.
+"""Limits of one request. The step budget ends a pair long before the clock does, so that a replay decides alike.
 
-Should one pair overrun them all the same, it costs at most three children and 60 s: once in the request it shares,
-twice alone. k such pairs of one publication cost at most 2k + 1 children for each `QUERIES_A_REQUEST` queries.
+A pair that still overruns them costs at most three children and 60 s: once in a shared request, twice alone. k such
+pairs of one publication cost at most 2k + 1 children for each `QUERIES_A_REQUEST` queries.
 """
 QUERIES_A_REQUEST = 256
 REQUESTS_AT_ONCE = 64
@@ -40,20 +40,21 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """`matched` with `bindings` (as in `MatchedBatch`, empty if unmatched), unless `undecided` says why neither
-    holds, or `wanted` what operators have to be asked before."""
+    """Whether the pair matched, with `bindings` as in `MatchedBatch`, unless `undecided` or `wanted` is set.
+
+    `undecided` is the reason why the pair has no decision; `wanted` are the operator calls that it needs first.
+    """
 
     matched: bool
     bindings: bytes
     undecided: str | None
     wanted: tuple[Wanted, ...] = ()
-    """The rows that wait for answers."""
+    """The calls of each open row."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """One request: some queries of one publication with one background, each with the candidates (by index) that it
-    decides."""
+    """One request: queries of one publication and background, each with the indices of the candidates it decides."""
 
     publication: Publication
     background: Background
@@ -72,7 +73,7 @@ class _Question:
 
 
 class Evaluator:
-    """Decides candidates in a child process that starts at the first call. Thread-safe as its sandbox is."""
+    """Decides candidates in a child process, which starts at the first call. Thread-safe as its sandbox is."""
 
     def __init__(self, limits: Limits = LIMITS, steps: int = DEFAULT_STEPS) -> None:
         self._steps = steps
@@ -88,18 +89,17 @@ class Evaluator:
 
     @property
     def children(self) -> int:
-        """Children started so far; more than one tells of requests that one did not survive."""
+        """Children started so far; more than one means that requests killed a child."""
         return self._sandbox.started
 
     def close(self) -> None:
         self._sandbox.close()
 
     def decide(self, candidates: Sequence[Candidate]) -> list[Decision]:
-        """One decision per candidate, in order.
+        """Decide each candidate, in order.
 
-        A query asked twice of one publication is evaluated once. A shared request that fails is asked again query by
-        query, so that a query which kills its child leaves its neighbours decided and itself undecided; a request of
-        one query is tried twice.
+        Equal queries of one publication are evaluated once. A shared request that fails is sent again query by query,
+        so that only the query that killed the child stays undecided; a request of one query is tried twice.
         """
         decisions: dict[int, Decision] = {}
         waiting = deque(_questions(candidates))
@@ -121,7 +121,7 @@ class Evaluator:
 
 
 def _settle(question: _Question, answered: bytes | Failure, decisions: dict[int, Decision]) -> Iterable[_Question]:
-    """Notes what an answer decides and gives what is to be asked next."""
+    """Note what an answer decides and return the questions left."""
     if isinstance(answered, Failure):
         if len(question.queries) > 1:
             return [question.part([index]) for index in range(len(question.queries))]
@@ -145,8 +145,8 @@ def _decision(outcome: Outcome) -> Decision:
 
 
 def _questions(candidates: Sequence[Candidate]) -> list[_Question]:
-    """Requests by publication and background, in order of first appearance; candidates of one publication have the same
-    answers."""
+    """Group candidates into requests by publication and background, in order of first appearance; candidates of one
+    publication have the same answers."""
     grouped: dict[tuple[int, int], tuple[Candidate, dict[tuple[str, str], list[int]]]] = {}
     for index, candidate in enumerate(candidates):
         key = (id(candidate.publication), id(candidate.background))

@@ -1,4 +1,4 @@
-"""Expressions (SPARQL 17): three-valued, errors as `ValueFault`; what operators would have to answer as `Unknown`."""
+"""Expressions (SPARQL 17): three-valued, with errors as `ValueFault` and missing operator results as `Unknown`."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 
 from pyoxigraph import Literal, NamedNode, RdfFormat, parse
 
-from triplecast.evaluate.conditions import Conditions
+from triplecast.evaluate.conjuncts import Conjuncts
 from triplecast.evaluate.functions import call_function, plain_text_of
 from triplecast.evaluate.paths import unfilled
 from triplecast.evaluate.rows import Row
-from triplecast.evaluate.run import Place, Run
+from triplecast.evaluate.state import Evaluation, Place
 from triplecast.evaluate.unknown import Unknown, all_of, answer_of, any_of
 from triplecast.model.algebra import Call, Exists, Expression, Operation, Slot, Term, Variable
 from triplecast.model.entailment import FUNCTION_MARKS
@@ -28,9 +28,8 @@ _ARITHMETIC = frozenset("+-*/")
 _NO_IRI = re.compile(r'[\x00-\x20<>"{}|^`\\]')
 
 
-def value(run: Run, expression: Expression, row: Row, place: Place) -> Term:
-    """The term that an expression gives for a row; raises `ValueFault` for an error, an unbound variable among them,
-    and `Unknown`."""
+def value(run: Evaluation, expression: Expression, row: Row, place: Place) -> Term:
+    """Evaluate an expression for a row; raises `ValueFault` for errors, such as an unbound variable, and `Unknown`."""
     if isinstance(expression, Variable):
         term = row.get(expression.name)
         if term is None:
@@ -49,7 +48,7 @@ def value(run: Run, expression: Expression, row: Row, place: Place) -> Term:
     return expression
 
 
-def truth(run: Run, expression: Expression, row: Row, place: Place) -> bool:
+def truth(run: Evaluation, expression: Expression, row: Row, place: Place) -> bool:
     """The effective boolean value of an expression; raises `ValueFault` and `Unknown`."""
     if isinstance(expression, Operation) and expression.operator in _LOGICAL:
         return _logical(run, expression, row, place)
@@ -60,8 +59,8 @@ def truth(run: Run, expression: Expression, row: Row, place: Place) -> bool:
     return effective_boolean(term)
 
 
-def holds(run: Run, condition: Expression, row: Row, place: Place) -> bool:
-    """What FILTER keeps: an error drops the row. Raises `Unknown`."""
+def holds(run: Evaluation, condition: Expression, row: Row, place: Place) -> bool:
+    """Whether FILTER keeps the row; an error drops it. Raises `Unknown`."""
     try:
         verdict = truth(run, condition, row, place)
     except ValueFault as fault:
@@ -73,8 +72,8 @@ def holds(run: Run, condition: Expression, row: Row, place: Place) -> bool:
     return verdict
 
 
-def passes(run: Run, condition: Expression, row: Row, place: Place) -> bool:
-    """`holds`, told to the recorder."""
+def passes(run: Evaluation, condition: Expression, row: Row, place: Place) -> bool:
+    """`holds`, reported to the recorder."""
     if run.recorder is None:
         return holds(run, condition, row, place)
     run.recorder.tried(condition, row)
@@ -84,15 +83,15 @@ def passes(run: Run, condition: Expression, row: Row, place: Place) -> bool:
     return verdict
 
 
-def sift(run: Run, conditions: Conditions, rows: Iterator[Row], place: Place) -> Iterator[Row]:
-    """The rows that fulfil all conditions."""
+def sift(run: Evaluation, conditions: Conjuncts, rows: Iterator[Row], place: Place) -> Iterator[Row]:
+    """Yield the rows that fulfil all conditions."""
     if not conditions:
         return rows
     expressions = [condition.expression for condition in conditions]
     return (row for row in rows if all(passes(run, expression, row, place) for expression in expressions))
 
 
-def _logical(run: Run, operation: Operation, row: Row, place: Place) -> bool:
+def _logical(run: Evaluation, operation: Operation, row: Row, place: Place) -> bool:
     run.budget.spend()
     operator, arguments = operation.operator, operation.arguments
     if operator in COMPARISONS:
@@ -106,7 +105,7 @@ def _logical(run: Run, operation: Operation, row: Row, place: Place) -> bool:
     return _connect(run, operator == "||", arguments, row, place)
 
 
-def _connect(run: Run, decisive: bool, arguments: Sequence[Expression], row: Row, place: Place) -> bool:
+def _connect(run: Evaluation, decisive: bool, arguments: Sequence[Expression], row: Row, place: Place) -> bool:
     """``||`` (True decides) and ``&&`` (False decides): an argument that decides outweighs errors (17.2) and what is
     unknown."""
     fault: ValueFault | None = None
@@ -126,7 +125,7 @@ def _connect(run: Run, decisive: bool, arguments: Sequence[Expression], row: Row
     return not decisive
 
 
-def _among(run: Run, arguments: Sequence[Expression], row: Row, place: Place) -> bool:
+def _among(run: Evaluation, arguments: Sequence[Expression], row: Row, place: Place) -> bool:
     """IN: any equality that is true outweighs errors (17.4.1.9)."""
     wanted = value(run, arguments[0], row, place)
     fault: ValueFault | None = None
@@ -149,7 +148,7 @@ def _among(run: Run, arguments: Sequence[Expression], row: Row, place: Place) ->
     return False
 
 
-def _arithmetic(run: Run, operation: Operation, row: Row, place: Place) -> Term:
+def _arithmetic(run: Evaluation, operation: Operation, row: Row, place: Place) -> Term:
     run.budget.spend()
     terms = _values(run, operation.arguments, row, place)
     run.budget.spend_terms(terms)
@@ -166,7 +165,7 @@ def _arithmetic(run: Run, operation: Operation, row: Row, place: Place) -> Term:
     raise ValueFault(f"there is no operator {operation.operator}")
 
 
-def _exists(run: Run, expression: Exists, row: Row, place: Place) -> bool:
+def _exists(run: Evaluation, expression: Exists, row: Row, place: Place) -> bool:
     inside = Place(place.graph, row, [])
     found = next(run.solve(run, expression.pattern, inside, dict(row)), None)
     if found is None and inside.unknown:
@@ -174,7 +173,7 @@ def _exists(run: Run, expression: Exists, row: Row, place: Place) -> bool:
     return (found is None) is expression.negated
 
 
-def _call(run: Run, call: Call, row: Row, place: Place) -> Term:
+def _call(run: Evaluation, call: Call, row: Row, place: Place) -> Term:
     run.budget.spend()
     name, arguments = call.function, call.arguments
     if name == "BOUND":
@@ -204,8 +203,8 @@ def _call(run: Run, call: Call, row: Row, place: Place) -> Term:
     return call_function(name, terms, run.budget)
 
 
-def _values(run: Run, arguments: Sequence[Expression], row: Row, place: Place) -> list[Term]:
-    """Of all arguments. An error of one outweighs what is unknown of another."""
+def _values(run: Evaluation, arguments: Sequence[Expression], row: Row, place: Place) -> list[Term]:
+    """Evaluate all arguments. An error of one outweighs an unknown value of another."""
     terms: list[Term] = []
     unknown: list[Unknown] = []
     for argument in arguments:
@@ -223,12 +222,12 @@ def _only_value(found: Found, declared: Operator) -> Term:
     if declared.free == 0:
         return boolean_term(bool(found.rows))
     if len(found.rows) != 1:
-        told = "no result" if not found.rows else f"{len(found.rows)} results"
-        raise ValueFault(f"<{declared.iri}> has {told} here, and a value in an expression is one")
+        count = "no result" if not found.rows else f"{len(found.rows)} results"
+        raise ValueFault(f"<{declared.iri}> has {count} here; an expression needs exactly one")
     return found.rows[0][0]
 
 
-def _coalesce(run: Run, arguments: Sequence[Expression], row: Row, place: Place) -> Term:
+def _coalesce(run: Evaluation, arguments: Sequence[Expression], row: Row, place: Place) -> Term:
     for argument in arguments:
         try:
             return value(run, argument, row, place)

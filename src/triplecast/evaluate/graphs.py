@@ -1,4 +1,4 @@
-"""A publication as graphs that patterns can be asked of; indexes are built when first needed."""
+"""A publication as graphs with indexes, which are built when first needed."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class TripleSet:
     def __init__(self, triples: Iterable[Triple], classes: Classes[Term] | None = None, published: int = 0) -> None:
         self.triples: Sequence[Triple] = tuple(triples)
         self.classes = classes
-        """What the functions of the taxonomy ask; None where no taxonomy was asked for."""
+        """The classes that taxonomy functions look up; None without entailment."""
         self._published = published
-        """Of an entailed graph, how many triples come first that were published."""
+        """How many triples of an entailed graph were published; they come first."""
 
     @cached_property
     def entailed(self) -> frozenset[Triple]:
@@ -35,7 +35,7 @@ class TripleSet:
         return frozenset(() if self.classes is None else self.triples[self._published :])
 
     def candidates(self, subject: Term | None, predicate: Term | None, object_: Term | None) -> Sequence[Triple]:
-        """Triples among which all that fit lie: the shortest list that one given term leads to (None: any term)."""
+        """The shortest indexed list that contains every triple with the given terms (None: any term)."""
         if subject is not None:
             shortest = self._by_subject.get(subject, ())
             if object_ is not None:
@@ -76,7 +76,7 @@ class TripleSet:
 
 @dataclass(frozen=True)
 class PublishedGraphs:
-    """The RDF dataset a query is asked of (semantics 2.4)."""
+    """The RDF dataset that a query is evaluated over (semantics 2.4)."""
 
     default: TripleSet
     named: Mapping[GraphName, TripleSet]

@@ -15,7 +15,7 @@ from dataclasses import astuple
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from triplecast.evaluate.entailed import NO_BACKGROUND, Background
+from triplecast.evaluate.background import NO_BACKGROUND, Background
 from triplecast.evaluate.unknown import NO_ANSWERS, Answers, Wanted
 from triplecast.model.entailment import Entailment
 from triplecast.model.publication import Publication

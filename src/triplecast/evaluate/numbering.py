@@ -17,7 +17,7 @@ UNBOUND = -1
 
 
 class Numbering:
-    """The terms met so far. An object is known again by its identity, which is why it is kept."""
+    """The terms seen so far. An object is recognised by its identity, so it is kept alive."""
 
     def __init__(self, budget: Budget) -> None:
         self.budget = budget
@@ -27,7 +27,7 @@ class Numbering:
         self._kept: list[Term] = []
 
     def number(self, term: Term | None) -> int:
-        """Spends the length of an object that was not met before."""
+        """Number a term; spends the length of an object that is new."""
         if term is None:
             return UNBOUND
         found = self._of_object.get(id(term))
@@ -38,7 +38,7 @@ class Numbering:
         return tuple([self.number(row.get(name)) for name in names])
 
     def ranks(self, numbers: Iterable[int], key: Callable[[Term], Any] = str) -> Mapping[int, int]:
-        """The place of each number in the order of its term's `key` (default: N-Triples text); unbound comes first."""
+        """Rank each number by its term's `key` (default: N-Triples text); unbound comes first."""
         distinct = sorted(set(numbers) - {UNBOUND})
         self.budget.spend(len(distinct))
         self.budget.spend_terms(map(self._terms.__getitem__, distinct))

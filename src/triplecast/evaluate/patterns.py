@@ -3,7 +3,7 @@
 `solve(run, pattern, place, row)` yields the solutions of `pattern` in the active graph that agree with `row`, joined
 with it. `row` is what EXISTS replaced, or more where the pattern is *open*: made of joins of basic patterns, VALUES,
 UNION, GRAPH and property functions only, so that solving it from a row is joining it with that row. Everything else is
-solved on its own and joined afterwards (bottom-up semantics). Rows that wait for operators are left out and noted.
+solved on its own and joined afterwards (bottom-up semantics). Rows that need operator results are omitted and noted.
 
 `solve_under` gives the same as `solve` with conditions applied to its rows, but applies each to the rows of the
 smallest part that is certain to bind its variables: a row that fails there makes no row that passes here.
@@ -13,31 +13,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeAlias
 
 from pyoxigraph import BlankNode, NamedNode
 
-from triplecast.evaluate.aggregates import ORDERED, aggregate
-from triplecast.evaluate.basic import resolve, solve_basic
-from triplecast.evaluate.budget import ENTRIES_A_STEP
-from triplecast.evaluate.conditions import Conditions, part_of
+from triplecast.evaluate.aggregates import aggregate_rows
+from triplecast.evaluate.basic import solve_basic
+from triplecast.evaluate.conjuncts import Conjuncts, part_of
 from triplecast.evaluate.expressions import passes, sift, value
 from triplecast.evaluate.graphs import GraphName
 from triplecast.evaluate.numbering import UNBOUND
 from triplecast.evaluate.paths import unfilled
-from triplecast.evaluate.rows import (
-    Row,
-    Table,
-    hidden,
-    in_canonical_order,
-    merge,
-    names_of,
+from triplecast.evaluate.row_operators import (
+    bind_rows,
+    distinct_rows,
+    enter_subselect,
+    produce_rows,
+    restrict_rows,
+    solve_values,
 )
-from triplecast.evaluate.run import Place, Recorder, Run
+from triplecast.evaluate.rows import Row, Table, in_canonical_order, merge
 from triplecast.evaluate.scope import parts_of, visible_names
-from triplecast.evaluate.unknown import Unknown, all_of, answer_of, any_of, extensions
+from triplecast.evaluate.state import Evaluation, Place, Recorder
+from triplecast.evaluate.unknown import Unknown, all_of
 from triplecast.model.algebra import (
-    Aggregate,
     BasicPattern,
     Distinct,
     Expression,
@@ -60,25 +59,26 @@ from triplecast.model.algebra import (
     Values,
     Variable,
 )
-from triplecast.terms.arithmetic import integer_term
 from triplecast.terms.compare import ValueFault
 from triplecast.terms.order import sort_key
 
+Operator: TypeAlias = Callable[..., Iterator[Row]]
+"""(evaluation, pattern, place, row) and, for most, conditions on its rows."""
 
-def solve(run: Run, pattern: Pattern, place: Place, row: Row) -> Iterator[Row]:
-    """The solutions of `pattern` that agree with `row`, each joined with it."""
+
+def solve(run: Evaluation, pattern: Pattern, place: Place, row: Row) -> Iterator[Row]:
+    """Yield the solutions of `pattern` that agree with `row`, each joined with it."""
     rows = _OPERATORS[type(pattern)](run, pattern, place, row)
     return rows if run.recorder is None else _recorded(run.recorder, pattern, rows, row)
 
 
-def solve_under(run: Run, pattern: Pattern, conditions: Conditions, place: Place, row: Row) -> Iterator[Row]:
-    """The rows of `solve` that fulfil the conditions."""
+def solve_under(run: Evaluation, pattern: Pattern, conditions: Conjuncts, place: Place, row: Row) -> Iterator[Row]:
+    """Yield the rows of `solve` that fulfil the conditions."""
     if not conditions:
         return solve(run, pattern, place, row)
-    operator = _UNDER.get(type(pattern))
-    if operator is None:
+    if isinstance(pattern, _FILTERED_AFTERWARDS):
         return sift(run, conditions, solve(run, pattern, place, row), place)
-    rows = operator(run, pattern, place, row, conditions)
+    rows = _OPERATORS[type(pattern)](run, pattern, place, row, conditions)
     return rows if run.recorder is None else _recorded(run.recorder, pattern, rows, row)
 
 
@@ -89,8 +89,8 @@ def _recorded(recorder: Recorder, pattern: Pattern, rows: Iterator[Row], row: Ro
         yield found
 
 
-def arrange(run: Run, pattern: Pattern, place: Place) -> list[Row]:
-    """The solutions in order: that of ORDER BY, then canonical (semantics 1.4)."""
+def arrange(run: Evaluation, pattern: Pattern, place: Place) -> list[Row]:
+    """List the solutions in the order of ORDER BY, then in canonical order (semantics 1.4)."""
     if isinstance(pattern, Slice):
         inside = place.aside()
         rows = arrange(run, pattern.pattern, inside)
@@ -99,15 +99,15 @@ def arrange(run: Run, pattern: Pattern, place: Place) -> list[Row]:
             return []
         return rows[pattern.offset : None if pattern.limit is None else pattern.offset + pattern.limit]
     if isinstance(pattern, Distinct):
-        return list(_distinct(run, arrange(run, pattern.pattern, place)))
+        return list(distinct_rows(run, arrange(run, pattern.pattern, place)))
     if isinstance(pattern, Reduced):
         return arrange(run, pattern.pattern, place)
     if isinstance(pattern, Project):
         names = [variable.name for variable in pattern.variables]
-        inner = _enter(place, names)
+        inner = enter_subselect(place, names)
         if isinstance(pattern.pattern, OrderBy):
-            return _restrict(run, place, names, _sort(run, pattern.pattern, inner, names))
-        projected = _restrict(run, place, names, solve(run, pattern.pattern, inner, dict(inner.replaced)))
+            return restrict_rows(run, place, names, _sort(run, pattern.pattern, inner, names))
+        projected = restrict_rows(run, place, names, solve(run, pattern.pattern, inner, dict(inner.replaced)))
         return in_canonical_order(projected, run.numbering, names)
     if isinstance(pattern, OrderBy):
         return _sort(run, pattern, place, None)
@@ -124,11 +124,11 @@ def is_open(pattern: Pattern) -> bool:
 
 
 def _produces(pattern: Pattern) -> bool:
-    """Whether it is open and operators give some of its rows: what it is joined with is solved first."""
+    """Whether a pattern is open and calls operators: its join partner is solved first."""
     return is_open(pattern) and any(isinstance(part, Produce) for part in parts_of(pattern))
 
 
-def _join(run: Run, pattern: Join, place: Place, row: Row, conditions: Conditions = ()) -> Iterator[Row]:
+def _join(run: Evaluation, pattern: Join, place: Place, row: Row, conditions: Conjuncts = ()) -> Iterator[Row]:
     left, right = pattern.left, pattern.right
     if (is_open(left) and not is_open(right)) or (_produces(left) and is_open(right) and not _produces(right)):
         left, right = right, left
@@ -140,12 +140,21 @@ def _join(run: Run, pattern: Join, place: Place, row: Row, conditions: Condition
     return sift(run, rest, joined, place)
 
 
-def _left_join(run: Run, pattern: LeftJoin, place: Place, row: Row, conditions: Conditions = ()) -> Iterator[Row]:
-    inside, rest = part_of(conditions, run.certain(pattern.left) | row.keys())
-    return sift(run, rest, _extend_left(run, pattern, place, solve_under(run, pattern.left, inside, place, row)), place)
+def _after(inner: str, step: Callable[[Evaluation, Any, Place, Iterator[Row]], Iterator[Row]]) -> Operator:
+    """Make an operator of a `step` on the rows of the pattern's field `inner`, with conditions applied as early as
+    possible."""
+
+    def solve_after(
+        run: Evaluation, pattern: Pattern, place: Place, row: Row, conditions: Conjuncts = ()
+    ) -> Iterator[Row]:
+        child = getattr(pattern, inner)
+        inside, rest = part_of(conditions, run.certain(child) | row.keys())
+        return sift(run, rest, step(run, pattern, place, solve_under(run, child, inside, place, row)), place)
+
+    return solve_after
 
 
-def _extend_left(run: Run, pattern: LeftJoin, place: Place, rows: Iterator[Row]) -> Iterator[Row]:
+def _extend_left(run: Evaluation, pattern: LeftJoin, place: Place, rows: Iterator[Row]) -> Iterator[Row]:
     inside = place.aside()
     combine = _combiner(run, pattern.right, inside)
     condition = pattern.condition
@@ -169,7 +178,9 @@ def _extend_left(run: Run, pattern: LeftJoin, place: Place, rows: Iterator[Row])
             yield first
 
 
-def _combiner(run: Run, pattern: Pattern, place: Place, conditions: Conditions = ()) -> Callable[[Row], Iterator[Row]]:
+def _combiner(
+    run: Evaluation, pattern: Pattern, place: Place, conditions: Conjuncts = ()
+) -> Callable[[Row], Iterator[Row]]:
     """A function from a row to its joins with the solutions of `pattern`, which are computed when first needed."""
     if is_open(pattern):
         return lambda row: solve_under(run, pattern, conditions, place, row)
@@ -183,7 +194,7 @@ def _combiner(run: Run, pattern: Pattern, place: Place, conditions: Conditions =
     return look_up
 
 
-def _filter(run: Run, pattern: Filter, place: Place, row: Row, conditions: Conditions = ()) -> Iterator[Row]:
+def _filter(run: Evaluation, pattern: Filter, place: Place, row: Row, conditions: Conjuncts = ()) -> Iterator[Row]:
     movable, staying = run.conjuncts(pattern)
     rows = solve_under(run, pattern.pattern, movable + conditions, place, row)
     if not staying:
@@ -191,7 +202,7 @@ def _filter(run: Run, pattern: Filter, place: Place, row: Row, conditions: Condi
     return (found for found in rows if _fulfils(run, staying, found, place))
 
 
-def _fulfils(run: Run, conditions: Sequence[Expression], row: Row, place: Place) -> bool:
+def _fulfils(run: Evaluation, conditions: Sequence[Expression], row: Row, place: Place) -> bool:
     """Whether a row surely fulfils all conditions; noted where that is unknown."""
     unknown: list[Unknown] = []
     for condition in conditions:
@@ -205,19 +216,21 @@ def _fulfils(run: Run, conditions: Sequence[Expression], row: Row, place: Place)
     return not unknown
 
 
-def _union(run: Run, pattern: Union, place: Place, row: Row, conditions: Conditions = ()) -> Iterator[Row]:
+def _union(run: Evaluation, pattern: Union, place: Place, row: Row, conditions: Conjuncts = ()) -> Iterator[Row]:
     for branch in (pattern.left, pattern.right):
         inside, rest = part_of(conditions, run.certain(branch) | row.keys())
         yield from sift(run, rest, solve_under(run, branch, inside, place, row), place)
 
 
-def _graph(run: Run, pattern: Graph, place: Place, row: Row, conditions: Conditions = ()) -> Iterator[Row]:
+def _graph(run: Evaluation, pattern: Graph, place: Place, row: Row, conditions: Conjuncts = ()) -> Iterator[Row]:
     seed = row if is_open(pattern.pattern) else place.replaced
     inside, rest = part_of(conditions, run.certain(pattern.pattern) | seed.keys())
     return sift(run, rest, _in_graphs(run, pattern, place, row, seed, inside), place)
 
 
-def _in_graphs(run: Run, pattern: Graph, place: Place, row: Row, seed: Row, conditions: Conditions) -> Iterator[Row]:
+def _in_graphs(
+    run: Evaluation, pattern: Graph, place: Place, row: Row, seed: Row, conditions: Conjuncts
+) -> Iterator[Row]:
     name = pattern.name
     if isinstance(name, Slot):
         raise unfilled(name)
@@ -234,67 +247,13 @@ def _in_graphs(run: Run, pattern: Graph, place: Place, row: Row, seed: Row, cond
                 yield found
 
 
-def _graph_names(run: Run, wanted: Term | None) -> Iterable[GraphName]:
+def _graph_names(run: Evaluation, wanted: Term | None) -> Iterable[GraphName]:
     if wanted is None:
         return run.graphs.named
     return (wanted,) if isinstance(wanted, NamedNode | BlankNode) and wanted in run.graphs.named else ()
 
 
-def _extend(run: Run, pattern: Extend, place: Place, row: Row, conditions: Conditions = ()) -> Iterator[Row]:
-    inside, rest = part_of(conditions, run.certain(pattern.pattern) | row.keys())
-    return sift(run, rest, _bind(run, pattern, place, solve_under(run, pattern.pattern, inside, place, row)), place)
-
-
-def _bind(run: Run, pattern: Extend, place: Place, rows: Iterator[Row]) -> Iterator[Row]:
-    name = pattern.variable.name
-    for found in rows:
-        run.budget.spend_row(found)
-        try:
-            term = value(run, pattern.expression, found, place)
-        except ValueFault:
-            yield found
-            continue
-        except Unknown as met:
-            place.unknown.append(met)
-            continue
-        run.budget.note(term)
-        if found.get(name, term) == term:
-            yield {**found, name: term}
-
-
-def _produce(run: Run, pattern: Produce, place: Place, row: Row, conditions: Conditions = ()) -> Iterator[Row]:
-    inside, rest = part_of(conditions, run.certain(pattern.pattern) | row.keys())
-    rows = solve_under(run, pattern.pattern, inside, place, row)
-    return sift(run, rest, _add_produced(run, pattern, place, rows), place)
-
-
-def _add_produced(run: Run, pattern: Produce, place: Place, rows: Iterator[Row]) -> Iterator[Row]:
-    pairs = tuple(zip(pattern.arguments, pattern.free, strict=True))
-    free = tuple(node for node, is_free in pairs if is_free)
-    given = tuple(node for node, is_free in pairs if not is_free)
-    for found in rows:
-        run.budget.spend_row(found)
-        terms = [resolve(node, found)[0] for node in given]
-        if None in terms:
-            continue
-        try:
-            answer = answer_of(run.answers, pattern.operator, [term for term in terms if term is not None])
-        except Unknown as met:
-            place.unknown.append(met)
-            continue
-        for added in extensions(answer, free, found):
-            run.budget.spend_row(found)
-            for term in added.values():
-                run.budget.note(term)
-            yield {**found, **added}
-
-
-def _minus(run: Run, pattern: Minus, place: Place, row: Row, conditions: Conditions = ()) -> Iterator[Row]:
-    inside, rest = part_of(conditions, run.certain(pattern.left) | row.keys())
-    return sift(run, rest, _remove(run, pattern, place, solve_under(run, pattern.left, inside, place, row)), place)
-
-
-def _remove(run: Run, pattern: Minus, place: Place, rows: Iterator[Row]) -> Iterator[Row]:
+def _remove(run: Evaluation, pattern: Minus, place: Place, rows: Iterator[Row]) -> Iterator[Row]:
     removing: Table | None = None
     inside = place.aside()
     domain = visible_names(pattern.left) & visible_names(pattern.right)
@@ -311,128 +270,40 @@ def _remove(run: Run, pattern: Minus, place: Place, rows: Iterator[Row]) -> Iter
         yield found
 
 
-def _values(run: Run, pattern: Values, _: Place, row: Row) -> Iterator[Row]:
+def _project(run: Evaluation, pattern: Project, place: Place, row: Row, conditions: Conjuncts = ()) -> Iterator[Row]:
     names = [variable.name for variable in pattern.variables]
-    for constants in pattern.rows:
-        run.budget.spend_row(row)
-        run.budget.spend_row(names)
-        given: Row = {}
-        for name, term in zip(names, constants, strict=True):
-            if isinstance(term, Slot):
-                raise unfilled(term)
-            if term is not None:
-                run.budget.note(term)
-                run.budget.spend_noted(term)
-                given[name] = term
-        union = merge(row, given)
-        if union is not None:
-            yield union
+    inner = enter_subselect(place, names)
+    inside, rest = part_of(conditions, run.certain(pattern) | inner.replaced.keys())
+    rows = solve_under(run, pattern.pattern, inside, inner, dict(inner.replaced))
+    return sift(run, rest, (cut for found in rows for cut in restrict_rows(run, place, names, (found,))), place)
 
 
-def _group(run: Run, pattern: Group, place: Place, row: Row) -> Iterator[Row]:
+def _solve_distinct(
+    run: Evaluation, pattern: Distinct, place: Place, _: Row, conditions: Conjuncts = ()
+) -> Iterator[Row]:
+    return distinct_rows(run, solve_under(run, pattern.pattern, conditions, place, dict(place.replaced)))
+
+
+def _group(run: Evaluation, pattern: Group, place: Place, row: Row) -> Iterator[Row]:
     inside = place.aside()
-    rows: Iterable[Row] = list(solve(run, pattern.pattern, inside, row))
+    rows = list(solve(run, pattern.pattern, inside, row))
     if inside.unknown:
         place.unknown.extend(inside.unknown)
         return
-    if any(what.function in ORDERED for _, what in pattern.aggregates):
-        rows = in_canonical_order(rows, run.numbering)
-    keys = [key.name for key in pattern.keys]
-    groups: dict[tuple[int, ...], list[Row]] = {} if keys else {(): []}
-    for found in rows:
-        run.budget.spend_row(keys)
-        groups.setdefault(run.numbering.key(found, keys), []).append(found)
-    for members in groups.values():
-        answer = {name: members[0][name] for name in keys if name in members[0]}
-        for variable, what in pattern.aggregates:
-            try:
-                answer[variable.name] = term = _aggregate(run, what, members, place)
-            except ValueFault:
-                continue
-            except Unknown as met:
-                place.unknown.append(met)
-                break
-            run.budget.note(term)
-        else:
-            union = merge(place.replaced, answer)
-            if union is not None:
-                yield union
-
-
-def _aggregate(run: Run, what: Aggregate, members: list[Row], place: Place) -> Term:
-    if what.argument is None:
-        if not what.distinct:
-            return integer_term(len(members))
-        names = names_of(members)
-        run.budget.spend(len(members) * (1 + len(names) // ENTRIES_A_STEP))
-        return integer_term(len({run.numbering.key(row, names) for row in members}))
-    values: list[Term | None] = []
-    unknown: list[Unknown] = []
-    for row in members:
-        try:
-            values.append(value(run, what.argument, row, place))
-        except ValueFault:
-            values.append(None)
-        except Unknown as met:
-            unknown.append(met)
-    if unknown:
-        raise any_of(unknown)
-    return aggregate(what, values, run.numbering)
-
-
-def _enter(place: Place, names: Iterable[str]) -> Place:
-    """Inside a sub-select EXISTS replaces only the variables that it projects."""
-    if not place.replaced:
-        return place
-    return place._replace(replaced={name: place.replaced[name] for name in names if name in place.replaced})
-
-
-def _restrict(run: Run, place: Place, names: Sequence[str], rows: Iterable[Row]) -> list[Row]:
-    """Rows cut to the projected names, joined with what EXISTS replaced."""
-    cut: list[Row] = []
-    for found in rows:
-        run.budget.spend(len(names) // ENTRIES_A_STEP)
-        kept: Row | None = {name: found[name] for name in names if name in found}
-        if place.replaced and kept is not None:
-            kept = merge(place.replaced, kept)
-        if kept is not None:
-            cut.append(kept)
-    return cut
-
-
-def _project(run: Run, pattern: Project, place: Place, row: Row, conditions: Conditions = ()) -> Iterator[Row]:
-    names = [variable.name for variable in pattern.variables]
-    inner = _enter(place, names)
-    inside, rest = part_of(conditions, run.certain(pattern) | inner.replaced.keys())
-    rows = solve_under(run, pattern.pattern, inside, inner, dict(inner.replaced))
-    return sift(run, rest, (cut for found in rows for cut in _restrict(run, place, names, (found,))), place)
-
-
-def _distinct(run: Run, rows: Iterable[Row]) -> Iterator[Row]:
-    met: set[frozenset[tuple[str, int]]] = set()
-    for row in rows:
-        run.budget.spend_row(row)
-        key = frozenset([(name, run.numbering.number(term)) for name, term in row.items() if not hidden(name)])
-        if key not in met:
-            met.add(key)
-            yield row
-
-
-def _solve_distinct(run: Run, pattern: Distinct, place: Place, _: Row, conditions: Conditions = ()) -> Iterator[Row]:
-    return _distinct(run, solve_under(run, pattern.pattern, conditions, place, dict(place.replaced)))
+    yield from aggregate_rows(run, pattern, place, rows)
 
 
 def _solve_inner(
-    run: Run, pattern: Reduced | OrderBy, place: Place, row: Row, conditions: Conditions = ()
+    run: Evaluation, pattern: Reduced | OrderBy, place: Place, row: Row, conditions: Conjuncts = ()
 ) -> Iterator[Row]:
     return solve_under(run, pattern.pattern, conditions, place, row)
 
 
-def _slice(run: Run, pattern: Slice, place: Place, _: Row) -> Iterator[Row]:
+def _slice(run: Evaluation, pattern: Slice, place: Place, _: Row) -> Iterator[Row]:
     return iter(arrange(run, pattern, place))
 
 
-def _sort(run: Run, pattern: OrderBy, place: Place, ties: list[str] | None) -> list[Row]:
+def _sort(run: Evaluation, pattern: OrderBy, place: Place, ties: list[str] | None) -> list[Row]:
     """Rows by the conditions; ties by the canonical order of `ties` (default: all visible variables)."""
     rows = in_canonical_order(solve(run, pattern.pattern, place, dict(place.replaced)), run.numbering, ties)
     for condition, descending in reversed(pattern.conditions):
@@ -444,7 +315,7 @@ def _sort(run: Run, pattern: OrderBy, place: Place, ties: list[str] | None) -> l
     return rows
 
 
-def _number(run: Run, condition: Expression, row: Row, place: Place) -> int:
+def _number(run: Evaluation, condition: Expression, row: Row, place: Place) -> int:
     """The number of what a condition gives, that of no term for an error."""
     try:
         return run.numbering.number(value(run, condition, row, place))
@@ -452,18 +323,18 @@ def _number(run: Run, condition: Expression, row: Row, place: Place) -> int:
         return UNBOUND
 
 
-_OPERATORS: Mapping[type, Callable[[Run, Any, Place, Row], Iterator[Row]]] = MappingProxyType(
+_OPERATORS: Mapping[type, Operator] = MappingProxyType(
     {
         BasicPattern: solve_basic,
         Join: _join,
-        LeftJoin: _left_join,
+        LeftJoin: _after("left", _extend_left),
         Filter: _filter,
         Union: _union,
         Graph: _graph,
-        Extend: _extend,
-        Produce: _produce,
-        Minus: _minus,
-        Values: _values,
+        Extend: _after("pattern", bind_rows),
+        Produce: _after("pattern", produce_rows),
+        Minus: _after("left", _remove),
+        Values: solve_values,
         Group: _group,
         OrderBy: _solve_inner,
         Project: _project,
@@ -472,21 +343,5 @@ _OPERATORS: Mapping[type, Callable[[Run, Any, Place, Row], Iterator[Row]]] = Map
         Slice: _slice,
     }
 )
-_UNDER: Mapping[type, Callable[[Run, Any, Place, Row, Conditions], Iterator[Row]]] = MappingProxyType(
-    {
-        BasicPattern: solve_basic,
-        Join: _join,
-        LeftJoin: _left_join,
-        Filter: _filter,
-        Union: _union,
-        Graph: _graph,
-        Extend: _extend,
-        Produce: _produce,
-        Minus: _minus,
-        Project: _project,
-        Distinct: _solve_distinct,
-        Reduced: _solve_inner,
-        OrderBy: _solve_inner,
-    }
-)
-"""The operators that apply conditions inside."""
+_FILTERED_AFTERWARDS = (Values, Group, Slice)
+"""Patterns whose operators take no conditions."""

@@ -28,7 +28,7 @@ REMEMBERED = 64
 """Regular expressions that are kept compiled."""
 PROGRAMS_OF_A_QUERY = 200_000
 """Instructions of RE2 that the constant expressions of one query may come to: they are compiled when it is subscribed,
-and again for each publication that it is asked of."""
+and again for each publication that it is evaluated against."""
 FAILED_STEPS = 50_000
 """For an expression that RE2 gives up on; a tenth of a second and more."""
 POSITIONS_A_CHARACTER = 16
@@ -42,7 +42,7 @@ _REFUSED = frozenset("CicIAzZQEGKXRN")
 
 
 def check_regexes(expressions: Iterable[tuple[str, str]]) -> None:
-    """What `check_regex` refuses, and more (pattern, flags) than a query may have. Raises `QueryRefused`."""
+    """Check the constant (pattern, flags) of a query, and their sum. Raises `QueryRefused`."""
     size = 0
     for pattern, flags in dict.fromkeys(expressions):
         size += check_regex(pattern, flags)
@@ -55,8 +55,8 @@ def check_regexes(expressions: Iterable[tuple[str, str]]) -> None:
 
 
 def check_regex(pattern: str, flags: str = "") -> int:
-    """The instructions of its program. Raises `QueryRefused` for a pattern that would be a type error at every
-    evaluation: its author is to know."""
+    """Count the instructions of a pattern's program. Raises `QueryRefused` where every evaluation would be a type
+    error."""
     try:
         return int(compile_regex(pattern, flags).programsize)
     except ValueFault as fault:
@@ -123,8 +123,8 @@ def compile_regex(pattern: str, flags: str, shape: bool = False) -> Any:
     try:
         return re2.compile(text, options)
     except re2.error as error:
-        told = error.args[0].decode(errors="replace") if error.args and isinstance(error.args[0], bytes) else error
-        raise ValueFault(f"RE2 cannot run the regular expression {pattern!r}: {told}") from error
+        reason = error.args[0].decode(errors="replace") if error.args and isinstance(error.args[0], bytes) else error
+        raise ValueFault(f"RE2 cannot run the regular expression {pattern!r}: {reason}") from error
 
 
 def matches(text: str, pattern: str, flags: str, budget: Budget) -> bool:
@@ -195,12 +195,12 @@ def _replacement(text: str, groups: int) -> list[str | int]:
         following = text[position + 1 : position + 2]
         if character == "\\":
             if following not in ("\\", "$"):
-                raise ValueFault("in a replacement, \\ stands before \\ or $ only")
+                raise ValueFault("in a replacement, \\ may precede \\ or $ only")
             pieces.append(following)
             position += 2
         elif character == "$":
             if not ("0" <= following <= "9"):
-                raise ValueFault("in a replacement, $ stands before a digit only")
+                raise ValueFault("in a replacement, $ may precede a digit only")
             end = position + 2
             while end < len(text) and "0" <= text[end] <= "9" and int(text[position + 1 : end + 1]) <= groups:
                 end += 1

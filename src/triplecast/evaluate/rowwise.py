@@ -12,7 +12,7 @@ from triplecast.evaluate.expressions import holds, value
 from triplecast.evaluate.graphs import PublishedGraphs, open_publication
 from triplecast.evaluate.patterns import solve
 from triplecast.evaluate.rows import Row
-from triplecast.evaluate.run import Place, Run
+from triplecast.evaluate.state import Evaluation, Place
 from triplecast.evaluate.unknown import NO_ANSWERS, Answers, answer_of, extensions, read_answer
 from triplecast.model.algebra import BasicPattern, Call, Expression, Node, Query, Term
 from triplecast.operators.answers import GroundCall
@@ -32,7 +32,7 @@ class Calculation:
 
     def __init__(self, steps: int, answers: Answers = NO_ANSWERS) -> None:
         graphs = _nothing()
-        self._run = Run(_NO_QUERY, EMPTY, graphs, Budget(steps), solve, answers=answers)
+        self._run = Evaluation(_NO_QUERY, EMPTY, graphs, Budget(steps), solve, answers=answers)
         self._place = Place(graphs.default, {}, [])
 
     @property

@@ -1,4 +1,4 @@
-"""Which variables a pattern can bind, and the parts a pattern is made of."""
+"""The variables that a pattern binds, and its parts."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def children(pattern: Pattern) -> tuple[Pattern, ...]:
 
 
 def parts_of(pattern: Pattern) -> Iterator[Pattern]:
-    """The pattern and all inside it, those of EXISTS too, each before what it holds, from left to right."""
+    """Yield the pattern and all patterns inside it, those of EXISTS too, parents first, from left to right."""
     waiting = [pattern]
     while waiting:
         part = waiting.pop()

@@ -1,4 +1,4 @@
-"""What an evaluation gives, and its one written form."""
+"""The answer to a query, and its JSON form."""
 
 from __future__ import annotations
 

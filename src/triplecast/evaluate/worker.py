@@ -9,8 +9,8 @@ from __future__ import annotations
 from functools import lru_cache
 
 from triplecast.errors import QueryRefused, QuerySyntaxError
+from triplecast.evaluate.background import entail_graphs
 from triplecast.evaluate.budget import Budget, BudgetExceeded
-from triplecast.evaluate.entailed import entail_graphs
 from triplecast.evaluate.evaluation import evaluate_opened
 from triplecast.evaluate.graphs import PublishedGraphs, open_publication
 from triplecast.evaluate.messages import LATER, Outcome, read_request, write_answer, write_wanted

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from pyoxigraph import NamedNode
 
 from triplecast.evaluate.basic import resolve
-from triplecast.evaluate.conditions import conjuncts
+from triplecast.evaluate.conjuncts import conjuncts
 from triplecast.evaluate.graphs import PublishedGraphs, Triple
 from triplecast.evaluate.scope import children
 from triplecast.explain.evidence import Evidence, alternatives

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import islice
 
+from triplecast.evaluate.background import NO_BACKGROUND, Background, entail_graphs
 from triplecast.evaluate.budget import DEFAULT_STEPS, Budget, BudgetExceeded
-from triplecast.evaluate.entailed import NO_BACKGROUND, Background, entail_graphs
 from triplecast.evaluate.evaluation import evaluate_opened, solutions_of
 from triplecast.evaluate.graphs import PublishedGraphs, open_publication
 from triplecast.evaluate.solutions import TOO_LONG, Solutions, bounded_bindings

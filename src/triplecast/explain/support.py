@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pyoxigraph import NamedNode
 
 from triplecast.evaluate.basic import resolve
-from triplecast.evaluate.conditions import conjuncts
+from triplecast.evaluate.conjuncts import conjuncts
 from triplecast.evaluate.graphs import Triple, TripleSet
 from triplecast.evaluate.rows import Row
 from triplecast.evaluate.scope import children

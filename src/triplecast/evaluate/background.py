@@ -1,4 +1,4 @@
-"""A publication's graphs with what a taxonomy adds to them."""
+"""A publication's graphs with the triples that a taxonomy entails."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from triplecast.taxonomy.taxonomy import BROADER, MEMBER, SUB_CLASS, SUB_PROPERT
 
 
 class Background(NamedTuple):
-    """What a query is asked with beside the publication."""
+    """What a query is evaluated with besides the publication."""
 
     entailment: Entailment = Entailment.NONE
     taxonomy: bytes = b""
@@ -25,7 +25,7 @@ class Background(NamedTuple):
 
     @classmethod
     def of(cls, entailment: Entailment, taxonomy: Taxonomy) -> Background:
-        """Nothing of the taxonomy where no entailment is asked for."""
+        """The part of the taxonomy that an entailment regime uses."""
         if entailment is Entailment.NONE:
             return NO_BACKGROUND
         return cls(entailment, taxonomy.lines, taxonomy.broader)
@@ -35,7 +35,7 @@ NO_BACKGROUND = Background()
 
 
 def entail_graphs(graphs: PublishedGraphs, background: Background) -> PublishedGraphs:
-    """The same dataset with each graph entailed for itself. Raises `EntailmentTooLarge`."""
+    """Entail each graph of the dataset separately. Raises `EntailmentTooLarge`."""
     entailment = background.entailment
     if entailment is Entailment.NONE:
         return graphs
@@ -52,7 +52,7 @@ def entail_graphs(graphs: PublishedGraphs, background: Background) -> PublishedG
 
 @lru_cache(maxsize=4)
 def read_schema(taxonomy: bytes, broader: bool) -> Schema[Term]:
-    """A taxonomy over RDF terms."""
+    """Read a taxonomy as a schema over RDF terms."""
     upward: dict[Term, list[tuple[Term, Term, Term]]] = {}
     for quad in parse(taxonomy, format=RdfFormat.N_TRIPLES):
         upward.setdefault(quad.subject, []).append((quad.subject, quad.predicate, quad.object))

@@ -1,5 +1,4 @@
-"""What one evaluation carries: its data, its budget and what it must remember. One `Run` serves one (query,
-publication)."""
+"""The state of one evaluation: its data, its budget and its caches."""
 
 from __future__ import annotations
 
@@ -12,7 +11,7 @@ from typing import NamedTuple, Protocol
 from pyoxigraph import BlankNode
 
 from triplecast.evaluate.budget import Budget
-from triplecast.evaluate.conditions import Conditions, Split, split
+from triplecast.evaluate.conjuncts import Conjuncts, Split, split
 from triplecast.evaluate.graphs import PublishedGraphs, TripleSet
 from triplecast.evaluate.numbering import Numbering
 from triplecast.evaluate.rows import IDENTITY, Row, hidden
@@ -28,9 +27,9 @@ class Place(NamedTuple):
     graph: TripleSet
     """The active graph."""
     replaced: Row
-    """What EXISTS substitutes: bindings that stand for constants in the pattern. Empty outside EXISTS."""
+    """The bindings that EXISTS substitutes for variables of the pattern. Empty outside EXISTS."""
     unknown: list[Unknown]
-    """Where is noted what the rows that are left out wait for (`evaluate.unknown`)."""
+    """Notes on the omitted rows and the operator results they need (`evaluate.unknown`)."""
 
     def aside(self) -> Place:
         """The same with notes of its own, for what does not give a row for each of its rows."""
@@ -41,7 +40,7 @@ class Level(NamedTuple):
     """A triple or path of a basic pattern in its join order."""
 
     pattern: TriplePattern | PathPattern
-    conditions: Conditions
+    conditions: Conjuncts
     """What rows must fulfil as soon as it is joined."""
 
 
@@ -58,12 +57,12 @@ class Recorder(Protocol):
         """A conjunct gave ``true``, ``false`` or the text of a type error for `row`."""
 
 
-Solver = Callable[["Run", Pattern, Place, Row], Iterator[Row]]
+Solver = Callable[["Evaluation", Pattern, Place, Row], Iterator[Row]]
 
 
 @dataclass
-class Run:
-    """The state of one evaluation."""
+class Evaluation:
+    """One query over one publication."""
 
     query: Query
     publication: Publication

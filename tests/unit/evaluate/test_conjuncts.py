@@ -6,7 +6,7 @@ import pytest
 
 from tests.unit.evaluate.evaluate_samples import PREFIXES, answers, published, solve
 from triplecast.evaluate import Budget, evaluate
-from triplecast.evaluate.conditions import conjuncts, split
+from triplecast.evaluate.conjuncts import conjuncts, split
 from triplecast.evaluate.scope import certain_names
 from triplecast.languages import parse_query
 from triplecast.model.algebra import Filter, Project

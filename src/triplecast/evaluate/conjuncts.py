@@ -1,9 +1,9 @@
-"""Conditions of FILTER, each applied as soon as what it names is bound.
+"""The conjuncts of FILTER, each applied as soon as its variables are bound.
 
 A row stays iff every conjunct of its condition is true; false and error both drop it (semantics 3.8). So conjuncts are
 applied one by one, and one whose variables have their final values in a part of the pattern is applied to that part's
-rows. What may make a difference stays where it was written: EXISTS sees the whole row, BNODE names it. So does what
-asks operators: they are asked when all else has been.
+rows. EXISTS, which sees the whole row, and BNODE, which names it, stay where they are written. Conjuncts that call
+operators stay too and are evaluated last.
 """
 
 from __future__ import annotations
@@ -18,29 +18,29 @@ from triplecast.evaluate.unknown import asks_operators
 from triplecast.model.algebra import Call, Exists, Expression, Operation, Variable, subexpressions
 
 
-class Condition(NamedTuple):
+class Conjunct(NamedTuple):
     """A conjunct that may be applied wherever all its `names` are certain."""
 
     expression: Expression
     names: frozenset[str]
 
 
-Conditions: TypeAlias = tuple[Condition, ...]
+Conjuncts: TypeAlias = tuple[Conjunct, ...]
 
 
 class Split(NamedTuple):
-    """A filter's conjuncts, both parts in the order written, but that those that ask operators come last."""
+    """A filter's conjuncts, each part in the order written but with operator calls last."""
 
-    movable: Conditions
+    movable: Conjuncts
     staying: tuple[Expression, ...]
 
 
 def split(condition: Expression) -> Split:
-    movable: list[Condition] = []
+    movable: list[Conjunct] = []
     staying: list[Expression] = []
     for part in conjuncts(condition):
         if _is_movable(part):
-            movable.append(Condition(part, frozenset(condition_names(part))))
+            movable.append(Conjunct(part, frozenset(condition_names(part))))
         else:
             staying.append(part)
     staying.sort(key=asks_operators)
@@ -48,7 +48,7 @@ def split(condition: Expression) -> Split:
 
 
 def conjuncts(condition: Expression) -> tuple[Expression, ...]:
-    """The arguments of ``&&``, also of those inside, from left to right."""
+    """List the arguments of nested ``&&``, from left to right."""
     found: list[Expression] = []
     waiting = [condition]
     while waiting:
@@ -60,16 +60,16 @@ def conjuncts(condition: Expression) -> tuple[Expression, ...]:
     return tuple(found)
 
 
-def part_of(conditions: Conditions, certain: Set[str]) -> tuple[Conditions, Conditions]:
-    """(those that name nothing else than `certain`, the others)."""
+def part_of(conditions: Conjuncts, certain: Set[str]) -> tuple[Conjuncts, Conjuncts]:
+    """Split conditions into those whose names are all `certain` and the others."""
     inside = tuple([condition for condition in conditions if condition.names <= certain])
     if len(inside) == len(conditions):
         return conditions, ()
     return inside, tuple([condition for condition in conditions if not condition.names <= certain])
 
 
-def selectivity(conditions: Conditions, strongest: float) -> dict[str, float]:
-    """By what the rows that bind a name are divided, as a guess: `strongest` where it is to equal a constant."""
+def selectivity(conditions: Conjuncts, strongest: float) -> dict[str, float]:
+    """Estimate by how much conditions divide the rows that bind a name: `strongest` where it must equal a constant."""
     found: dict[str, float] = {}
     for condition in conditions:
         if len(condition.names) == 1:
