@@ -21,9 +21,7 @@ from triplecast.pipeline.report import Summary
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "python.md").read_text("utf-8")
 FIELDS, JSON = PAGE.split("\n## JSON\n")
 FIELDS = FIELDS.split("\n## Fields\n")[1]
-NAMES = (
-    "Accepted Document Explanation Match Notification Preview Receipt Reject Rejected Standing Subscribed Subscription "
-)
+NAMES = "Accepted Document Explanation Match Notification Preview Receipt Reject Rejected LiveSubscription Subscribed Subscription "
 NAMES += "Statistics UndecidedMatch UndecidedPair"
 
 

@@ -8,26 +8,20 @@ from __future__ import annotations
 import os
 import threading
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from triplecast.compile.meaning import Meaning
-from triplecast.compile.operator_arguments import operators_of
 from triplecast.engine.given import check_subscriptions, document_of, group_documents
 from triplecast.engine.receipt import (
     Findings,
     LoadedTaxonomy,
     Preview,
     Receipt,
-    Standing,
     Statistics,
-    Subscribed,
     matches_of,
-    standing,
-    subscribed,
     undecided_of,
 )
 from triplecast.errors import (
@@ -62,8 +56,8 @@ from triplecast.model.lease import Lease, read_lease
 from triplecast.model.match import MatchedBatch, MatchStats
 from triplecast.model.publication import Publication
 from triplecast.model.schedules import SCHEDULE, check_schedule
-from triplecast.model.source import RUN
 from triplecast.model.subscription import (
+    API,
     BROAD_PER_OWNER,
     Registration,
     RegistrationId,
@@ -71,25 +65,13 @@ from triplecast.model.subscription import (
     check_fields,
 )
 from triplecast.outbox import Notification, Outbox, OutboxBatch, UndecidedPair
-from triplecast.registry.admission import Understood, admit, understand
-from triplecast.registry.compactor import Compactor
-from triplecast.registry.quota import Holdings, Places, check_quota
-from triplecast.registry.tickets import hash_ticket, make_ticket, opens
-from triplecast.registry.upkeep import (
-    check_progress,
-    missing_operators,
-    open_index,
-    settle_operators,
-    unread_subscriptions,
-    update_index,
-)
+from triplecast.registry.admission import Candidate, admit, examine
+from triplecast.registry.quota import check_quota
+from triplecast.registry.registry import LiveSubscription, Refusal, Registry, Subscribed
+from triplecast.registry.upkeep import IndexUpkeep, check_progress
 
 MET = 100_000
 """Registrations whose queries an engine keeps at hand, so that not every match is looked up in the journal."""
-
-UNINDEXED = 62_500
-"""Registrations that may wait for the next publication to be indexed, so that neither it nor memory has to take more;
-those of one call may be more. Four times as many are what the index merges at once."""
 
 MATCHED_AT_ONCE = 1_000
 """Publications that are matched and committed to the outbox together, unless fewer come to `BYTES_AT_ONCE`."""
@@ -167,18 +149,12 @@ class Engine:
         check_progress(journal, outbox)
         self._lock = threading.RLock()
         self._clock = clock
-        self._randomness = randomness
         self._journal = journal
         self._outbox = outbox
-        self._index = index
-        self._compactor = Compactor(index)
         self._parser = Parser()
         self._evaluator = Evaluator()
         self._explainer = Explainer()
         self._matcher = Matcher(self._evaluator, Operators(schedule=self._schedule, learnt=journal.learnt()))
-        self._meanings: dict[int, Meaning] = {}
-        """Of what was registered since the index was brought up to date, by number: read already. Of `UNINDEXED`
-        at most, or of one call."""
         self._met: dict[int, Subscription] = {}
         """Registrations that matches were told of lately; at most `MET`, or those of one call."""
         self._matched = outbox.progress
@@ -187,13 +163,10 @@ class Engine:
         """Whether some up to there wait for operators that could not be asked."""
         self._work = MatchStats()
         self._learnt_at = 0
-        self._holdings = Holdings(journal)
-        if isinstance(index, IndexFolder):
-            self._snapshot = open_index(index, journal, self._matched, settle_operators(journal))
-            for told in (*missing_operators(journal), *unread_subscriptions(journal, self._snapshot)):
-                warnings.warn(told, OperatorWarning, stacklevel=4)
-        else:
-            self._snapshot = index.apply([], [], 0)
+        self._upkeep = IndexUpkeep(index, journal, lambda: self._outbox.progress if self._waits else self._matched)
+        self._registry = Registry(journal, self._upkeep, self._broad_per_owner, randomness)
+        for line in self._upkeep.open():
+            warnings.warn(line, OperatorWarning, stacklevel=4)
         self._match_accepted()
 
     def close(self) -> None:
@@ -203,7 +176,7 @@ class Engine:
             self._matcher.close()
             self._evaluator.close()
             self._explainer.close()
-            self._compactor.close()
+            self._upkeep.close()
             self._outbox.close()
             self._journal.close()
 
@@ -232,20 +205,18 @@ class Engine:
         `InputError` for an `id` that is live already, a lease that cannot be and in the output of a run, and
         `StorageFault`: then nothing was registered.
         """
-        asked = read_lease(lease)
-        self._check_registry()
-        name = self._free_name() if id is None else id
-        subscription = Subscription(name, text, language, scope, entailment, owner)
-        check_fields(subscription)
-        understood = understand(subscription)
+        end = read_lease(lease)
+        self._journal.check_writer()
+        name = self._registry.free_name() if id is None else id
+        candidate = self._registry.examine(Subscription(name, text, language, scope, entailment, owner))
         with self._lock:
-            self._check_registry()
-            self._journal.end_leases()
-            if id is None:
-                subscription = replace(subscription, name=self._free_name())
-            self._check_free(subscription, self._journal.live_ids([subscription.name]))
-            self._places().take(subscription, understood.admission)
-            return self._register([subscription], [understood], asked)[0]
+            if id is None and isinstance(candidate, Candidate):
+                named = replace(candidate.subscription, name=self._registry.free_name())
+                candidate = candidate._replace(subscription=named)
+            (outcome,) = self._change([candidate], end)
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
 
     def subscribe_many(
         self, subscriptions: Sequence[Subscription], lease: timedelta | float | datetime | None = None
@@ -257,32 +228,11 @@ class Engine:
         what is no subscription: then none was registered.
         """
         check_subscriptions(subscriptions)
-        asked = read_lease(lease)
-        self._check_registry()
-        answers: dict[int, Subscribed | QuerySyntaxError | QueryRefused | InputError] = {}
-        understood: dict[int, Understood] = {}
-        for place, subscription in enumerate(subscriptions):
-            try:
-                check_fields(subscription)
-                understood[place] = understand(subscription)
-            except (QuerySyntaxError, QueryRefused, InputError) as error:
-                answers[place] = error
+        end = read_lease(lease)
+        self._journal.check_writer()
+        candidates = list(map(self._registry.examine, subscriptions))
         with self._lock:
-            self._check_registry()
-            self._journal.end_leases()
-            taken = {*self._journal.live_ids([subscriptions[place].name for place in understood])}
-            places = self._places()
-            for place, each in list(understood.items()):
-                try:
-                    self._check_free(subscriptions[place], taken)
-                    places.take(subscriptions[place], each.admission)
-                    taken.add(subscriptions[place].name)
-                except (QueryRefused, InputError) as error:
-                    answers[place] = error
-                    del understood[place]
-            registered = self._register([subscriptions[place] for place in understood], [*understood.values()], asked)
-            answers.update(zip(understood, registered, strict=True))
-            return [answers[place] for place in range(len(subscriptions))]
+            return self._change(candidates, end)
 
     def unsubscribe(self, id: str, ticket: str | None = None) -> int:
         """Cancels the subscription that is live as `id`; gives the journal position from which it is asked no more.
@@ -292,21 +242,17 @@ class Engine:
         ticket is another's or the folder is the output of a run, and `StorageFault`.
         """
         with self._lock:
-            found = self._held(id, ticket)
             self._match_accepted()
-            (position,) = self._journal.cancel([found.id])
-            return position
+            return self._registry.unsubscribe(API, id, ticket)
 
     def renew(
         self, id: str, ticket: str | None = None, until: timedelta | float | datetime | None = None
     ) -> str | None:
         """Gives the lease of the subscription that is live as `id` another end, as `subscribe` takes it; gives that
         end, None for none. Raises what `unsubscribe` raises, and `InputError` for a lease that cannot be."""
-        asked = read_lease(until)
+        lease = read_lease(until)
         with self._lock:
-            found = self._held(id, ticket)
-            end = self._journal.renew(found.id, asked)
-            return None if end is None else time_text(end)
+            return self._registry.renew(API, id, ticket, lease)
 
     # ---- knowing ----------------------------------------------------------------------------------------------------
 
@@ -395,7 +341,7 @@ class Engine:
 
         Raises `DocumentRejected` where there is nothing to explain.
         """
-        subscription = self._live(id).subscription
+        subscription = self._registry.live(id).subscription
         (parsed,) = self._parser.parse([document_of(data, media_type, graph, dataset, attachments)])
         if not parsed.drafts:
             for reject in parsed.rejects:
@@ -419,7 +365,7 @@ class Engine:
         """
         subscription = Subscription("preview", text, language, entailment=entailment)
         check_fields(subscription)
-        admission = understand(subscription).admission
+        admission = examine(subscription).admission
         with self._lock:
             publications = self._journal.last_publications(last, BYTES_AT_ONCE)
             registration = Registration(RegistrationId(0), subscription)
@@ -444,15 +390,10 @@ class Engine:
         """The outbox after sequence `since`, in order, at most `limit`. Reading raises `StorageFault`."""
         return self._outbox.notifications(since, limit)
 
-    def subscriptions(self, owner: str | None = None) -> Iterator[Standing]:
+    def subscriptions(self, owner: str | None = None) -> Iterator[LiveSubscription]:
         """Those that are live now, in order of registration; only those of `owner` where one is given. What changes
         while they are read is not seen. Reading raises `StorageFault`."""
-        with self._lock:
-            self._journal.end_leases()
-            registrations, ends = self._journal.registrations(), self._journal.lease_ends()
-        for found in registrations:
-            if owner is None or found.subscription.owner == owner:
-                yield standing(found, ends.get(found.id))
+        return self._registry.subscriptions(owner)
 
     def statistics(self) -> Statistics:
         """Who stands now, by cost and by who decides them, and what this engine has matched since it was opened.
@@ -460,8 +401,8 @@ class Engine:
         Brings the index up to date, as the next publication would. Raises `StorageFault`."""
         with self._lock:
             self._journal.end_leases()
-            self._index_registered()
-            return Statistics(take_census(self._snapshot), self._work)
+            self._registry.follow()
+            return Statistics(take_census(self._upkeep.snapshot), self._work)
 
     def rejects(self, after: int = 0) -> list[Rejected]:
         """What was rejected at journal positions beyond `after`, in order; kept for as long as the journal is."""
@@ -487,48 +428,9 @@ class Engine:
 
     # ---- inside -----------------------------------------------------------------------------------------------------
 
-    def _check_registry(self) -> None:
-        """Raises InputError in the output of a run: its next start would undo what is changed here; FolderLocked where
-        another writer has come, before anything is answered from what that one wrote."""
-        self._journal.check_writer()
-        if self._journal.source(RUN) is not None:
-            raise InputError(
-                "who is registered in the output of `triplecast run` is what its subscription files say",
-                "change those files, or open another folder",
-            )
-
-    def _register(
-        self, subscriptions: Sequence[Subscription], understood: Sequence[Understood], lease: Lease
-    ) -> list[Subscribed]:
-        if not subscriptions:
-            return []
+    def _change(self, candidates: Sequence[Candidate | Refusal], lease: Lease) -> list[Subscribed | Refusal]:
         self._match_accepted()
-        if self._meanings and len(self._meanings) + len(subscriptions) > UNINDEXED:
-            self._index_registered()
-        self._journal.declare_operators(operators_of(each.meaning.template for each in understood))
-        tickets = [make_ticket(self._randomness) for _ in subscriptions]
-        registrations = self._journal.subscribe(subscriptions, lease, list(map(hash_ticket, tickets)))
-        first = int(registrations[0].id)
-        end = self._journal.lease_ends([first]).get(first)
-        self._journal.check_writer()  # of one that was followed in between this may be the successor's lease
-        expires = None if end is None else time_text(end)
-        for found, each in zip(registrations, understood, strict=True):
-            self._meanings[int(found.id)] = each.meaning
-            if each.admission.broad:
-                self._holdings.note(found.subscription.owner, int(found.id))
-        return [
-            subscribed(found, ticket, each.admission, expires)
-            for found, ticket, each in zip(registrations, tickets, understood, strict=True)
-        ]
-
-    def _held(self, id: str, ticket: str | None) -> Registration:
-        """What is live as `id`, where the ticket, if one is given, is its own."""
-        self._check_registry()
-        self._journal.end_leases()
-        found = self._live(id)
-        if ticket is not None and not opens(ticket, self._journal.ticket_hash(found.id)):
-            raise InputError(f"the ticket is not that of {id!r}", "give the ticket that subscribing gave")
-        return found
+        return self._registry.change(API, candidates, lease=lease, tickets=True)
 
     def _match_accepted(self, outcome: Findings | None = None) -> None:
         """Matches what the journal has and the outbox has not, and tells it to `outcome` too. What waits for operators
@@ -546,7 +448,7 @@ class Engine:
                 waiting = {*self._outbox.waiting_in(self._matched, upto)}
                 publications = [each for each in publications if each.position in waiting]
             if publications:
-                self._index_registered()
+                self._registry.follow()
                 matched = self._match(publications, upto)
                 if outcome is not None:
                     outcome.add(publications, matched, self._asked(matched))
@@ -557,7 +459,7 @@ class Engine:
         before they are asked."""
         taxonomies = self._journal.taxonomies(self._matched, upto)
         known = self._journal.answers(self._matched, upto)
-        begun = self._matcher.begin(self._snapshot, publications, taxonomies, known)
+        begun = self._matcher.begin(self._upkeep.snapshot, publications, taxonomies, known)
         matched = before = begun.decided()
         anew = upto > self._outbox.told
         if anew:
@@ -591,35 +493,3 @@ class Engine:
             self._met, unknown = {}, told
         self._met.update((found.id, found.subscription) for found in self._journal.registrations_of(sorted(unknown)))
         return self._met
-
-    def _places(self) -> Places:
-        """What is left of the quotas for broad subscriptions."""
-        return self._holdings.places(self._broad_per_owner, self._snapshot)
-
-    def _index_registered(self) -> None:
-        """Brings the index up to the journal's head."""
-        head = self._journal.head()
-        matched = self._outbox.progress if self._waits else self._matched
-        self._snapshot = update_index(self._index, self._snapshot, self._journal, head, matched, self._meanings)
-        self._meanings.clear()
-        if self._compactor.look():
-            self._snapshot = self._index.snapshot()
-
-    def _check_free(self, subscription: Subscription, names: Collection[str]) -> None:
-        if subscription.name in names:
-            raise InputError(
-                f"a subscription named {subscription.name!r} is registered already", "cancel it or take another id"
-            )
-
-    def _live(self, id: str) -> Registration:
-        found = self._journal.live_registration(id)
-        if found is None:
-            hint = "give the id that subscribing gave; one whose lease has ended has to be subscribed again"
-            raise InputError(f"no subscription is live as {id!r}", hint)
-        return found
-
-    def _free_name(self) -> str:
-        number = self._journal.head() + 1
-        while self._journal.live_ids([f"subscription-{number}"]):
-            number += 1
-        return f"subscription-{number}"

@@ -4,11 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-RUN = ""
-"""No file's name: under it a journal's sources keep that the journal is a run's, and what the run takes for a
-publication: ``graph`` or ``dataset``. Its registry is then what the run's subscription files say.
-"""
-
 
 class SourceState(NamedTuple):
     """A file of the inbox as it was when it was taken; the journal keeps it beside the documents it brought."""

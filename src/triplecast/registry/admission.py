@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ from triplecast.compile.refusals import refuse_two_graphs
 from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.languages import sources_of
 from triplecast.model.entailment import Entailment
-from triplecast.model.subscription import Registration, Subscription
+from triplecast.model.subscription import Registration, RegistrationId, Subscription
 from triplecast.registry.constant_checks import refuse_unanswerable
 from triplecast.registry.query_warnings import find_doubts
 
@@ -84,6 +84,9 @@ class Candidate(NamedTuple):
     meaning: Meaning
     replaces: Registration | None = None
     """The registration of the same id and source that ends where this one is registered."""
+
+    def replaces_one_of(self, registrations: Container[RegistrationId]) -> bool:
+        return self.replaces is not None and self.replaces.id in registrations
 
 
 def examine(subscription: Subscription, datasets: bool = True) -> Candidate:

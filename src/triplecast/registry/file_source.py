@@ -186,16 +186,16 @@ class FileSource:
         leaving = [found for name, found in self._live.items() if name not in names]
         outcomes = self._registry.change(FILES, wanted, leaving) if wanted or leaving else []
         warnings: list[str] = []
-        for found, outcome, place, subscription in zip(wanted, outcomes, places, subscriptions, strict=True):
-            candidate = found if isinstance(found, Candidate) else None
+        for asked, outcome, place, subscription in zip(wanted, outcomes, places, subscriptions, strict=True):
+            candidate = asked if isinstance(asked, Candidate) else None
             if isinstance(outcome, Refusal):
                 refused[subscription.name] = _Refused(subscription, fault_of(outcome, place), candidate)
             elif candidate is not None:
                 id = RegistrationId(outcome.registration)
                 self._live[subscription.name] = Registration(id, subscription, source=FILES)
                 warnings += describe_doubts(candidate.admission, place)
-        for found in leaving:
-            del self._live[found.subscription.name]
+        for gone in leaving:
+            del self._live[gone.subscription.name]
         self._refused = refused
         self.warnings += len(warnings)
         for line in first_of(warnings):

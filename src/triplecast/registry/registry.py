@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from threading import RLock
 
 from triplecast.compile.operator_arguments import operators_of
@@ -77,7 +77,7 @@ class Registry:
         broad_per_owner: int = BROAD_PER_OWNER,
         randomness: Callable[[int], bytes] = os.urandom,
     ) -> None:
-        """`broad_per_owner`: how many broad subscriptions one owner may hold. Raises `InputError` for no such number."""
+        """`broad_per_owner`: how many broad subscriptions one owner may hold. Raises `InputError` for another value."""
         self._journal = journal
         self.index = index
         self._datasets = journal.settings().get(DOCUMENTS) != "graph"
@@ -185,14 +185,16 @@ class Registry:
         broad = self._holdings.broad_among(replaced, self.index.snapshot) if replaced else frozenset()
         ended |= {int(each.replaces.id) for each in candidates.values() if each.replaces and not each.admission.broad}
         places = self._holdings.places(self._quota, self.index.snapshot, ended)
-        in_turn = sorted(candidates.items(), key=lambda each: each[1].replaces is None or each[1].replaces.id not in broad)
+        in_turn = sorted(
+            candidates.items(), key=lambda each: each[1].replaces is None or each[1].replaces.id not in broad
+        )
         for place, each in in_turn:
             subscription, before = each.subscription, each.replaces
             try:
                 holder = taken.get(subscription.name)
                 if holder is not None and (before is None or holder != before.id):
                     raise self._in_use(subscription.name, holder)
-                if before is not None and before.id in broad:
+                if before is not None and before.id in broad and each.admission.broad:
                     places.move(subscription, each.admission, before.subscription.owner)
                 else:
                     places.take(subscription, each.admission)
@@ -245,6 +247,20 @@ class Registry:
         if ticket is not None and not opens(ticket, self._journal.ticket_hash(found.id)):
             raise InputError(f"the ticket does not belong to {id!r}", "pass the ticket that subscribing returned")
         return found
+
+
+def settle_documents(journal: Journal, dataset: bool) -> None:
+    """Record whether a folder's documents are datasets or graphs, where no run has done so. Raises `InputError` where
+    it was recorded otherwise: what was one publication would become many, or many one, under identities that nobody
+    has heard of."""
+    ours = "dataset" if dataset else "graph"
+    recorded = journal.settings().get(DOCUMENTS)
+    if recorded is None:
+        journal.set_setting(DOCUMENTS, ours)
+    elif recorded != ours:
+        means = "a dataset is one publication" if dataset is False else "each graph of a dataset is one publication"
+        fix = "leave --dataset out" if dataset else "add --dataset"
+        raise InputError(f"the documents of this folder are {recorded}s: {means}", f"{fix}, or choose another folder")
 
 
 def describe_source(source: str) -> str:

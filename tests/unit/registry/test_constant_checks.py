@@ -21,14 +21,14 @@ from triplecast.operators import operator
 from triplecast.operators.absence import REST, SHORTEST_REST
 from triplecast.operators.checking import MOST_SECONDS, Checker, shared_checker
 from triplecast.operators.registry import find_operator
-from triplecast.registry.admission import admit, understand
+from triplecast.registry.admission import admit, examine
 
 P = f"PREFIX c: <{CHECKED}> PREFIX : <urn:> "
 
 
 def refused(text: str, language: str = "sparql") -> QueryRefused:
     with pytest.raises(QueryRefused) as caught:
-        understand(Subscription("s", text, language))
+        examine(Subscription("s", text, language))
     return caught.value
 
 
@@ -75,7 +75,7 @@ def test_in_rdql() -> None:
 )
 def test_all_else_is_taken(pattern: str) -> None:
     """What is free, what is bound by a variable, what an operator without a check is given, and a check that fails."""
-    understand(Subscription("s", f"{P} SELECT * {{ ?x :p ?y . {pattern} }}"))
+    examine(Subscription("s", f"{P} SELECT * {{ ?x :p ?y . {pattern} }}"))
 
 
 def test_each_subscription_of_a_template_is_checked() -> None:
