@@ -20,4 +20,9 @@ with tempfile.TemporaryDirectory() as folder:
 
     with triplecast.Engine.open(Path(folder)) as engine:
         for notification in engine.notifications():
-            print(notification.sequence, notification.name, f"version {notification.version}", notification.bindings)
+            print(
+                notification.sequence,
+                notification.subscription,
+                f"version {notification.version}",
+                notification.bindings,
+            )

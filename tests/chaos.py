@@ -199,7 +199,9 @@ def same(found: list[Notification], expected: list[Notification]) -> None:
     the moment at which operators answered (docs/decisions/0013)."""
 
     def told(rows: list[Notification]) -> list[tuple[object, ...]]:
-        return [(row.id, row.graph, row.version, row.registration, row.name, row.bindings) for row in rows]
+        return [
+            (row.id, row.publication, row.version, row.registration, row.subscription, row.bindings) for row in rows
+        ]
 
     lost, extra = set(told(expected)) - set(told(found)), set(told(found)) - set(told(expected))
     assert not lost, f"{len(lost)} lost: {sorted(lost)[:4]}"
@@ -207,7 +209,7 @@ def same(found: list[Notification], expected: list[Notification]) -> None:
     assert len(found) == len(expected), "some are told twice"
     assert [row.sequence for row in found] == list(range(found[0].sequence, found[0].sequence + len(found)))
     for asked in (False, True):
-        of_both = [[row for row in rows if (row.name == WEIGHED_NAME) == asked] for rows in (found, expected)]
+        of_both = [[row for row in rows if (row.subscription == WEIGHED_NAME) == asked] for rows in (found, expected)]
         assert told(of_both[0]) == told(of_both[1])
 
 

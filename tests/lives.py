@@ -216,7 +216,7 @@ def check_engine(engine: Engine, ledger: Ledger) -> None:
         for name, held in ledger.live.items()
     }
     assert standing == expected, f"live: {standing} instead of {expected}"
-    found = [(row.sequence, row.graph, row.version, row.registration) for row in engine.notifications()]
+    found = [(row.sequence, row.publication, row.version, row.registration) for row in engine.notifications()]
     rows = [(sequence, graph, 1, id) for sequence, (graph, id) in enumerate(ledger.rows, 1)][ledger.pruned :]
     assert found == rows, f"told: {sorted({*found} ^ {*rows})[:5]} (of {len(found)} and {len(rows)})"
 

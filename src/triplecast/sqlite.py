@@ -14,10 +14,9 @@ import sqlite3
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, NamedTuple, SupportsIndex
 from urllib.parse import quote
 
@@ -42,6 +41,7 @@ _IN_THE_MIDDLE = "it is in the middle of a write, which nobody else can end: end
 _MAKE_SPACE = "free disk space and try again"
 _RESTORE = "restore the folder from a copy"
 _NAME_FOLDER = "name a folder, new or of this engine"
+_START_AGAIN = "choose a new folder, subscribe and publish again there; the old one stays as it is"
 _CHECK_DISK = "check the disk and the rights on the folder"
 
 
@@ -54,8 +54,8 @@ class Format(NamedTuple):
     """``PRAGMA user_version``: another number is another format."""
     schema: str
     """Statements that make an empty file of this format."""
-    upgrades: Mapping[int, Callable[[sqlite3.Connection], None]] = MappingProxyType({})
-    """By older version: what brings a file of it to the next one, inside a transaction of the writer that opens it."""
+    former: int = 0
+    """The ``application_id`` of files made before formats counted from 1, which are refused by name."""
 
 
 class Database:
@@ -290,23 +290,11 @@ def _open_writer(path: Path | None, form: Format) -> sqlite3.Connection:
                     connection.execute(f"PRAGMA user_version={form.version}")
                 if path:
                     sync_folder(path.parent)
-            _upgrade(connection, form)
             _check_format(connection, where, form)
         except BaseException:
             connection.close()
             raise
     return connection
-
-
-def _upgrade(connection: sqlite3.Connection, form: Format) -> None:
-    """Brings a file of an older version that `form` knows up to date, each step in one transaction."""
-    while (form.application,) == connection.execute("PRAGMA application_id").fetchone():
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
-        if version not in form.upgrades:
-            return
-        with _transaction(connection):
-            form.upgrades[version](connection)
-            connection.execute(f"PRAGMA user_version={version + 1}")
 
 
 def _open_follower(path: Path, form: Format) -> sqlite3.Connection | None:
@@ -339,13 +327,14 @@ def _demand(connection: sqlite3.Connection, where: str, pragma: str, value: obje
 def _check_format(connection: sqlite3.Connection, where: str, form: Format) -> None:
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if application == form.former != 0:
+        raise StorageFault(
+            where, f"its format is older than {form.version}, the first that is still read", _START_AGAIN
+        )
     if application != form.application:
         raise StorageFault(where, "this is another program's database", "choose another folder")
     if version != form.version:
-        found = f"its format is {version} and this Triplecast reads {form.version}"
-        if version in form.upgrades:
-            hint = "open it once for writing (`Engine.open`, `triplecast run`), which brings it up to date"
-            raise StorageFault(where, found, hint)
+        found = f"its format is {version}, and this Triplecast reads {form.version}"
         raise StorageFault(where, found, "use the Triplecast that wrote it")
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from triplecast.compile import cases
-from triplecast.compile.entailment import entailment_of
 from triplecast.compile.plans import plan_of
+from triplecast.compile.query_entailment import entailment_of
 from triplecast.errors import QueryRefused
 from triplecast.languages import parse_template
 from triplecast.languages.tokens import FUNCTIONS
@@ -51,7 +51,9 @@ def test_all_three_occur() -> None:
 
 def test_every_reason_of_the_compiler_has_a_row() -> None:
     """Each text that `Undecidable` is raised with, but counts, is the reason of some row."""
-    sources = [(ROOT / "src/triplecast/compile" / f"{name}.py").read_text("utf-8") for name in ("cases", "decided")]
+    sources = [
+        (ROOT / "src/triplecast/compile" / f"{name}.py").read_text("utf-8") for name in ("cases", "conjunctions")
+    ]
     written = {text for source in sources for text in re.findall(r'Undecidable\(f?"([^"]+)"\)', source)}
     written |= {text for source in sources for text in re.findall(r'self\._plain\([^"]+"([^"]+)"\)', source)}
     assert len(written) > 15

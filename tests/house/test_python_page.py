@@ -16,13 +16,14 @@ from triplecast.cli.notifications import notification_row, reject_row, undecided
 from triplecast.model.census import Census
 from triplecast.model.match import MatchStats
 from triplecast.model.publication import Reject
+from triplecast.outbox import Cursor
 from triplecast.pipeline.report import Summary
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "python.md").read_text("utf-8")
 FIELDS, JSON = PAGE.split("\n## JSON\n")
 FIELDS = FIELDS.split("\n## Fields\n")[1]
-NAMES = "Accepted Document Explanation Match Notification Preview Receipt Reject Rejected LiveSubscription Subscribed Subscription "
-NAMES += "Statistics UndecidedMatch UndecidedPair"
+NAMES = "Accepted Document Explanation Match Notification Preview Receipt Reject Rejected "
+NAMES += "LiveSubscription Statistics Subscribed Subscription UndecidedMatch UndecidedPair"
 
 
 def test_its_snippets_run_as_one_program(tmp_path: Path) -> None:
@@ -43,7 +44,7 @@ def test_it_names_every_field_of_every_answer(name: str) -> None:
 
 
 def test_it_names_every_field_of_the_json() -> None:
-    notification = triplecast.Notification(1, "id", "added", "a:g", 1, 1, "name", None, "[{}]", "now")
+    notification = triplecast.Notification(Cursor(1, 1), "id", 1, "added", "a:g", 1, 1, "name", None, "[{}]", "now")
     rejected = triplecast.Rejected(1, "now", Reject("s", "gate", "r", "m"))
     pair = triplecast.UndecidedPair(1, "id", "a:g", 1, 1, "name", None, "reason")
     rows = (notification_row(notification), reject_row(rejected), undecided_row(pair))

@@ -26,13 +26,13 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "not-less-is-at-least",
-        "compile/conditions.py",
+        "compile/comparisons.py",
         '_NEGATED = {"=": "!=", "!=": "=", "in": "not in", "not in": "in"}',
         '_NEGATED = {"=": "!=", "!=": "=", "in": "not in", "not in": "in", "<": ">="}',
     ),
     Mutant(
         "or-keeps-one-clause-of-and",
-        "compile/conditions.py",
+        "compile/comparisons.py",
         "part is not None and len(part.clauses) == 1]",
         "part is not None and len(part.clauses) >= 1]",
     ),
@@ -56,9 +56,9 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "not-exists-is-exists",
-        "compile/conditions.py",
-        "return None if expression.negated != negated else Conditions(",
-        "return Conditions(",
+        "compile/comparisons.py",
+        "return None if expression.negated != negated else FilterConditions(",
+        "return FilterConditions(",
     ),
     Mutant(
         "unextended-row-kept-beside-its-extension",

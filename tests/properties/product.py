@@ -11,7 +11,7 @@ from tests.properties.generate import UNTAUGHT, Published
 from tests.properties.oxigraph import Row
 from tests.reference.entailment import Known
 from tests.reference.terms import write_quads
-from triplecast.compile.entailment import entailment_of
+from triplecast.compile.query_entailment import entailment_of
 from triplecast.evaluate import Background, Budget, BudgetExceeded, bindings_json, evaluate
 from triplecast.index import MemoryIndex, Snapshot
 from triplecast.languages import parse_query, parse_template

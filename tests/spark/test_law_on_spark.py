@@ -79,8 +79,8 @@ class Desk:
 
 
 def rows_of(told: Sequence[Notification]) -> Rows:
-    assert len({(row.graph, row.version, row.registration) for row in told}) == len(told)
-    return {(row.graph, str(row.name)): len(json.loads(row.bindings)) for row in told}
+    assert len({(row.publication, row.version, row.registration) for row in told}) == len(told)
+    return {(row.publication, str(row.subscription)): len(json.loads(row.bindings)) for row in told}
 
 
 def test_same_pairs_and_row_counts_as_the_oracle_and_as_match(tmp_path: Path, spark: SparkSession, seed: int) -> None:
@@ -118,5 +118,5 @@ def test_a_changed_document_is_matched_again_an_unchanged_one_is_not_and_a_b_a_a
         assert (summary.accepted, summary.unchanged) == (len(affected), len(documents()) - len(affected))
         told = desk.told(since)
         assert {row.version for row in told} == {version}
-        assert {row.graph for row in told} <= affected
+        assert {row.publication for row in told} <= affected
     assert rows_of(told) == {pair: rows for pair, rows in rows_of(first).items() if pair[0] in affected}

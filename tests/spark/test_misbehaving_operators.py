@@ -67,7 +67,7 @@ def drop(place: Workplace, name: str) -> None:
 def count_told(place: Workplace, *names: str) -> int:
     """How many notifications of these subscriptions stand in the outbox, as another process sees it."""
     with OutboxReader.read_only(place.output) as outbox:
-        return sum(each.name in names for each in outbox.notifications())
+        return sum(each.subscription in names for each in outbox.notifications())
 
 
 def seconds_until_told(place: Workplace, count: int, task: Future[Summary]) -> float:
@@ -128,17 +128,18 @@ def test_the_others_are_on_time_the_failures_are_told_and_a_replay_tells_the_sam
     assert len(told) == documents * (len(OTHERS) + 2)
     assert len(undecided) == documents * len(FAILURES) == summary.undecided
     with OutboxReader.read_only(place.output) as outbox:
-        first = {pair.name.removesuffix(".rq"): pair for pair in reversed(outbox.undecided())}
+        first = {pair.subscription.removesuffix(".rq"): pair for pair in reversed(outbox.undecided())}
     assert first.keys() == FAILURES.keys()
     for name, failure in FAILURES.items():
         pair = first[name]
         assert f"operator <{WILD}{name}>(" in pair.reason
-        assert f"failed on <{pair.graph}>: {failure}" in pair.reason
+        assert f"failed on <{pair.publication}>: {failure}" in pair.reason
     capsys.readouterr()
     assert main(["notifications", str(place.output), "--undecided", "--json"]) == 0
     assert len(capsys.readouterr().out.splitlines()) == len(undecided)
 
     (place.output / "outbox.sqlite").rename(tmp_path / "kept.sqlite")
+    (place.output / "outbox.end").unlink()
     again = place.run(spark)
     assert everything(place) == (told, undecided)
     assert again.work.operator_calls == 0

@@ -62,8 +62,8 @@ def test_the_answers_are_those_of_an_engine(tmp_path: Path, spark: SparkSession)
     told: dict[tuple[str, str], str] = {}
     with OutboxReader.read_only(place.output) as outbox:
         for each in outbox.notifications():
-            told[each.graph, each.name.removesuffix(".rq")] = each.bindings
-        undecided = {(pair.graph, pair.name.removesuffix(".rq")) for pair in outbox.undecided()}
+            told[each.publication, each.subscription.removesuffix(".rq")] = each.bindings
+        undecided = {(pair.publication, pair.subscription.removesuffix(".rq")) for pair in outbox.undecided()}
     wanted: dict[tuple[str, str], str] = {}
     with Engine() as engine:
         for name, text in QUERIES.items():

@@ -117,7 +117,9 @@ def test_each_picture_is_looked_at_once_and_counts_are_those_drawn(tmp_path: Pat
         assert list(outbox.undecided()) == []
         for each in outbox.notifications():
             rows = json.loads(each.bindings)
-            told[each.name, each.graph] = [int(from_ntriples(row["n"]).value) if "n" in row else None for row in rows]
+            told[each.subscription, each.publication] = [
+                int(from_ntriples(row["n"]).value) if "n" in row else None for row in rows
+            ]
     wanted = {
         (str(number), f"urn:d{at}"): rows
         for number in range(SUBSCRIPTIONS)

@@ -39,8 +39,8 @@ def test_the_pipeline_tells_what_matching_without_spark_tells_and_each_version_o
     assert (second.accepted, second.unchanged, second.publications) == (1, 1, 1)
     after = place.outbox()
     assert after[: len(before)] == before
-    assert {(row.graph, row.version) for row in after[len(before) :]} == {("urn:triplecast:document:d1.ttl", 2)}
-    assert "narrow.rq" in {row.name for row in after[len(before) :]}
+    assert {(row.publication, row.version) for row in after[len(before) :]} == {("urn:triplecast:document:d1.ttl", 2)}
+    assert "narrow.rq" in {row.subscription for row in after[len(before) :]}
 
 
 @pytest.mark.slow
@@ -49,9 +49,9 @@ def test_a_b_a_are_three_versions(tmp_path: Path, spark: SparkSession) -> None:
     for kind in (3, 4, 3):
         place.write("a.ttl", document(1, kind))
         place.run(spark)
-    found = [(row.version, row.bindings) for row in place.outbox() if row.name == "narrow.rq"]
+    found = [(row.version, row.bindings) for row in place.outbox() if row.subscription == "narrow.rq"]
     assert [version for version, _ in found] == [1, 3]
-    assert [row.version for row in place.outbox() if row.name == "joined.rq"] == [1, 2, 3]
+    assert [row.version for row in place.outbox() if row.subscription == "joined.rq"] == [1, 2, 3]
 
 
 @pytest.mark.slow
@@ -70,12 +70,12 @@ def test_neither_a_lost_checkpoint_nor_pruning_nor_a_lost_index_tells_again(
     place.run(spark)
     after = place.outbox()
     assert after[: len(before)] == before
-    assert {row.graph for row in after[len(before) :]} == {"urn:triplecast:document:new.ttl"}
+    assert {row.publication for row in after[len(before) :]} == {"urn:triplecast:document:new.ttl"}
     with Outbox.open(place.output) as outbox:
         outbox.prune(after[-1].sequence)
     place.write("newer.ttl", document(1000, kind=3))
     place.run(spark)
-    assert {row.graph for row in place.outbox()} == {"urn:triplecast:document:newer.ttl"}
+    assert {row.publication for row in place.outbox()} == {"urn:triplecast:document:newer.ttl"}
     assert min(row.sequence for row in place.outbox()) == after[-1].sequence + 1
 
 
@@ -92,10 +92,10 @@ def test_subscriptions_hold_from_their_own_position(tmp_path: Path, spark: Spark
     place.write("b.ttl", document(8))
     place.run(spark)
     new = place.outbox()[told:]
-    assert {row.name for row in new} == {"narrow.rq", "joined.rq", "ask/dated.rq"} - (
+    assert {row.subscription for row in new} == {"narrow.rq", "joined.rq", "ask/dated.rq"} - (
         {"ask/dated.rq"} if 9 < 6 else set()
     )
-    (narrow,) = [row for row in new if row.name == "narrow.rq"]
+    (narrow,) = [row for row in new if row.subscription == "narrow.rq"]
     assert narrow.bindings == '[{"t":"<http://e/n>"}]'
 
 
@@ -106,8 +106,8 @@ def test_what_was_accepted_and_not_matched_is_matched_by_the_next_start(tmp_path
     expected = place.told_without_spark()
     place.run(spark)
     (place.output / "outbox.sqlite").unlink()
-    for extra in ("-wal", "-shm"):
-        (place.output / f"outbox.sqlite{extra}").unlink(missing_ok=True)
+    for name in ("outbox.sqlite-wal", "outbox.sqlite-shm", "outbox.end"):
+        (place.output / name).unlink(missing_ok=True)
     again = place.run(spark)
     assert (again.accepted, again.publications) == (0, 40)
     assert place.told() == expected

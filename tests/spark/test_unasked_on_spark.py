@@ -30,7 +30,7 @@ DOCUMENTS = late.SMALLEST + 6
 def told(output: Path) -> list[tuple[str, str]]:
     with OutboxReader.read_only(output) as outbox:
         outbox.check()
-        return [(each.name.removesuffix(".rq"), each.graph) for each in outbox.notifications()]
+        return [(each.subscription.removesuffix(".rq"), each.publication) for each in outbox.notifications()]
 
 
 def test_who_asks_waits_and_the_others_are_told(

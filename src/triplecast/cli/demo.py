@@ -53,8 +53,8 @@ def _run_in(folder: Path) -> int:
 
 
 def _describe(notifications: list[Notification], subscriptions: Path) -> str:
-    counts = Counter(notification.name for notification in notifications)
-    first = {notification.name: notification for notification in reversed(notifications)}
+    counts = Counter(notification.subscription for notification in notifications)
+    first = {notification.subscription: notification for notification in reversed(notifications)}
     rows = [("notified", "subscription", "what it asks", "one solution")]
     for path in sorted(subscriptions.rglob("*.rq")):
         name = path.relative_to(subscriptions).as_posix()

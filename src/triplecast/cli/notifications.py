@@ -23,8 +23,8 @@ LOOK_EVERY = 0.5
 """Seconds between two looks with ``--follow``."""
 
 
-Row = tuple[int, dict[str, object], str]
-"""Where it stands (what `--since` takes), as JSON, as a line."""
+Row = tuple[str | int, dict[str, object], str]
+"""What `--since` or `--after` takes to go on from it, the row as JSON, the row as a line."""
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -38,9 +38,15 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument(
         "--since",
         metavar="SEQUENCE",
+        default="0",
+        help="print only notifications after this sequence, or after this cursor of one",
+    )
+    parser.add_argument(
+        "--after",
+        metavar="POSITION",
         type=int,
         default=0,
-        help="only those after this sequence number; of rejects and undecided pairs: after this position",
+        help="print only rejects or undecided pairs after this journal position",
     )
     told = parser.add_mutually_exclusive_group()
     told.add_argument("--rejects", action="store_true", help="what was rejected, instead")
@@ -60,17 +66,22 @@ def run(arguments: argparse.Namespace) -> int:
             f"{arguments.folder} holds no outbox",
             "name the folder that `triplecast run` was given as --output, or wait for it with --follow",
         )
-    since, told = arguments.since, 0
+    since: str | int = arguments.since
+    after, told = arguments.after, 0
+    if since != "0" and (arguments.rejects or arguments.undecided):
+        raise InputError("--since takes a sequence, which only notifications have", "give a position: --after POSITION")
+    if after and not (arguments.rejects or arguments.undecided):
+        raise InputError("--after takes a position, by which notifications are not in order", "use --since SEQUENCE")
     with Outbox.read_only(arguments.folder) as outbox, Journal.read_only(arguments.folder) as journal:
         while True:
             if arguments.rejects:
-                rows = map(reject_row, journal.rejects(since))
+                rows = map(reject_row, journal.rejects(after))
             elif arguments.undecided:
-                rows = map(undecided_row, outbox.undecided(since))
+                rows = map(undecided_row, outbox.undecided(after))
             else:
                 rows = map(notification_row, outbox.notifications(since))
             for place, row, line in rows:
-                since = place
+                since, after = place, place
                 if arguments.json:
                     print_json(row)
                 else:
@@ -91,14 +102,16 @@ def undecided_row(pair: UndecidedPair) -> Row:
     row: dict[str, object] = {
         "position": pair.position,
         "id": pair.id,
-        "graph": pair.graph,
+        "publication": pair.publication,
         "version": pair.version,
         "registration": pair.registration,
-        "subscription": pair.name,
+        "subscription": pair.subscription,
         "owner": pair.owner,
         "reason": pair.reason,
     }
-    line = f"{pair.position}  {describe_undecided(f'{pair.graph} v{pair.version}', pair.name, pair.reason)}"
+    line = (
+        f"{pair.position}  {describe_undecided(f'{pair.publication} v{pair.version}', pair.subscription, pair.reason)}"
+    )
     return pair.position, row, line
 
 
@@ -106,16 +119,22 @@ def notification_row(notification: Notification) -> Row:
     solutions = json.loads(notification.bindings)
     row: dict[str, object] = {
         "sequence": notification.sequence,
+        "cursor": str(notification.cursor),
         "id": notification.id,
         "change": notification.change,
-        "graph": notification.graph,
+        "publication": notification.publication,
         "version": notification.version,
+        "position": notification.position,
         "registration": notification.registration,
-        "subscription": notification.name,
+        "subscription": notification.subscription,
         "owner": notification.owner,
         "bindings": solutions,
         "accepted_at": notification.accepted_at,
     }
     more = f" (+{len(solutions) - 1} more)" if len(solutions) > 1 else ""
-    shown = f"{notification.graph} v{notification.version}  {clip(describe_solution(solutions[0]))}{more}"
-    return notification.sequence, row, f"{notification.sequence}  {printable_name(notification.name)}  {shown}"
+    shown = f"{notification.publication} v{notification.version}  {clip(describe_solution(solutions[0]))}{more}"
+    return (
+        str(notification.cursor),
+        row,
+        f"{notification.sequence}  {printable_name(notification.subscription)}  {shown}",
+    )

@@ -146,7 +146,7 @@ def describe_notice(notice: Notice) -> str:
     if isinstance(notice, Reject):
         return describe_reject(notice)
     if isinstance(notice, UndecidedPair):
-        return describe_undecided(notice.graph, notice.name, notice.reason)
+        return describe_undecided(notice.publication, notice.subscription, notice.reason)
     return str(notice)
 
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from pyoxigraph import NamedNode
 
-from triplecast.compile.conditions import NamedAtom, read_conditions
+from triplecast.compile.comparisons import NamedAtom, read_conditions
 from triplecast.compile.constants import Constant, constant_text
 from triplecast.compile.marks import path_mark
 from triplecast.compile.necessary import Conjunction, FreshNames, find_words
@@ -74,10 +74,10 @@ _CALLS = frozenset(
 
 
 class Undecidable(Exception):
-    """Why the evaluator has to decide, in the words of the language."""
+    """The index cannot decide the query; the message names the construct."""
 
 
-class Choice(NamedTuple):
+class TestedConjunction(NamedTuple):
     """A solution of the conjunction that has the same terms under `shared`."""
 
     conjunction: Conjunction
@@ -88,7 +88,7 @@ class Choice(NamedTuple):
 class Test(NamedTuple):
     """Whether one of the choices exists (`wanted`), or none."""
 
-    choices: tuple[Choice, ...]
+    choices: tuple[TestedConjunction, ...]
     wanted: bool
 
 
@@ -100,16 +100,16 @@ class Case(NamedTuple):
 Cases = tuple[Case, ...]
 
 
-class Reader:
-    """Finds the cases of one query, made with the `constants` of one of its subscriptions."""
+class CaseFinder:
+    """Finds the cases of one query, with the `constants` of one of its subscriptions."""
 
     def __init__(self, constants: tuple[str, ...], entailed: bool) -> None:
         self.constants = constants
         self.names = FreshNames(entailed)
         self.unlike: list[tuple[Constant, ...]] = []
-        """Constants that were found to be different: the cases hold for subscriptions of which this is true."""
+        """Constants that differ here; the cases hold for subscriptions whose constants differ too."""
         self._within = 0
-        """How many EXISTS stand around what is read: they replace variables that nothing inside binds."""
+        """How many EXISTS enclose the current pattern: they replace variables that nothing inside binds."""
 
     def cases(self, pattern: Pattern) -> Cases:
         """Raises `Undecidable`."""
@@ -176,17 +176,17 @@ class Reader:
         return made
 
     def _plain(self, pattern: Pattern, otherwise: str) -> tuple[Conjunction, ...]:
-        """The cases of what is optional, or is asked whether it exists; raises where they have tests of their own."""
+        """The cases of an optional, removed or existing part; raises where they have tests of their own."""
         cases = self.cases(pattern)
         if any(case.tests for case in cases):
             raise Undecidable(otherwise)
         return tuple(case.conjunction for case in cases)
 
     def _extended(self, base: Case, optional: tuple[Conjunction, ...], condition: Expression | None) -> Cases:
-        """A base row with each of its extensions, and alone where it has none."""
+        """A base row with each of its extensions, or alone where it has none."""
         _check_settled(base.conjunction)
         whole: list[Conjunction] = []
-        choices: list[Choice] = []
+        choices: list[TestedConjunction] = []
         for extension in optional:
             joined = _joined(base.conjunction, extension)
             made = (Case(joined),) if condition is None else self._filtered((Case(joined),), condition)
@@ -194,7 +194,7 @@ class Reader:
                 raise Undecidable("OPTIONAL with EXISTS in its FILTER")
             whole.extend(case.conjunction for case in made)
             shared = _shared(base.conjunction, extension, condition)
-            choices.extend(Choice(case.conjunction, shared) for case in made)
+            choices.extend(TestedConjunction(case.conjunction, shared) for case in made)
         alone = (*base.tests, Test(tuple(choices), False)) if choices else base.tests
         return (*(Case(joined, base.tests) for joined in whole), Case(base.conjunction, alone))
 
@@ -254,8 +254,8 @@ class Reader:
                 raise Undecidable("FILTER with more than comparisons and calculations")
             narrowed = case._replace(conjunction=conjunction.joined(Conjunction(clauses=clauses)))
             return (self._calculated(narrowed, None, condition),)
-        asked = (*found.bound, *(text.variable for text in found.texts), *(mark.subject for mark in found.marks))
-        if not bound.issuperset(asked):
+        tested = (*found.bound, *(text.variable for text in found.texts), *(mark.subject for mark in found.marks))
+        if not bound.issuperset(tested):
             return ()
         words = tuple(
             word for text in found.texts for word in find_words(text, 0, text.needed(self.constants).alternatives)
@@ -295,8 +295,8 @@ class Reader:
 
 
 def is_residual(expression: Expression) -> bool:
-    """Whether an expression may be evaluated in this process: it is small, what it takes is bounded by its terms, and
-    it asks for nothing but the row, and operators."""
+    """Whether an expression may be evaluated in this process: it is small, its cost is bounded by its terms, and it
+    needs nothing but the row and operator results."""
     parts = list(islice(subexpressions(expression), RESIDUAL_LIMIT + 1))
     if len(parts) > RESIDUAL_LIMIT or any(isinstance(part, Exists) for part in parts):
         return False
@@ -308,7 +308,7 @@ def _is_bounded(function: str) -> bool:
 
 
 def _joined(left: Conjunction, right: Conjunction) -> Conjunction:
-    """Both together, where neither looks for what the other calculates."""
+    """Join two conjunctions; raises where one looks up what the other calculates."""
     for one, other in ((left, right), (right, left)):
         _check_apart(one.computed(), {*other.variables(), *other.compared(), *other.computed()})
     return left.joined(right)
@@ -322,20 +322,22 @@ def _check_apart(computed: Iterable[Variable], names: Set[Variable]) -> None:
 
 def _tested(case: Case, inner: tuple[Conjunction, ...], wanted: bool) -> Case:
     _check_settled(case.conjunction)
-    choices = tuple(Choice(_joined(case.conjunction, each), _shared(case.conjunction, each)) for each in inner)
+    choices = tuple(
+        TestedConjunction(_joined(case.conjunction, each), _shared(case.conjunction, each)) for each in inner
+    )
     return case._replace(tests=(*case.tests, Test(choices, wanted)))
 
 
 def _without(case: Case, removing: tuple[Conjunction, ...]) -> Case:
-    """A solution goes where one on the right agrees with it and has a variable in common (18.5)."""
+    """Add the test of MINUS: a solution goes where one on the right agrees with it and shares a variable (18.5)."""
     _check_settled(case.conjunction)
     shared = [(each, _shared(case.conjunction, each)) for each in removing]
-    choices = tuple(Choice(_joined(case.conjunction, each), names) for each, names in shared if names)
+    choices = tuple(TestedConjunction(_joined(case.conjunction, each), names) for each, names in shared if names)
     return case._replace(tests=(*case.tests, Test(choices, False))) if choices else case
 
 
 def _shared(case: Conjunction, other: Conjunction, condition: Expression | None = None) -> tuple[Variable, ...]:
-    """What the case binds and `other`, or the condition on both, looks at."""
+    """The variables that the case binds and that `other`, or the condition on both, uses."""
     names = {*other.variables(), *other.compared(), *(variables_in(condition) if condition is not None else ())}
     _check_apart(case.computed(), names.union(other.computed()))
     _check_apart(other.computed(), {*case.variables(), *case.compared()})
@@ -347,7 +349,7 @@ def _same(variable: Variable, constant: Constant) -> NamedAtom:
 
 
 def _check_settled(conjunction: Conjunction) -> None:
-    """Values stand in the cases as comparisons: before anything looks at them they need a pattern to compare with."""
+    """Raise unless a pattern binds every compared variable: VALUES are comparisons, which bind nothing."""
     open_variables = unbound_of(conjunction)
     if open_variables:
         raise Undecidable(f"VALUES of ?{open_variables[0].name}, which no triple pattern of its group binds")

@@ -1,4 +1,4 @@
-"""The constants of plans: their texts, and where their values stand."""
+"""The constants of plans: their texts and their places in the order of values."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from triplecast.terms.values import ValueClass, order_key
 Constant: TypeAlias = NamedNode | Literal | Slot
 
 
-class Kind(IntEnum):
-    """What a comparison needs to know of its constant; below 32 a `ValueClass` whose place is exact."""
+class ComparisonKind(IntEnum):
+    """How a constant can be compared; below 32 it is a `ValueClass` whose place is exact."""
 
     NAN = 32
     INEXACT = 33
@@ -25,15 +25,15 @@ class Kind(IntEnum):
 
 @lru_cache(maxsize=65_536)
 def place_of(constant: str) -> tuple[int, float]:
-    """(kind, number) of a constant in N-Triples form; the kind is a `ValueClass` or a `Kind`."""
+    """(kind, number) of a constant in N-Triples form; the kind is a `ValueClass` or a `ComparisonKind`."""
     value_class, number, tie = order_key(constant)
     if tie != 0:
-        return int(Kind.INEXACT), number
+        return int(ComparisonKind.INEXACT), number
     if math.isnan(number) and value_class != ValueClass.ILL:
-        return int(Kind.NAN), number
+        return int(ComparisonKind.NAN), number
     return int(value_class), number
 
 
 def constant_text(constant: Constant, constants: tuple[str, ...]) -> str:
-    """Its N-Triples form, for the constants of a subscription."""
+    """The N-Triples form of a constant, given a subscription's constants."""
     return constants[constant.index] if isinstance(constant, Slot) else str(constant)

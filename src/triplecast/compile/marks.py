@@ -1,5 +1,5 @@
-"""The patterns by which the index decides functions of the taxonomy and paths along it: triple patterns with a mark as
-predicate (`model.entailment.Mark`)."""
+"""Triple patterns with a mark as predicate (`model.entailment.Mark`), by which the index decides taxonomy functions
+and paths."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from pyoxigraph import NamedNode
 
-from triplecast.compile.conditions import Conditions, NamedClause, read_conditions
+from triplecast.compile.comparisons import FilterConditions, NamedClause, read_conditions
 from triplecast.compile.marks import path_mark
 from triplecast.compile.plan import BRANCHES_LIMIT, PATTERNS_LIMIT
 from triplecast.compile.residual import Residual
@@ -24,6 +24,7 @@ from triplecast.model.algebra import (
     BasicPattern,
     Distinct,
     Exists,
+    Expression,
     Extend,
     Filter,
     Graph,
@@ -49,6 +50,7 @@ from triplecast.model.algebra import (
     Union,
     Values,
     Variable,
+    subexpressions,
 )
 
 
@@ -71,8 +73,13 @@ class Conjunction(NamedTuple):
         """Of the clauses, in order of first appearance."""
         return tuple(dict.fromkeys(atom.variable for clause in self.clauses for atom in clause))
 
+    def usable_clauses(self) -> tuple[NamedClause, ...]:
+        """The clauses whose variables all occur in patterns."""
+        variables = set(self.variables())
+        return tuple(clause for clause in self.clauses if all(atom.variable in variables for atom in clause))
+
     def joined(self, other: Conjunction) -> Conjunction:
-        """Both together; a pattern that both have is asked once, which leaves the solutions the same."""
+        """Join both; a pattern that both have occurs once, which leaves the solutions the same."""
         return Conjunction(
             tuple(dict.fromkeys((*self.patterns, *other.patterns))),
             self.clauses + other.clauses,
@@ -85,8 +92,7 @@ class Conjunction(NamedTuple):
         return tuple(dict.fromkeys(variable for each in self.residual for variable in each.gives()))
 
     def renamed(self, keep: Iterable[Variable], names: FreshNames) -> Conjunction:
-        """The same with every variable outside `keep` under a new name; of what is necessary only, which calculates
-        nothing."""
+        """Rename every variable outside `keep`; for necessary conditions, which calculate nothing."""
         assert not self.residual
         kept = set(keep)
         new = {variable: names.make() for variable in (*self.variables(), *self.compared()) if variable not in kept}
@@ -117,11 +123,40 @@ class FreshNames:
     """Names that no query can hold (a space is in none), for one compilation."""
 
     entailed: bool = False
-    """Whether publications are read with a taxonomy: then paths along it are marks."""
+    """Publications are read with a taxonomy, so paths along it are marks."""
     numbers: Iterator[int] = field(default_factory=count)
 
     def make(self) -> Variable:
         return Variable(f"_: {next(self.numbers)}")
+
+
+def aggregate_within(pattern: Pattern) -> Pattern | None:
+    """The aggregated pattern, if the query is one aggregate without GROUP BY under conditions without EXISTS.
+
+    Such a query depends only on the solutions of that pattern: without any, it answers as on the empty graph.
+    """
+    while True:
+        match pattern:
+            case Project(inner, _) | Distinct(inner) | Reduced(inner) | Slice(inner, _, _):
+                pattern = inner
+            case OrderBy(inner, conditions):
+                if any(_calls_exists(condition) for condition, _ in conditions):
+                    return None
+                pattern = inner
+            case Filter(condition, inner) | Extend(inner, _, condition):
+                if _calls_exists(condition):
+                    return None
+                pattern = inner
+            case Produce(inner, _, _, _):
+                pattern = inner
+            case Group(inner, (), _):
+                return inner
+            case _:
+                return None
+
+
+def _calls_exists(expression: Expression) -> bool:
+    return any(isinstance(part, Exists) for part in subexpressions(expression))
 
 
 def necessary_conditions(
@@ -159,9 +194,9 @@ def _find(pattern: Pattern, constants: tuple[str, ...], names: FreshNames) -> tu
 
 
 def _narrow(
-    branches: tuple[Conjunction, ...], found: Conditions, constants: tuple[str, ...], names: FreshNames
+    branches: tuple[Conjunction, ...], found: FilterConditions, constants: tuple[str, ...], names: FreshNames
 ) -> tuple[Conjunction, ...]:
-    """Adds a filter's clauses and the patterns of its EXISTS, in which what the branch does not bind is local."""
+    """Add a filter's clauses and the patterns of its EXISTS, whose unbound variables are local."""
     narrowed: list[tuple[Conjunction, ...]] = []
     for branch in branches:
         inner = [_find_exists(exists, branch, constants, names) for exists in found.exists]
@@ -192,7 +227,7 @@ def _find_exists(
 
 
 def _any_of(choices: list[tuple[Conjunction, ...]]) -> tuple[Conjunction, ...]:
-    """Too many alternatives, or one that is always fulfilled, say nothing."""
+    """The union of alternatives; too many of them, or one that always holds, make no condition."""
     branches = tuple(dict.fromkeys(branch for choice in choices for branch in choice))
     if len(branches) > BRANCHES_LIMIT or any(not branch.patterns for branch in branches):
         return ANYTHING
@@ -200,7 +235,7 @@ def _any_of(choices: list[tuple[Conjunction, ...]]) -> tuple[Conjunction, ...]:
 
 
 def _all_of(parts: list[tuple[Conjunction, ...]]) -> tuple[Conjunction, ...]:
-    """The product; parts with many alternatives are left out where the product would pass `BRANCHES_LIMIT`."""
+    """The product of parts; those with many alternatives are dropped where it would exceed `BRANCHES_LIMIT`."""
     kept: list[tuple[Conjunction, ...]] = []
     size = 1
     for part in sorted(parts, key=len):

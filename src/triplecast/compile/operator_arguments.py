@@ -1,15 +1,15 @@
-"""What operators are given: a variable that nothing can bind where the operator stands is refused, since the operator
-would never be asked."""
+"""The arguments of operators: a variable that nothing binds there is refused, since the operator would never be
+called."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
-from triplecast.compile.refusals import calls_in
 from triplecast.errors import QueryRefused
 from triplecast.evaluate.scope import children, parts_of, visible_names
 from triplecast.languages import Template, place_of_argument
+from triplecast.languages.rewriting import calls_in
 from triplecast.model.algebra import (
     Call,
     Exists,
@@ -28,7 +28,7 @@ from triplecast.operators import Operator, find_operator, known_operators
 from triplecast.terms.nearness import nearest_names
 
 TEMPLATES_LIMIT = 20_000
-"""Templates that a process remembers to be sound."""
+"""Templates whose checks a process caches."""
 
 
 def refuse_unbound(template: Template, text: str, language: str) -> None:
@@ -38,10 +38,10 @@ def refuse_unbound(template: Template, text: str, language: str) -> None:
         return
     operator, variable, visible = found
     near = nearest_names(variable, sorted(visible), 1)
-    hint = f"was ?{near[0]} meant?" if near else "bind it before, in a triple pattern of the same group"
+    hint = f"was ?{near[0]} meant?" if near else "bind it in a triple pattern of the same group"
     line, column = place_of_argument(text, language, operator, Variable(variable)) or (None, None)
-    told = f"it is given ?{variable}, which nothing binds there"
-    raise QueryRefused(f"operator <{operator}>", told, hint, line, column)
+    reason = f"its argument ?{variable} is unbound"
+    raise QueryRefused(f"operator <{operator}>", reason, hint, line, column)
 
 
 @lru_cache(maxsize=TEMPLATES_LIMIT)
@@ -50,7 +50,7 @@ def _first_unbound(template: Template) -> tuple[str, str, frozenset[str]] | None
 
 
 def operators_of(templates: Iterable[Template]) -> list[Operator]:
-    """The operators that queries of these templates ask, by IRI."""
+    """The operators that queries of these templates call, ordered by IRI."""
     if not known_operators().all():
         return []
     distinct = {template.key: template for template in templates}
@@ -67,7 +67,8 @@ def _asked(template: Template) -> frozenset[str]:
 
 
 def _unbound(pattern: Pattern, outer: frozenset[str]) -> Iterator[tuple[str, str, frozenset[str]]]:
-    """Operator, variable and the variables in scope, of each that is never bound. `outer`: what EXISTS may replace."""
+    """Yield operator, variable and the variables in scope for each argument that is never bound; `outer` are variables
+    that EXISTS replaces."""
     inside = frozenset(name for part in children(pattern) for name in visible_names(part)) | outer
     if isinstance(pattern, Produce):
         for node, free in zip(pattern.arguments, pattern.free, strict=True):
@@ -86,7 +87,7 @@ def _unbound(pattern: Pattern, outer: frozenset[str]) -> Iterator[tuple[str, str
 
 
 def _is_bound(variable: Variable, names: frozenset[str]) -> bool:
-    """Blank nodes of a query have no name to look for, and stand in the triples that they are written in."""
+    """Whether a variable is in scope; blank nodes are, in the triples that contain them."""
     return variable.hidden or variable.name in names
 
 

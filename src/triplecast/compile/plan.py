@@ -68,11 +68,12 @@ class Cost(Enum):
     """How narrow the keys are that a subscription is filed under."""
 
     NARROW = "narrow"
-    """Every alternative has a key with a subject or an object: few publications look at it."""
+    """Every alternative has a key with a subject or an object: the subscription is seldom a candidate."""
     PREDICATE = "predicate"
-    """Some alternative has nothing rarer than a predicate: every publication that uses it looks at the subscription."""
+    """Some alternative has nothing rarer than a predicate, which makes the subscription a candidate wherever it is
+    used."""
     BROAD = "broad"
-    """Every publication looks at it."""
+    """The subscription is a candidate for every publication."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Subscriptions to plans, each plan made once and remembered."""
+"""A cache of plans: subscriptions of one template share them."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from triplecast.compile.constants import Constant, constant_text
+from triplecast.compile.constants import Constant, constant_text, place_of
+from triplecast.compile.graph_names import needed_graphs
+from triplecast.compile.necessary import aggregate_within
+from triplecast.compile.passes import compile_query
 from triplecast.compile.plan import Plan
-from triplecast.compile.refusals import needed_graphs
-from triplecast.compile.template import aggregate_within, compile_query, compile_template, kinds_of
+from triplecast.compile.texts import shape_of
 from triplecast.evaluate import result_on_empty
 from triplecast.languages import Template, fill
 
 PLANS_LIMIT = 20_000
-"""Plans that a process remembers."""
+"""Plans that a process caches."""
 
 
 def plan_of(template: Template, constants: tuple[str, ...], entailed: bool = False) -> Plan:
@@ -22,11 +24,11 @@ def plan_of(template: Template, constants: tuple[str, ...], entailed: bool = Fal
     a taxonomy. Raises `QueryRefused`."""
     first = _first_plan(template, constants, entailed)
     if first.aggregate:
-        return _aggregate_plan(_Asked(template.key, constants, entailed, template, constants))
+        return _aggregate_plan(_PlanKey(template.key, constants, entailed, template, constants))
     kinds = kinds_of(first.plan, constants)
     if kinds == first.kinds:
         return first.plan
-    return _plan_of_kinds(_Asked(template.key, kinds, entailed, template, constants))
+    return _plan_of_kinds(_PlanKey(template.key, kinds, entailed, template, constants))
 
 
 def graphs_of(template: Template, constants: tuple[str, ...], entailed: bool = False) -> tuple[str, ...]:
@@ -37,11 +39,24 @@ def graphs_of(template: Template, constants: tuple[str, ...], entailed: bool = F
 
 def matches_nothing(template: Template, constants: tuple[str, ...]) -> bool:
     """Whether the query has no result on the empty graph (semantics 1.2)."""
-    return not _result_on_empty(_Asked(template.key, constants, False, template, constants))
+    return not _result_on_empty(_PlanKey(template.key, constants, False, template, constants))
+
+
+def kinds_of(plan: Plan, constants: tuple[str, ...]) -> tuple[object, ...]:
+    """Everything in `constants` that the plan depends on; equal kinds may share a plan.
+
+    These are the kinds of constants compared by value, whether constants differ that differed for the plan, and the
+    shapes of the words that its texts need.
+    """
+    kinds = tuple([place_of(constants[reference])[0] for reference in plan.comparisons if reference < plan.slots])
+    if not plan.unlike and not plan.texts:
+        return kinds
+    differ = (len({plan.reference(constants, each) for each in group}) == len(group) for group in plan.unlike)
+    return (*kinds, *differ, *(shape_of(text.needed(constants)) for text in plan.texts))
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _PlanKey:
     """A key of the caches below: `template` and `constants` are what a miss is computed from."""
 
     key: str
@@ -52,7 +67,7 @@ class _Asked:
 
 
 class _FirstPlan(NamedTuple):
-    """The plan made with the first constants met, and their kinds."""
+    """The plan made with a template's first constants, and their kinds."""
 
     plan: Plan
     kinds: tuple[object, ...]
@@ -73,7 +88,7 @@ def _first_plan(template: Template, constants: tuple[str, ...], entailed: bool) 
     known = _first_plans(entailed)
     found = known.get(template.key)
     if found is None:
-        plan = compile_template(template, constants, entailed)
+        plan = compile_query(template.query, template.slots, constants, entailed)
         pattern = template.query.pattern
         aggregate = aggregate_within(pattern) is not None
         found = _FirstPlan(plan, kinds_of(plan, constants), aggregate, tuple(needed_graphs(pattern)))
@@ -84,16 +99,16 @@ def _first_plan(template: Template, constants: tuple[str, ...], entailed: bool) 
 
 
 @lru_cache(maxsize=PLANS_LIMIT)
-def _plan_of_kinds(asked: _Asked) -> Plan:
-    return compile_template(asked.template, asked.constants, asked.entailed)
+def _plan_of_kinds(wanted: _PlanKey) -> Plan:
+    return compile_query(wanted.template.query, wanted.template.slots, wanted.constants, wanted.entailed)
 
 
 @lru_cache(maxsize=PLANS_LIMIT)
-def _aggregate_plan(asked: _Asked) -> Plan:
-    within = not _result_on_empty(asked)
-    return compile_query(asked.template.query, asked.template.slots, asked.constants, asked.entailed, within)
+def _aggregate_plan(wanted: _PlanKey) -> Plan:
+    within = not _result_on_empty(wanted)
+    return compile_query(wanted.template.query, wanted.template.slots, wanted.constants, wanted.entailed, within)
 
 
 @lru_cache(maxsize=PLANS_LIMIT)
-def _result_on_empty(asked: _Asked) -> bool:
-    return result_on_empty(fill(asked.template.query, asked.constants))
+def _result_on_empty(wanted: _PlanKey) -> bool:
+    return result_on_empty(fill(wanted.template.query, wanted.constants))

@@ -1,5 +1,4 @@
-"""How large a query may be: one that is larger costs every publication that it is asked of too much of a second, which
-all other subscriptions wait for."""
+"""The largest query allowed: a larger one would delay every publication that it is evaluated against."""
 
 from __future__ import annotations
 
@@ -52,7 +51,7 @@ def refuse_large(template: Template) -> None:
         raise QueryRefused(
             f"a query of {found:,} {what}",
             f"{most:,} are allowed in one",
-            "split it into several subscriptions, or ask for what the things listed have in common",
+            "split it into several subscriptions, or match what the listed terms have in common",
         )
 
 

@@ -1,6 +1,6 @@
-"""What the index keeps of full-text conditions: words and phrases that the literal must hold.
+"""The words and phrases that full-text conditions need, as the index keeps them.
 
-A word is filed like a triple: one whose predicate is `WORD` and whose object is ``" games"`` says that the literal at
+A word is filed like a triple: one whose predicate is `WORD` and whose object is ``" games"`` means that the literal at
 its subject has the word games, and the matcher gives each publication such triples for its literals
 (`kernels.wordbank`). Neither is a term of N-Triples, so nothing that is published can be mistaken for one.
 """
@@ -51,7 +51,7 @@ class NamedText(NamedTuple):
 
 
 class NeededWord(NamedTuple):
-    """The phrase `number` of an alternative of what `text` needs, in the literal that its variable stands for."""
+    """The phrase `number` of an alternative of what `text` needs, in the literal of its variable."""
 
     text: NamedText
     alternative: int
@@ -97,7 +97,7 @@ def doubt_wildcards(texts: Iterable[NamedText], constants: tuple[str, ...]) -> I
             for pattern in find_patterns(text_of(constant_text(text.constant, constants))):
                 sign = find_stray_sign(pattern)
                 if sign is not None:
-                    yield f"{sign} in the pattern {pattern} stands for itself, which no word holds; {_WRITTEN[sign]}"
+                    yield f"{sign} in the pattern {pattern} means itself, which no word contains; {_WRITTEN[sign]}"
 
 
 def shape_of(needed: Needed) -> tuple[object, ...]:

@@ -64,7 +64,7 @@ from triplecast.model.subscription import (
     Subscription,
     check_fields,
 )
-from triplecast.outbox import Notification, Outbox, OutboxBatch, UndecidedPair
+from triplecast.outbox import Cursor, Notification, Outbox, OutboxBatch, UndecidedPair
 from triplecast.registry.admission import Candidate, admit, examine
 from triplecast.registry.quota import check_quota
 from triplecast.registry.registry import LiveSubscription, Refusal, Registry, Subscribed
@@ -133,7 +133,7 @@ class Engine:
         folder = Path(folder).absolute()
         with ExitStack() as opened:
             journal = opened.enter_context(Journal.open(folder, clock, take_over))
-            outbox = opened.enter_context(Outbox.open(folder, journal.check_writer, journal.former))
+            outbox = opened.enter_context(Outbox.open(folder, journal.check_writer, journal.former, journal.epoch))
             engine._assemble(journal, outbox, IndexFolder(folder / INDEX, journal.sole), clock, randomness)
             opened.pop_all()
         return engine
@@ -386,8 +386,11 @@ class Engine:
             seconds,
         )
 
-    def notifications(self, since: int = 0, limit: int | None = None) -> Iterator[Notification]:
-        """The outbox after sequence `since`, in order, at most `limit`. Reading raises `StorageFault`."""
+    def notifications(self, since: Cursor | str | int = 0, limit: int | None = None) -> Iterator[Notification]:
+        """The notifications after `since` (a sequence, or the `cursor` of a notification), in order, at most `limit`.
+
+        Reading raises `StorageFault`, and `InputError` for a cursor of an earlier epoch.
+        """
         return self._outbox.notifications(since, limit)
 
     def subscriptions(self, owner: str | None = None) -> Iterator[LiveSubscription]:
@@ -445,7 +448,7 @@ class Engine:
             upto = publications[-1].position if publications else end
             if upto <= told:
                 self._journal.check_writer()
-                waiting = {*self._outbox.waiting_in(self._matched, upto)}
+                waiting = {*self._outbox.pending(self._matched, len(publications)).positions}
                 publications = [each for each in publications if each.position in waiting]
             if publications:
                 self._registry.follow()

@@ -23,8 +23,8 @@ from triplecast.errors import StorageFault
 from triplecast.kernels.checksum import checksum
 from triplecast.sqlite import storage_faults, sync_folder
 
-MAGIC = b"TCARRAYS"
-FORMAT = 7
+MAGIC = b"TRARRAYS"
+FORMAT = 1
 """Of the file and of what segments keep in it; raised whenever either changes."""
 TEMPORARY = ".tmp"
 """How names of files end that are being written."""

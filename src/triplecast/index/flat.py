@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from triplecast.compile.combination import Combination
+from triplecast.compile.compiled import CompiledSubscription, compile_subscription
 from triplecast.compile.constants import place_of
-from triplecast.compile.meaning import Meaning, read_meaning
 from triplecast.compile.plan import Branch, Plan
 from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.kernels.build import ALWAYS, Items
@@ -70,8 +70,8 @@ class Flat:
 
 
 LAID_OUT_AT_ONCE = 20_000
-"""Registrations whose constants are held as Python objects together, unless their meanings are known."""
-NO_MEANINGS: Mapping[int, Meaning] = MappingProxyType({})
+"""Registrations whose constants are held as Python objects together, unless their compiled are known."""
+NONE_COMPILED: Mapping[int, CompiledSubscription] = MappingProxyType({})
 
 
 class _Alike(NamedTuple):
@@ -84,12 +84,12 @@ class _Alike(NamedTuple):
 
 
 def flatten_registrations(
-    registrations: Iterable[Registration], known: Mapping[int, Meaning] = NO_MEANINGS
+    registrations: Iterable[Registration], known: Mapping[int, CompiledSubscription] = NONE_COMPILED
 ) -> dict[Reading, Flat]:
     """Parses, compiles and lays out, by the reading of publications that each is asked of; every reading that occurs,
     and `Reading.PLAIN` always. A registration that is refused is recorded there and takes part in nothing.
 
-    `known`: the meanings of registrations whose texts have been read already, by id.
+    `known`: the compiled of registrations whose texts have been read already, by id.
     """
     ordered = sorted(registrations, key=lambda registration: registration.id)
     layouts: defaultdict[Reading, _Layout] = defaultdict(_Layout)
@@ -112,17 +112,17 @@ def flatten_registrations(
 
 
 def _group_alike(
-    registrations: Sequence[Registration], first: int, known: Mapping[int, Meaning], plain: _Layout
+    registrations: Sequence[Registration], first: int, known: Mapping[int, CompiledSubscription], plain: _Layout
 ) -> Iterable[_Alike]:
     """`first`: the number of the first of these registrations."""
     groups: dict[tuple[int, Entailment], _Alike] = {}
     for number, registration in enumerate(registrations, first):
         try:
-            meaning = known.get(registration.id) or read_meaning(registration.subscription)
+            compiled = known.get(registration.id) or compile_subscription(registration.subscription)
         except (QuerySyntaxError, QueryRefused) as fault:
             plain.refuse(registration, fault)
             continue
-        _, constants, entailment, plan = meaning
+        _, constants, entailment, plan = compiled
         alike = groups.get((id(plan), entailment))
         if alike is None:
             alike = groups[id(plan), entailment] = _Alike(plan, entailment, [], [])

@@ -13,11 +13,11 @@ from contextlib import nullcontext
 from pathlib import Path
 from threading import Lock
 
-from triplecast.compile.meaning import Meaning
+from triplecast.compile.compiled import CompiledSubscription
 from triplecast.errors import StorageFault
 from triplecast.faults import reach
 from triplecast.index.file import TEMPORARY, Sole
-from triplecast.index.flat import NO_MEANINGS
+from triplecast.index.flat import NONE_COMPILED
 from triplecast.index.manifest import Manifest, open_segment, read_manifest, write_manifest
 from triplecast.index.merge import apply_changes
 from triplecast.index.removals import NO_REMOVALS, Removals
@@ -84,16 +84,16 @@ class IndexFolder:
         removed: Sequence[tuple[int, int]],
         covers: int,
         needed_from: int = 0,
-        meanings: Mapping[int, Meaning] = NO_MEANINGS,
+        compiled: Mapping[int, CompiledSubscription] = NONE_COMPILED,
     ) -> Snapshot:
         """Writes the snapshot after these changes of the registry: (registration, position of its removal) for each
         removed.
 
-        `needed_from`: no publication at or before this position will be asked again. `meanings`: of some that are
+        `needed_from`: no publication at or before this position will be asked again. `compiled`: of some that are
         added, by id, which are not parsed again. Raises `StorageFault`, and then nothing has changed.
         """
         grown = apply_changes(
-            tuple(self._segments.values()), self._manifest.removals, added, removed, needed_from, meanings
+            tuple(self._segments.values()), self._manifest.removals, added, removed, needed_from, compiled
         )
         names = {id(segment): name for name, segment in self._segments.items()}
         segments: dict[str, Segment] = {}

@@ -21,9 +21,8 @@ from triplecast.index.removals import Removals
 from triplecast.index.segment import Segment
 from triplecast.kernels.layout import I64
 
-FORMAT = 3
-"""Of manifests; segment files count their own (`index.file.FORMAT`). Format 1 had no `needed_from`, 2 other
-removals."""
+FORMAT = 1
+"""Of manifests; segment files count their own (`index.file.FORMAT`)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

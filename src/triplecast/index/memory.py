@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from triplecast.compile.meaning import Meaning
-from triplecast.index.flat import NO_MEANINGS
+from triplecast.compile.compiled import CompiledSubscription
+from triplecast.index.flat import NONE_COMPILED
 from triplecast.index.merge import apply_changes
 from triplecast.index.removals import NO_REMOVALS
 from triplecast.index.segment import Segment
@@ -33,14 +33,14 @@ class MemoryIndex:
         removed: Sequence[tuple[int, int]] = (),
         covers: int | None = None,
         needed_from: int = 0,
-        meanings: Mapping[int, Meaning] = NO_MEANINGS,
+        compiled: Mapping[int, CompiledSubscription] = NONE_COMPILED,
     ) -> Snapshot:
         """Adds and removes (registration, position of its removal); `covers` is the last registry position applied.
 
-        `needed_from`: no publication at or before this position will be asked again. `meanings`: of some that are
+        `needed_from`: no publication at or before this position will be asked again. `compiled`: of some that are
         added, by id, which are not parsed again.
         """
-        grown = apply_changes(self._segments, self._removals, added, removed, needed_from, meanings)
+        grown = apply_changes(self._segments, self._removals, added, removed, needed_from, compiled)
         self._segments, self._removals = grown
         self._needed_from = max(self._needed_from, needed_from)
         if covers is not None:

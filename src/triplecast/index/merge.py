@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from triplecast.compile.meaning import Meaning
+from triplecast.compile.compiled import CompiledSubscription
 from triplecast.index.anchors import Anchor, RarestKey
-from triplecast.index.flat import NO_MEANINGS, Flat, Projection, join_items, offsets_of
+from triplecast.index.flat import NONE_COMPILED, Flat, Projection, join_items, offsets_of
 from triplecast.index.removals import Removals
 from triplecast.index.segment import Segment, build_segments, index_flat
 from triplecast.kernels.build import ALWAYS, Items, unfold
@@ -37,12 +37,12 @@ def apply_changes(
     added: Sequence[Registration],
     removed: Sequence[tuple[int, int]],
     needed_from: int,
-    meanings: Mapping[int, Meaning] = NO_MEANINGS,
+    compiled: Mapping[int, CompiledSubscription] = NONE_COMPILED,
 ) -> Grown:
-    """The segments after these changes of the registry; `known` are the removals from among them before; `meanings`
+    """The segments after these changes of the registry; `known` are the removals from among them before; `compiled`
     those of some that were added."""
     cancelled = [(int(each.id), each.removed) for each in added if each.removed is not None]
-    fresh = build_segments(added, known=meanings) if added else []
+    fresh = build_segments(added, known=compiled) if added else []
     return append_segments(segments, fresh, known.joined([*removed, *cancelled]), needed_from)
 
 

@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from triplecast.compile.combination import Combination, read_combination, write_combination
-from triplecast.compile.meaning import Meaning
+from triplecast.compile.compiled import CompiledSubscription
 from triplecast.errors import StorageFault
 from triplecast.index.anchors import Anchor, RarestKey
 from triplecast.index.build import Tables, build_tables
 from triplecast.index.file import REBUILD, ArrayFile, Sole, read_arrays, write_arrays
-from triplecast.index.flat import NO_MEANINGS, Flat, Refused, Role, flatten_registrations, offsets_of
+from triplecast.index.flat import NONE_COMPILED, Flat, Refused, Role, flatten_registrations, offsets_of
 from triplecast.index.numbers import Registrations
 from triplecast.kernels.layout import FACT_LANGUAGES, I32, I64, U8, Answers, Dictionary, Index
 from triplecast.kernels.pairing import find_places
@@ -174,10 +174,12 @@ def _read_roles(combinations: Sequence[list[Any]], written: tuple[int, list[list
 
 
 def build_segments(
-    registrations: Sequence[Registration], anchor: Anchor | None = None, known: Mapping[int, Meaning] = NO_MEANINGS
+    registrations: Sequence[Registration],
+    anchor: Anchor | None = None,
+    known: Mapping[int, CompiledSubscription] = NONE_COMPILED,
 ) -> list[Segment]:
     """Parses, compiles and indexes, a segment for each reading that the registrations need; refusals are recorded in a
-    plain segment, not raised. `known`: the meanings of those that have been read already, by id."""
+    plain segment, not raised. `known`: the compiled of those that have been read already, by id."""
     flats = flatten_registrations(registrations, known)
     return [
         index_flat(flat, anchor or RarestKey(), reading)

@@ -76,7 +76,7 @@ def write_results(database: Database, results: Iterable[KeptResult]) -> bool:
             continue
         crc = checksum(f"{result.operator}\n{result.version}\n{arguments}", (result.position,), result.answer)
         row = (result.position, result.operator, result.version, arguments, result.answer, crc)
-        database.run("INSERT INTO result VALUES (?, ?, ?, ?, ?, ?)", [row])
+        database.run("INSERT INTO answer VALUES (?, ?, ?, ?, ?, ?)", [row])
     return same
 
 
@@ -95,7 +95,7 @@ def read_answers(database: Database, after: int, upto: int) -> Mapping[int, Mapp
 def is_outdated(database: Database, position: int) -> bool:
     """Whether something is kept of this publication that another version gave than the one that is declared now."""
     for operator, version in database.ask(
-        "SELECT DISTINCT operator, version FROM result WHERE position = ?", (position,)
+        "SELECT DISTINCT operator, version FROM answer WHERE position = ?", (position,)
     ):
         declared = find_operator(operator)
         if declared is None or declared.version != version:
@@ -114,13 +114,13 @@ def read_operator(body: bytes) -> Operator:
 
 def write_learnt(database: Database, rows: Iterable[Learnt], gone: Iterable[str]) -> None:
     """The rows of these templates, in the place of what was kept of them; without those that are gone."""
-    database.run("DELETE FROM learnt WHERE template = ?", [(template,) for template in gone])
-    database.run("INSERT OR REPLACE INTO learnt VALUES (?, ?, ?, ?, ?, ?)", rows)
+    database.run("DELETE FROM statistic WHERE template = ?", [(template,) for template in gone])
+    database.run("INSERT OR REPLACE INTO statistic VALUES (?, ?, ?, ?, ?, ?)", rows)
 
 
 def read_learnt(database: Database) -> list[Learnt]:
     """By template. Nothing depends on it but the order in which operators are asked, so it has no checksum."""
-    return [Learnt(*row) for row in database.ask("SELECT * FROM learnt ORDER BY template")]
+    return [Learnt(*row) for row in database.ask("SELECT * FROM statistic ORDER BY template")]
 
 
 def check_attached(database: Database, counts: Mapping[int, int]) -> None:
@@ -138,7 +138,7 @@ _KEY = ("position = ? AND operator = ? AND version = ? AND arguments = ?", " LIM
 
 def _read_results(database: Database, where: str, end: str, values: Sequence[object]) -> list[KeptResult]:
     found = []
-    statement = f"SELECT * FROM result WHERE {where} ORDER BY position, operator, version, arguments{end}"
+    statement = f"SELECT * FROM answer WHERE {where} ORDER BY position, operator, version, arguments{end}"
     for position, operator, version, arguments, answer, crc in database.ask(statement, values):
         what = f"what <{operator}> gave for record {position}"
         verify(crc, database.where, what, f"{operator}\n{version}\n{arguments}", (position,), answer)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from triplecast.errors import StorageFault
@@ -55,7 +56,7 @@ def check_journal(database: Database) -> Mapping[int, int]:
         live[name] = (id,)
     _compare(where, "subscription", said.live, live)
     cancelled: dict[int, _Entry] = {}
-    for id, position, crc in database.each("SELECT * FROM cancelled"):
+    for id, position, crc in database.each("SELECT * FROM ended"):
         verify(crc, where, f"the cancellation of {id}", "", (id, position))
         cancelled[id] = (position,)
     _compare(where, "the cancellation of", said.cancelled, cancelled)
@@ -65,7 +66,7 @@ def check_journal(database: Database) -> Mapping[int, int]:
         leases[id] = (end,)
     _compare(where, "the lease of", said.leases, leases)
     counted: dict[int, _Entry] = {}
-    for kind, records, crc in database.each("SELECT * FROM counted"):
+    for kind, records, crc in database.each("SELECT * FROM record_count"):
         verify(crc, where, f"the count of records of kind {kind}", "", (kind, records))
         counted[kind] = (records,)
     _compare(where, "the count of records of kind", {kind: (n,) for kind, n in said.counted.items()}, counted)
@@ -105,3 +106,11 @@ def _compare(where: str, what: str, said: Mapping[Any, _Entry], repeated: Mappin
         if said.get(name) != repeated.get(name):
             found = f"its tables contradict its records: {what} {name} is {repeated.get(name)}, not {said.get(name)}"
             raise StorageFault(where, found, RESTORE)
+
+
+def check_end(journal: Path, head: int, mark: int) -> None:
+    """Raise `StorageFault` where the journal ends before a record that was acknowledged."""
+    if head < mark:
+        found = f"it ends at position {head}, but {mark} was acknowledged: its write-ahead log has lost its end"
+        hint = "restore the folder from a copy; if it was put back to this older state on purpose, delete journal.end"
+        raise StorageFault(str(journal), found, hint)

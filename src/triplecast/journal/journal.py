@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from triplecast.end_mark import EndMark, close_untouched, has_content
 from triplecast.errors import FolderLocked, InputError, StorageFault
 from triplecast.faults import reach
 from triplecast.journal.attached import (
@@ -20,9 +21,8 @@ from triplecast.journal.attached import (
     write_operator,
     write_results,
 )
-from triplecast.journal.check import RESTORE
-from triplecast.journal.end_mark import EndMark, check_end, read_end_mark
-from triplecast.journal.reader import DATABASE, JournalReader
+from triplecast.journal.check import RESTORE, check_end
+from triplecast.journal.reader import DATABASE, END, JournalReader, acknowledged
 from triplecast.journal.record import (
     COUNTED,
     JOURNAL,
@@ -113,7 +113,8 @@ class Journal(JournalReader):
     def __init__(self, database: Database, clock: Clock, epoch: int, former: str | None = None) -> None:
         super().__init__(database)
         self._clock = clock
-        self._epoch = epoch
+        self.epoch = epoch
+        """How many writers the folder has had, this one included."""
         self._held: list[WriterLock | EndMark] = []
         self._end: EndMark | None = None
         self.former = former
@@ -139,8 +140,8 @@ class Journal(JournalReader):
                 if not take_over:
                     raise
                 former = locked.holder
-            mark = read_end_mark(folder)
-            if mark and not _has_content(folder / DATABASE):
+            mark = acknowledged(folder)
+            if mark and not has_content(folder / DATABASE):
                 raise StorageFault(str(folder / DATABASE), f"it is missing, and held {mark} records", RESTORE)
             database = opened.enter_context(closing(Database.writer(folder / DATABASE, JOURNAL)))
             if former is not None:
@@ -148,7 +149,7 @@ class Journal(JournalReader):
             try:
                 check_end(folder / DATABASE, JournalReader(database).last_record(), mark)
             except StorageFault:
-                _close_untouched(database, folder / DATABASE)
+                close_untouched(database, folder / DATABASE, JOURNAL)
                 raise
             with database.write():
                 if lock is None:
@@ -156,7 +157,7 @@ class Journal(JournalReader):
                 lock.check()
                 journal = cls(database, clock, _next_epoch(database), former)
             with journal.sole():
-                journal._end = EndMark(folder, journal.head())
+                journal._end = EndMark(folder / END, journal.head())
             journal._held = [journal._end, lock]
             opened.pop_all()
         return journal
@@ -179,8 +180,8 @@ class Journal(JournalReader):
     def check_writer(self) -> None:
         """Raises `FolderLocked` where another writer has taken this one's place."""
         (epoch,) = self._database.ask_one("SELECT epoch FROM writer")
-        if epoch != self._epoch:
-            holder = f"a later writer (epoch {epoch}, this one is {self._epoch})"
+        if epoch != self.epoch:
+            holder = f"a later writer (epoch {epoch}, this one is {self.epoch})"
             raise FolderLocked(self._database.where, holder, "close this one: the other has the folder now")
 
     @contextmanager
@@ -408,7 +409,7 @@ class Journal(JournalReader):
         for kind, more in sorted(Counter(row.kind for row in rows if row.kind in COUNTED).items()):
             records = self._counted(kind) + more
             row = (kind, records, checksum("", (kind, records)))
-            self._database.run("INSERT OR REPLACE INTO counted VALUES (?, ?, ?)", [row])
+            self._database.run("INSERT OR REPLACE INTO record_count VALUES (?, ?, ?)", [row])
 
     def _cancel(self, writing: _Writing, ids: Sequence[int]) -> list[int]:
         found = {int(each.id): each for each in self.registrations_of(ids)}
@@ -426,7 +427,7 @@ class Journal(JournalReader):
         position = writing.add(row_of(kind, writing.next, name, writing.at, number=id))
         self._database.run("DELETE FROM live WHERE name = ?", [(name,)])
         self._database.run("DELETE FROM lease WHERE registration = ?", [(id,)])
-        self._database.run("INSERT INTO cancelled VALUES (?, ?, ?)", [(id, position, checksum("", (id, position)))])
+        self._database.run("INSERT INTO ended VALUES (?, ?, ?)", [(id, position, checksum("", (id, position)))])
         return position
 
     def _write_leases(self, ids: Iterable[int], end: int | None) -> None:
@@ -450,9 +451,9 @@ class Journal(JournalReader):
         )
 
     def _write_sources(self, sources: Mapping[str, SourceState], gone: Sequence[str]) -> None:
-        self._database.run("DELETE FROM source WHERE path = ?", ((path,) for path in gone))
+        self._database.run("DELETE FROM file WHERE path = ?", ((path,) for path in gone))
         self._database.run(
-            "INSERT OR REPLACE INTO source VALUES (?, ?, ?, ?, ?, ?)",
+            "INSERT OR REPLACE INTO file VALUES (?, ?, ?, ?, ?, ?)",
             (
                 (path, *state, checksum(f"{path}\n{state.outcome}", (state.size, state.mtime_ns), state.digest))
                 for path, state in sources.items()
@@ -465,18 +466,6 @@ def _next_epoch(database: Database) -> int:
     database.run("UPDATE writer SET epoch = epoch + 1")
     (epoch,) = database.ask_one("SELECT epoch FROM writer")
     return int(epoch)
-
-
-def _close_untouched(database: Database, path: Path) -> None:
-    """Closes a file whose write-ahead log may be worth more than SQLite takes of it: the last connection that could
-    write would move what is left of it to the file and delete it."""
-    with closing(Database.follower(path, JOURNAL)) as last:
-        last.ask("SELECT one FROM writer")
-        database.close()
-
-
-def _has_content(path: Path) -> bool:
-    return path.exists() and path.stat().st_size > 0
 
 
 class _Writing:

@@ -9,6 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from triplecast.end_mark import read_end_mark
 from triplecast.errors import StorageFault
 from triplecast.journal.attached import (
     check_attached,
@@ -18,8 +19,7 @@ from triplecast.journal.attached import (
     read_learnt,
     read_operator,
 )
-from triplecast.journal.check import RESTORE, check_journal
-from triplecast.journal.end_mark import check_end, read_end_mark
+from triplecast.journal.check import RESTORE, check_end, check_journal
 from triplecast.journal.record import (
     COUNT_INDEXED,
     ENDS,
@@ -47,6 +47,7 @@ from triplecast.sqlite import Database, row_number
 from triplecast.taxonomy import Taxonomies, TaxonomyVersion
 
 DATABASE = "journal.sqlite"
+END = "journal.end"
 _REGISTRY = (Kind.SUBSCRIPTION, *ENDS)
 BYTES_AT_ONCE = 16 << 20
 """Of documents or their quads, attachments included, that are held in memory together, wherever they are taken in
@@ -320,12 +321,12 @@ class JournalReader:
 
     def sources(self) -> dict[str, SourceState]:
         """Files that the inbox watcher has taken, by path."""
-        rows = self._database.ask("SELECT * FROM source ORDER BY path")
+        rows = self._database.ask("SELECT * FROM file ORDER BY path")
         return {row[0]: self._source(*row) for row in rows}
 
     def source(self, path: str) -> SourceState | None:
         """The state of one of `sources`; None where it was not taken."""
-        rows = self._database.ask("SELECT * FROM source WHERE path = ?", (path,))
+        rows = self._database.ask("SELECT * FROM file WHERE path = ?", (path,))
         return next((self._source(*row) for row in rows), None)
 
     def settings(self) -> dict[str, str]:
@@ -344,7 +345,7 @@ class JournalReader:
         """Reads everything. Raises `StorageFault` for the first page, record or repeated fact that is wrong or missing
         (`check_journal`). What the inbox watcher noted of a file is verified, its absence cannot be seen."""
         path = Path(self.where)
-        mark = read_end_mark(path.parent) if path.name == DATABASE else 0
+        mark = acknowledged(path.parent) if path.name == DATABASE else 0
         with self._database.reading():
             self._database.check_pages()
             self.sources()
@@ -384,7 +385,7 @@ class JournalReader:
 
     def _counted(self, kind: int) -> int:
         """How many records of one of the `COUNTED` kinds there are."""
-        for records, crc in self._database.ask("SELECT records, crc FROM counted WHERE kind = ?", (int(kind),)):
+        for records, crc in self._database.ask("SELECT records, crc FROM record_count WHERE kind = ?", (int(kind),)):
             verify(crc, self.where, f"the count of records of kind {kind:d}", "", (int(kind), records))
             return int(records)
         return 0
@@ -409,7 +410,7 @@ class JournalReader:
 
     def _cancelled_at(self, ids: Sequence[int]) -> dict[int, int]:
         positions = {}
-        for id, position, crc in self._ask_in("SELECT * FROM cancelled WHERE registration", ids):
+        for id, position, crc in self._ask_in("SELECT * FROM ended WHERE registration", ids):
             verify(crc, self._database.where, f"the cancellation of {id}", "", (id, position))
             positions[id] = position
         return positions
@@ -421,6 +422,12 @@ class JournalReader:
             some = keys[start : start + KEYS_AT_ONCE]
             rows += self._database.ask(f"{statement} IN ({','.join('?' * len(some))})", some)
         return rows
+
+
+def acknowledged(folder: Path) -> int:
+    """Return the position up to which the end mark of the journal in `folder` says that records were committed."""
+    numbers = read_end_mark(folder / END)
+    return numbers[0] if numbers else 0
 
 
 def _changes(rows: Sequence[Row], ends: Mapping[int, int]) -> RegistryChanges:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 import zlib
 from datetime import UTC, datetime, timedelta
 from enum import IntEnum
 from json.encoder import encode_basestring_ascii
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from triplecast.errors import StorageFault
@@ -40,96 +38,50 @@ class Kind(IntEnum):
     """name: its IRI, body: JSON of how it is declared from now on. Written before a subscription that asks it."""
 
 
-_REGISTRY_INDEX = "CREATE INDEX registry ON record(position) WHERE kind IN (3, 4, 8)"
-_TAXONOMY_INDEX = "CREATE INDEX IF NOT EXISTS taxonomy ON record(position) WHERE kind = 6"
-_LEASE_TABLES = (
-    "CREATE TABLE lease(registration INTEGER PRIMARY KEY, end INTEGER NOT NULL, crc INTEGER NOT NULL)",
-    "CREATE INDEX lease_end ON lease(end, registration)",
-)
-_LEASE_SCHEMA = ";\n".join(_LEASE_TABLES)
-_WRITER_TABLE = (
-    "CREATE TABLE writer(one INTEGER PRIMARY KEY CHECK (one = 1), epoch INTEGER NOT NULL, written_at INTEGER NOT NULL)"
-)
-
-
-_COUNT_TABLE = "CREATE TABLE counted(kind INTEGER PRIMARY KEY, records INTEGER NOT NULL, crc INTEGER NOT NULL)"
-
-
-_ATTACHED_TABLES = (
-    "CREATE TABLE content(digest BLOB PRIMARY KEY, body BLOB NOT NULL)",
-    "CREATE TABLE attachment(position INTEGER NOT NULL, iri TEXT NOT NULL, digest BLOB NOT NULL, size INTEGER NOT NULL,"
-    " crc INTEGER NOT NULL, PRIMARY KEY (position, iri)) WITHOUT ROWID",
-    "CREATE TABLE result(position INTEGER NOT NULL, operator TEXT NOT NULL, version TEXT NOT NULL,"
-    " arguments TEXT NOT NULL, answer BLOB NOT NULL, crc INTEGER NOT NULL,"
-    " PRIMARY KEY (position, operator, version, arguments)) WITHOUT ROWID",
-    "CREATE TABLE learnt(template TEXT PRIMARY KEY, hint REAL NOT NULL, answered REAL NOT NULL, held REAL NOT NULL,"
-    " timed REAL NOT NULL, seconds REAL NOT NULL) WITHOUT ROWID",
-    "CREATE INDEX operator ON record(position) WHERE kind = 9",
-)
-_ATTACHED_SCHEMA = ";\n".join(_ATTACHED_TABLES)
-
-
-def _add_attached(connection: sqlite3.Connection) -> None:
-    """Version 3 had no operators."""
-    for statement in _ATTACHED_TABLES:
-        connection.execute(statement)
-
-
-def _add_counts(connection: sqlite3.Connection) -> None:
-    """Version 2 did not count its records."""
-    connection.execute(_COUNT_TABLE)
-    for index, which in (("registry", f"kind IN {REGISTRY_KINDS}"), ("taxonomy", f"kind = {Kind.TAXONOMY:d}")):
-        statement = f"SELECT kind, count(*) FROM record INDEXED BY {index} WHERE {which} GROUP BY kind"
-        rows = [(kind, records, checksum("", (kind, records))) for kind, records in connection.execute(statement)]
-        connection.executemany("INSERT INTO counted VALUES (?, ?, ?)", rows)
-
-
-def _add_leases(connection: sqlite3.Connection) -> None:
-    """Version 1 had no leases, made its tickets of a secret, and at first had no index of taxonomies."""
-    for statement in (
-        "DROP INDEX registry",
-        _REGISTRY_INDEX,
-        _TAXONOMY_INDEX,
-        *_LEASE_TABLES,
-        "ALTER TABLE writer RENAME TO writer_1",
-        _WRITER_TABLE,
-        "INSERT INTO writer SELECT one, epoch, written_at FROM writer_1",
-        "DROP TABLE writer_1",
-    ):
-        connection.execute(statement)
-
-
 JOURNAL = Format(
-    application=0x54434A31,
-    version=4,
-    schema=f"""
+    application=0x54524A31,
+    version=1,
+    former=0x54434A31,
+    schema="""
 CREATE TABLE record(
     position INTEGER PRIMARY KEY, kind INTEGER NOT NULL, name TEXT NOT NULL, number INTEGER NOT NULL,
     written_at INTEGER NOT NULL, flags INTEGER NOT NULL, digest BLOB NOT NULL, crc INTEGER NOT NULL,
     body BLOB NOT NULL);
-{_REGISTRY_INDEX};
-{_TAXONOMY_INDEX};
+CREATE INDEX registry ON record(position) WHERE kind IN (3, 4, 8);
 CREATE INDEX reject ON record(position) WHERE kind = 5;
+CREATE INDEX taxonomy ON record(position) WHERE kind = 6;
+CREATE INDEX operator ON record(position) WHERE kind = 9;
 CREATE TABLE document(
     graph TEXT PRIMARY KEY, version INTEGER NOT NULL, position INTEGER NOT NULL, written_at INTEGER NOT NULL,
     digest BLOB NOT NULL, crc INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE live(name TEXT PRIMARY KEY, registration INTEGER NOT NULL, crc INTEGER NOT NULL) WITHOUT ROWID;
-CREATE TABLE cancelled(registration INTEGER PRIMARY KEY, position INTEGER NOT NULL, crc INTEGER NOT NULL);
-CREATE TABLE source(
+CREATE TABLE ended(registration INTEGER PRIMARY KEY, position INTEGER NOT NULL, crc INTEGER NOT NULL);
+CREATE TABLE lease(registration INTEGER PRIMARY KEY, end INTEGER NOT NULL, crc INTEGER NOT NULL);
+CREATE INDEX lease_end ON lease(end, registration);
+CREATE TABLE record_count(kind INTEGER PRIMARY KEY, records INTEGER NOT NULL, crc INTEGER NOT NULL);
+CREATE TABLE file(
     path TEXT PRIMARY KEY, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, digest BLOB NOT NULL,
     outcome TEXT NOT NULL, crc INTEGER NOT NULL) WITHOUT ROWID;
-{_LEASE_SCHEMA};
-{_COUNT_TABLE};
-{_ATTACHED_SCHEMA};
+CREATE TABLE content(digest BLOB PRIMARY KEY, body BLOB NOT NULL);
+CREATE TABLE attachment(
+    position INTEGER NOT NULL, iri TEXT NOT NULL, digest BLOB NOT NULL, size INTEGER NOT NULL, crc INTEGER NOT NULL,
+    PRIMARY KEY (position, iri)) WITHOUT ROWID;
+CREATE TABLE answer(
+    position INTEGER NOT NULL, operator TEXT NOT NULL, version TEXT NOT NULL, arguments TEXT NOT NULL,
+    answer BLOB NOT NULL, crc INTEGER NOT NULL, PRIMARY KEY (position, operator, version, arguments)) WITHOUT ROWID;
+CREATE TABLE statistic(
+    template TEXT PRIMARY KEY, hint REAL NOT NULL, answered REAL NOT NULL, held REAL NOT NULL, timed REAL NOT NULL,
+    seconds REAL NOT NULL) WITHOUT ROWID;
 CREATE TABLE setting(name TEXT PRIMARY KEY, value TEXT NOT NULL, crc INTEGER NOT NULL) WITHOUT ROWID;
-{_WRITER_TABLE};
+CREATE TABLE writer(
+    one INTEGER PRIMARY KEY CHECK (one = 1), epoch INTEGER NOT NULL, written_at INTEGER NOT NULL);
 INSERT INTO writer VALUES (1, 0, 0)""",
-    upgrades=MappingProxyType({1: _add_leases, 2: _add_counts, 3: _add_attached}),
 )
-"""``document`` (latest version of each graph; no digest once removed), ``live``, ``cancelled`` (also by the end of its
-lease) and ``lease`` (of those live that have an end) repeat what the records say, in the same transaction, so that
-the writer need not read back, and ``counted`` says how many of them an index must find; ``source`` is the inbox
-watcher's own, and the others are those of `journal.attached`."""
+"""``document`` (the latest version of each graph; no digest once removed), ``live``, ``ended`` (by cancellation or by a
+lease's end) and ``lease`` (of live registrations) repeat what the records say, in the same transaction, so that
+the writer need not read back; ``record_count`` says how many records of the `COUNTED` kinds there are. ``file`` is the
+inbox watcher's own, ``content`` and ``attachment`` are those of `journal.attachments`, ``answer`` and ``statistic``
+those of `journal.answers`. ``setting`` holds what was decided for the folder once, by name."""
 
 ENDS = (Kind.CANCELLATION, Kind.LEASE_END)
 """What makes a registration be asked no more."""

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from pyoxigraph import Literal, NamedNode
 
 from triplecast.model import algebra
-from triplecast.model.algebra import Expression, Query, Slot, Variable
+from triplecast.model.algebra import Call, Expression, Pattern, Query, Slot, Variable
 
 T = TypeVar("T")
 _LEAVES = (Variable, NamedNode, Literal, Slot, str, int, bool, type(None))
@@ -28,6 +28,11 @@ def nodes_within(node: object) -> Iterator[Any]:
         elif not isinstance(part, _LEAVES):
             yield part
             waiting.extend(getattr(part, name) for name in reversed(type(part).__slots__))
+
+
+def calls_in(pattern: Pattern) -> Iterator[Call]:
+    """Yield every call in a pattern, those of ``EXISTS`` too, in order."""
+    return (part for part in nodes_within(pattern) if isinstance(part, Call))
 
 
 def measure_depth(query: Query | Expression) -> int:

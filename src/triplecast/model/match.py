@@ -118,6 +118,8 @@ class MatchedBatch:
     stats: MatchStats = field(default_factory=MatchStats)
     awaited: tuple[Awaited, ...] = ()
     """Sorted; where operators were asked, those of which some could not be (`match.begun.Begun`)."""
+    change: NDArray[np.uint8] = field(default_factory=lambda: np.zeros(0, np.uint8))
+    """Of each row, by its number in `CHANGES`; empty where all are additions, as in publication scope."""
 
     def without_waiting(self) -> MatchedBatch:
         """For whom nobody waits: pairs whose operators could not be asked are undecided."""
@@ -135,11 +137,20 @@ class MatchedBatch:
         return self.bindings[self.bindings_offsets[row] : self.bindings_offsets[row + 1]].tobytes()
 
 
-def publication_key(graph: str, version: int, change: str = "added") -> str:
-    """The part of a notification id that all notifications of one publication version share: 32 hexadecimal digits."""
-    return hashlib.blake2b(f"{change}\n{version}\n{graph}".encode(), digest_size=16).hexdigest()
+CHANGES = ("added", "removed")
+"""What a notification can say of its rows, by the number that columns have for it."""
+
+
+def publication_key(graph: str, version: int) -> str:
+    """Return the part of a notification id that all notifications of one publication share: 32 hexadecimal digits."""
+    return hashlib.blake2b(f"added\n{version}\n{graph}".encode(), digest_size=16).hexdigest()
+
+
+def pair_id(key: str, registration: int, change: str = "added") -> str:
+    """Return the id of a notification of the publication that has `key`."""
+    return f"{key}-{registration}" if change == "added" else f"{key}-{registration}-{change}"
 
 
 def notification_id(graph: str, version: int, registration: int, change: str = "added") -> str:
-    """The one id for ever of (registration, graph, version, change) (semantics 9.6)."""
-    return f"{publication_key(graph, version, change)}-{registration}"
+    """Return the one permanent id of (registration, graph, version, change) (semantics 9.6)."""
+    return pair_id(publication_key(graph, version), registration, change)

@@ -1,7 +1,19 @@
-"""The outbox and what leaves it."""
+"""The outbox: what is recorded for subscribers, in order."""
 
 from triplecast.outbox.batch import OutboxBatch
 from triplecast.outbox.outbox import Committed, Outbox
-from triplecast.outbox.reader import Counts, Notification, OutboxReader, UndecidedPair
+from triplecast.outbox.pending import OpenPart, Pending
+from triplecast.outbox.reader import Counts, Cursor, Notification, OutboxReader, UndecidedPair
 
-__all__ = ["Committed", "Counts", "Notification", "Outbox", "OutboxBatch", "OutboxReader", "UndecidedPair"]
+__all__ = [
+    "Committed",
+    "Counts",
+    "Cursor",
+    "Notification",
+    "OpenPart",
+    "Outbox",
+    "OutboxBatch",
+    "OutboxReader",
+    "Pending",
+    "UndecidedPair",
+]

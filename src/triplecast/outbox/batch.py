@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import numpy as np
@@ -36,14 +36,18 @@ class OutboxBatch:
     bindings: NDArray[np.uint8]
     undecided: tuple[Undecided, ...] = ()
     awaited: tuple[Awaited, ...] = ()
-    """Pairs that are not told yet, since operators are asked about them; sorted."""
+    """Open pairs, whose operators have not answered yet; sorted."""
+    change: NDArray[np.uint8] = field(default_factory=lambda: np.zeros(0, np.uint8))
+    """Of each row, by its number in `model.match.CHANGES`; given as empty for additions alone."""
 
     def __post_init__(self) -> None:
         count, rows = len(self.positions), len(self.publication)
+        if not len(self.change):
+            object.__setattr__(self, "change", np.zeros(rows, np.uint8))
         if not (count == len(self.graphs) == len(self.versions) == len(self.accepted_at)):
             raise ValueError("an outbox batch has one graph, version and time for each position")
-        if not (rows == len(self.registration) == len(self.bindings_offsets) - 1):
-            raise ValueError("an outbox batch has one registration and one slice of bindings for each row")
+        if not (rows == len(self.registration) == len(self.bindings_offsets) - 1 == len(self.change)):
+            raise ValueError("an outbox batch has one registration, slice of bindings and change for each row")
         if (np.diff(self.positions) <= 0).any():
             raise ValueError("positions of an outbox batch must increase")
         step = np.diff(self.publication)
@@ -72,6 +76,7 @@ class OutboxBatch:
             matched.bindings,
             matched.undecided,
             matched.awaited,
+            matched.change,
         )
 
     @classmethod
@@ -107,6 +112,7 @@ class OutboxBatch:
                 for batch, shift in zip(ordered, shifts, strict=False)
                 for pair in batch.awaited
             ),
+            _concatenated([batch.change for batch in ordered], np.uint8),
         )
 
     def part(self, first: int, last: int) -> OutboxBatch:
@@ -132,6 +138,7 @@ class OutboxBatch:
                 for pair in self.awaited
                 if first <= pair.publication < last
             ),
+            self.change[start:end],
         )
 
     def only(self, kept: NDArray[np.bool_]) -> OutboxBatch:
@@ -148,7 +155,20 @@ class OutboxBatch:
             registration=self.registration[kept],
             bindings_offsets=offsets,
             bindings=used[np.repeat(kept, lengths)],
+            change=self.change[kept],
         )
+
+    def of_pairs(self, pairs: Iterable[tuple[int, int]]) -> OutboxBatch:
+        """The same publications with the rows and undecided pairs of these pairs of position and registration."""
+        wanted = set(pairs)
+        kept = np.zeros(len(self.publication), np.bool_)
+        near = np.isin(self.registration, [registration for _, registration in wanted])
+        for row in np.flatnonzero(near).tolist():
+            kept[row] = (int(self.positions[self.publication[row]]), int(self.registration[row])) in wanted
+        undecided = (
+            pair for pair in self.undecided if (int(self.positions[pair.publication]), pair.registration) in wanted
+        )
+        return replace(self.only(kept), undecided=tuple(undecided))
 
     def texts(self, start: int) -> Iterator[str]:
         """The bindings of each row from `start` on."""
@@ -165,11 +185,12 @@ class OutboxBatch:
         return self.digest(start, end)
 
     def digest(self, start: int, end: int) -> bytes:
-        """16 bytes that tell the rows ``[start, end)`` of one publication from others: registrations and bindings."""
+        """Return 16 bytes that tell the rows ``[start, end)`` of one publication from others."""
         offsets = self.bindings_offsets[start : end + 1]
         state = hashlib.blake2b(self.registration[start:end].astype("<i8").tobytes(), digest_size=16)
         state.update((offsets - offsets[0]).astype("<i8").tobytes())
         state.update(self.bindings[offsets[0] : offsets[-1]].tobytes())
+        state.update(self.change[start:end].tobytes())
         return state.digest()
 
 

@@ -1,35 +1,47 @@
-"""The outbox: what is to be sent, written in one transaction with how far matching has come (docs/storage.md)."""
+"""The outbox's writer: what is recorded, in one transaction with how far matching has come (docs/storage.md)."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from triplecast.end_mark import EndMark, close_untouched, has_content, read_end_mark
+from triplecast.errors import StorageFault
 from triplecast.faults import reach
 from triplecast.model.match import publication_key
 from triplecast.model.subscription import Registration
 from triplecast.operators.answers import told_reason
 from triplecast.outbox.batch import OutboxBatch
-from triplecast.outbox.reader import DATABASE, OutboxReader
-from triplecast.outbox.tables import OUTBOX, added_rows, fields_checksum, verify_fields
+from triplecast.outbox.pending import (
+    OpenPart,
+    WithheldRow,
+    end_pairs,
+    first_open,
+    read_open_pairs,
+    release,
+    write_open_pairs,
+    write_parts,
+    write_withheld,
+)
+from triplecast.outbox.pruning import prune, prune_undecided
+from triplecast.outbox.reader import DATABASE, END, OutboxReader, State, check_mark
+from triplecast.outbox.tables import OUTBOX, fields_checksum, write_notifications, write_rows
 from triplecast.sqlite import Database, make_folder, row_number
 
 Names = Callable[[Sequence[int]], Iterable[Registration]]
-"""Gives name and owner of the ids that the outbox meets for the first time (`JournalReader.registrations_of`)."""
+"""Gives name and owner of the ids that the outbox sees for the first time (`JournalReader.registrations_of`)."""
 
-_PRUNED_AT_ONCE = 50_000
-_NOTHING_TOLD = OutboxBatch.joined(()).digest(0, 0)
-"""Of a publication without rows."""
+_NO_ROWS = OutboxBatch.joined(()).digest(0, 0)
+"""The digest of a publication without rows."""
 
 
 def _nobody_else() -> None:
-    """Of an outbox that nobody can take over."""
+    """The check of an outbox that nobody can take over."""
 
 
 class Committed(NamedTuple):
@@ -39,173 +51,194 @@ class Committed(NamedTuple):
     """Sequence of the first new notification; `last` + 1 when there is none."""
     last: int
     dropped: int
-    """Rows of publications that were committed before."""
+    """Rows that were given and not recorded: committed before, or of pairs that are not open."""
     differing: tuple[int, ...]
-    """Positions among those whose rows now differ from the ones committed first, which stay (semantics 9.6)."""
+    """Positions committed before whose rows now differ from the first ones, which stay (semantics 9.6)."""
 
 
 class Outbox(OutboxReader):
     """The writer. There is one, because there is one for the journal beside it.
 
-    What is committed stays under its sequence and id until it is pruned; committing it again adds nothing, even then.
+    A batch is recorded whole or not at all. What is committed keeps its sequence and id until it is pruned; committing
+    it again adds nothing, even then.
     """
 
-    def __init__(self, database: Database, check_writer: Callable[[], None] = _nobody_else) -> None:
-        """`check_writer` raises where another has become the folder's writer; it is asked inside each transaction."""
+    def __init__(self, database: Database, check_writer: Callable[[], None] = _nobody_else, epoch: int = 0) -> None:
+        """`check_writer` raises where another has become the folder's writer; it is called inside each transaction.
+        The outbox is in the given `epoch` from now on, where that is later than its own."""
         super().__init__(database)
         self._check_writer = check_writer
-        with self._write():
-            pass  # one that began before the folder was taken over has ended now
+        self._end: EndMark | None = None
+        with self._write():  # one that began before the folder was taken over has ended now
+            state = self.state
+            if epoch > state.epoch:
+                self._write_state(state._replace(epoch=epoch))
         self._known: set[int] = {id for (id,) in database.ask("SELECT id FROM registration")}
-        self._waiting = Counter(id for (id,) in database.ask("SELECT registration FROM waiting"))
-        """By registration, how many of its pairs wait."""
+        self._open: set[int] = {id for (id,) in database.ask("SELECT DISTINCT registration FROM open_pair")}
+        """Registrations that have open pairs."""
 
     @classmethod
     def open(
-        cls, folder: Path | str, check_writer: Callable[[], None] = _nobody_else, former: str | None = None
+        cls,
+        folder: Path | str,
+        check_writer: Callable[[], None] = _nobody_else,
+        former: str | None = None,
+        epoch: int = 1,
     ) -> Outbox:
-        """The outbox in `folder`, made where there is none. Raises `StorageFault`, and `FolderLocked` while `former`,
-        from whom the folder was taken over (`Journal.former`), is in the middle of a write."""
-        make_folder(Path(folder))
-        database = Database.writer(Path(folder) / DATABASE, OUTBOX)
-        try:
+        """Open the outbox in `folder`, made where there is none.
+
+        `former` is the process that the folder was taken over from (`Journal.former`). `epoch` is that of the folder's
+        writer (`Journal.epoch`): it becomes the outbox's where the end of one before may have been lost.
+
+        Raises `StorageFault` for an outbox that lost its end, and `FolderLocked` while `former` is in the middle of a
+        write.
+        """
+        folder = Path(folder)
+        make_folder(folder)
+        path, mark = folder / DATABASE, read_end_mark(folder / END)
+        if mark and not has_content(path):
+            found = f"it is missing, and held notifications up to {mark[2]}"
+            raise StorageFault(str(path), found, f"restore it from a copy, or delete {END}: then all is matched again")
+        with ExitStack() as opened:
+            database = opened.enter_context(closing(Database.writer(path, OUTBOX)))
             if former is not None:
                 database.settle(former)
-            return cls(database, check_writer)
-        except BaseException:
-            database.close()
-            raise
+            state = OutboxReader(database).state
+            try:
+                check_mark(database.where, state, mark)
+            except StorageFault:
+                close_untouched(database, path, OUTBOX)
+                raise
+            outbox = cls(database, check_writer, state.epoch if mark else max(epoch, state.epoch + 1))
+            with outbox._write():
+                outbox._end = EndMark(folder / END, *outbox.state.mark)
+            opened.pop_all()
+        return outbox
 
     @classmethod
     def in_memory(cls) -> Outbox:
-        """An outbox that ends with the process."""
-        return cls(Database.writer(None, OUTBOX))
+        """Make an outbox that ends with the process."""
+        return cls(Database.writer(None, OUTBOX), epoch=1)
+
+    def close(self) -> None:
+        super().close()
+        if self._end is not None:
+            self._end.close()
 
     def __enter__(self) -> Outbox:
         return self
 
-    def commit(self, rows: OutboxBatch, upto: int, names: Names, after: int | None = None) -> Committed:
-        """Writes what is told of publications beyond `told`, and how far that is now, in one synced transaction.
+    def commit(
+        self, rows: OutboxBatch, upto: int, names: Names, after: int | None = None, open: Sequence[OpenPart] = ()
+    ) -> Committed:
+        """Record what is decided without operators of publications up to `upto`, in one synced transaction.
 
-        `rows` hold all that is told of publications beyond `after` (default: `progress`), so that one which had rows
-        and has none now differs. Where they name pairs that operators have to be asked about (`awaited`), those wait
-        for `settle`; so do later rows of the same registrations, so that nobody is told of a publication before an
-        earlier one. Without such pairs `upto` is the new `progress`. Raises ValueError for a row beyond `upto`.
+        `rows` hold all of it for publications beyond `after` (default: `told`), so that one which had rows and has none
+        now differs. Their `awaited` pairs are open: `settle` records what becomes of them, `open` is what is known of
+        them. Later rows of the same registrations are withheld until then, so that a subscriber gets the publications
+        in order. Raises ValueError for a row beyond `upto`.
         """
         _check_end(rows, upto)
         with self._database.lock:
             with self._write():
-                (done, sequence), told = self._progress(), self.told
-                first = int(np.searchsorted(rows.positions, told, side="right"))
+                state = self.state
+                first = int(np.searchsorted(rows.positions, state.told, side="right"))
                 new = rows.part(first, len(rows.positions))
-                waiting = self._waiting_of(new)
-                new = new.only(~_among(new, waiting))
+                pairs = sorted((int(new.positions[at]), registration) for at, registration, _ in new.awaited)
+                withheld = self._behind_open(new)
                 known = self._write_names(new, names)
-                self._write_rows(new, new, sequence + 1)
-                self._wait_for(waiting)
+                self._write_publications(new)
+                now = new.only(~withheld)
+                last = self._write_notifications(state.sequence, list(_rows_of(now)))
+                self._write_undecided(new)
+                write_withheld(self._database, _rows_of(new.only(withheld)))
+                write_open_pairs(self._database, pairs)
+                write_parts(self._database, open)
                 reach("outbox.rows-written")
-                last = sequence + len(new.publication)
-                self._reach(max(told, upto), last)
+                self._reach(state, max(state.told, upto), last)
                 reach("outbox.position-written")
             self._known |= known
-            self._waiting.update(registration for _, registration in waiting)
-            reach("outbox.committed")
-            if waiting:
+            self._open |= {registration for _, registration in pairs}
+            self._committed()
+            if pairs:
                 reach("outbox.some-wait")
             dropped = int(np.searchsorted(rows.publication, first))
-            matched = int(np.searchsorted(rows.positions, done, side="right"))
-            return Committed(sequence + 1, last, dropped, self._differing(rows, matched, after, min(done, upto)))
+            return Committed(
+                state.sequence + 1, last, dropped, self._differing(rows, first, after, min(state.told, upto))
+            )
 
     def settle(self, rows: OutboxBatch, upto: int, names: Names, after: int = 0) -> Committed:
-        """Writes what became of the pairs that wait, of publications at positions in (`after`, `upto`], in one synced
-        transaction.
+        """Record what became of the open pairs of publications at positions in (`after`, `upto`], in one synced
+        transaction: rows, undecided pairs, or nothing.
 
-        `rows` hold all that is told of each publication that has such pairs, those told before included: they are
-        held to what was told. Pairs that `rows` still await (`awaited`) wait on, as those up to `after` do, and with
-        each what is told of its registration later. Raises ValueError where `upto` is beyond `told`, and for a row
-        beyond `upto`.
+        Pairs that `rows` still await stay open, and what is known of them is kept. Rows of pairs that are not open add
+        nothing. Withheld rows that no open pair precedes any more are recorded too, in order. Raises ValueError where
+        `upto` is beyond `told`, and for a row beyond `upto`.
         """
         _check_end(rows, upto)
         with self._database.lock:
             if upto > self.told:
                 raise ValueError(f"nothing waits beyond position {self.told}, so up to {upto} nothing can be settled")
             with self._write():
-                sequence, told = self._progress()[1], self.told
-                waiting = self._waiting_until(upto)
-                held = _held(waiting, after, [(int(rows.positions[at]), of) for at, of, _ in rows.awaited])
-                differing = self._differing(rows.only(~_among(rows, waiting)), len(rows.positions), None, upto)
-                all_told = rows.only(~_among(rows, held))
-                settled = sorted({*waiting} - held)
-                new = all_told.only(_among(all_told, settled))
+                state = self.state
+                still = {(int(rows.positions[at]), registration) for at, registration, _ in rows.awaited}
+                settled = [pair for pair in read_open_pairs(self._database, after, upto) if pair not in still]
+                end_pairs(self._database, settled)
+                registrations = sorted({registration for _, registration in settled})
+                open = first_open(self._database, registrations)
+                new = rows.of_pairs(settled)
                 known = self._write_names(new, names)
-                self._write_rows(new, all_told, sequence + 1)
-                self._database.run("DELETE FROM waiting WHERE position = ? AND registration = ?", settled)
+                self._write_publications(new, _NO_ROWS)
+                self._write_undecided(new)
+                decided = list(_rows_of(new))
+                write_withheld(
+                    self._database,
+                    (row for row in decided if row.position >= open.get(row.registration, row.position + 1)),
+                )
+                told = release(self._database, registrations, open)
+                told += [row for row in decided if row.position < open.get(row.registration, row.position + 1)]
+                last = self._write_notifications(state.sequence, sorted(told))
+                if told:
+                    write_rows(self._database, "late", [(last, min(told).position)])
                 reach("outbox.rows-written")
-                last = sequence + len(new.publication)
-                if last > sequence:
-                    row = (last, int(new.positions[new.publication[0]]))
-                    self._database.run("INSERT INTO late VALUES (?, ?, ?)", [(*row, fields_checksum("late", *row))])
-                self._reach(told, last)
+                self._reach(state, state.told, last)
                 reach("outbox.position-written")
             self._known |= known
-            self._waiting -= Counter(registration for _, registration in settled)
-            reach("outbox.committed")
-            return Committed(sequence + 1, last, len(rows.publication) - len(new.publication), differing)
+            self._open -= {*registrations} - open.keys()
+            self._committed()
+            return Committed(state.sequence + 1, last, len(rows.publication) - len(decided), ())
 
-    def prune(self, upto_sequence: int) -> int:
-        """Deletes notifications up to `upto_sequence`, and undecided pairs of the publications that leaves behind.
+    def reopen(self, parts: Sequence[OpenPart]) -> None:
+        """Store what is known of open pairs again, in the place of parts that could not be read."""
+        with self._write():
+            write_parts(self._database, parts)
 
-        Gives how many notifications went. Raises `StorageFault`, also on a full disk, where SQLite cannot delete
+    def prune(self, upto: int) -> int:
+        """Delete notifications up to sequence `upto`, and the undecided pairs of the publications left behind.
+
+        Returns how many notifications went. Raises `StorageFault`, also on a full disk, where SQLite cannot delete
         either; what went in the steps before is gone.
         """
-        upto_sequence = row_number(upto_sequence, "the sequence to prune to")
-        pruned = 0
+        upto, pruned = row_number(upto, "the sequence to prune to"), 0
         while True:
             with self._write():
-                rows = self._database.ask(
-                    "SELECT sequence, position FROM notification WHERE sequence <= ? ORDER BY sequence LIMIT ?",
-                    (upto_sequence, _PRUNED_AT_ONCE),
-                )
-                if not rows:
-                    return pruned
-                last, position = rows[-1]
-                self._database.run("DELETE FROM notification WHERE sequence <= ?", [(last,)])
-                self._database.run("DELETE FROM late WHERE last <= ?", [(last,)])
-                left = self._first_position()
-                self._forget(min(position if left is None else left - 1, self.progress))
+                state = self.state
+                after = prune(self._database, state, upto)
+                self._write_state(after)
                 reach("outbox.pruned")
-            pruned += len(rows)
+            self._mark(after)
+            if after.pruned == state.pruned:
+                return pruned
+            pruned += after.pruned - state.pruned
 
     def prune_undecided(self, upto: int) -> int:
-        """Deletes the undecided pairs of publications at positions up to `upto`; gives how many. Raises `StorageFault`.
-
-        Notifications stay.
-        """
+        """Delete the undecided pairs of publications at positions up to `upto`; return how many. Notifications stay.
+        Raises `StorageFault`."""
         upto = row_number(upto, "the position to prune to")
         with self._write():
             ((pairs,),) = self._database.ask("SELECT count(*) FROM undecided WHERE position <= ?", (upto,))
-            self._forget(min(upto, self.progress))
+            self._write_state(prune_undecided(self._database, self.state, upto))
         return int(pairs)
-
-    def _forget(self, upto: int) -> None:
-        """Deletes undecided pairs up to this position, and publications that neither pairs nor notifications need."""
-        self._database.run("DELETE FROM undecided WHERE position <= ?", [(upto,)])
-        horizon = max(self._horizon(), upto)
-        crc = fields_checksum("horizon", horizon)
-        self._database.run("UPDATE horizon SET position = ?, crc = ?", [(horizon, crc)])
-        needed = self._first_position()
-        first = horizon + 1 if needed is None else min(needed, horizon + 1)
-        self._database.run("DELETE FROM publication WHERE position < ?", [(first,)])
-
-    def _first_position(self) -> int | None:
-        """The first publication that a notification is of. They stand in order of position, but for those settled
-        late, each group of which `late` remembers by its first."""
-        for sequence, position in self._database.ask(
-            "SELECT sequence, position FROM notification ORDER BY sequence LIMIT 1"
-        ):
-            ((late,),) = self._database.ask("SELECT min(position) FROM late WHERE last >= ?", (sequence,))
-            return int(position if late is None else min(position, late))
-        return None
 
     # ---- inside -----------------------------------------------------------------------------------------------------
 
@@ -216,96 +249,82 @@ class Outbox(OutboxReader):
             self._check_writer()
             yield
 
-    def _waiting_of(self, new: OutboxBatch) -> list[tuple[int, int]]:
-        """Position and registration of the pairs that wait: those that operators are asked about, and all that would be
-        told of their registrations after them."""
-        held = dict.fromkeys(self._waiting, -1)
-        for publication, registration, _ in reversed(new.awaited):
-            if held.get(registration, 0) >= 0:
-                held[registration] = publication
-        pairs = {(publication, registration) for publication, registration, _ in new.awaited}
-        if held:
-            for row in np.flatnonzero(np.isin(new.registration, list(held))).tolist():
-                publication, registration = int(new.publication[row]), int(new.registration[row])
-                if publication > held[registration]:
-                    pairs.add((publication, registration))
-        return sorted((int(new.positions[publication]), registration) for publication, registration in pairs)
+    def _write_state(self, state: State) -> None:
+        crc = fields_checksum("state", *state)
+        fields = ", ".join(f"{name} = ?" for name in State._fields)
+        self._database.run(f"UPDATE state SET {fields}, crc = ?", [(*state, crc)])
 
-    def _waiting_until(self, upto: int) -> list[tuple[int, int]]:
-        statement = "SELECT position, registration, crc FROM waiting WHERE position <= ? ORDER BY position"
-        rows = self._database.ask(statement, (upto,))
-        for position, registration, crc in rows:
-            verify_fields(self._database.where, "waiting", (position, registration), crc)
-        return [(position, registration) for position, registration, _ in rows]
+    def _reach(self, state: State, told: int, sequence: int) -> None:
+        """Write how far everything has come."""
+        ((open,),) = self._database.ask("SELECT min(position) FROM open_pair")
+        self._write_state(state._replace(told=told, progress=told if open is None else open - 1, sequence=sequence))
 
-    def _wait_for(self, pairs: Iterable[tuple[int, int]]) -> None:
-        self._database.run(
-            "INSERT INTO waiting VALUES (?, ?, ?)", ((*pair, fields_checksum("waiting", *pair)) for pair in pairs)
-        )
+    def _committed(self) -> None:
+        self._mark(self.state)
+        reach("outbox.committed")
 
-    def _reach(self, told: int, sequence: int) -> None:
-        """Writes how far everything has come."""
-        ((waiting,),) = self._database.ask("SELECT min(position) FROM waiting")
-        progress = (told if waiting is None else waiting - 1, sequence)
-        self._database.run("UPDATE told SET position = ?, crc = ?", [(told, fields_checksum("told", told))])
-        crc = fields_checksum("progress", *progress)
-        self._database.run("UPDATE progress SET position = ?, sequence = ?, crc = ?", [(*progress, crc)])
+    def _mark(self, state: State) -> None:
+        if self._end is not None:
+            self._end.set(*state.mark)
+
+    def _behind_open(self, new: OutboxBatch) -> NDArray[np.bool_]:
+        """[rows] Whether an open pair of its registration precedes each."""
+        first = dict.fromkeys(self._open, -1)
+        for publication, registration, _ in new.awaited:
+            first[registration] = min(publication, first.get(registration, publication))
+        behind = np.zeros(len(new.publication), np.bool_)
+        if first:
+            for row in np.flatnonzero(np.isin(new.registration, list(first))).tolist():
+                behind[row] = int(new.publication[row]) > first[int(new.registration[row])]
+        return behind
 
     def _write_names(self, new: OutboxBatch, names: Names) -> set[int]:
-        """Ids that were written now; they are known only once the transaction is committed."""
-        met = {*np.unique(new.registration).tolist(), *(pair.registration for pair in new.undecided)}
+        """Write name and owner of ids seen for the first time; return them: they are known once this is committed."""
+        seen = {*np.unique(new.registration).tolist(), *(pair.registration for pair in new.undecided)}
         found = [
-            (int(each.id), each.subscription.name, each.subscription.owner) for each in names(sorted(met - self._known))
+            (int(each.id), each.subscription.name, each.subscription.owner)
+            for each in names(sorted(seen - self._known))
         ]
-        self._database.run(
-            "INSERT OR IGNORE INTO registration VALUES (?, ?, ?, ?)",
-            ((*name, fields_checksum("registration", *name)) for name in found),
-        )
+        write_rows(self._database, "registration", found, "INSERT OR IGNORE")
         return {name[0] for name in found}
 
-    def _write_rows(self, new: OutboxBatch, all: OutboxBatch, sequence: int) -> None:
-        """The rows and undecided pairs of `new`; `all` has the same publications, with all that is told of them."""
+    def _write_publications(self, new: OutboxBatch, digest: bytes | None = None) -> None:
+        """Write the publications that rows or undecided pairs are of, with the digest of their rows or the one given:
+        it is of what was decided without operators, and stays."""
         told = {*np.unique(new.publication).tolist(), *(pair.publication for pair in new.undecided)}
         publications = (
-            (int(new.positions[index]), graph, version, at, publication_key(graph, version), all.digest_of(index))
-            for index in sorted(told)
-            for graph, version, at in [(new.graphs[index], new.versions[index], new.accepted_at[index])]
+            (int(new.positions[at]), graph, version, time, publication_key(graph, version), digest or new.digest_of(at))
+            for at in sorted(told)
+            for graph, version, time in [(new.graphs[at], new.versions[at], new.accepted_at[at])]
         )
-        self._database.run(
-            "INSERT OR REPLACE INTO publication VALUES (?, ?, ?, ?, ?, ?, ?)",
-            ((*row, fields_checksum("publication", *row)) for row in publications),
-        )
-        positions = new.positions[new.publication]
-        self._database.run(
-            "INSERT INTO notification(sequence, position, registration, bindings, crc) VALUES (?, ?, ?, ?, ?)",
-            added_rows(sequence, positions, new.registration, new.texts(0)),
-        )
+        write_rows(self._database, "publication", publications, "INSERT OR IGNORE")
+
+    def _write_undecided(self, new: OutboxBatch) -> None:
         pairs = (
             (int(new.positions[pair.publication]), int(pair.registration), told_reason(pair.reason))
             for pair in new.undecided
         )
-        self._database.run(
-            "INSERT OR IGNORE INTO undecided(position, registration, reason, crc) VALUES (?, ?, ?, ?)",
-            ((*pair, fields_checksum("undecided", *pair)) for pair in pairs),
-        )
+        write_rows(self._database, "undecided", pairs, "INSERT OR IGNORE")
+
+    def _write_notifications(self, sequence: int, rows: Sequence[WithheldRow]) -> int:
+        """Write `rows` as the notifications after `sequence`; return the last sequence."""
+        write_notifications(self._database, sequence + 1, rows)
+        return sequence + len(rows)
 
     def _differing(self, rows: OutboxBatch, first: int, after: int | None, upto: int) -> tuple[int, ...]:
         """Of the publications before `first` and those in (`after`, `upto`], all committed earlier, the ones whose rows
         are not those kept. One that is not kept had no rows, unless it may have been pruned."""
         replayed = {int(rows.positions[index]): rows.digest_of(index) for index in range(first)}
         begin = min([*replayed, upto + 1 if after is None else after + 1])
-        kept: dict[int, bytes] = dict(
-            self._database.ask(
-                "SELECT position, digest FROM publication WHERE position >= ? AND position <= ?", (begin, upto)
-            )
-        )
+        statement = "SELECT position, digest FROM publication WHERE position >= ? AND position <= ?"
+        kept: dict[int, bytes] = dict(self._database.ask(statement, (begin, upto)))
         left_out = [] if after is None else [position for position in kept if position > after]
-        horizon = self._horizon()
+        forgotten = self.state.forgotten
         return tuple(
             position
             for position in sorted({*replayed, *left_out})
-            if (position in kept or position > horizon)
-            and replayed.get(position, _NOTHING_TOLD) != kept.get(position, _NOTHING_TOLD)
+            if (position in kept or position > forgotten)
+            and replayed.get(position, _NO_ROWS) != kept.get(position, _NO_ROWS)
         )
 
 
@@ -314,21 +333,7 @@ def _check_end(rows: OutboxBatch, upto: int) -> None:
         raise ValueError(f"a publication at {rows.positions[-1]} cannot be committed as told up to {upto}")
 
 
-def _held(waiting: Sequence[tuple[int, int]], after: int, open: Iterable[tuple[int, int]]) -> set[tuple[int, int]]:
-    """Of the pairs (position, registration) that wait, those that wait on: up to `after`, those that are `open`, and
-    whatever comes later of their registrations."""
-    first: dict[int, int] = {}
-    for position, registration in (*open, *(pair for pair in waiting if pair[0] <= after)):
-        first[registration] = min(position, first.get(registration, position))
-    return {pair for pair in waiting if pair[1] in first and pair[0] >= first[pair[1]]}
-
-
-def _among(rows: OutboxBatch, pairs: Iterable[tuple[int, int]]) -> NDArray[np.bool_]:
-    """[rows] Whether each is of one of these pairs of position and registration."""
-    found = np.zeros(len(rows.publication), np.bool_)
-    wanted = set(pairs)
-    if wanted:
-        near = np.flatnonzero(np.isin(rows.registration, [registration for _, registration in wanted]))
-        for row in near.tolist():
-            found[row] = (int(rows.positions[rows.publication[row]]), int(rows.registration[row])) in wanted
-    return found
+def _rows_of(batch: OutboxBatch) -> Iterator[WithheldRow]:
+    positions = batch.positions[batch.publication].tolist()
+    columns = (positions, batch.registration.tolist(), batch.change.tolist(), batch.texts(0))
+    return (WithheldRow(*row) for row in zip(*columns, strict=True))

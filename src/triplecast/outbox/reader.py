@@ -5,61 +5,122 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, SupportsIndex
 
+from triplecast.end_mark import read_end_mark
+from triplecast.errors import InputError, StorageFault
+from triplecast.model.match import CHANGES, pair_id
+from triplecast.outbox.pending import Pending, read_pending
 from triplecast.outbox.tables import (
     OUTBOX,
+    RESTORE,
     RowReader,
     check_next,
     check_rows,
+    missing,
     verify_fields,
     verify_notification,
 )
 from triplecast.sqlite import Database, row_number
 
 DATABASE = "outbox.sqlite"
+END = "outbox.end"
 
-_TOLD_WITH = (
+_JOINED = (
     "publication.position, graph, version, accepted_at, key, digest, publication.crc,"
     " registration.id, name, owner, registration.crc FROM {0}"
     " LEFT JOIN publication ON publication.position = {0}.position"
     " LEFT JOIN registration ON registration.id = {0}.registration"
 )
-"""Left joins, so that what is missing is seen."""
+"""Left joins, so that a missing row is seen."""
 _NOTIFICATIONS = (
     "SELECT sequence, notification.position, notification.registration, change, bindings, notification.crc, "
-    f"{_TOLD_WITH.format('notification')} WHERE sequence > ? ORDER BY sequence LIMIT ?"
+    f"{_JOINED.format('notification')} WHERE sequence > ? ORDER BY sequence LIMIT ?"
 )
 _UNDECIDED = (
     "SELECT undecided.position, undecided.registration, reason, undecided.crc, "
-    f"{_TOLD_WITH.format('undecided')} WHERE undecided.position > ? AND undecided.position <= ?"
+    f"{_JOINED.format('undecided')} WHERE undecided.position > ? AND undecided.position <= ?"
     " ORDER BY undecided.position, undecided.registration"
 )
 
-_PROGRESS = "SELECT position, sequence, crc FROM (SELECT 1) LEFT JOIN progress"
-"""A row of nothing where the row is missing, which no checksum is of; no row only where there is no file."""
-
 _PAGE = 2_000
 """Rows that a reader takes at once; between pages it holds no lock and no snapshot."""
+
+
+class Cursor(NamedTuple):
+    """A place in an outbox: where a reader has come to, and in which life of the outbox.
+
+    The epoch rises whenever notifications may have been lost and recorded again, under other sequences.
+    """
+
+    epoch: int
+    sequence: int
+
+    def __str__(self) -> str:
+        return f"{self.epoch}:{self.sequence}"
+
+    @classmethod
+    def of(cls, since: Cursor | str | SupportsIndex) -> Cursor | int:
+        """Return the cursor that `since` is or spells (``EPOCH:SEQUENCE``), or the sequence that it is.
+
+        Raises TypeError for another type, `InputError` for a number that no row can have.
+        """
+        if isinstance(since, str):
+            epoch, colon, sequence = since.partition(":")
+            numbers = [epoch, sequence] if colon else [epoch]
+            if not all(number.isdecimal() and number.isascii() and len(number) < 20 for number in numbers):
+                raise InputError(f"{since!r} is no cursor", "give a sequence, or the `cursor` of a notification")
+            since = cls(int(epoch), int(sequence)) if colon else int(epoch)
+        if isinstance(since, Cursor):
+            return cls(row_number(since.epoch, "an epoch"), row_number(since.sequence, "since"))
+        return row_number(since, "since")
+
+
+class State(NamedTuple):
+    """How far an outbox has come."""
+
+    epoch: int = 0
+    told: int = 0
+    """Every row that is decided without operators, of publications up to this position, is recorded."""
+    progress: int = 0
+    """Everything is, up to this position. Never beyond `told`: it ends before the first open pair."""
+    sequence: int = 0
+    """Of the last notification."""
+    pruned: int = 0
+    """Notifications up to this sequence have been pruned."""
+    forgotten: int = 0
+    """Publications up to this position may have been pruned."""
+
+    @property
+    def mark(self) -> tuple[int, int, int, int]:
+        """What the end mark says of it: numbers that never fall."""
+        return self.epoch, self.told, self.sequence, self.pruned
 
 
 @dataclass(frozen=True, slots=True)
 class Notification:
     """One row of the view ``outbox``."""
 
-    sequence: int
-    """Strictly increasing, never given again."""
+    cursor: Cursor
     id: str
+    position: int
+    """Of the publication in the journal."""
     change: str
-    graph: str
+    publication: str
+    """The graph IRI."""
     version: int
     registration: int
-    name: str
+    subscription: str
     """The subscriber's id for the subscription."""
     owner: str | None
     bindings: str
     """JSON: a list of objects from variable name to the N-Triples form of its term."""
     accepted_at: str
+
+    @property
+    def sequence(self) -> int:
+        """Strictly increasing, never given again."""
+        return self.cursor.sequence
 
 
 class UndecidedPair(NamedTuple):
@@ -67,10 +128,10 @@ class UndecidedPair(NamedTuple):
 
     position: int
     id: str
-    graph: str
+    publication: str
     version: int
     registration: int
-    name: str
+    subscription: str
     owner: str | None
     reason: str
 
@@ -88,7 +149,8 @@ class Counts(NamedTuple):
 class OutboxReader:
     """Reads an outbox, as its writer or from another process; as an empty one while there is none yet.
 
-    Methods may be called from any thread and raise `StorageFault` for a damaged file.
+    Methods may be called from any thread and raise `StorageFault` for a damaged file, and for one that ends before
+    what its end mark says was committed.
     """
 
     def __init__(self, database: Database) -> None:
@@ -96,7 +158,7 @@ class OutboxReader:
 
     @staticmethod
     def read_only(folder: Path | str) -> OutboxReader:
-        """A follower of the outbox in `folder`, which need not exist yet: it takes no lock."""
+        """Return a follower of the outbox in `folder`, which need not exist yet. It takes no lock."""
         return OutboxReader(Database.follower(Path(folder) / DATABASE, OUTBOX))
 
     def close(self) -> None:
@@ -109,59 +171,84 @@ class OutboxReader:
         self.close()
 
     @property
+    def state(self) -> State:
+        rows = self._database.ask("SELECT epoch, told, progress, sequence, pruned, forgotten, crc FROM state")
+        if len(rows) == 1:
+            *fields, crc = rows[0]
+            verify_fields(self._database.where, "state", fields, crc)
+            return State(*fields)
+        if rows or self._database.ask("SELECT 1"):  # a file without its only row; a follower without a file asks nobody
+            raise StorageFault(self._database.where, "its state is missing", RESTORE)
+        return State()
+
+    @property
     def progress(self) -> int:
-        """Everything that is told of publications up to this journal position is here, or has been pruned."""
-        return self._progress()[0]
+        """`State.progress`."""
+        return self.state.progress
 
     @property
     def told(self) -> int:
-        """What is decided without operators of publications up to this journal position is here; what they are still
-        asked about is `waiting`. Never before `progress`."""
-        return self._told()
+        """`State.told`."""
+        return self.state.told
 
-    def waiting(self, limit: int, after: int = 0) -> list[int]:
-        """The first positions beyond `after`, at most `limit`, of publications with pairs that operators are asked
-        about."""
-        statement = "SELECT DISTINCT position FROM waiting WHERE position > ? ORDER BY position LIMIT ?"
-        return [position for (position,) in self._database.ask(statement, (after, limit))]
+    def pending(self, after: int, limit: int) -> Pending:
+        """Return the first positions beyond `after`, at most `limit`, of publications with open pairs, these pairs, and
+        what is known of them."""
+        with self._database.reading():
+            return read_pending(self._database, after, limit)
 
-    def waiting_in(self, after: int, upto: int) -> list[int]:
-        """Positions in (`after`, `upto`] of publications with pairs that operators are asked about."""
-        statement = "SELECT DISTINCT position FROM waiting WHERE position > ? AND position <= ? ORDER BY position"
-        return [position for (position,) in self._database.ask(statement, (after, upto))]
+    def count_pending(self) -> int:
+        """Return how many publications have open pairs."""
+        return sum(count for (count,) in self._database.ask("SELECT count(DISTINCT position) FROM open_pair"))
 
-    def notifications(self, since: int = 0, limit: int | None = None) -> Iterator[Notification]:
-        """Notifications after sequence `since`, in order, as far as they are there when their page is read.
+    def notifications(
+        self, since: Cursor | str | SupportsIndex = 0, limit: int | None = None
+    ) -> Iterator[Notification]:
+        """Return the notifications after `since` (a sequence, or a cursor), in order, as far as they are there when
+        their page is read.
 
-        Raises `StorageFault` at the first that is damaged or missing, `InputError` for numbers that cannot be.
+        Raises `StorageFault` at the first that is damaged or missing, `InputError` for numbers that cannot be and for a
+        cursor of an earlier epoch.
         """
-        return self._notifications(row_number(since, "since"), None if limit is None else row_number(limit, "limit"))
+        return self._notifications(Cursor.of(since), None if limit is None else row_number(limit, "limit"))
 
-    def _notifications(self, since: int, limit: int | None) -> Iterator[Notification]:
+    def _notifications(self, since: Cursor | int, limit: int | None) -> Iterator[Notification]:
+        mark = _read_mark(self._database.where)
+        sequence = since.sequence if isinstance(since, Cursor) else since
         while limit is None or limit > 0:
             page = _PAGE if limit is None else min(limit, _PAGE)
-            rows = self._database.ask(_NOTIFICATIONS, (since, page))
-            yield from self._verified(rows)
+            with self._database.reading():
+                state = self.state
+                rows = self._database.ask(_NOTIFICATIONS, (sequence, page))
+            check_mark(self._database.where, state, mark)
+            if isinstance(since, Cursor) and since.epoch != state.epoch:
+                raise InputError(
+                    f"{since} is a cursor of epoch {since.epoch}, and the outbox is in epoch {state.epoch}: "
+                    "notifications were lost since and recorded again under other sequences",
+                    "read again from 0 and leave out what you have by its `id`, which stays the same",
+                )
+            if not rows and state.sequence > max(sequence, state.pruned):
+                raise missing(self._database.where, f"notification {max(sequence, state.pruned) + 1}", "the sequence")
+            yield from self._verified(rows, state.epoch, max(sequence, state.pruned))
             if len(rows) < page:
                 return
-            since = rows[-1][0]
+            sequence = rows[-1][0]
             limit = None if limit is None else limit - page
 
-    def _verified(self, rows: Sequence[tuple[Any, ...]]) -> Iterator[Notification]:
+    def _verified(self, rows: Sequence[tuple[Any, ...]], epoch: int, before: int) -> Iterator[Notification]:
         where = self._database.where
         joined = RowReader(where)
-        before = None
         for row in rows:
             sequence, position, registration, change, bindings, crc = row[:6]
             verify_notification(where, (sequence, position, registration, change, bindings), crc)
-            check_next(where, before, sequence)
+            before = check_next(where, before, sequence)
             joined.verify_joined(f"notification {sequence}", position, row[6:13], row[13:])
-            before = sequence
             _, graph, version, accepted_at, key, _, _, _, name, owner, _ = row[6:]
             yield Notification(
-                sequence,
-                f"{key}-{registration}",
-                "removed" if change else "added",
+                Cursor(epoch, sequence),
+                pair_id(key, registration, CHANGES[change]),
+                position,
+                CHANGES[change],
                 graph,
                 version,
                 registration,
@@ -172,8 +259,8 @@ class OutboxReader:
             )
 
     def undecided(self, after: int = 0) -> list[UndecidedPair]:
-        """Undecided pairs of publications at positions beyond `after`, by position and registration, as far as
-        everything is told (`progress`): so none comes before one that was seen already."""
+        """Return the undecided pairs of publications at positions beyond `after`, by position and registration, up to
+        `State.progress`: so a later call never returns an earlier pair."""
         where = self._database.where
         joined = RowReader(where)
         pairs = []
@@ -184,41 +271,43 @@ class OutboxReader:
             verify_fields(where, "undecided", row[:3], crc)
             joined.verify_joined(f"an undecided pair of {position}", position, row[4:11], row[11:])
             _, graph, version, _, key, _, _, _, name, owner, _ = row[4:]
-            id = f"{key}-{registration}"
+            id = pair_id(key, registration)
             pairs.append(UndecidedPair(position, id, graph, version, registration, name, owner, reason))
         return pairs
 
     def counts(self) -> Counts:
-        """Notifications are counted by their sequences, which have no gaps: only the first ones are ever pruned."""
-        position, sequence = self._progress()
-        first = self._database.ask("SELECT min(sequence) FROM notification")
-        notifications = sequence - first[0][0] + 1 if first and first[0][0] is not None else 0
-        publications, undecided = (
-            int((self._database.ask(f"SELECT count(*) FROM {table}") or [(0,)])[0][0])
-            for table in ("publication", "undecided")
-        )
-        return Counts(notifications, publications, undecided, position, sequence)
+        """Count the rows. Notifications are counted by their sequences, which have no gaps."""
+        with self._database.reading():
+            state = self.state
+            publications, undecided = (
+                int((self._database.ask(f"SELECT count(*) FROM {table}") or [(0,)])[0][0])
+                for table in ("publication", "undecided")
+            )
+        return Counts(state.sequence - state.pruned, publications, undecided, state.progress, state.sequence)
 
     def check(self) -> None:
-        """Reads every page and row; raises `StorageFault` for the first that is malformed, damaged or missing."""
+        """Read every page and row; raise `StorageFault` for the first that is malformed, damaged or missing."""
+        mark = _read_mark(self._database.where)
         with self._database.reading():
             self._database.check_pages()
-            check_rows(self._database)
+            state = self.state
+            check_rows(self._database, state.pruned, state.sequence)
+        check_mark(self._database.where, state, mark)
 
-    def _progress(self) -> tuple[int, int]:
-        for position, sequence, crc in self._database.ask(_PROGRESS):
-            verify_fields(self._database.where, "progress", (position, sequence), crc)
-            return position, sequence
-        return 0, 0
 
-    def _told(self) -> int:
-        for position, crc in self._database.ask("SELECT position, crc FROM (SELECT 1) LEFT JOIN told"):
-            verify_fields(self._database.where, "told", (position,), crc)
-            return int(position)
-        return 0
+def _read_mark(where: str) -> tuple[int, ...]:
+    path = Path(where)
+    return read_end_mark(path.with_name(END)) if path.name == DATABASE else ()
 
-    def _horizon(self) -> int:
-        """Up to this position publications may have been pruned."""
-        position, crc = self._database.ask_one("SELECT position, crc FROM horizon")
-        verify_fields(self._database.where, "horizon", (position,), crc)
-        return int(position)
+
+def check_mark(where: str, state: State, mark: tuple[int, ...]) -> None:
+    """Raise `StorageFault` where an outbox has lost what its end mark, read before, says was committed."""
+    if any(now < then for now, then in zip(state.mark, mark, strict=False)):
+        epoch, told, sequence, _ = mark
+        found = (
+            f"it ends at notification {state.sequence} of publications up to position {state.told} (epoch "
+            f"{state.epoch}), but {sequence} up to {told} (epoch {epoch}) were committed: its end is lost"
+        )
+        raise StorageFault(
+            where, found, f"restore outbox.sqlite from a copy, or delete {END}: then what is lost is matched again"
+        )

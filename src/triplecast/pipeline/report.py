@@ -145,8 +145,7 @@ class Teller:
     def summary(self, ignored: tuple[str, ...], seconds: float, drained: bool) -> Summary:
         """At the end, when no thread counts any more; `drained`: all that was to be taken was taken."""
         self.tell(Phase.ENDING)
-        waiting = self._outbox.waiting_in(self._outbox.progress, self._outbox.told)
-        left = self._journal.count_publications(self._outbox.told) + len(waiting)
+        left = self._journal.count_publications(self._outbox.told) + self._outbox.count_pending()
         taken, matched = self._taken, self._matched
         return Summary(
             subscriptions=len(self._registry.index.snapshot),

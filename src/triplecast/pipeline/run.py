@@ -122,7 +122,7 @@ def run(
     output = output.absolute()
     with ExitStack() as closing:
         journal = closing.enter_context(Journal.open(output))
-        outbox = closing.enter_context(Outbox.open(output, journal.check_writer))
+        outbox = closing.enter_context(Outbox.open(output, journal.check_writer, epoch=journal.epoch))
         check_progress(journal, outbox)
         settle_documents(journal, sources.dataset)
         parser = closing.enter_context(Parser(cores))

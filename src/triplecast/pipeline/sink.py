@@ -101,12 +101,12 @@ class Sink:
         """How far everything is told, `after` at least, and the first positions beyond that wait for operators, at most
         `limit`."""
         with self.committing:
-            return max(after, self._outbox.progress), self._outbox.waiting(limit, after)
+            return max(after, self._outbox.progress), self._outbox.pending(after, limit).positions
 
     def to_ask(self) -> bool:
         """Whether anything waits that operators were not asked about yet, or could not be a while ago."""
         with self.committing:
-            return bool(self._outbox.waiting(1, self._asked))
+            return bool(self._outbox.pending(self._asked, 1).positions)
 
     def _write(self, collect: Callable[[], pa.Table], write: Callable[[list[Row], float], None]) -> None:
         try:

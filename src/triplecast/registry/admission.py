@@ -6,11 +6,11 @@ from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from triplecast.compile.meaning import Meaning, read_meaning
+from triplecast.compile.compiled import CompiledSubscription, compile_subscription
+from triplecast.compile.graph_names import refuse_two_graphs
 from triplecast.compile.operator_arguments import operators_of
 from triplecast.compile.plan import Cost, Plan
 from triplecast.compile.plans import graphs_of, matches_nothing
-from triplecast.compile.refusals import refuse_two_graphs
 from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.languages import sources_of
 from triplecast.model.entailment import Entailment
@@ -81,7 +81,7 @@ class Candidate(NamedTuple):
 
     subscription: Subscription
     admission: Admission
-    meaning: Meaning
+    compiled: CompiledSubscription
     replaces: Registration | None = None
     """The registration of the same id and source that ends where this one is registered."""
 
@@ -94,7 +94,7 @@ def examine(subscription: Subscription, datasets: bool = True) -> Candidate:
     answered (`operator(check=…)`). Raises what `admit` raises."""
     candidate = _read(subscription, datasets)
     try:
-        template, constants = candidate.meaning.template, candidate.meaning.constants
+        template, constants = candidate.compiled.template, candidate.compiled.constants
         refuse_unanswerable(template, constants, subscription.text, subscription.language)
     except QueryRefused as fault:
         fault.name = subscription.name
@@ -104,15 +104,15 @@ def examine(subscription: Subscription, datasets: bool = True) -> Candidate:
 
 def _read(subscription: Subscription, datasets: bool) -> Candidate:
     try:
-        meaning = read_meaning(subscription)
-        return Candidate(subscription, _describe(subscription, meaning, datasets), meaning)
+        compiled = compile_subscription(subscription)
+        return Candidate(subscription, _describe(subscription, compiled, datasets), compiled)
     except (QuerySyntaxError, QueryRefused) as fault:
         fault.name = fault.name or subscription.name
         raise
 
 
-def _describe(subscription: Subscription, meaning: Meaning, datasets: bool) -> Admission:
-    template, constants, entailment, plan = meaning
+def _describe(subscription: Subscription, compiled: CompiledSubscription, datasets: bool) -> Admission:
+    template, constants, entailment, plan = compiled
     graphs = graphs_of(template, constants, entailment is not Entailment.NONE)
     if not datasets:
         refuse_two_graphs(graphs)

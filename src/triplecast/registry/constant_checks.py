@@ -9,10 +9,10 @@ from pyoxigraph import Literal, NamedNode
 
 from triplecast.compile.constants import Constant, constant_text
 from triplecast.compile.operator_arguments import TEMPLATES_LIMIT
-from triplecast.compile.refusals import calls_in
 from triplecast.errors import QueryRefused
 from triplecast.evaluate.scope import parts_of
 from triplecast.languages import Template, place_of_argument
+from triplecast.languages.rewriting import calls_in
 from triplecast.model.algebra import Produce, Slot
 from triplecast.model.terms import from_ntriples
 from triplecast.operators import Operator, find_operator, known_operators

@@ -219,7 +219,7 @@ class Registry:
         if not candidates and not ended:
             return []
         self.index.expect(len(candidates))
-        self._journal.declare_operators(operators_of(each.meaning.template for each in candidates))
+        self._journal.declare_operators(operators_of(each.compiled.template for each in candidates))
         secrets = [make_ticket(self._randomness) if tickets else "" for _ in candidates]
         hashes = [hash_ticket(each) for each in secrets] if tickets else None
         subscriptions = [each.subscription for each in candidates]
@@ -227,7 +227,7 @@ class Registry:
         end = self._journal.lease_ends([int(added[0].id)]).get(added[0].id) if added and lease != NO_END else None
         self._journal.check_writer()  # of one that was followed in between this may be the successor's lease
         expires = None if end is None else time_text(end)
-        self.index.note(added, [each.meaning for each in candidates])
+        self.index.note(added, [each.compiled for each in candidates])
         for found, each in zip(added, candidates, strict=True):
             if each.admission.broad:
                 self._holdings.note(found.subscription.owner, int(found.id))

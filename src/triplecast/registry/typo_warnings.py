@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from pyoxigraph import Literal, NamedNode
 
-from triplecast.compile.constants import Constant, Kind, constant_text, place_of
+from triplecast.compile.constants import ComparisonKind, Constant, constant_text, place_of
 from triplecast.languages.prefixes import RDF
 from triplecast.model.algebra import Call, Expression, Operation, Slot, TriplePattern, subexpressions
 from triplecast.model.terms import from_ntriples
@@ -115,7 +115,7 @@ def _never_in(text: str, function: str) -> bool:
 def _may_be_number(text: str) -> bool:
     kind, _ = place_of(text)
     ill = kind == ValueClass.ILL and text[text.rindex("^^<") + 3 : -1] in NUMERIC_TYPES
-    return ill or kind in _NUMBERS or kind >= Kind.NAN
+    return ill or kind in _NUMBERS or kind >= ComparisonKind.NAN
 
 
 def _unquoted_date(*texts: str) -> str | None:

@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
-from triplecast.compile.meaning import Meaning
+from triplecast.compile.compiled import CompiledSubscription
 from triplecast.compile.operator_arguments import operators_of
 from triplecast.errors import QueryRefused, QuerySyntaxError, StorageFault
 from triplecast.index import IndexFolder, MemoryIndex, Snapshot
-from triplecast.index.flat import NO_MEANINGS
+from triplecast.index.flat import NONE_COMPILED
 from triplecast.index.merge import MERGE_LIMIT
 from triplecast.journal import Journal, JournalReader
 from triplecast.languages import parse_template
@@ -47,7 +47,7 @@ class IndexUpkeep:
         self._needed_from = needed_from
         self._publish = publish
         self._compactor = Compactor(index)
-        self._compiled: dict[int, Meaning] = {}
+        self._compiled: dict[int, CompiledSubscription] = {}
         """By registration: what admission read of subscriptions that the index lacks. At most `UNINDEXED`, or those of
         one change."""
         self.snapshot = index.snapshot()
@@ -70,11 +70,10 @@ class IndexUpkeep:
         if self._compiled and len(self._compiled) + coming > UNINDEXED:
             self.update()
 
-    def note(self, registrations: Sequence[Registration], compiled: Sequence[Meaning | None]) -> None:
+    def note(self, registrations: Sequence[Registration], compiled: Sequence[CompiledSubscription]) -> None:
         """Keep what was read of new registrations, so that the next update need not read it again."""
         for found, each in zip(registrations, compiled, strict=True):
-            if each is not None:
-                self._compiled[int(found.id)] = each
+            self._compiled[int(found.id)] = each
 
     def update(self) -> bool:
         """Bring the index up to the journal's head and compact it; whether it changed. Raises `StorageFault`."""
@@ -178,14 +177,14 @@ def update_index(
     journal: JournalReader,
     head: int,
     matched: int,
-    meanings: Mapping[int, Meaning] = NO_MEANINGS,
+    compiled: Mapping[int, CompiledSubscription] = NONE_COMPILED,
 ) -> Snapshot:
     """The index as the registry is at `head`; `snapshot` is what it was, and stays where nothing has changed.
 
     What changed is read from the journal, so that an exception anywhere before leaves nothing behind that is unknown;
-    the texts of those whose `meanings` are given, by registration, are not parsed.
+    the texts of those whose `compiled` are given, by registration, are not parsed.
     """
-    _apply_changes(index, journal, head, matched, meanings)
+    _apply_changes(index, journal, head, matched, compiled)
     return snapshot if index.covers == snapshot.covers else index.snapshot()
 
 
@@ -201,13 +200,13 @@ def _apply_changes(
     journal: JournalReader,
     head: int,
     matched: int,
-    meanings: Mapping[int, Meaning] = NO_MEANINGS,
+    compiled: Mapping[int, CompiledSubscription] = NONE_COMPILED,
 ) -> bool:
     """Applies what the journal says after what the index covers, in slices; whether it said anything. What had ended
     before anything that is still to be matched is left out."""
     changed = False
     for (added, removed), upto in journal.registry_slices(index.covers, head, AT_ONCE):
         needed = [found for found in added if found.removed is None or found.removed > matched]
-        index.apply(needed, removed, upto, matched, meanings)
+        index.apply(needed, removed, upto, matched, compiled)
         changed = True
     return changed

@@ -25,15 +25,15 @@ assert wild_operators
 @pytest.mark.parametrize(
     ("query", "told"),
     [
-        ("SELECT * { ?pic a :P FILTER(w:size(?pick) > 1) }", "?pick, which nothing binds there; was ?pic meant?"),
-        ("SELECT * { ?pic a :P BIND(w:size(?zz) AS ?n) }", "?zz, which nothing binds there; bind it before"),
-        ("SELECT * { ?pic a :P . ?zz w:size ?n }", "given ?zz"),
-        ("SELECT * { ?pic a :P OPTIONAL { ?pic w:size ?n } }", "given ?pic"),
-        ("SELECT * { ?p a :P OPTIONAL { ?p :b ?c FILTER(w:size(?d) > 1) } }", "given ?d"),
-        ("SELECT * { ?pic a :P FILTER EXISTS { ?a :b ?c FILTER(w:size(?zz) > 1) } }", "given ?zz"),
-        ("SELECT ?p { ?p a :P } ORDER BY w:size(?zz)", "given ?zz"),
-        ("SELECT (SUM(w:size(?zz)) AS ?n) { ?p a :P } GROUP BY ?p", "given ?zz"),
-        ("SELECT * { BIND(w:size(?p) AS ?n) ?p a :P }", "given ?p"),
+        ("SELECT * { ?pic a :P FILTER(w:size(?pick) > 1) }", "argument ?pick is unbound; was ?pic meant?"),
+        ("SELECT * { ?pic a :P BIND(w:size(?zz) AS ?n) }", "argument ?zz is unbound; bind it"),
+        ("SELECT * { ?pic a :P . ?zz w:size ?n }", "argument ?zz is unbound"),
+        ("SELECT * { ?pic a :P OPTIONAL { ?pic w:size ?n } }", "argument ?pic is unbound"),
+        ("SELECT * { ?p a :P OPTIONAL { ?p :b ?c FILTER(w:size(?d) > 1) } }", "argument ?d is unbound"),
+        ("SELECT * { ?pic a :P FILTER EXISTS { ?a :b ?c FILTER(w:size(?zz) > 1) } }", "argument ?zz is unbound"),
+        ("SELECT ?p { ?p a :P } ORDER BY w:size(?zz)", "argument ?zz is unbound"),
+        ("SELECT (SUM(w:size(?zz)) AS ?n) { ?p a :P } GROUP BY ?p", "argument ?zz is unbound"),
+        ("SELECT * { BIND(w:size(?p) AS ?n) ?p a :P }", "argument ?p is unbound"),
     ],
 )
 def test_what_is_never_bound_is_refused(query: str, told: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from triplecast.compile import meaning
+from triplecast.compile import compiled
 from triplecast.compile.size import LARGEST, QuerySize, measure
 from triplecast.errors import QueryRefused
 from triplecast.languages import parse_template
@@ -55,6 +55,6 @@ def test_one_more_than_allowed_is_refused_by_name(kind: str, monkeypatch: pytest
     def compile_nothing(*_: object) -> None:
         raise AssertionError("it was compiled")
 
-    monkeypatch.setattr(meaning, "plan_of", compile_nothing)
+    monkeypatch.setattr(compiled, "plan_of", compile_nothing)
     with pytest.raises(QueryRefused, match=rf"large: a query of {most + 1:,} \w+ is refused: {most:,} are allowed"):
         admit(Subscription("large", write(most + 1)))

@@ -81,7 +81,7 @@ def test_what_nothing_binds_has_its_place() -> None:
     with pytest.raises(QueryRefused) as caught:
         admit(Subscription("s", f"{P}\nSELECT * {{ ?pick :q ?pic .\n  FILTER(w:size(?pick) > 1 && w:long( ?pik)) }}"))
     assert (caught.value.line, caught.value.column) == (3, 39)
-    assert str(caught.value).startswith(f"s: 3:39: operator <{WILD}long> is refused: it is given ?pik, which nothing")
+    assert str(caught.value).startswith(f"s: 3:39: operator <{WILD}long> is refused: its argument ?pik is unbound")
 
 
 def test_a_wrong_number_of_arguments_shows_both_forms() -> None:

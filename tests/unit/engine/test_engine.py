@@ -41,7 +41,7 @@ def test_a_publication_is_matched_when_its_receipt_is_given() -> None:
         ]
         assert (receipt.rejects, receipt.undecided) == ((), ())
         sent = list(engine.notifications())
-        assert [(n.id, n.name, n.owner, n.bindings) for n in sent] == [
+        assert [(n.id, n.subscription, n.owner, n.bindings) for n in sent] == [
             (receipt.matches[0].notification, "rail", "ada", receipt.matches[0].json),
             (receipt.matches[1].notification, "subscription-2", None, receipt.matches[1].json),
         ]
@@ -139,7 +139,7 @@ def test_a_document_may_bring_more_than_is_matched_at_once(graphs: int, monkeypa
         engine.subscribe(ANY_TITLE, id="any")
         receipt = engine.publish(quads, "application/n-quads", GRAPH)
         assert [match.publication for match in receipt.matches] == [f"urn:g{i}" for i in range(graphs)]
-        assert [n.graph for n in engine.notifications()] == [f"urn:g{i}" for i in range(graphs)]
+        assert [n.publication for n in engine.notifications()] == [f"urn:g{i}" for i in range(graphs)]
 
 
 def test_what_cannot_be_decided_is_told() -> None:
@@ -152,9 +152,9 @@ def test_what_cannot_be_decided_is_told() -> None:
         (pair,) = receipt.undecided
         assert (pair.subscription, pair.publication, pair.version) == ("product", GRAPH, 1)
         assert pair.reason
-        assert [n.name for n in engine.notifications()] == ["seven"]
+        assert [n.subscription for n in engine.notifications()] == ["seven"]
         (kept,) = engine.undecided()
-        assert (kept.name, kept.graph, kept.reason) == ("product", GRAPH, pair.reason)
+        assert (kept.subscription, kept.publication, kept.reason) == ("product", GRAPH, pair.reason)
         assert engine.undecided(after=kept.position) == []
         assert engine.prune_undecided(kept.position) == 1
         assert engine.undecided() == []
@@ -302,9 +302,9 @@ def test_threads_may_publish_and_subscribe_at_once() -> None:
             thread.start()
         for thread in threads:
             thread.join()
-        mine = [n for n in engine.notifications() if n.name == "any"]
+        mine = [n for n in engine.notifications() if n.subscription == "any"]
         for number in range(3):
-            assert [n.version for n in mine if n.graph == f"urn:doc:{number}"] == list(range(1, 11))
+            assert [n.version for n in mine if n.publication == f"urn:doc:{number}"] == list(range(1, 11))
         later = engine.publish(turtle("last"), "text/turtle", "urn:doc:0")
         assert len(later.matches) == 31
 

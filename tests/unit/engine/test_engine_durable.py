@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -78,7 +79,10 @@ def test_the_registry_of_each_position_holds_for_what_was_not_matched(tmp_path: 
         (tmp_path / "index").mkdir()
         (tmp_path / "index" / "manifest-0000000001.json").write_text("{}")
     with Engine.open(tmp_path) as engine:
-        assert [(n.name, n.graph) for n in engine.notifications()] == [("early", "urn:0"), ("late", "urn:2")]
+        assert [(n.subscription, n.publication) for n in engine.notifications()] == [
+            ("early", "urn:0"),
+            ("late", "urn:2"),
+        ]
 
 
 def test_a_journal_restored_from_a_copy_forgets_what_the_index_still_knows(tmp_path: Path) -> None:
@@ -95,6 +99,9 @@ def test_a_journal_restored_from_a_copy_forgets_what_the_index_still_knows(tmp_p
     with pytest.raises(StorageFault, match=r"but 4 was acknowledged.* delete journal\.end"):
         Engine.open(folder)
     shutil.copy(copy / "journal.end", folder / "journal.end")
+    with pytest.raises(StorageFault, match=r"it ends at notification 1 .* delete outbox\.end"):
+        Engine.open(folder)
+    shutil.copy(copy / "outbox.end", folder / "outbox.end")
     with Engine.open(folder) as engine:
         for title in "CDE":
             (match,) = engine.publish(turtle(title), "text/turtle", GRAPH).matches
@@ -114,10 +121,17 @@ def test_an_outbox_restored_from_a_copy_is_told_again_what_the_index_has_dropped
             engine.subscribe(TITLES, id=f"stays-{number}")
             engine.publish(turtle(f"C{number}"), "text/turtle", GRAPH)
         told = list(engine.notifications())
-    assert [n.version for n in told if n.name == "gone"] == [1, 2]
+    assert [n.version for n in told if n.subscription == "gone"] == [1, 2]
     shutil.copy(tmp_path / "old.sqlite", tmp_path / "outbox.sqlite")
+    with pytest.raises(StorageFault, match=r"it ends at notification 1 .* delete outbox\.end"):
+        Engine.open(tmp_path)
+    (tmp_path / "outbox.end").unlink()
     with Engine.open(tmp_path) as engine:
-        assert list(engine.notifications()) == told
+        again = list(engine.notifications())
+        assert {each.cursor.epoch for each in again} == {4}, "the fourth writer's; the third found the end lost"
+        assert [replace(each, cursor=each.sequence) for each in again] == [
+            replace(each, cursor=each.sequence) for each in told
+        ]
 
 
 @pytest.mark.parametrize("harm", ["removed", "emptied", "nested", "flipped"])
@@ -167,7 +181,7 @@ def test_what_a_full_disk_left_unmatched_is_matched_by_the_next_call(tmp_path: P
         outbox.ask("PRAGMA max_page_count=1073741823")
         engine.subscribe(ANY_TITLE, id="any")
         (match,) = (n for n in engine.notifications())
-        assert (match.name, match.version) == ("rail", 1)
+        assert (match.subscription, match.version) == ("rail", 1)
         assert len(engine.publish(turtle("B"), "text/turtle", GRAPH).matches) == 2
 
 
@@ -186,7 +200,7 @@ def test_what_an_evaluator_that_cannot_start_left_is_matched_later(
                 engine.publish(turtle(None), "text/turtle", names[0])
         assert list(engine.notifications()) == []
         assert engine.publish(turtle(None), "text/turtle", names[0]).publications[0].outcome == "unchanged"
-        assert [(found.name, found.graph) for found in engine.notifications()] == [("untitled", names[0])]
+        assert [(found.subscription, found.publication) for found in engine.notifications()] == [("untitled", names[0])]
     with Engine.open(tmp_path) as engine:
         assert engine.publish("", "text/turtle").matches == ()
         with monkeypatch.context() as patched:
@@ -194,7 +208,7 @@ def test_what_an_evaluator_that_cannot_start_left_is_matched_later(
             with pytest.raises(SandboxFailed):
                 engine.publish(turtle(None), "text/turtle", names[1])
     with Engine.open(tmp_path) as engine:
-        assert [found.graph for found in engine.notifications()] == names
+        assert [found.publication for found in engine.notifications()] == names
 
 
 def test_a_journal_that_lost_its_end_is_told(tmp_path: Path) -> None:
@@ -253,7 +267,7 @@ def test_kill_9_anywhere_loses_nothing_and_doubles_nothing(tmp_path: Path, point
         assert run_and_crash(WORK, folder, point, hit, tmp_path / "log"), point
     assert not run_and_crash(WORK, folder, "outbox.pruned", 1, tmp_path / "log")
     with Engine.open(folder) as engine:
-        seen = [(n.sequence, n.graph, n.version, n.name) for n in engine.notifications()]
+        seen = [(n.sequence, n.publication, n.version, n.subscription) for n in engine.notifications()]
     pairs = [(f"urn:doc:{number}", 1, name) for number in range(6) for name in ("rail", "any")]
     assert sorted(pair for _, *pair in seen) == sorted(map(list, pairs))
     assert [sequence for sequence, *_ in seen] == list(range(1, 13))

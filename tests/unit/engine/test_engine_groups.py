@@ -46,7 +46,7 @@ def test_a_backlog_is_matched_by_bytes_and_makes_no_objects(tmp_path: Path, monk
     monkeypatch.setattr(module, "BYTES_AT_ONCE", 2_500)
     monkeypatch.setattr("triplecast.engine.receipt.Match", None)
     with Engine.open(tmp_path) as engine:
-        assert [n.graph for n in engine.notifications()] == [f"urn:{n}" for n in range(7)]
+        assert [n.publication for n in engine.notifications()] == [f"urn:{n}" for n in range(7)]
         assert matched == [3, 3, 1]
 
 
@@ -107,4 +107,4 @@ def test_an_interrupt_after_the_index_was_written_adds_nothing_twice(
                 engine.publish(turtle("A"), "text/turtle", GRAPH)
         receipt = engine.publish(turtle("B"), "text/turtle", GRAPH)
         assert [match.subscription for match in receipt.matches] == ["rail"]
-        assert [(n.name, n.version) for n in engine.notifications()] == [("rail", 1), ("rail", 2)]
+        assert [(n.subscription, n.version) for n in engine.notifications()] == [("rail", 1), ("rail", 2)]

@@ -106,11 +106,11 @@ def test_commits_that_failed_are_made_up_for(tmp_path: Path, seed: int, monkeypa
         except StorageFull:
             failed += 1
     assert failed > 10
-    mine = [notification for notification in engine.notifications() if notification.graph != "urn:last"]
+    mine = [notification for notification in engine.notifications() if notification.publication != "urn:last"]
     engine.close()
     expected = told(steps)
-    assert [(n.graph, n.version, n.name, n.bindings) for n in mine] == [
-        (n.graph, n.version, n.name, n.bindings) for n in expected
+    assert [(n.publication, n.version, n.subscription, n.bindings) for n in mine] == [
+        (n.publication, n.version, n.subscription, n.bindings) for n in expected
     ]
 
 

@@ -64,7 +64,7 @@ def test_a_record_that_no_subscribe_would_take_now_stops_nothing_else(
             receipt = engine.publish(turtle(f"A{version}"), "text/turtle", "https://example.org/1")
             assert [match.subscription for match in receipt.matches] == ["half", "list", "good"]
             listed = {found.id: (found.owner, found.cost, found.warnings[0]) for found in engine.subscriptions()}
-            told = [(found.name, found.owner) for found in engine.notifications()]
+            told = [(found.subscription, found.owner) for found in engine.notifications()]
         assert told == [("half", "\\ud800"), ("list", '["ada"]'), ("good", None)] * version
         assert (listed["half"][0], listed["list"][0]) == ("\\ud800", '["ada"]')
         assert (listed["comment"][1], listed["large"][1]) == ("refused", "refused")
@@ -85,5 +85,5 @@ def test_rejects_and_undecided_pairs_are_there_after_a_restart(tmp_path: Path) -
         assert (rejected.position, rejected.rejected_at[:4]) == (2, "2027")
         assert engine.rejects(after=2) == []
         (undecided,) = engine.undecided()
-        assert (undecided.position, undecided.name, undecided.reason) == (3, "wide", pair.reason)
-        assert undecided.graph == "https://example.org/wide"
+        assert (undecided.position, undecided.subscription, undecided.reason) == (3, "wide", pair.reason)
+        assert undecided.publication == "https://example.org/wide"

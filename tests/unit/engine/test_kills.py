@@ -71,10 +71,10 @@ def test_a_publication_that_was_accepted_is_matched_by_the_successor_alone(tmp_p
     old.subscribe(TITLES, id="rail")
     old._journal.commit_documents([*_drafts(old)])
     with Engine.open(tmp_path, take_over=True) as new:
-        assert [row.name for row in new.notifications()] == ["rail"]
+        assert [row.subscription for row in new.notifications()] == ["rail"]
         with pytest.raises(FolderLocked):
             old._match_accepted()
-        assert [row.name for row in new.notifications()] == ["rail"]
+        assert [row.subscription for row in new.notifications()] == ["rail"]
     old.close()
 
 

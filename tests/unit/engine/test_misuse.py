@@ -105,7 +105,7 @@ def test_what_cannot_be_asked_is_a_typed_error_and_changes_nothing(call: str, wr
             wrong = 7
         with pytest.raises((InputError, TypeError)):
             ASKED[call](engine, wrong)
-        assert [found.name for found in engine.notifications()] == ["any"]
+        assert [found.subscription for found in engine.notifications()] == ["any"]
         assert len(list(engine.subscriptions())) == 1
 
 

@@ -183,7 +183,7 @@ def test_a_replay_tells_the_same(tmp_path: Path) -> None:
         first = [(each.id, each.bindings) for each in engine.notifications()]
         undecided = engine.undecided()
         assert (len(first), len(undecided)) == (6, 3)
-    for name in ("outbox.sqlite", "outbox.sqlite-wal", "outbox.sqlite-shm"):
+    for name in ("outbox.sqlite", "outbox.sqlite-wal", "outbox.sqlite-shm", "outbox.end"):
         (tmp_path / name).unlink(missing_ok=True)
     with Engine.open(tmp_path) as engine:
         assert [(each.id, each.bindings) for each in engine.notifications()] == first
@@ -306,11 +306,11 @@ def test_what_was_met_in_quarantine_stays_undecided_when_the_operator_answers_ag
         standing.in_a_row = 0
         assert engine.publish(TTL + '<urn:p> :title "first" .', "text/turtle", "urn:g").matches == ()
         assert len(engine.publish(TTL + '<urn:p> :title "second" .', "text/turtle", "urn:g").matches) == 1
-        told = [(each.graph, each.version) for each in engine.notifications()], engine.undecided()
+        told = [(each.publication, each.version) for each in engine.notifications()], engine.undecided()
         assert told[0] == [("urn:g", 2)]
         assert [each.version for each in told[1]] == [1]
     for path in tmp_path.glob("outbox*"):
         path.unlink()
     with Engine.open(tmp_path) as engine:
-        assert ([(each.graph, each.version) for each in engine.notifications()], engine.undecided()) == told
+        assert ([(each.publication, each.version) for each in engine.notifications()], engine.undecided()) == told
         assert engine.statistics().work.operator_calls == 0

@@ -87,7 +87,7 @@ def test_explain_says_what_it_said(engine: Engine) -> None:
     ("constraint", "column", "told", "expected"),
     [
         ("w:sise(?p) > 1", 5, f"was <{WILD}size> meant?", ()),
-        ("?t eq 'a', w:size(?pp) > 1", 23, "it is given ?pp, which nothing binds there; bind it before", ()),
+        ("?t eq 'a', w:size(?pp) > 1", 23, "its argument ?pp is unbound; bind it", ()),
         ("w:size(?p, ?t) > 1", 5, "takes 1 argument as a function", ("w:size(?bound1)", "(?bound1, w:size, ?free2)")),
         ("w:size() > 1", 5, "and got 0", ("w:size(?bound1)", "(?bound1, w:size, ?free2)")),
         ("w:long(?p, ?t)", 5, "takes 1 argument as a function", ("w:long(?bound1)",)),

@@ -11,8 +11,8 @@ import pytest
 from engine_samples import ANY_TITLE, PREFIX, TITLES, UNTITLED, turtle
 
 from triplecast import Engine, Subscription
-from triplecast.compile import meaning
-from triplecast.compile.meaning import Meaning
+from triplecast.compile import compiled
+from triplecast.compile.compiled import CompiledSubscription
 from triplecast.index import IndexFolder, worn
 from triplecast.registry import admission, upkeep
 from triplecast.sqlite import Database
@@ -30,13 +30,13 @@ def _many(count: int, prefix: str = "s") -> list[Subscription]:
 @pytest.fixture
 def read(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """Texts that were parsed, by text."""
-    counted, parse = Counter[str](), meaning.parse_template
+    counted, parse = Counter[str](), compiled.parse_template
 
     def counting(text: str, *given: str) -> object:
         counted[text] += 1
         return parse(text, *given)
 
-    monkeypatch.setattr(meaning, "parse_template", counting)
+    monkeypatch.setattr(compiled, "parse_template", counting)
     return counted
 
 
@@ -134,15 +134,15 @@ def test_the_registry_is_applied_in_slices(monkeypatch: pytest.MonkeyPatch, tmp_
 
 def _meanwhile(engine: Engine, slow: Callable[[], object], monkeypatch: pytest.MonkeyPatch, what: str) -> None:
     """Publishes while another thread is still reading what it wants to subscribe to."""
-    begun, go_on, read_meaning = threading.Event(), threading.Event(), admission.read_meaning
+    begun, go_on, compile_subscription = threading.Event(), threading.Event(), admission.compile_subscription
 
-    def wait(subscription: Subscription) -> Meaning:
+    def wait(subscription: Subscription) -> CompiledSubscription:
         if "VALUES" in subscription.text:
             begun.set()
             assert go_on.wait(30)
-        return read_meaning(subscription)
+        return compile_subscription(subscription)
 
-    monkeypatch.setattr(admission, "read_meaning", wait)
+    monkeypatch.setattr(admission, "compile_subscription", wait)
     thread = threading.Thread(target=slow)
     thread.start()
     try:
@@ -214,11 +214,11 @@ def _refusing(tried: list[int]) -> Callable[[IndexFolder, object], object]:
 
 def test_known_meanings_are_taken_for_what_they_are_the_meanings_of() -> None:
     """The index reads a text only where nobody has."""
-    wrong: Mapping[int, Meaning] = {1: meaning.read_meaning(Subscription("x", ANY_TITLE))}
+    wrong: Mapping[int, CompiledSubscription] = {1: compiled.compile_subscription(Subscription("x", ANY_TITLE))}
     from triplecast.index import MemoryIndex
     from triplecast.model.subscription import Registration, RegistrationId
 
     registration = Registration(RegistrationId(1), Subscription("x", TITLES))
-    taken = MemoryIndex().apply([registration], (), 1, meanings=wrong).segments[0].tables.dictionary.text.tobytes()
+    taken = MemoryIndex().apply([registration], (), 1, compiled=wrong).segments[0].tables.dictionary.text.tobytes()
     assert b"title" in taken
     assert b"rail" not in taken

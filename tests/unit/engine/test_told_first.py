@@ -41,7 +41,7 @@ def documents() -> list[Document]:
 
 
 def told(outbox: OutboxReader | Engine) -> list[tuple[str, str, str]]:
-    return [(each.name, each.graph, each.bindings) for each in outbox.notifications()]
+    return [(each.subscription, each.publication, each.bindings) for each in outbox.notifications()]
 
 
 class Watched(Performer):

@@ -40,7 +40,7 @@ def publish(engine: Engine, number: int, letters: int = 5) -> None:
 def told(folder: Path) -> list[tuple[str, str]]:
     with OutboxReader.read_only(folder) as outbox:
         outbox.check()
-        return [(each.name, each.graph) for each in outbox.notifications()]
+        return [(each.subscription, each.publication) for each in outbox.notifications()]
 
 
 class Disturbed(Performer):

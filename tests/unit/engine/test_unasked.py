@@ -73,7 +73,7 @@ def told(folder: Path) -> list[tuple[str, str]]:
     with OutboxReader.read_only(folder) as outbox:
         outbox.check()
         assert outbox.undecided() == []
-        return sorted((each.name, each.graph.removeprefix("urn:")) for each in outbox.notifications())
+        return sorted((each.subscription, each.publication.removeprefix("urn:")) for each in outbox.notifications())
 
 
 @pytest.mark.slow
@@ -97,15 +97,15 @@ def test_a_restart_without_the_module_settles_nothing(tmp_path: Path) -> None:
     told_why = f"operator <{OP}length> version 1 cannot be asked: ModuleNotFoundError: No module named 'away_operators'"
     assert all(reason.startswith(f"{told_why}; its module away_operators has to be ") for _, reason in waiting)
     with OutboxReader.read_only(folder) as outbox:
-        assert outbox.progress == outbox.waiting(9)[0] - 1 < outbox.told
+        assert outbox.progress == outbox.pending(0, 9).positions[0] - 1 < outbox.told
 
     assert call(folder, there, 3) == ([], [])
     everything = sorted((name, f"d{number}") for name in QUERIES for number in range(4))
     assert told(folder) == everything
     with OutboxReader.read_only(folder) as outbox:
-        assert (outbox.progress, outbox.waiting(9)) == (outbox.told, [])
+        assert (outbox.progress, outbox.pending(0, 9).positions) == (outbox.told, [])
         for name in QUERIES:
-            assert [each.graph for each in outbox.notifications() if each.name == name] == [
+            assert [each.publication for each in outbox.notifications() if each.subscription == name] == [
                 f"urn:d{number}" for number in range(4)
             ]
     assert call(folder, nowhere, 3)[1] == []
@@ -158,7 +158,7 @@ def test_a_module_that_goes_and_comes_back_in_one_engine(away: Path, monkeypatch
         receipt = engine.publish(*document(1))
         assert [match.subscription for match in receipt.matches] == ["asking", "cheap", "sometimes"]
         assert receipt.waiting == receipt.undecided == ()
-        found = [(each.name, each.graph) for each in engine.notifications()]
+        found = [(each.subscription, each.publication) for each in engine.notifications()]
         assert len(found) == len(set(found)) == 7
         assert ("counting", "urn:d0") in found, "it was cancelled after that one"
 
@@ -199,7 +199,7 @@ def test_a_version_that_changed_under_way_is_asked_when_it_agrees(away: Path, mo
         assert "cannot be asked: its module does not declare it any more" in pair.reason
         away.write_text(MODULE)
         assert len(engine.publish(*document(2)).matches) == 1
-        assert [each.graph for each in engine.notifications()] == ["urn:d0", "urn:d1", "urn:d2"]
+        assert [each.publication for each in engine.notifications()] == ["urn:d0", "urn:d1", "urn:d2"]
 
 
 def test_a_replay_tells_what_the_version_tells_that_is_declared_then(
@@ -239,7 +239,7 @@ def test_one_that_is_back_in_passing_is_asked_about_what_waits(away: Path, monke
         away.write_text(MODULE)
         engine.preview(P + QUERIES["asking"])
         assert len(engine.publish(*document(1)).matches) == 1
-        assert [each.graph for each in engine.notifications()] == ["urn:d0", "urn:d1"]
+        assert [each.publication for each in engine.notifications()] == ["urn:d0", "urn:d1"]
 
 
 def test_a_module_that_was_renamed_is_declared_after_the_folder_was_opened(
@@ -261,7 +261,7 @@ def test_a_module_that_was_renamed_is_declared_after_the_folder_was_opened(
         importlib.import_module("moved_operators")
         sys.modules["away_operators"] = sys.modules.pop("moved_operators")
         assert len(engine.publish(*document(1)).matches) == 1
-        assert [each.graph for each in engine.notifications()] == ["urn:d0", "urn:d1"]
+        assert [each.publication for each in engine.notifications()] == ["urn:d0", "urn:d1"]
 
 
 def test_an_import_that_hangs_holds_up_the_first_call_alone(away: Path, monkeypatch: pytest.MonkeyPatch) -> None:

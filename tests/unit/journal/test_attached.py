@@ -97,7 +97,7 @@ def test_the_first_result_stays_and_versions_are_apart(tmp_path: Path) -> None:
         assert journal.answers(1, 9) == {}
         assert journal.outdated([1, 2]) == [1], "another version than is declared gave something of it"
         journal.check()
-    change(tmp_path, "UPDATE result SET answer = CAST('{}' AS BLOB)")
+    change(tmp_path, "UPDATE answer SET answer = CAST('{}' AS BLOB)")
     with Journal.read_only(tmp_path) as journal:
         with pytest.raises(StorageFault, match="what <urn:op:kept> gave for record 1"):
             journal.answers(0, 1)

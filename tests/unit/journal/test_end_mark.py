@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 from journal_samples import draft
 
+from triplecast.end_mark import EndMark
 from triplecast.errors import StorageFault
 from triplecast.journal import Journal
-from triplecast.journal.end_mark import FILE, EndMark, check_end, read_end_mark
+from triplecast.journal.check import check_end
+from triplecast.journal.reader import END, acknowledged
 
 
 @pytest.fixture
@@ -28,7 +30,7 @@ def killed(tmp_path: Path) -> Path:
 
 def test_what_a_kill_leaves_opens(killed: Path) -> None:
     with Journal.open(killed) as journal:
-        assert journal.head() == read_end_mark(killed) == 3
+        assert journal.head() == acknowledged(killed) == 3
         journal.check()
 
 
@@ -51,7 +53,7 @@ def test_a_lost_end_is_told_and_nothing_is_written_over_it(killed: Path, damage:
     assert left is None or log.read_bytes() == left
     with Journal.read_only(killed) as follower, pytest.raises(StorageFault, match="but 3 was acknowledged"):
         follower.check()
-    (killed / FILE).unlink()
+    (killed / END).unlink()
     with Journal.open(killed) as journal:
         assert journal.head() < 3
 
@@ -65,26 +67,26 @@ def test_a_journal_that_is_not_there_is_told(killed: Path) -> None:
 
 @pytest.mark.parametrize("content", [b"", b"3", b"00000000000000000009 00000000\n", b"\xff" * 30])
 def test_a_damaged_mark_says_nothing(killed: Path, content: bytes) -> None:
-    (killed / FILE).write_bytes(content)
-    assert read_end_mark(killed) == 0
+    (killed / END).write_bytes(content)
+    assert acknowledged(killed) == 0
     with Journal.open(killed) as journal:
         journal.accept([draft("d", "D")])
-    assert read_end_mark(killed) == 4
+    assert acknowledged(killed) == 4
 
 
 def test_a_mark_behind_the_journal_is_sound(tmp_path: Path) -> None:
     """As a power failure may leave it: it is not synced."""
-    mark = EndMark(tmp_path, 2)
-    check_end(tmp_path / "journal.sqlite", 7, read_end_mark(tmp_path))
-    later = EndMark(tmp_path, 7)
+    mark = EndMark(tmp_path / END, 2)
+    check_end(tmp_path / "journal.sqlite", 7, acknowledged(tmp_path))
+    later = EndMark(tmp_path / END, 7)
     mark.set(3)
-    assert read_end_mark(tmp_path) == 7, "an earlier writer's file is nobody's"
+    assert acknowledged(tmp_path) == 7, "an earlier writer's file is nobody's"
     later.close()
     mark.close()
 
 
 def test_a_mark_that_cannot_be_written_costs_nothing(tmp_path: Path) -> None:
-    mark = EndMark(tmp_path / "nowhere", 2)
+    mark = EndMark(tmp_path / "nowhere" / END, 2)
     mark.set(3)
     mark.close()
     assert list(tmp_path.iterdir()) == []

@@ -126,9 +126,9 @@ def test_a_last_record_under_another_number(folder: Path) -> None:
 
 
 def test_the_counts_are_checked_and_kept(folder: Path) -> None:
-    change(folder, "UPDATE counted SET records = records - 1 WHERE kind = 4")
+    change(folder, "UPDATE record_count SET records = records - 1 WHERE kind = 4")
     with Journal.open(folder) as journal, pytest.raises(StorageFault, match="the count of records of kind 4 is dam"):
         journal.registrations()
-    change(folder, "DELETE FROM counted")
+    change(folder, "DELETE FROM record_count")
     with Journal.open(folder) as journal, pytest.raises(StorageFault, match="contradict its records: the count"):
         journal.check()

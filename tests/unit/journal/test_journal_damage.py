@@ -60,9 +60,9 @@ def read_all(folder: Path) -> tuple[object, ...]:
         ("document", "version", "version + 1"),
         ("document", "digest", "x'00'"),
         ("live", "registration", "registration + 1"),
-        ("cancelled", "position", "position + 1"),
-        ("source", "mtime_ns", "mtime_ns + 1"),
-        ("source", "outcome", "'rejected'"),
+        ("ended", "position", "position + 1"),
+        ("file", "mtime_ns", "mtime_ns + 1"),
+        ("file", "outcome", "'rejected'"),
     ],
 )
 def test_every_changed_column_is_noticed(tmp_path: Path, table: str, column: str, value: str) -> None:
@@ -84,7 +84,7 @@ def test_every_changed_column_is_noticed(tmp_path: Path, table: str, column: str
         ("DELETE FROM record WHERE position > 11", "contradict.*d3"),
         ("DELETE FROM document WHERE version = 1 AND position = 2", "contradict.*d1"),
         ("DELETE FROM live", "contradict.*subscription b"),
-        ("DELETE FROM cancelled", "contradict.*cancellation of 10"),
+        ("DELETE FROM ended", "contradict.*cancellation of 10"),
         ("UPDATE writer SET written_at = 0", "not the one written last"),
     ],
 )
@@ -103,7 +103,7 @@ def test_what_is_missing_is_noticed(tmp_path: Path, statement: str, told: str) -
         ("document", "digest = x'00'", "https://example.org/d2", (1, 3, "at")),
         ("document", "written_at = 5", "https://example.org/d2", (1, 3, 5)),
         ("live", "registration = 10", "b", (10,)),
-        ("cancelled", "position = 11", "", (10, 11)),
+        ("ended", "position = 11", "", (10, 11)),
     ],
 )
 def test_an_entry_that_is_sound_but_says_another_thing_is_noticed(
@@ -111,7 +111,7 @@ def test_an_entry_that_is_sound_but_says_another_thing_is_noticed(
 ) -> None:
     """As an older page would be: its checksum is right, it is not what the records say."""
     fill(tmp_path)
-    where = {"document": f"graph = '{text}'", "live": "name = 'b'", "cancelled": "registration = 10"}[table]
+    where = {"document": f"graph = '{text}'", "live": "name = 'b'", "ended": "registration = 10"}[table]
     with sqlite3.connect(tmp_path / "journal.sqlite") as raw:
         raw.execute(f"UPDATE {table} SET {values} WHERE {where}")
         blobs = ()
@@ -143,8 +143,8 @@ def _first(table: str) -> str:
         "record": "position = 8",
         "document": "version = 1",
         "live": "name = 'b'",
-        "cancelled": "registration = 10",
-        "source": "path = 'a.ttl'",
+        "ended": "registration = 10",
+        "file": "path = 'a.ttl'",
     }[table]
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.unit.match.match_samples import LITERALS, publication
-from triplecast.compile.conditions import _lane
+from triplecast.compile.comparisons import _lane
 from triplecast.compile.constants import place_of
 from triplecast.kernels import njit
 from triplecast.kernels.conditions import holds, narrow_range, see

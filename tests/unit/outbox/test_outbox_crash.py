@@ -42,7 +42,8 @@ with Outbox.open(sys.argv[1]) as outbox:
             assert outbox.commit(batch(told, [], waits), position, registrations).differing == ()
         else:
             upto = outbox.progress + 3 if outbox.progress + 3 < outbox.told else outbox.told
-            assert outbox.settle(batch(rows_of(outbox.waiting_in(0, upto))), upto, registrations).differing == ()
+            settled = rows_of(range(outbox.progress + 1, upto + 1))
+            assert outbox.settle(batch(settled), upto, registrations).differing == ()
 """
 
 

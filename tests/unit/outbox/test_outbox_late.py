@@ -11,7 +11,7 @@ import pytest
 from outbox_samples import batch, registrations
 
 from triplecast.errors import StorageFault
-from triplecast.outbox import Outbox, OutboxReader
+from triplecast.outbox import OpenPart, Outbox, OutboxReader
 
 ROWS = [(1, 5, "[{}]"), (1, 7, "[{}]"), (2, 5, "[]"), (3, 7, "[]"), (4, 5, "[{}]"), (4, 7, "[{}]")]
 """With 5 waiting at 2, and 7 at 1."""
@@ -30,28 +30,78 @@ def test_what_is_decided_is_told_at_once_and_the_rest_when_it_is_settled(tmp_pat
     with Outbox.open(tmp_path) as outbox, Outbox.read_only(tmp_path) as follower:
         outbox.commit(batch(decided(ROWS, AWAITED), awaited=AWAITED), 4, registrations)
         assert told(follower) == [ROWS[0]]
-        assert (follower.told, follower.progress, follower.waiting(9)) == (4, 0, [1, 2, 3, 4])
+        assert (follower.told, follower.progress, follower.pending(0, 9).pairs) == (4, 0, AWAITED)
         committed = outbox.settle(batch(ROWS), 4, registrations)
-        assert committed == (2, 6, 1, ())
+        assert committed == (2, 6, 4, ()), "four of the rows are of pairs that are not open"
         assert told(follower) == ROWS
-        assert (follower.told, follower.progress, follower.waiting(9)) == (4, 4, [])
+        assert (follower.told, follower.progress, follower.pending(0, 9).positions) == (4, 4, [])
         follower.check()
 
 
 def test_a_subscriber_is_never_told_of_a_publication_before_an_earlier_one() -> None:
-    """Rows of a registration that waits stand back, also those of later batches; the others' are told."""
+    """Rows of a registration that has an open pair are withheld, also those of later batches, and recorded with it."""
     with Outbox.in_memory() as outbox:
         outbox.commit(batch([], awaited=[(1, 7)]), 1, registrations)
         outbox.commit(batch([(2, 5, "[]"), (2, 7, "[]")]), 2, registrations)
+        outbox.commit(batch([(3, 7, "[3]")], awaited=[(4, 7)]), 5, registrations)
         assert told(outbox) == [(2, 5, "[]")]
-        assert outbox.progress == 0
+        assert (outbox.progress, outbox.pending(0, 9).positions) == (0, [1, 4])
         outbox.settle(batch([(1, 7, "[{}]")]), 1, registrations)
-        assert (outbox.progress, outbox.waiting_in(0, 9)) == (1, [2])
-        outbox.commit(batch([(3, 7, "[]")]), 3, registrations)
-        outbox.settle(batch([(2, 5, "[]"), (2, 7, "[]"), (3, 7, "[]")]), 3, registrations)
-        assert told(outbox) == [(2, 5, "[]"), (1, 7, "[{}]"), (2, 7, "[]"), (3, 7, "[]")]
-        outbox.commit(batch([(4, 7, "[]")]), 4, registrations)
-        assert (told(outbox)[-1], outbox.progress) == ((4, 7, "[]"), 4)
+        assert (outbox.progress, outbox.pending(0, 9).pairs) == (3, [(4, 7)])
+        assert told(outbox) == [(2, 5, "[]"), (1, 7, "[{}]"), (2, 7, "[]"), (3, 7, "[3]")]
+        outbox.commit(batch([(6, 7, "[]")]), 6, registrations)
+        outbox.check()
+        outbox.settle(batch([]), 4, registrations)
+        assert told(outbox)[4:] == [(6, 7, "[]")]
+        outbox.commit(batch([(7, 7, "[]")]), 7, registrations)
+        assert (told(outbox)[-1], outbox.progress) == ((7, 7, "[]"), 7)
+
+
+def test_what_is_settled_behind_an_open_pair_is_withheld() -> None:
+    """The first pair cannot be asked about: it is passed by, and the answer about the second waits for it."""
+    with Outbox.in_memory() as outbox:
+        outbox.commit(batch([], awaited=[(1, 7), (3, 7)]), 4, registrations)
+        outbox.settle(batch([(3, 7, "[3]")]), 4, registrations, after=1)
+        assert (told(outbox), outbox.pending(0, 9).pairs) == ([], [(1, 7)])
+        outbox.settle(batch([(1, 7, "[1]")]), 1, registrations)
+        assert told(outbox) == [(1, 7, "[1]"), (3, 7, "[3]")]
+
+
+def test_what_is_known_of_open_pairs_is_kept_until_the_last_is_settled(tmp_path: Path) -> None:
+    parts = [OpenPart(0, 3, 1, b"first \0"), OpenPart(3, 6, 1, b"second")]
+    with Outbox.open(tmp_path) as outbox:
+        waits = [(1, 7), (2, 8), (5, 7)]
+        outbox.commit(batch([(4, 8, "[]")], awaited=waits), 6, registrations, open=parts)
+    with Outbox.open(tmp_path) as outbox:
+        assert outbox.pending(0, 9) == ([1, 2, 5], waits, parts)
+        assert outbox.pending(0, 1) == ([1], [(1, 7)], parts[:1])
+        assert outbox.pending(2, 9) == ([5], [(5, 7)], parts)
+        outbox.settle(batch([(1, 7, "[1]")]), 1, registrations)
+        assert outbox.pending(0, 9) == ([2, 5], waits[1:], parts)
+        outbox.settle(batch([(2, 8, "[2]")], awaited=[(5, 7)]), 6, registrations)
+        assert outbox.pending(0, 9) == ([5], [(5, 7)], parts[1:])
+        outbox.reopen([OpenPart(4, 5, 2, b"again")])
+        assert outbox.pending(0, 9).parts == [OpenPart(4, 5, 2, b"again")]
+        outbox.check()
+        outbox.settle(batch([]), 6, registrations)
+        assert outbox.pending(0, 9) == ([], [], [])
+        assert outbox._database.ask("SELECT * FROM open_part") == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE open_part SET body = CAST('x' AS BLOB)",
+        "UPDATE open_part SET format = 2",
+        "UPDATE open_part SET upto = 7",
+    ],
+)
+def test_a_damaged_part_is_reported(tmp_path: Path, change: str) -> None:
+    with Outbox.open(tmp_path) as outbox:
+        outbox.commit(batch([], awaited=[(1, 7)]), 1, registrations, open=[OpenPart(0, 1, 1, b"first")])
+        outbox._database.ask(change)
+        with pytest.raises(StorageFault, match=r"open_part \d is damaged"):
+            outbox.pending(0, 9)
 
 
 def test_a_pair_that_waits_may_come_to_nothing_or_stay_undecided() -> None:
@@ -65,19 +115,19 @@ def test_a_pair_that_waits_may_come_to_nothing_or_stay_undecided() -> None:
 
 
 def test_replays_of_either_half_add_nothing_and_differences_are_reported(tmp_path: Path) -> None:
+    first = decided(ROWS, AWAITED)
     with Outbox.open(tmp_path) as outbox:
         for _ in range(2):
-            outbox.commit(batch(decided(ROWS, AWAITED), awaited=AWAITED), 4, registrations)
+            assert outbox.commit(batch(first, awaited=AWAITED), 4, registrations).differing == ()
     with Outbox.open(tmp_path) as outbox:
         assert told(outbox) == [ROWS[0]]
-        other = [(1, 5, "[{},{}]"), *ROWS[1:]]
-        assert outbox.settle(batch(other[:3]), 2, registrations).differing == (1,)
-        assert told(outbox) == ROWS[:3]
-        assert outbox.settle(batch(ROWS[2:]), 4, registrations).differing == ()
-        assert told(outbox) == ROWS
-        assert outbox.settle(batch([*ROWS[2:4], (4, 5, "[]")]), 4, registrations).differing == (4,)
-        assert outbox.commit(batch(ROWS[2:]), 4, registrations, after=1) == (7, 6, 4, ())
-        assert outbox.commit(batch([*ROWS[2:5], (4, 7, "[]")]), 4, registrations).differing == (4,)
+        for _ in range(2):
+            outbox.settle(batch([(1, 5, "[{},{}]"), *ROWS[1:3]]), 2, registrations)
+            assert told(outbox) == ROWS, "what the first commit had stays, and no open pair is left to wait for"
+        assert outbox.progress == 4
+        assert outbox.commit(batch(first, awaited=AWAITED), 4, registrations, after=0) == (7, 6, 4, ())
+        assert outbox.commit(batch(first[1:], awaited=AWAITED), 4, registrations, after=0).differing == (1,)
+        assert outbox.commit(batch([*first[:3], (4, 7, "[]")]), 4, registrations).differing == (4,)
         with pytest.raises(ValueError, match="beyond position 4"):
             outbox.settle(batch([]), 5, registrations)
         with pytest.raises(ValueError, match="a publication at 4"):
@@ -109,10 +159,12 @@ def test_any_order_of_halves_tells_the_same(point: int) -> None:
                     outbox.commit(batch(part, awaited=waits), upto, registrations)
             elif outbox.progress < outbox.told:
                 upto = chance.randint(outbox.progress + 1, outbox.told)
-                waiting = outbox.waiting_in(0, upto)
+                waiting = outbox.pending(0, 99).positions
+                given = [row for row in rows if row[0] in waiting and row[0] <= upto]
+                if chance.random() < 0.5:
+                    given = [row for row in given if row[:2] in awaited]
                 for _ in range(chance.choice((1, 2))):
-                    settled = outbox.settle(batch([row for row in rows if row[0] in waiting]), upto, registrations)
-                    assert settled.differing == ()
+                    assert outbox.settle(batch(given), upto, registrations).differing == ()
             outbox.check()
         assert sorted(told(outbox)) == rows
         for registration in range(20, 26):
@@ -141,7 +193,7 @@ def test_pairs_that_could_not_be_asked_wait_on_and_hold_up_their_registration_al
             after = 0 if after >= 19 else after
             away = away if steps < 20 else set()
             upto = chance.randint(after + 1, 19)
-            waiting = outbox.waiting_in(after, upto)
+            waiting = [position for position in outbox.pending(after, 99).positions if position <= upto]
             held = [pair for pair in awaited if pair[0] in waiting and pair[1] in away]
             part = [row for row in decided(rows, held) if row[0] in waiting]
             for _ in range(chance.choice((1, 2))):
@@ -157,7 +209,7 @@ def test_pairs_that_could_not_be_asked_wait_on_and_hold_up_their_registration_al
                 else:
                     assert _of(now, registration) == mine[: len(_of(now, registration))]
         assert sorted(told(outbox)) == rows
-        assert outbox.waiting(9) == []
+        assert outbox.pending(0, 9) == ([], [], [])
 
 
 def _of(rows: list[tuple[int, int, str]], registration: int) -> list[tuple[int, int, str]]:
@@ -183,6 +235,6 @@ def test_a_pair_that_waits_is_damaged_aloud(tmp_path: Path) -> None:
     with Outbox.open(tmp_path) as outbox:
         outbox.commit(batch([], awaited=[(1, 7)]), 1, registrations)
     with sqlite3.connect(tmp_path / "outbox.sqlite") as raw:
-        raw.execute("UPDATE waiting SET registration = 8")
-    with Outbox.read_only(tmp_path) as follower, pytest.raises(StorageFault, match="waiting 1 is damaged"):
+        raw.execute("UPDATE open_pair SET registration = 8")
+    with Outbox.read_only(tmp_path) as follower, pytest.raises(StorageFault, match="open_pair 1 is damaged"):
         follower.check()

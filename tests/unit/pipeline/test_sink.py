@@ -36,7 +36,7 @@ def test_slices_in_any_order_are_committed_in_order_of_position() -> None:
         sink = make_sink(outbox)
         sink.take(lambda: table((second, 24, 60), (first, 0, 24)))
         expected = rows_of(first, second)
-        assert [(row.graph, row.registration) for row in outbox.notifications()] == [
+        assert [(row.publication, row.registration) for row in outbox.notifications()] == [
             (row[1], row[4]) for row in expected
         ]
         assert outbox.progress == 60

@@ -51,9 +51,9 @@ def doubts(text: str) -> tuple[str, ...]:
         ("ASK { ?x :p ?y FILTER(?y + 'P1D'^^xsd:dayTimeDuration > 1) }", "has no value"),
         (
             """ASK { ?x :p ?y FILTER(ft:contains(?y, '"rail" ftor "counc*" using wildcards')) }""",
-            "* in the pattern counc* stands for itself, which no word holds; any characters are .*",
+            "* in the pattern counc* means itself, which no word contains; any characters are .*",
         ),
-        ("""ASK { ?x :p ?y FILTER(ft:contains(?y, '"a.*?" using wildcards')) }""", "? in the pattern a.*? stands for"),
+        ("""ASK { ?x :p ?y FILTER(ft:contains(?y, '"a.*?" using wildcards')) }""", "? in the pattern a.*? means"),
         ("ASK { 'a' :p ?y }", '"a" as a subject matches nothing'),
         ("ASK { ?x a 'http://example.org/C' }", 'a "http://example.org/C" asks for a string'),
         (

@@ -9,7 +9,7 @@ import pytest
 
 from tests.unit.engine.engine_samples import ANY_TITLE, PREFIX, TITLES, UNTITLED, StepClock, turtle
 from triplecast import Engine, InputError, QueryRefused, QuotaReached, Subscription
-from triplecast.compile import meaning
+from triplecast.compile import compiled
 from triplecast.model.census import Census
 from triplecast.model.subscription import BROAD_PER_OWNER
 from triplecast.registry import quota
@@ -151,7 +151,7 @@ def test_statistics_say_who_stands_and_who_decided(tmp_path: Path) -> None:
 
 
 def test_what_this_version_does_not_ask_is_counted_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(meaning, "refuse_unbuilt", lambda subscription: None)
+    monkeypatch.setattr(compiled, "refuse_unbuilt", lambda subscription: None)
     with Engine.open(tmp_path, broad_per_owner=1) as engine:
         engine.subscribe(BROAD, scope="repository")
         engine.subscribe(TITLES)

@@ -1,12 +1,12 @@
-"""What a subscription asks for beside the publication."""
+"""The entailment regime of a subscription."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 
-from triplecast.compile.refusals import calls_in
 from triplecast.errors import QueryRefused
 from triplecast.languages import Template, directives
+from triplecast.languages.rewriting import calls_in
 from triplecast.model.entailment import ENTAILMENTS, FUNCTION_MARKS, Entailment
 from triplecast.model.subscription import Subscription
 
@@ -21,12 +21,12 @@ def entailment_of(subscription: Subscription, template: Template) -> Entailment:
         return Entailment.TAXONOMY if _uses_functions(template) else Entailment.NONE
     if stated not in ENTAILMENTS:
         known = " and ".join(ENTAILMENTS)
-        raise QueryRefused(f"entailment {stated}", f"known are {known}", "ask for one of them, or for none")
+        raise QueryRefused(f"entailment {stated}", "it is unknown", f"use {known}, or none")
     return ENTAILMENTS[stated]
 
 
 def _stated_entailment(text: str) -> str | None:
-    """The entailment that the text itself asks for, wherever the text came from."""
+    """The entailment that the text's first line states."""
     stated = directives(text)
     for name in stated:
         if name != "entailment":

@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeAlias
 
 from pyoxigraph import Literal, NamedNode
 
-from triplecast.compile.constants import Constant, Kind, constant_text, place_of
+from triplecast.compile.constants import ComparisonKind, Constant, constant_text, place_of
 from triplecast.compile.marks import function_mark
 from triplecast.compile.texts import NamedText, read_text
 from triplecast.model.algebra import Call, Exists, Expression, Operation, Slot, TriplePattern, Variable
@@ -29,23 +29,23 @@ class NamedAtom(NamedTuple):
 NamedClause: TypeAlias = tuple[NamedAtom, ...]
 
 
-class Conditions(NamedTuple):
-    """What was understood of a filter: conditions that are each necessary, and together sufficient if they are the
-    `whole` of it."""
+class FilterConditions(NamedTuple):
+    """The conditions of a filter that the index understands: each is necessary, and together they are sufficient if
+    they are the `whole` filter."""
 
     clauses: tuple[NamedClause, ...] = ()
     exists: tuple[Exists, ...] = ()
     """Of which the patterns are necessary."""
     bound: tuple[Variable, ...] = ()
-    """Variables that ``BOUND`` asks for."""
+    """The variables of ``BOUND``."""
     texts: tuple[NamedText, ...] = ()
-    """Full-text conditions; under `whole` what each needs says all."""
+    """Full-text conditions; if `whole`, the needed words decide them."""
     marks: tuple[TriplePattern, ...] = ()
-    """Patterns that stand for functions of the taxonomy."""
+    """Patterns for functions of the taxonomy."""
     whole: bool = False
 
 
-NOTHING = Conditions()
+NOTHING = FilterConditions()
 _OPERATORS = {
     "=": Operator.EQUAL,
     "!=": Operator.UNEQUAL,
@@ -64,19 +64,19 @@ _IDENTITY_LANES = {
 }
 
 
-def read_conditions(condition: Expression, constants: tuple[str, ...]) -> Conditions:
+def read_conditions(condition: Expression, constants: tuple[str, ...]) -> FilterConditions:
     """The conditions of one filter; `constants` are those of the subscription that the plan is made with."""
     found = _read(condition, False, constants)
     return NOTHING if found is None else found
 
 
-def _read(expression: Expression, negated: bool, constants: tuple[str, ...]) -> Conditions | None:
-    """None where nothing was understood, which is different from a condition that is always true."""
+def _read(expression: Expression, negated: bool, constants: tuple[str, ...]) -> FilterConditions | None:
+    """None where nothing is understood, which differs from a condition that is always true."""
     if isinstance(expression, Exists):
-        return None if expression.negated != negated else Conditions(exists=(expression,))
+        return None if expression.negated != negated else FilterConditions(exists=(expression,))
     text = None if negated else read_text(expression)
     if text is not None:
-        return Conditions(texts=(text,), whole=text.needed(constants).exact)
+        return FilterConditions(texts=(text,), whole=text.needed(constants).exact)
     if isinstance(expression, Call):
         return _read_call(expression, negated, constants)
     if not isinstance(expression, Operation):
@@ -102,28 +102,28 @@ def _read(expression: Expression, negated: bool, constants: tuple[str, ...]) -> 
     return None
 
 
-def _read_call(call: Call, negated: bool, constants: tuple[str, ...]) -> Conditions | None:
+def _read_call(call: Call, negated: bool, constants: tuple[str, ...]) -> FilterConditions | None:
     if negated:
         return None
     match call.function, call.arguments:
         case "BOUND", (Variable() as variable,):
-            return Conditions(bound=(variable,), whole=True)
+            return FilterConditions(bound=(variable,), whole=True)
         case "SAMETERM", (Variable() as variable, NamedNode() | Literal() | Slot() as constant):
             return _one(NamedAtom(variable, Operator.EQUAL, Lane.IDENTITY, constant))
         case "SAMETERM", (NamedNode() | Literal() | Slot() as constant, Variable() as variable):
             return _one(NamedAtom(variable, Operator.EQUAL, Lane.IDENTITY, constant))
     mark = function_mark(call)
-    return None if mark is None else Conditions(marks=(mark,), whole=True)
+    return None if mark is None else FilterConditions(marks=(mark,), whole=True)
 
 
-def _one(atom: NamedAtom, whole: bool = True) -> Conditions:
+def _one(atom: NamedAtom, whole: bool = True) -> FilterConditions:
     """A clause of one atom."""
-    return Conditions(((atom,),), whole=whole)
+    return FilterConditions(((atom,),), whole=whole)
 
 
-def _both(parts: list[Conditions | None]) -> Conditions:
+def _both(parts: list[FilterConditions | None]) -> FilterConditions:
     known = [part for part in parts if part is not None]
-    return Conditions(
+    return FilterConditions(
         tuple(clause for part in known for clause in part.clauses),
         tuple(exists for part in known for exists in part.exists),
         tuple(variable for part in known for variable in part.bound),
@@ -133,29 +133,33 @@ def _both(parts: list[Conditions | None]) -> Conditions:
     )
 
 
-def _either(parts: list[Conditions | None]) -> Conditions | None:
-    """One clause of all atoms, when every part has one clause; what a part asks besides is for the evaluator."""
+def _either(parts: list[FilterConditions | None]) -> FilterConditions | None:
+    """One clause of all atoms, if every part has one clause; the evaluator decides the rest."""
     known = [part for part in parts if part is not None and len(part.clauses) == 1]
     if len(known) < len(parts):
         return None
     atoms = tuple(atom for part in known for atom in part.clauses[0])
     whole = all(part.whole and not (part.bound or part.texts or part.marks) for part in known)
-    return Conditions((atoms,), whole=whole)
+    return FilterConditions((atoms,), whole=whole)
 
 
-def _read_membership(operator: str, arguments: tuple[Expression, ...], constants: tuple[str, ...]) -> Conditions | None:
+def _read_membership(
+    operator: str, arguments: tuple[Expression, ...], constants: tuple[str, ...]
+) -> FilterConditions | None:
     """``IN`` is a disjunction of ``=``, ``NOT IN`` a conjunction of ``!=`` (SPARQL 17.4.1.9)."""
     single = "=" if operator == "in" else "!="
     atoms = [_read_comparison(single, arguments[0], choice, constants) for choice in arguments[1:]]
     known = tuple(atom for atom in atoms if atom is not None)
     if operator == "not in":
-        return Conditions(tuple((atom,) for atom in known), whole=len(known) == len(atoms))
+        return FilterConditions(tuple((atom,) for atom in known), whole=len(known) == len(atoms))
     if not known or len(known) < len(atoms):
         return None
-    return Conditions((known,), whole=True)
+    return FilterConditions((known,), whole=True)
 
 
-def _read_numbers(operator: str, left: Expression, right: Expression, constants: tuple[str, ...]) -> Conditions | None:
+def _read_numbers(
+    operator: str, left: Expression, right: Expression, constants: tuple[str, ...]
+) -> FilterConditions | None:
     """A comparison of RDQL's ``NUMBER(?v)``, which differs from ``?v`` for strings that read as numbers.
 
     No such string is in order with a string, or equal to any constant but a number. So the comparison of ``?v`` is
@@ -168,9 +172,9 @@ def _read_numbers(operator: str, left: Expression, right: Expression, constants:
     if atom is None:
         return None
     kind, _ = place_of(constant_text(atom.constant, constants))
-    if kind in (ValueClass.EXACT, ValueClass.FLOAT, ValueClass.DOUBLE, Kind.NAN):
+    if kind in (ValueClass.EXACT, ValueClass.FLOAT, ValueClass.DOUBLE, ComparisonKind.NAN):
         any_string = atom._replace(operator=Operator.AT_LEAST, lane=Lane.STRING_ORDER, constant=_LEAST_STRING)
-        return Conditions(((atom, any_string),))
+        return FilterConditions(((atom, any_string),))
     return _one(atom, atom.lane != Lane.STRING_ORDER)
 
 
@@ -194,9 +198,9 @@ def _read_comparison(
 
 def _lane(operator: str, kind: int) -> Lane | None:
     """Where the index compares with a constant of this kind; None where only the evaluator can."""
-    if kind == Kind.INEXACT:
+    if kind == ComparisonKind.INEXACT:
         return None
-    if kind == Kind.NAN:
+    if kind == ComparisonKind.NAN:
         return Lane.UNLIKE if operator == "!=" else Lane.NEVER
     value_class = ValueClass(kind)
     if value_class not in _IDENTITY_LANES:

@@ -12,72 +12,62 @@ from typing import NamedTuple
 
 from pyoxigraph import Literal
 
-from triplecast.compile.cases import Cases, Reader, Test, Undecidable, unbound_of
+from triplecast.compile.cases import Cases, Test, Undecidable, unbound_of
 from triplecast.compile.combination import Agreement, Check, Combination, Part
-from triplecast.compile.constants import Constant
 from triplecast.compile.marks import is_mark
 from triplecast.compile.necessary import Conjunction
 from triplecast.compile.plan import CASES_LIMIT, PATTERNS_LIMIT
-from triplecast.model.algebra import Distinct, Node, Project, Query, Reduced, TriplePattern, Variable
+from triplecast.model.algebra import Distinct, Node, Query, TriplePattern, Variable
 
 
 class Kept(NamedTuple):
-    """Of the solutions of one conjunction: the terms of `variables` (sorted by name), deduplicated if `distinct`; with
-    `ask` only whether there is one."""
+    """What is kept of a conjunction's solutions: the terms of `variables` (sorted by name), deduplicated if `distinct`;
+    with `ask`, only whether there is one."""
 
     variables: tuple[Variable, ...]
     distinct: bool
     ask: bool
 
 
-class Decided(NamedTuple):
-    """The query's solutions are what the combination makes of the conjunctions'; without one, those of the only
-    conjunction."""
+class CombinedCases(NamedTuple):
+    """The conjunctions of a query, and how their solutions make the query's: by `combination`, or, without one, the
+    only conjunction's solutions are the query's."""
 
     conjunctions: tuple[Conjunction, ...]
     kept: tuple[Kept, ...]
     combination: Combination | None
-    unlike: tuple[tuple[Constant, ...], ...]
-    """Constants that have to be different from each other for this to hold."""
 
 
-def decide_query(query: Query, constants: tuple[str, ...], entailed: bool = False) -> Decided:
-    """`entailed`: publications are read with a taxonomy. Raises `Undecidable`."""
-    pattern, distinct = query.pattern, False
-    if isinstance(pattern, Distinct | Reduced):
-        distinct = isinstance(pattern, Distinct)
-        pattern = pattern.pattern
-    if isinstance(pattern, Project):
-        pattern = pattern.pattern
-    reader = Reader(constants, entailed)
-    cases = reader.cases(pattern)
+def combine(cases: Cases, query: Query) -> CombinedCases:
+    """Number the conjunctions of the cases and of their tests, and find what has to be kept of each. Raises
+    `Undecidable`."""
     if not cases:
         raise Undecidable("FILTER on a variable that no triple pattern of its group binds")
     if query.form == "construct" and not all(
         any(_always_made(triple, case.conjunction) for triple in query.template) for case in cases
     ):
         raise Undecidable("CONSTRUCT whose triples may be left out")
-    combined = _combine(cases, query, distinct)
+    combined = _combine(cases, query)
     for conjunction in combined.conjunctions:
         _check_conjunction(conjunction)
     _check_marks([each for conjunction in combined.conjunctions for each in conjunction.patterns])
-    return combined._replace(unlike=tuple(reader.unlike))
+    return combined
 
 
-def _combine(cases: Cases, query: Query, distinct: bool) -> Decided:
-    """Numbers the conjunctions of the cases and their tests, and finds what has to be kept of each."""
-    ask, asked = query.form == "ask", set(query.variables)
+def _combine(cases: Cases, query: Query) -> CombinedCases:
+    ask, wanted = query.form == "ask", set(query.variables)
+    distinct = isinstance(query.pattern, Distinct)
     branches, parts, shown = _Branches(), [], set[Variable]()
     for case in cases:
         base = branches.number_of(case.conjunction)
         if not ask:
-            bound = asked.intersection(case.conjunction.variables())
-            shown |= bound.union(asked.intersection(case.conjunction.computed()))
+            bound = wanted.intersection(case.conjunction.variables())
+            shown |= bound.union(wanted.intersection(case.conjunction.computed()))
             branches.show(base, bound)
         parts.append(Part(base, tuple(branches.check(base, test) for test in case.tests)))
     conjunctions = branches.conjunctions
     if len(conjunctions) > CASES_LIMIT:
-        raise Undecidable(f"more than {CASES_LIMIT} conjunctions of what is asked and of what is tested")
+        raise Undecidable(f"more than {CASES_LIMIT} conjunctions in the query and its tests")
     kept = branches.kept(distinct)
     combination = Combination(
         tuple(
@@ -91,20 +81,19 @@ def _combine(cases: Cases, query: Query, distinct: bool) -> Decided:
         any(conjunction.residual for conjunction in conjunctions),
     )
     if len(parts) == 1 and not parts[0].checks and not combination.residual:
-        return Decided(conjunctions, (kept[0]._replace(distinct=distinct),), None, ())
-    return Decided(conjunctions, kept, combination, ())
+        return CombinedCases(conjunctions, (kept[0]._replace(distinct=distinct),), None)
+    return CombinedCases(conjunctions, kept, combination)
 
 
 class _Branches:
-    """The conjunctions of one query, each once, numbered in the order in which they are first met; and what is needed
-    of the rows of each."""
+    """The distinct conjunctions of one query, numbered by first appearance, and the variables needed of each."""
 
     def __init__(self) -> None:
         self._numbers: dict[Conjunction, int] = {}
         self._needed: list[set[Variable]] = []
-        """By number: what is shown, compared or calculated with."""
+        """By number: the variables shown, compared or calculated with."""
         self._shown: set[int] = set()
-        """Those whose rows the answer holds, as often as there are."""
+        """The numbers of conjunctions whose rows are in the answer, with multiplicity."""
 
     @property
     def conjunctions(self) -> tuple[Conjunction, ...]:
@@ -132,8 +121,8 @@ class _Branches:
         return Check(tuple(choices), test.wanted)
 
     def kept(self, distinct: bool) -> tuple[Kept, ...]:
-        """Of rows that only others are compared with it matters which there are; where nothing is compared, whether
-        there is one."""
+        """Of rows that are only compared with, the distinct ones matter; without compared variables, whether there is
+        one."""
         return tuple(
             Kept(_by_name(variables), distinct or each not in self._shown, not variables and each not in self._shown)
             for each, variables in enumerate(self._needed)
@@ -154,7 +143,7 @@ def _check_conjunction(conjunction: Conjunction) -> None:
         node for pattern in conjunction.patterns if not is_mark(pattern) for node in (pattern.subject, pattern.object)
     }
     if any(mark.subject not in nodes for mark in marks):
-        raise Undecidable("a path or function of the taxonomy whose variable stands in no other pattern as a node")
+        raise Undecidable("a path or function of the taxonomy whose variable is no node of another pattern")
 
 
 def _check_marks(patterns: list[TriplePattern]) -> None:

@@ -1,13 +1,13 @@
-"""What a subscription asks: read once, for its admission and for the index."""
+"""Parse and compile a subscription, once for its admission and for the index."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from triplecast.compile.entailment import entailment_of
 from triplecast.compile.operator_arguments import refuse_unbound
 from triplecast.compile.plan import Plan
 from triplecast.compile.plans import plan_of
+from triplecast.compile.query_entailment import entailment_of
 from triplecast.compile.size import refuse_large
 from triplecast.errors import QueryRefused
 from triplecast.languages import Template, parse_template
@@ -15,30 +15,31 @@ from triplecast.model.entailment import Entailment
 from triplecast.model.subscription import Subscription
 
 
-class Meaning(NamedTuple):
-    """A function of the subscription alone, so whoever has it need not read the text again."""
+class CompiledSubscription(NamedTuple):
+    """A subscription's template, constants and plan; a function of the subscription alone."""
 
     template: Template
     constants: tuple[str, ...]
     """What fills the template."""
     entailment: Entailment
     plan: Plan
-    """The same object for all subscriptions that may share it, while the process remembers it."""
+    """One object for all subscriptions that may share it, while the process caches it."""
 
 
-def read_meaning(subscription: Subscription) -> Meaning:
-    """Raises `QuerySyntaxError` or `QueryRefused`."""
+def compile_subscription(subscription: Subscription) -> CompiledSubscription:
+    """Parse a subscription's text and plan it. Raises `QuerySyntaxError` or `QueryRefused`."""
     refuse_unbuilt(subscription)
     template, constants = parse_template(subscription.text, subscription.language)
     refuse_large(template)
     refuse_unbound(template, subscription.text, subscription.language)
     entailment = entailment_of(subscription, template)
-    return Meaning(template, constants, entailment, plan_of(template, constants, entailment is not Entailment.NONE))
+    plan = plan_of(template, constants, entailment is not Entailment.NONE)
+    return CompiledSubscription(template, constants, entailment, plan)
 
 
 def refuse_unbuilt(subscription: Subscription) -> None:
-    """Raises `QueryRefused` for what later stages will bring."""
+    """Refuse scopes that are not built yet; raises `QueryRefused`."""
     if subscription.scope != "publication":
         raise QueryRefused(
-            f"scope {subscription.scope}", "only publication scope is built yet", "ask in publication scope"
+            f"scope {subscription.scope}", "only publication scope is built yet", 'use scope "publication"'
         )

@@ -1,0 +1,110 @@
+"""What an outbox keeps of pairs whose operators have not answered yet, and of the rows withheld behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from triplecast.outbox.tables import read_rows, write_rows
+from triplecast.sqlite import Database
+
+Pair = tuple[int, int]
+"""The position of a publication, and a registration."""
+
+
+class OpenPart(NamedTuple):
+    """What is known of the open pairs of publications at positions in (`after`, `upto`], in bytes that the outbox
+    stores and does not read."""
+
+    after: int
+    upto: int
+    format: int
+    """Of the bytes: whoever reads them tells by it whether it can."""
+    body: bytes
+
+
+class Pending(NamedTuple):
+    """Publications with open pairs."""
+
+    positions: list[int]
+    pairs: list[Pair]
+    """Their open pairs, sorted."""
+    parts: list[OpenPart]
+    """Those stored for these positions, in order. A position without a part has to be matched again."""
+
+
+class WithheldRow(NamedTuple):
+    """A decided row that is recorded once no open pair of its registration precedes it."""
+
+    position: int
+    registration: int
+    change: int
+    bindings: str
+
+
+def read_pending(database: Database, after: int, limit: int) -> Pending:
+    """Read the first positions beyond `after` that have open pairs, at most `limit`, with all that is known of them."""
+    found = database.ask(
+        "SELECT DISTINCT position FROM open_pair WHERE position > ? ORDER BY position LIMIT ?", (after, limit)
+    )
+    positions = [int(position) for (position,) in found]
+    if not positions:
+        return Pending([], [], [])
+    pairs = read_open_pairs(database, after, positions[-1])
+    rows = read_rows(database, "open_part", "WHERE upto > ? AND after < ? ORDER BY upto", (after, positions[-1]))
+    return Pending(positions, pairs, [OpenPart(start, end, form, body) for end, start, form, body in rows])
+
+
+def read_open_pairs(database: Database, after: int, upto: int) -> list[Pair]:
+    """Read the open pairs of publications at positions in (`after`, `upto`], sorted."""
+    condition = "WHERE position > ? AND position <= ? ORDER BY position, registration"
+    return [(position, of) for position, of in read_rows(database, "open_pair", condition, (after, upto))]
+
+
+def write_parts(database: Database, parts: Iterable[OpenPart]) -> None:
+    """Store parts, each in the place of those that it overlaps."""
+    for after, upto, form, body in parts:
+        database.run("DELETE FROM open_part WHERE upto > ? AND after < ?", [(after, upto)])
+        write_rows(database, "open_part", [(upto, after, form, body)])
+
+
+def write_open_pairs(database: Database, pairs: Iterable[Pair]) -> None:
+    write_rows(database, "open_pair", pairs)
+
+
+def write_withheld(database: Database, rows: Iterable[WithheldRow]) -> None:
+    write_rows(database, "withheld", rows)
+
+
+def end_pairs(database: Database, pairs: Sequence[Pair]) -> None:
+    """Delete open pairs, sorted, and the parts that no open pair needs any more."""
+    if not pairs:
+        return
+    database.run("DELETE FROM open_pair WHERE position = ? AND registration = ?", pairs)
+    database.run(
+        "DELETE FROM open_part WHERE upto >= ? AND after < ? AND NOT EXISTS (SELECT 1 FROM open_pair"
+        " WHERE open_pair.position > open_part.after AND open_pair.position <= open_part.upto)",
+        [(pairs[0][0], pairs[-1][0])],
+    )
+
+
+def first_open(database: Database, registrations: Iterable[int]) -> dict[int, int]:
+    """Return the position of the first open pair of each of `registrations` that has one."""
+    found = {}
+    for registration in registrations:
+        ((position,),) = database.ask("SELECT min(position) FROM open_pair WHERE registration = ?", (registration,))
+        if position is not None:
+            found[registration] = int(position)
+    return found
+
+
+def release(database: Database, registrations: Iterable[int], still_open: dict[int, int]) -> list[WithheldRow]:
+    """Delete and return the withheld rows of `registrations` that precede its first open pair (`first_open`)."""
+    released = []
+    for registration in registrations:
+        before = still_open.get(registration, (1 << 63) - 1)
+        condition = "WHERE registration = ? AND position < ?"
+        rows = read_rows(database, "withheld", condition, (registration, before))
+        released += [WithheldRow(*row) for row in rows]
+        database.run(f"DELETE FROM withheld {condition}", [(registration, before)])
+    return released
