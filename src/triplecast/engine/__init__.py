@@ -9,7 +9,8 @@ from triplecast.engine.receipt import (
     Statistics,
     UndecidedMatch,
 )
-from triplecast.registry.registry import LiveSubscription, Subscribed
+from triplecast.registry.listing import LiveSubscription
+from triplecast.registry.registry import Subscribed
 
 __all__ = [
     "Engine",

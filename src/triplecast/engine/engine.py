@@ -10,7 +10,6 @@ import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -66,8 +65,9 @@ from triplecast.model.subscription import (
 )
 from triplecast.outbox import Cursor, Notification, Outbox, OutboxBatch, UndecidedPair
 from triplecast.registry.admission import Candidate, admit, examine
+from triplecast.registry.listing import LiveSubscription
 from triplecast.registry.quota import check_quota
-from triplecast.registry.registry import LiveSubscription, Refusal, Registry, Subscribed
+from triplecast.registry.registry import Refusal, Registry, Subscribed
 from triplecast.registry.upkeep import IndexUpkeep, check_progress
 
 MET = 100_000
@@ -207,12 +207,10 @@ class Engine:
         """
         end = read_lease(lease)
         self._journal.check_writer()
-        name = self._registry.free_name() if id is None else id
-        candidate = self._registry.examine(Subscription(name, text, language, scope, entailment, owner))
+        name = "subscription" if id is None else id
+        subscription = Subscription(name, text, language, scope, entailment, owner)
+        candidate = self._registry.examine(subscription, id is not None)
         with self._lock:
-            if id is None and isinstance(candidate, Candidate):
-                named = replace(candidate.subscription, name=self._registry.free_name())
-                candidate = candidate._replace(subscription=named)
             (outcome,) = self._change([candidate], end)
         if isinstance(outcome, Exception):
             raise outcome

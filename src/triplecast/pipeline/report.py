@@ -18,7 +18,7 @@ from triplecast.outbox import Outbox, UndecidedPair
 from triplecast.pipeline.acceptor import Taken
 from triplecast.pipeline.sink import Matched
 from triplecast.registry.file_source import FileSource
-from triplecast.registry.files import SubscriptionFault
+from triplecast.registry.lines import SubscriptionFault
 from triplecast.registry.registry import Registry
 
 Notice = Reject | SubscriptionFault | UndecidedPair | str

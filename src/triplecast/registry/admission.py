@@ -84,6 +84,8 @@ class Candidate(NamedTuple):
     compiled: CompiledSubscription
     replaces: Registration | None = None
     """The registration of the same id and source that ends where this one is registered."""
+    named: bool = True
+    """Whether it keeps its id; otherwise it is given a free one."""
 
     def replaces_one_of(self, registrations: Container[RegistrationId]) -> bool:
         return self.replaces is not None and self.replaces.id in registrations

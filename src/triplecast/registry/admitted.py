@@ -10,7 +10,8 @@ from triplecast.errors import InputError, QueryRefused, QuerySyntaxError
 from triplecast.model.census import Census
 from triplecast.model.subscription import Subscription
 from triplecast.registry.admission import Admission, examine
-from triplecast.registry.files import LoadedSubscriptions, SubscriptionFault
+from triplecast.registry.files import LoadedSubscriptions
+from triplecast.registry.lines import SubscriptionFault
 
 WARNINGS_TOLD = 20
 """Of many subscriptions at once."""

@@ -15,13 +15,13 @@ from triplecast.registry.admitted import describe_doubts, fault_of, first_of
 from triplecast.registry.files import (
     FileContent,
     LoadedSubscriptions,
-    SubscriptionFault,
     SubscriptionFile,
     describe_unread,
     find_subscription_files,
     join_contents,
     read_subscription_file,
 )
+from triplecast.registry.lines import SubscriptionFault
 from triplecast.registry.registry import Refusal, Registry
 
 QUIET = 0.3

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import RLock
 
 from triplecast.compile.operator_arguments import operators_of
@@ -12,7 +12,8 @@ from triplecast.errors import InputError, QueryRefused, QuerySyntaxError
 from triplecast.journal import Journal, time_text
 from triplecast.model.lease import NO_END, Lease
 from triplecast.model.subscription import API, BROAD_PER_OWNER, FILES, Registration, Subscription, check_fields
-from triplecast.registry.admission import Candidate, admit, examine
+from triplecast.registry.admission import Candidate, examine
+from triplecast.registry.listing import LiveSubscription, list_live
 from triplecast.registry.quota import Holdings, check_quota
 from triplecast.registry.tickets import hash_ticket, make_ticket, opens
 from triplecast.registry.upkeep import IndexUpkeep
@@ -42,28 +43,6 @@ class Subscribed:
     """When its lease ends; None: it lives until it is cancelled."""
 
 
-@dataclass(frozen=True, slots=True)
-class LiveSubscription:
-    """A live subscription as it is listed."""
-
-    id: str
-    registration: int
-    language: str
-    text: str
-    """As its owner wrote it."""
-    owner: str | None
-    scope: str
-    entailment: str | None
-    cost: str
-    """As in `Subscribed`; ``refused`` for one of another version of Triplecast that this one cannot evaluate."""
-    warnings: tuple[str, ...]
-    """As in `Subscribed`; why it is refused."""
-    expires: str | None
-    """As in `Subscribed`, or as it was renewed."""
-    source: str
-    """Who registered it and may cancel it: ``api``, ``files`` or ``http:`` and an account."""
-
-
 class Registry:
     """The live subscriptions of one journal, for its only writer. May be used from any thread.
 
@@ -87,11 +66,12 @@ class Registry:
         self.lock = RLock()
         """Held over each change of the registry and of the index."""
 
-    def examine(self, subscription: Subscription) -> Candidate | Refusal:
-        """Check what depends on the subscription alone. Takes no lock: it may parse a long text or call a worker."""
+    def examine(self, subscription: Subscription, named: bool = True) -> Candidate | Refusal:
+        """Check what depends on the subscription alone; unless it is `named`, it gets a free id as it is registered.
+        Takes no lock: it may parse a long text or call a worker."""
         try:
             check_fields(subscription)
-            return examine(subscription, self._datasets)
+            return examine(subscription, self._datasets)._replace(named=named)
         except (QuerySyntaxError, QueryRefused, InputError) as error:
             return error
 
@@ -121,6 +101,7 @@ class Registry:
             self._journal.check_writer()
             self._journal.end_leases()
             _check_source(source, [*cancelled, *(each.replaces for each in candidates.values() if each.replaces)])
+            self._name(candidates)
             for place, refusal in self._refused(candidates, cancelled):
                 outcomes[place] = refusal
                 del candidates[place]
@@ -157,14 +138,7 @@ class Registry:
         with self.lock:
             self._journal.end_leases()
             registrations, ends = self._journal.registrations(), self._journal.lease_ends()
-        return (_listed(each, ends.get(each.id)) for each in registrations if owner in (None, each.subscription.owner))
-
-    def free_name(self) -> str:
-        """An id for a subscription without one."""
-        number = self._journal.head() + 1
-        while self._journal.live_ids([f"subscription-{number}"]):
-            number += 1
-        return f"subscription-{number}"
+        return list_live(registrations, ends, owner)
 
     def follow(self) -> bool:
         """Bring the index up to the journal's head; whether it changed."""
@@ -172,6 +146,17 @@ class Registry:
             return self.index.update()
 
     # ---- inside -----------------------------------------------------------------------------------------------------
+
+    def _name(self, candidates: dict[int, Candidate]) -> None:
+        """Give an id to those that have none."""
+        names = {each.subscription.name for each in candidates.values() if each.named}
+        number = self._journal.head()
+        for place, each in candidates.items():
+            if not each.named:
+                number += 1
+                while (name := f"subscription-{number}") in names or self._journal.live_ids([name]):
+                    number += 1
+                candidates[place] = each._replace(subscription=replace(each.subscription, name=name))
 
     def _refused(
         self, candidates: dict[int, Candidate], cancelled: Sequence[Registration]
@@ -276,25 +261,3 @@ def _check_source(source: str, ended: Iterable[Registration]) -> None:
             raise InputError(
                 f"subscription {found.subscription.name!r} belongs to {describe_source(found.source)}", hint
             )
-
-
-def _listed(found: Registration, end: int | None) -> LiveSubscription:
-    subscription = found.subscription
-    try:
-        admission = admit(subscription)
-        cost, warnings = admission.cost, admission.warnings
-    except (QuerySyntaxError, QueryRefused) as fault:
-        cost, warnings = "refused", (str(fault),)
-    return LiveSubscription(
-        subscription.name,
-        int(found.id),
-        subscription.language,
-        subscription.text,
-        subscription.owner,
-        subscription.scope,
-        subscription.entailment,
-        cost,
-        warnings,
-        None if end is None else time_text(end),
-        found.source,
-    )

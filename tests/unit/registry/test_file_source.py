@@ -19,7 +19,8 @@ from triplecast.pipeline.horizon import HorizonFile, read_horizon
 from triplecast.pipeline.run import LOOK_SECONDS
 from triplecast.registry.admitted import WARNINGS_TOLD, admit_all
 from triplecast.registry.file_source import QUIET, FileSource
-from triplecast.registry.files import SubscriptionFault, load_subscriptions
+from triplecast.registry.files import load_subscriptions
+from triplecast.registry.lines import SubscriptionFault
 from triplecast.registry.registry import Registry
 from triplecast.registry.upkeep import IndexUpkeep
 
