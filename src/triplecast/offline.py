@@ -19,7 +19,7 @@ from triplecast.model.match import MatchedBatch
 from triplecast.model.publication import Draft, Publication, Reject
 from triplecast.model.schedules import SCHEDULE, check_schedule
 from triplecast.model.subscription import Registration, RegistrationId
-from triplecast.registry.admitted import Admitted
+from triplecast.registry.admission import Admitted
 from triplecast.taxonomy import NO_TAXONOMY, Taxonomies, Taxonomy, TaxonomyVersion
 
 BATCH_DOCUMENTS = 256

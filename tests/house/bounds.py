@@ -34,8 +34,8 @@ FILE_LINES = 400
 LONGER = {
     "engine/engine.py": 622,
     "index/build.py": 403,
-    "journal/journal.py": 478,
-    "journal/reader.py": 430,
+    "journal/journal.py": 483,
+    "journal/reader.py": 450,
     "kernels/build.py": 558,
     "kernels/entailment.py": 456,
     "kernels/join.py": 577,

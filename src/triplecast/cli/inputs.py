@@ -13,7 +13,7 @@ from triplecast.model.printable import printable_name
 
 if TYPE_CHECKING:
     from triplecast.model.subscription import Subscription
-    from triplecast.registry.admitted import Admitted
+    from triplecast.registry.admission import Admitted
     from triplecast.taxonomy import Taxonomy
 
 
@@ -24,7 +24,7 @@ def load_admitted(paths: list[Path], datasets: bool = True) -> Admitted:
     """The subscriptions that can be asked (of datasets, or not). Each of the others is told on stderr, and so are files
     that are passed over.
     """
-    from triplecast.registry.admitted import admit_all
+    from triplecast.registry.admission import admit_all
     from triplecast.registry.files import describe_unread, load_subscriptions
 
     admitted = admit_all(load_subscriptions(paths), datasets)

@@ -35,8 +35,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def run(arguments: argparse.Namespace) -> int:
     from triplecast.ingest.document_files import read_documents
     from triplecast.offline import match_documents
-    from triplecast.registry.admission import admit
-    from triplecast.registry.admitted import Admitted
+    from triplecast.registry.admission import Admitted, admit
 
     taxonomy = load_taxonomy(arguments.taxonomy, arguments.broader)
     subscription = choose_subscription(arguments.subscription, arguments.id)

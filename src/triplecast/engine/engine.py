@@ -64,7 +64,7 @@ from triplecast.model.subscription import (
     check_fields,
 )
 from triplecast.outbox import Cursor, Notification, Outbox, OutboxBatch, UndecidedPair
-from triplecast.registry.admission import Candidate, admit, examine
+from triplecast.registry.admission import AdmittedSubscription, admit, examine
 from triplecast.registry.listing import LiveSubscription
 from triplecast.registry.quota import check_quota
 from triplecast.registry.registry import Refusal, Registry, Subscribed
@@ -429,7 +429,7 @@ class Engine:
 
     # ---- inside -----------------------------------------------------------------------------------------------------
 
-    def _change(self, candidates: Sequence[Candidate | Refusal], lease: Lease) -> list[Subscribed | Refusal]:
+    def _change(self, candidates: Sequence[AdmittedSubscription | Refusal], lease: Lease) -> list[Subscribed | Refusal]:
         self._match_accepted()
         return self._registry.change(API, candidates, lease=lease, tickets=True)
 

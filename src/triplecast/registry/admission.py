@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Container, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from triplecast.compile.compiled import CompiledSubscription, compile_subscription
@@ -11,13 +12,18 @@ from triplecast.compile.graph_names import refuse_two_graphs
 from triplecast.compile.operator_arguments import operators_of
 from triplecast.compile.plan import Cost, Plan
 from triplecast.compile.plans import graphs_of, matches_nothing
-from triplecast.errors import QueryRefused, QuerySyntaxError
+from triplecast.errors import InputError, QueryRefused, QuerySyntaxError
 from triplecast.languages import sources_of
+from triplecast.model.census import Census
 from triplecast.model.entailment import Entailment
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
 from triplecast.registry.constant_checks import refuse_unanswerable
+from triplecast.registry.files import LoadedSubscriptions
+from triplecast.registry.lines import SubscriptionFault
 from triplecast.registry.query_warnings import find_doubts
 
+WARNINGS_TOLD = 20
+"""Of many subscriptions at once."""
 _PREDICATE_WARNING = (
     "nothing in it is rarer than a predicate: it is joined with every publication that uses that predicate; "
     "a constant subject or object would narrow it"
@@ -76,7 +82,7 @@ def admit(subscription: Subscription, datasets: bool = True) -> Admission:
     return _read(subscription, datasets).admission
 
 
-class Candidate(NamedTuple):
+class AdmittedSubscription(NamedTuple):
     """A subscription that can be registered."""
 
     subscription: Subscription
@@ -91,7 +97,7 @@ class Candidate(NamedTuple):
         return self.replaces is not None and self.replaces.id in registrations
 
 
-def examine(subscription: Subscription, datasets: bool = True) -> Candidate:
+def examine(subscription: Subscription, datasets: bool = True) -> AdmittedSubscription:
     """Admit a new subscription: as `admit`, and its operators are asked whether the constants in their arguments can be
     answered (`operator(check=…)`). Raises what `admit` raises."""
     candidate = _read(subscription, datasets)
@@ -104,10 +110,10 @@ def examine(subscription: Subscription, datasets: bool = True) -> Candidate:
     return candidate
 
 
-def _read(subscription: Subscription, datasets: bool) -> Candidate:
+def _read(subscription: Subscription, datasets: bool) -> AdmittedSubscription:
     try:
         compiled = compile_subscription(subscription)
-        return Candidate(subscription, _describe(subscription, compiled, datasets), compiled)
+        return AdmittedSubscription(subscription, _describe(subscription, compiled, datasets), compiled)
     except (QuerySyntaxError, QueryRefused) as fault:
         fault.name = fault.name or subscription.name
         raise
@@ -161,3 +167,63 @@ def _why_broad(plan: Plan, empty: bool) -> str:
         return "no triple has to be there for it to match"
     which = "one of its alternatives" if len(plan.branches) > 1 else "it"
     return f"{which} has triple patterns of variables only"
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """Subscriptions that can be asked, and why the others cannot; registration i + 1 is subscription i."""
+
+    subscriptions: tuple[Subscription, ...]
+    faults: tuple[SubscriptionFault, ...] = ()
+    warnings: tuple[str, ...] = ()
+    """`describe_doubts` of each."""
+    ignored: tuple[str, ...] = ()
+    """Files that were passed over (`FoundFiles.ignored`)."""
+    standing: Census = field(default_factory=Census)
+
+
+def admit_all(loaded: LoadedSubscriptions, datasets: bool = True) -> Admitted:
+    """Those of some files that can be asked; the files' faults first, then those of the queries (`examine`)."""
+    taken: list[Subscription] = []
+    faults = [*loaded.faults]
+    warnings: list[str] = []
+    kinds: Counter[tuple[str, str]] = Counter()
+    for subscription, place in zip(loaded.subscriptions, loaded.places, strict=True):
+        try:
+            admission = examine(subscription, datasets).admission
+        except (QuerySyntaxError, QueryRefused) as error:
+            faults.append(fault_of(error, place))
+            continue
+        taken.append(subscription)
+        kinds[admission.cost, admission.decider] += 1
+        warnings += describe_doubts(admission, place)
+    counts: Counter[str] = Counter()
+    for (cost, decider), count in kinds.items():
+        counts[cost] += count
+        counts[decider] += count
+    return Admitted(tuple(taken), tuple(faults), tuple(warnings), loaded.ignored, Census(**counts))
+
+
+def describe_doubts(admission: Admission, place: str) -> list[str]:
+    """A line for each thing that the subscription at `place` says and hardly means; none about its cost."""
+    return [f"{place}: note: {doubt}" for doubt in admission.doubts]
+
+
+def first_of(warnings: Sequence[str]) -> list[str]:
+    """The lines to tell: `WARNINGS_TOLD` of them, then how many more there are."""
+    left = len(warnings) - WARNINGS_TOLD
+    more = [f"{left} more notes on subscriptions; `triplecast preview` shows those of one"] if left > 0 else []
+    return [*warnings[:WARNINGS_TOLD], *more]
+
+
+def fault_of(error: QuerySyntaxError | QueryRefused | InputError, place: str) -> SubscriptionFault:
+    """Why the subscription at `place` cannot be registered. The place goes on with line and column in its text."""
+    if isinstance(error, QuerySyntaxError):
+        shown = str(replace(error, name=place, expected=()))
+        _, _, reason = shown.removeprefix(f"{place}:").partition(" ")
+        wanted = f"expected: {', '.join(error.expected)}" if error.expected else ""
+        return SubscriptionFault(f"{place}:{error.line}:{error.column}", reason, wanted)
+    if isinstance(error, QueryRefused):
+        where = place if error.line is None else f"{place}:{error.line}:{error.column}"
+        return SubscriptionFault(where, f"{error.construct} is refused: {error.reason}", error.hint)
+    return SubscriptionFault(place, error.what, error.hint)

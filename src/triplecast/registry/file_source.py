@@ -10,8 +10,7 @@ from typing import NamedTuple
 from triplecast.errors import InputError
 from triplecast.journal import Journal
 from triplecast.model.subscription import FILES, Registration, RegistrationId, Subscription
-from triplecast.registry.admission import Candidate
-from triplecast.registry.admitted import describe_doubts, fault_of, first_of
+from triplecast.registry.admission import AdmittedSubscription, describe_doubts, fault_of, first_of
 from triplecast.registry.files import (
     FileContent,
     LoadedSubscriptions,
@@ -36,7 +35,7 @@ class _ReadFile(NamedTuple):
 class _Refused(NamedTuple):
     subscription: Subscription
     fault: SubscriptionFault
-    candidate: Candidate | None
+    candidate: AdmittedSubscription | None
     """Where only a place or the id is missing, which another source may free."""
 
 
@@ -164,7 +163,7 @@ class FileSource:
         """Register what is new or edited and cancel what the files say no more, in one step: no document gets a
         position between an edited text's end and its beginning."""
         refused: dict[str, _Refused] = {}
-        wanted: list[Candidate | Refusal] = []
+        wanted: list[AdmittedSubscription | Refusal] = []
         places: list[str] = []
         subscriptions: list[Subscription] = []
         for subscription, place in zip(loaded.subscriptions, loaded.places, strict=True):
@@ -176,10 +175,10 @@ class FileSource:
                 refused[name] = before
                 continue
             if before is not None and before.candidate is not None and before.subscription == subscription:
-                found: Candidate | Refusal = before.candidate
+                found: AdmittedSubscription | Refusal = before.candidate
             else:
                 found = self._registry.examine(subscription)
-            wanted.append(found._replace(replaces=live) if isinstance(found, Candidate) else found)
+            wanted.append(found._replace(replaces=live) if isinstance(found, AdmittedSubscription) else found)
             places.append(place)
             subscriptions.append(subscription)
         names = {each.name for each in loaded.subscriptions} | kept
@@ -187,7 +186,7 @@ class FileSource:
         outcomes = self._registry.change(FILES, wanted, leaving) if wanted or leaving else []
         warnings: list[str] = []
         for asked, outcome, place, subscription in zip(wanted, outcomes, places, subscriptions, strict=True):
-            candidate = asked if isinstance(asked, Candidate) else None
+            candidate = asked if isinstance(asked, AdmittedSubscription) else None
             if isinstance(outcome, Refusal):
                 refused[subscription.name] = _Refused(subscription, fault_of(outcome, place), candidate)
             elif candidate is not None:

@@ -12,7 +12,7 @@ from triplecast.errors import InputError, QueryRefused, QuerySyntaxError
 from triplecast.journal import Journal, time_text
 from triplecast.model.lease import NO_END, Lease
 from triplecast.model.subscription import API, BROAD_PER_OWNER, FILES, Registration, Subscription, check_fields
-from triplecast.registry.admission import Candidate, examine
+from triplecast.registry.admission import AdmittedSubscription, examine
 from triplecast.registry.listing import LiveSubscription, list_live
 from triplecast.registry.quota import Holdings, check_quota
 from triplecast.registry.tickets import hash_ticket, make_ticket, opens
@@ -66,7 +66,7 @@ class Registry:
         self.lock = RLock()
         """Held over each change of the registry and of the index."""
 
-    def examine(self, subscription: Subscription, named: bool = True) -> Candidate | Refusal:
+    def examine(self, subscription: Subscription, named: bool = True) -> AdmittedSubscription | Refusal:
         """Check what depends on the subscription alone; unless it is `named`, it gets a free id as it is registered.
         Takes no lock: it may parse a long text or call a worker."""
         try:
@@ -78,7 +78,7 @@ class Registry:
     def change(
         self,
         source: str,
-        wanted: Sequence[Candidate | Refusal],
+        wanted: Sequence[AdmittedSubscription | Refusal],
         cancelled: Sequence[Registration] = (),
         lease: Lease = NO_END,
         tickets: bool = False,
@@ -91,9 +91,9 @@ class Registry:
         nothing has changed.
         """
         outcomes: dict[int, Subscribed | Refusal] = {}
-        candidates: dict[int, Candidate] = {}
+        candidates: dict[int, AdmittedSubscription] = {}
         for place, each in enumerate(wanted):
-            if isinstance(each, Candidate):
+            if isinstance(each, AdmittedSubscription):
                 candidates[place] = each
             else:
                 outcomes[place] = each
@@ -147,7 +147,7 @@ class Registry:
 
     # ---- inside -----------------------------------------------------------------------------------------------------
 
-    def _name(self, candidates: dict[int, Candidate]) -> None:
+    def _name(self, candidates: dict[int, AdmittedSubscription]) -> None:
         """Give an id to those that have none."""
         names = {each.subscription.name for each in candidates.values() if each.named}
         number = self._journal.head()
@@ -159,7 +159,7 @@ class Registry:
                 candidates[place] = each._replace(subscription=replace(each.subscription, name=name))
 
     def _refused(
-        self, candidates: dict[int, Candidate], cancelled: Sequence[Registration]
+        self, candidates: dict[int, AdmittedSubscription], cancelled: Sequence[Registration]
     ) -> Iterator[tuple[int, Refusal]]:
         """The candidates, by place, whose id is in use or whose owner has no place left for a broad one. Those that
         replace a broad one have its place, so they come first; the others follow in order."""
@@ -195,7 +195,7 @@ class Registry:
     def _register(
         self,
         source: str,
-        candidates: Sequence[Candidate],
+        candidates: Sequence[AdmittedSubscription],
         cancelled: Sequence[Registration],
         lease: Lease,
         tickets: bool,

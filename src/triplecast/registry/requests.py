@@ -11,7 +11,7 @@ from triplecast.journal import Clock, Journal, system_clock
 from triplecast.model.lease import FOREVER, Lease, read_lease
 from triplecast.model.subscription import API
 from triplecast.outbox import Outbox
-from triplecast.registry.admission import Candidate
+from triplecast.registry.admission import AdmittedSubscription
 from triplecast.registry.lines import SubscriptionFault, subscription_of
 from triplecast.registry.listing import read_page, read_status
 from triplecast.registry.registry import Refusal, Registry, Subscribed
@@ -70,7 +70,7 @@ class Requests:
         if not isinstance(wanted, list):
             raise InputError("'subscriptions' is no list", 'send [{"id": …, "text": …}]')
         lease = _lease_of(fields)
-        candidates: list[Candidate | Refusal] = []
+        candidates: list[AdmittedSubscription | Refusal] = []
         for number, each in enumerate(wanted):
             given = {"id": "new", **each} if isinstance(each, dict) else each
             found = subscription_of(given, f"subscriptions[{number}]")

@@ -17,7 +17,7 @@ from triplecast.journal import Journal
 from triplecast.model.subscription import BROAD_PER_OWNER, FILES
 from triplecast.pipeline.horizon import HorizonFile, read_horizon
 from triplecast.pipeline.run import LOOK_SECONDS
-from triplecast.registry.admitted import WARNINGS_TOLD, admit_all
+from triplecast.registry.admission import WARNINGS_TOLD, admit_all
 from triplecast.registry.file_source import QUIET, FileSource
 from triplecast.registry.files import load_subscriptions
 from triplecast.registry.lines import SubscriptionFault
