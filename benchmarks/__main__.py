@@ -15,7 +15,7 @@ from benchmarks.plan import DEFAULT_PARTS, PARTS, QUICK_PARTS, Extent, plan_runs
 from benchmarks.report import show, to_markdown, write_results
 from benchmarks.scenarios.indexes import index_workload
 from benchmarks.scenarios.matching import measure_matching
-from triplecast.kernels.warm import warm
+from triplecast.kernels.compiling import warm
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -25,7 +25,7 @@ from triplecast.match.pairs import Scratch, match_ids
 from triplecast.match.readings import Readings
 from triplecast.match.views import scan_views
 from triplecast.model.match import MatchedBatch
-from triplecast.model.publication import Publication
+from triplecast.model.publication import Position, Publication
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
 from triplecast.taxonomy import NO_TAXONOMIES, NO_TAXONOMY, Taxonomies
 
@@ -76,7 +76,7 @@ class Engine:
     def take(self, contents: Sequence[bytes]) -> list[Publication]:
         """Publications, accepted after all subscriptions, of canonical N-Triples: sorted unique lines."""
         return [
-            Publication(self.size + n, f"urn:experiment:{n}", 1, _ACCEPTED, lines)
+            Publication(Position(self.size + n), f"urn:experiment:{n}", 1, _ACCEPTED, lines)
             for n, lines in enumerate(contents, 1)
         ]
 

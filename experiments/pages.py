@@ -1,4 +1,4 @@
-"""``python -m experiments.pages``: writes the tables of claims into the papers' pages and into ``docs/papers.md``.
+"""``python -m experiments.pages``: writes the tables of claims into the papers' pages, a summary into `docs/papers.md`.
 
 A table stands between ``<!-- claims: NAME -->`` and ``<!-- end of claims -->``. It is the committed record
 (``results/figures.json``) held against ``expected.json`` as it stands now, so no figure in it is copied by hand; the
@@ -80,12 +80,10 @@ def make_pages(root: Path = ROOT) -> Iterator[tuple[Path, str]]:
     """Every page that has such tables, and what it should be."""
     tables = {name: write_table(root / "experiments" / name) for name in PAPERS}
     table_of_all = root / "docs" / "papers.md"
-    text = fill(table_of_all.read_text("utf-8"), "all", write_summary(root))
+    yield table_of_all, fill(table_of_all.read_text("utf-8"), "all", write_summary(root))
     for name, table in tables.items():
-        text = fill(text, name, table)
         page = root / "experiments" / name / "README.md"
         yield page, fill(page.read_text("utf-8"), name, table)
-    yield table_of_all, text
 
 
 def main() -> int:

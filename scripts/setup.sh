@@ -12,6 +12,6 @@ pip() { "$VENV/bin/python" -m pip --disable-pip-version-check install --quiet "$
 pip --require-hashes -r requirements-build.lock
 pip --require-hashes --no-build-isolation -r requirements.lock
 pip --no-build-isolation --no-deps --editable .
-"$VENV/bin/python" -m triplecast.warming >&2
+"$VENV/bin/python" -m triplecast.kernels
 touch "$VENV/ready"
 echo "set-up: $(($(date +%s) - started)) s" >&2

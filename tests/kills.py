@@ -32,12 +32,12 @@ from unittest.mock import patch
 
 from tests.flips import memory_folder
 from tests.lives import BEGIN, VERBS, Call, Ledger, Life, ParserHere, check_engine, check_files
-from triplecast import FolderLocked, faults, sqlite
+from triplecast import FolderLocked, crash_points, sqlite
 from triplecast.journal import Journal
 
 POINTS = tuple(
     point
-    for point in faults.POINTS
+    for point in crash_points.POINTS
     if point.partition(".")[0] in ("journal", "index", "outbox") and point != "outbox.some-wait"
 )
 """Those that an engine reaches."""
@@ -77,7 +77,7 @@ class Process:
                 os.close(ordered)
                 self._said, self._orders = said, orders
                 os.environ["TRIPLECAST_CRASH"] = armed
-                importlib.reload(faults)
+                importlib.reload(crash_points)
                 code = action(self)
             except BaseException:
                 self.say({"failed": traceback.format_exc()})

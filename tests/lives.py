@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from triplecast import FOREVER, Engine, InputError, Subscription
 from triplecast.ingest import Document, ParsedDocument
-from triplecast.ingest.frames import pack_document, unpack_parsed
+from triplecast.ingest.messages import pack_document, unpack_parsed
 from triplecast.ingest.worker import answer
 from triplecast.journal import Journal, time_text
 from triplecast.outbox import Outbox

@@ -1,23 +1,23 @@
-"""Every error a caller can meet. Fields first; the message derives from them and says what to do."""
+"""The errors that Triplecast raises. Each carries fields; its message is made of them and ends with the fix."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 CYCLE_SHOWN = 10
-"""Terms of a long cycle that its message names, from its beginning and from its end."""
+"""Terms shown from each end of a long cycle."""
 
 
 class TriplecastError(Exception):
-    """The root of all errors that Triplecast raises on purpose."""
+    """The base class of all errors that Triplecast raises on purpose."""
 
     receipts: tuple[object, ...] = ()
-    """Of one that `Engine.publish_many` raised: the receipts of the documents that were done before it, in order."""
+    """Set by `Engine.publish_many`: the receipts of the documents published before the error, in order."""
 
 
 @dataclass
 class QuerySyntaxError(TriplecastError):
-    """A query that is not in its language's grammar."""
+    """A query that does not follow its language's grammar."""
 
     message: str
     line: int
@@ -26,7 +26,7 @@ class QuerySyntaxError(TriplecastError):
     expected: tuple[str, ...]
     source_line: str
     name: str | None = None
-    """What the user calls the subscription (a path, an id), when known."""
+    """The subscription's id or path, when known."""
 
     def __str__(self) -> str:
         where = f"{self.name}:" if self.name else "line "
@@ -39,10 +39,10 @@ class QuerySyntaxError(TriplecastError):
 
 @dataclass
 class QueryRefused(TriplecastError):
-    """A query that is well formed but that Triplecast does not answer."""
+    """A well-formed query that Triplecast does not answer."""
 
     construct: str
-    """The name of what is refused, e.g. ``SERVICE``."""
+    """What is refused, e.g. ``SERVICE``."""
     reason: str
     hint: str
     line: int | None = None
@@ -57,17 +57,17 @@ class QueryRefused(TriplecastError):
 
 @dataclass
 class QuotaReached(QueryRefused):
-    """A broad subscription of an owner who holds as many as one may; the same one is taken once a place is free."""
+    """A broad subscription of an owner who holds the maximum already; it is accepted once another one is cancelled."""
 
     owner: str | None = None
-    """None: of all subscriptions that name no owner."""
+    """None for the subscriptions that name no owner, which share one quota."""
     held: int = 0
     quota: int = 0
 
 
 @dataclass
 class DocumentRejected(TriplecastError):
-    """A document, or a part of one, that cannot become a publication."""
+    """A document, or part of one, that cannot be published."""
 
     stage: str
     reason: str
@@ -83,12 +83,12 @@ class DocumentRejected(TriplecastError):
 
 @dataclass
 class TaxonomyCycle(TriplecastError):
-    """A taxonomy in which something is above itself."""
+    """A taxonomy with a class, property or concept above itself."""
 
     kind: str
     """``classes``, ``properties`` or ``concepts``."""
     terms: tuple[str, ...]
-    """In N-Triples form, each directly under the next, the last under the first."""
+    """In N-Triples form: each is directly under the next, and the last is under the first."""
 
     def __str__(self) -> str:
         terms = self.terms
@@ -101,11 +101,11 @@ class TaxonomyCycle(TriplecastError):
 
 @dataclass
 class FolderLocked(TriplecastError):
-    """Another writer has this folder: another process, or an engine or run of this one."""
+    """A folder that another writer uses: another process, or an engine or run in this one."""
 
     folder: str
     holder: str
-    """Who holds it: process id, host and start time."""
+    """Process id, host and start time of the writer."""
     hint: str = "stop that process or choose another folder"
 
     def __str__(self) -> str:
@@ -114,7 +114,7 @@ class FolderLocked(TriplecastError):
 
 @dataclass
 class StorageFault(TriplecastError):
-    """A stored file is damaged, of an unknown format, or cannot be written."""
+    """A stored file that is damaged, has an unknown format, or cannot be written."""
 
     path: str
     found: str
@@ -125,12 +125,12 @@ class StorageFault(TriplecastError):
 
 
 class StorageFull(StorageFault):
-    """There is no space to write; nothing was acknowledged, and the same call works once there is space."""
+    """No space is left to write. Nothing was acknowledged; repeat the call once there is space."""
 
 
 @dataclass
 class InputError(TriplecastError):
-    """Something the user named cannot be used: a missing folder, an unknown option value, an id given twice."""
+    """An argument that cannot be used: a missing folder, an unknown option value, an id given twice."""
 
     what: str
     hint: str
@@ -141,7 +141,7 @@ class InputError(TriplecastError):
 
 @dataclass
 class PipelineFailed(TriplecastError):
-    """Spark, its JVM or one of its workers ended; what was accepted is in the journal; the next start matches it."""
+    """Spark, its JVM or one of its workers ended. The next start matches what the journal has accepted."""
 
     reason: str
     hint: str
@@ -151,19 +151,19 @@ class PipelineFailed(TriplecastError):
 
 
 class OperatorWarning(UserWarning):
-    """Operators that standing subscriptions ask cannot be asked as things are: who asks them waits, or is asked nothing
-    any more where they take other arguments now."""
+    """Live subscriptions call operators that are unavailable, or whose arguments have changed. Pairs of an unavailable
+    operator stay pending; a subscription that uses an operator's old arguments matches nothing."""
 
 
 @dataclass
 class SandboxFailed(TriplecastError):
-    """The child process that parses or evaluates cannot be started. What a publication was to be asked, it is asked by
-    the next call that writes, or the next start: nothing that was accepted is lost."""
+    """The child process that parses or evaluates did not start. Nothing that was accepted is lost: the next call that
+    writes, or the next start, evaluates the subscriptions left out."""
 
     function: str
-    """What the child was to run, ``package.module:name``."""
+    """The function that the child was to run, as ``package.module:name``."""
     reason: str
-    hint: str = "see that this Python can start processes and import triplecast (`triplecast doctor`)"
+    hint: str = "check that this Python can start processes and import triplecast (`triplecast doctor`)"
 
     def __str__(self) -> str:
-        return f"the sandbox's child for {self.function} did not start: {self.reason}; {self.hint}"
+        return f"the sandbox process for {self.function} did not start: {self.reason}; {self.hint}"

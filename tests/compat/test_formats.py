@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 
 from tests.unit.outbox.outbox_samples import AT, batch
-from triplecast.journal import Journal, KeptResult, SourceState
+from triplecast.journal import FileState, Journal
 from triplecast.journal.record import JOURNAL
+from triplecast.model.answers import OperatorResult
 from triplecast.model.lease import read_lease
 from triplecast.model.publication import Draft, Publication, Reject
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
@@ -33,10 +34,10 @@ SUBSCRIPTIONS = [
     Subscription("a.rq", "ASK { ?s ?p ?o }", owner="ada"),
     Subscription("é", "SELECT * { ?s ?p 1 }", entailment="rdfs"),
 ]
-STATE = SourceState(61, 1_795_000_000_000_000_000, b"digest", "accepted")
+STATE = FileState(61, 1_795_000_000_000_000_000, b"digest", "accepted")
 TAXONOMY = Taxonomy((("<urn:a>", "<http://www.w3.org/2000/01/rdf-schema#subClassOf>", "<urn:b>"),))
 ATTACHMENTS = (("urn:picture", b"\x89PNG"),)
-ANSWER = KeptResult(9, "urn:op:boats", "1", ('"x"',), b'{"value": 2}')
+ANSWER = OperatorResult(9, "urn:op:boats", "1", ('"x"',), b'{"value": 2}')
 PARTS = [OpenPart(1, 4, 1, b"open rows")]
 
 

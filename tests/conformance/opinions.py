@@ -9,7 +9,7 @@ from pyoxigraph import Store
 
 from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.languages import parse_query
-from triplecast.languages.prefixes import DECLARED
+from triplecast.languages.vocabularies import DECLARED
 
 
 def real_queries(shared_data: Path) -> list[str]:

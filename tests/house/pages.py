@@ -67,7 +67,7 @@ def replay(name: str, folder: Path) -> int:
             text = block.text.partition("\n")[2] if block.file.endswith(".jsonl") else block.text
             place.write_text(text, "utf-8")
         elif block.language == "console":
-            for step in re.split(r"^\$ ", block.text, flags=re.M)[1:]:
+            for step in re.split(r"^\$ ", block.text.replace("\\\n", ""), flags=re.M)[1:]:
                 command, _, shown = step.partition("\n")
                 ran = run(folder, "bash", "-c", command, CLONE=str(ROOT))
                 assert matches(shown, ran.stdout), f"{name}: $ {command}\n{ran.stdout}"

@@ -48,16 +48,16 @@ def test_a_vocabulary_of_ones_own(tmp_path: Path) -> None:
 def test_its_numbers_are_those_of_the_code() -> None:
     assert f"by at most {TOLERANCE} of 255" in PAGE
     assert f"at most {TOLERANCE} in each" in PAGE
-    assert f"fewer than {LEAST} pixels is a speck" in PAGE
+    assert f"Fewer than {LEAST} pixels is a speck" in PAGE
     formats = f"{', '.join(FORMATS[:-1])} and {FORMATS[-1]}".replace("WEBP", "WebP")
-    assert f"Read are {formats} of at most {MOST_PIXELS:,} pixels and {LONGEST_SIDE:,} a side" in PAGE
+    assert f"Formats are {formats} of at most {MOST_PIXELS:,} pixels and {LONGEST_SIDE:,} a side" in PAGE
     assert f"at most {LONGEST:,} characters" in PAGE
-    assert f"at most {MOST_MEASURED:,})" in PAGE
+    assert f"at most {MOST_MEASURED:,} objects)" in PAGE
     vocabulary = shipped_vocabulary()
     told = f"`{SHIPPED}`, has {len(vocabulary.frequencies):,} words of {vocabulary.documents} paragraphs"
     assert told in PAGE
     for name in ("width", "height", "colour", "objects", "objectsOfColour"):
         declared = find_operator(f"urn:triplecast:op:{name}")
         assert declared is not None
-        assert f"A call may take {declared.seconds:g} s and {declared.memory >> 30} GB (" in PAGE
+        assert f"A call may take {declared.seconds:g} s and {declared.memory >> 30} GB." in PAGE
         assert f"op:{name}(" in PAGE

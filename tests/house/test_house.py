@@ -47,13 +47,14 @@ def test_the_table_of_layers_is_that_of_the_import_contract() -> None:
     """Every layer has a row, the lowest first."""
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
     layers = reversed(next(contract["layers"] for contract in contracts if contract["type"] == "layers"))
-    height = {
-        name.strip().removeprefix("triplecast."): number
-        for number, layer in enumerate(layers)
-        for name in layer.split("|")
-    }
     rows = [line for line in (ROOT / "ARCHITECTURE.md").read_text("utf-8").splitlines() if line.startswith("| ")]
-    named = [name for row in rows for name in re.findall(r"`src/triplecast/([a-z_]+)(?:\.py)?`", row)]
+    paths = [path for row in rows for path in re.findall(r"`src/triplecast/([a-z_/]+)(?:\.py)?`", row)]
+    named = [path.replace("/", ".") for path in paths]
+    height: dict[str, int] = {}
+    for number, layer in enumerate(layers):
+        for name in re.split(r"[|:]", layer):
+            module = name.strip(" ()").removeprefix("triplecast.")
+            height[module if module in named else module.partition(".")[0]] = number
     assert set(height) <= set(named)
     heights = [height[name] for name in named if name in height]
     assert heights == sorted(heights)

@@ -9,18 +9,16 @@ import pytest
 
 from tests.house.pages import PAGES, ROOT, blocks_of, prose_of
 
-WORDS = 47_000
+WORDS = 25_000
 WIDTH = 120
-OLD = (
-    "ARCHITECTURE CHANGELOG CONTRIBUTING docs/decisions docs/built-in docs/errors docs/language docs/matching "
-    "docs/operators docs/papers docs/pipeline docs/python docs/schedules docs/semantics docs/storage docs/taxonomy "
-    "docs/testing"
-)
+OLD = "ARCHITECTURE"
 """Pages that are not written again yet."""
 NAMES = [
     name for name in (page.relative_to(ROOT).as_posix() for page in PAGES) if not name.startswith(tuple(OLD.split()))
 ]
 _LINK = re.compile(r"\]\(([^()\s]+(?:\([^()]*\))?[^()\s]*)\)")
+_LABEL = re.compile(r"^\s*(?:#+ )?(?:- |\d+\. )?(?:\*\*[^*]+\*\* )?")
+"""What stands before a line's sentence: the mark of a list or heading, a bold word that names a part."""
 _SENTENCES = re.compile(r"[a-z0-9`)\]*\"…]{2}[.!?][)*\"_]* +[*_(\[`\"]*[A-Z?]")
 
 
@@ -32,10 +30,7 @@ def test_no_line_is_long_but_in_tables(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_line_holds_one_sentence(name: str) -> None:
-    lines = (
-        (number, re.sub(r"^\s*(?:[-*]|\d+\.) ", "", line))
-        for number, line in prose_of((ROOT / name).read_text("utf-8"))
-    )
+    lines = ((number, _LABEL.sub("", line)) for number, line in prose_of((ROOT / name).read_text("utf-8")))
     assert [(number, line) for number, line in lines if _SENTENCES.search(line)] == []
 
 

@@ -1,4 +1,4 @@
-"""docs/python.md runs, and leaves no field out."""
+"""docs/python.md runs; it and docs/command-line.md leave no field and no key out."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ import pytest
 import triplecast
 from triplecast.cli.match import Tally
 from triplecast.cli.notifications import notification_row, reject_row, undecided_row
-from triplecast.model.census import Census
+from triplecast.model.counts import SubscriptionCounts
 from triplecast.model.match import MatchStats
 from triplecast.model.publication import Reject
 from triplecast.outbox import Cursor
 from triplecast.pipeline.report import Summary
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "python.md").read_text("utf-8")
-FIELDS, JSON = PAGE.split("\n## JSON\n")
-FIELDS = FIELDS.split("\n## Fields\n")[1]
-NAMES = "Accepted Document Explanation Match Notification Preview Receipt Reject Rejected "
-NAMES += "LiveSubscription Statistics Subscribed Subscription UndecidedMatch UndecidedPair"
+FIELDS = PAGE.split("\n## Fields\n")[1]
+JSON = (Path(__file__).resolve().parents[2] / "docs" / "command-line.md").read_text("utf-8")
+NAMES = "Accepted Document Explanation LiveSubscription Match Notification Preview Receipt Reject Rejected Subscribed "
+NAMES += "Statistics Subscription UndecidedMatch UndecidedPair"
 
 
 def test_its_snippets_run_as_one_program(tmp_path: Path) -> None:
@@ -49,5 +49,5 @@ def test_it_names_every_field_of_the_json() -> None:
     pair = triplecast.UndecidedPair(1, "id", "a:g", 1, 1, "name", None, "reason")
     rows = (notification_row(notification), reject_row(rejected), undecided_row(pair))
     keys = {key for _, row, _ in rows for key in row} | set(Tally(0, True).counts(0))
-    keys |= {field.name for kind in (Summary, Census, MatchStats) for field in fields(kind)}
+    keys |= {field.name for kind in (Summary, SubscriptionCounts, MatchStats) for field in fields(kind)}
     assert sorted(key for key in keys if f"`{key}`" not in JSON) == []

@@ -22,13 +22,29 @@ import pandas
 with open("matches.json", "w") as written:
     print(json.dumps({"publication": "urn:1", "bindings": [{"n": "1"}, {"n": "2"}]}), file=written)
 """
-PROGRAMS = {"docs/publish-feeds.md": "", "docs/back-up.md": OPENED, "docs/command-line.md": MATCHED}
+PROGRAMS = {
+    "docs/publish-feeds.md": "",
+    "docs/taxonomy.md": "",
+    "docs/back-up.md": OPENED,
+    "docs/command-line.md": MATCHED,
+}
 """Pages whose unnamed Python blocks are one program, with what stands before it."""
 
 
 @pytest.mark.parametrize(("page", "commands"), [("docs/first-match.md", 8), ("docs/first-operator.md", 3)])
 def test_a_tutorial_works_as_written(page: str, commands: int, tmp_path: Path) -> None:
     assert replay(page, tmp_path) == commands
+
+
+@pytest.mark.parametrize(("page", "commands"), [("docs/language.md", 1)])
+def test_the_commands_of_a_page_print_what_it_shows(page: str, commands: int, tmp_path: Path) -> None:
+    (tmp_path / "inbox").mkdir()
+    copy(ROOT / "examples" / "inbox" / "news" / "courier.atom", tmp_path / "inbox" / "news.atom")
+    assert replay(page, tmp_path) == commands
+
+
+def test_the_taxonomy_of_the_examples_matches_as_its_page_shows() -> None:
+    assert replay("docs/taxonomy.md", ROOT) == 1
 
 
 @pytest.mark.parametrize("page", PROGRAMS)

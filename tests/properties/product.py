@@ -122,6 +122,7 @@ class ByIndex:
             last = max(timeline.published[at] for at in batch)
             snapshot = log.advance(index, last, needed_from=min(timeline.published[at] for at in batch) - 1)
             matched = self._matcher.match(snapshot, [publications[at] for at in batch], taxonomies)
+            assert not matched.open.pairs, "none of these calls an operator"
             for row in range(len(matched)):
                 pair = batch[int(matched.publication[row])], number[int(matched.registration[row])]
                 rows = rows_from(matched.bindings_of(row))

@@ -117,7 +117,7 @@ LOOSE = 600
 
 def shape_of(query: q.Query, triples: tuple[Triple, ...], by_index: bool, random: Random) -> str | None:
     """Why a pair may be undecided though all readings of it agree: one of the shapes above; None if nothing permits
-    it (`docs/decisions/0012-what-operators-are-asked.md`)."""
+    it (`docs/decisions/0012-operator-calls-in-rounds.md`)."""
     parts = [] if by_index else [q.Query("select", q.Select(part)) for part in parts_of(query)]
     if any(has_two(part, triples, random) for part in parts):
         return LEFT_OUT

@@ -301,7 +301,10 @@ def _order_of_values(one: Term | None, two: Term | None) -> int:
             return 1
     except TypeFault as fault:
         raise NotDetermined(str(fault)) from fault
-    raise NotDetermined("two terms of one value")
+    inexact = one[2] != two[2] and {one[2], two[2]} & {XSD + "float", XSD + "double"}
+    if inexact or not compare("=", one, two):
+        raise NotDetermined("two terms of one value, or of none")
+    return 0
 
 
 # ---- substitution -----------------------------------------------------------------------------------------

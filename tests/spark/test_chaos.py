@@ -10,7 +10,7 @@ import pytest
 
 from tests.chaos import Moment, Oracle, first_files, kept, kill_everywhere, kill_on_spark, run_in_turn, same
 from tests.spark.workplace import Workplace
-from triplecast import faults
+from triplecast import crash_points
 from triplecast.errors import StorageFull
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @pytest.mark.slow
 def test_a_kill_at_every_point_loses_doubles_and_renames_nothing(tmp_path: Path, seed: int) -> None:
     hits = kill_everywhere(1, seed, tmp_path)
-    assert set(hits) == set(faults.POINTS)
+    assert set(hits) == set(crash_points.POINTS)
 
 
 @pytest.mark.slow

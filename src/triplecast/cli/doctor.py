@@ -105,15 +105,13 @@ def _java() -> Iterator[Finding]:
 def check_kernels() -> Iterator[Finding]:
     if importlib.util.find_spec("numba") is None:
         return
-    from triplecast.warming import find_mark
+    from triplecast.kernels.compiling import is_compiled
 
-    if find_mark().exists():
+    if is_compiled():
         yield Finding("kernels", "ok", "compiled")
     else:
-        hint = (
-            "python -m triplecast.warming compiles them now; else the first `match` or `run` does, in a minute or two"
-        )
-        yield Finding("kernels", "limited", "not known to be compiled for this installation", hint)
+        hint = "python -m triplecast.kernels compiles them now; else the first match does, in up to a minute"
+        yield Finding("kernels", "limited", "not compiled yet", hint)
 
 
 def _sqlite() -> Iterator[Finding]:

@@ -22,7 +22,7 @@ _NO_ORDER = "no rdfs:subClassOf or rdfs:subPropertyOf (--broader takes skos:broa
 
 def load_admitted(paths: list[Path], datasets: bool = True) -> Admitted:
     """The subscriptions that can be asked (of datasets, or not). Each of the others is told on stderr, and so are files
-    that are passed over.
+    that are skipped.
     """
     from triplecast.registry.admission import admit_all
     from triplecast.registry.files import describe_unread, load_subscriptions

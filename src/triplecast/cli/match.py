@@ -23,7 +23,7 @@ from triplecast.cli.terminal import (
     say,
     tell,
 )
-from triplecast.model.census import Census
+from triplecast.model.counts import SubscriptionCounts
 from triplecast.model.printable import printable_name
 
 if TYPE_CHECKING:
@@ -84,15 +84,15 @@ class Tally:
         self.faults = faults
         self.publications = self.matches = self.rejects = self.undecided = 0
         self.ignored = self.warnings = 0
-        self.standing = Census()
+        self.standing = SubscriptionCounts()
         self.work = MatchStats()
         self._json = as_json
         self._progress = Progress()
 
     def compile(self) -> None:
-        from triplecast.warming import compile_kernels
+        from triplecast.kernels.compiling import compile_kernels
 
-        compile_kernels(say)
+        compile_kernels()
 
     def add(self, outcome: MatchedDocuments, subscriptions: tuple[Subscription, ...]) -> None:
         self._progress.clear()

@@ -59,7 +59,7 @@ def count_of(number: int, noun: str, plural: str = "") -> str:
 
 def describe_rest(ignored: int, warnings: int) -> str:
     """The end of a line of counts: what is worth a word only where there is any."""
-    passed = f", {count_of(ignored, 'file')} passed over" if ignored else ""
+    passed = f", {count_of(ignored, 'file')} skipped" if ignored else ""
     return passed + (f", {count_of(warnings, 'note')} on subscriptions" if warnings else "")
 
 

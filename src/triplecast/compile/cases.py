@@ -22,40 +22,8 @@ from triplecast.compile.necessary import Conjunction, FreshNames, find_words
 from triplecast.compile.plan import CASES_LIMIT
 from triplecast.compile.residual import Residual
 from triplecast.evaluate.conjuncts import conjuncts
-from triplecast.model.algebra import (
-    Alternative,
-    BasicPattern,
-    Call,
-    Distinct,
-    Exists,
-    Expression,
-    Extend,
-    Filter,
-    Graph,
-    Group,
-    Inverse,
-    Join,
-    LeftJoin,
-    Minus,
-    Node,
-    Operation,
-    OrderBy,
-    PathExpression,
-    PathPattern,
-    Pattern,
-    Produce,
-    Project,
-    Reduced,
-    Sequence,
-    Slice,
-    Slot,
-    TriplePattern,
-    Union,
-    Values,
-    Variable,
-    subexpressions,
-    variables_in,
-)
+from triplecast.model import algebra
+from triplecast.model.algebra import Call, Expression, Node, Operation, Pattern, Slot, TriplePattern, Variable
 from triplecast.model.conditions import Lane, Operator
 from triplecast.operators import find_operator
 
@@ -114,52 +82,52 @@ class CaseFinder:
     def cases(self, pattern: Pattern) -> Cases:
         """Raises `Undecidable`."""
         match pattern:
-            case BasicPattern(triples):
+            case algebra.BasicPattern(triples):
                 return self._all_of([self._triple(triple) for triple in triples])
-            case Join(left, right):
+            case algebra.Join(left, right):
                 return self._all_of([self.cases(left), self.cases(right)])
-            case Union(left, right):
+            case algebra.Union(left, right):
                 return _bounded((*self.cases(left), *self.cases(right)))
-            case Filter(condition, inner):
+            case algebra.Filter(condition, inner):
                 return self._filtered(self.cases(inner), condition)
-            case LeftJoin() | Minus() if self._within:
+            case algebra.LeftJoin() | algebra.Minus() if self._within:
                 raise Undecidable("OPTIONAL or MINUS within EXISTS")
-            case LeftJoin(left, right, condition):
+            case algebra.LeftJoin(left, right, condition):
                 optional = self._plain(right, "OPTIONAL within OPTIONAL, or with EXISTS or MINUS inside")
                 return _bounded(
                     tuple(case for base in self.cases(left) for case in self._extended(base, optional, condition))
                 )
-            case Minus(left, right):
+            case algebra.Minus(left, right):
                 removing = self._plain(right, "MINUS of what has OPTIONAL, EXISTS or MINUS inside")
                 return tuple(_without(base, removing) for base in self.cases(left))
-            case Values(variables, rows):
+            case algebra.Values(variables, rows):
                 return self._values(variables, rows)
-            case Extend(inner, variable, expression):
+            case algebra.Extend(inner, variable, expression):
                 return tuple(self._with_value(case, variable, expression) for case in self.cases(inner))
-            case Produce(inner, operator, arguments, free):
+            case algebra.Produce(inner, operator, arguments, free):
                 return tuple(self._produced(case, operator, arguments, free) for case in self.cases(inner))
         raise Undecidable(_NAMES[type(pattern)])
 
     # ---- patterns
 
-    def _triple(self, triple: TriplePattern | PathPattern) -> Cases:
+    def _triple(self, triple: TriplePattern | algebra.PathPattern) -> Cases:
         if isinstance(triple, TriplePattern):
             return (Case(Conjunction((triple,))),)
         return self._path(triple.subject, triple.path, triple.object)
 
-    def _path(self, start: Node, path: PathExpression, end: Node) -> Cases:
+    def _path(self, start: Node, path: algebra.PathExpression, end: Node) -> Cases:
         mark = path_mark(start, path, end) if self.names.entailed else None
         if mark is not None:
             return (Case(Conjunction((mark,))),)
         match path:
             case NamedNode() | Slot():
                 return (Case(Conjunction((TriplePattern(start, path, end),))),)
-            case Inverse(inner):
+            case algebra.Inverse(inner):
                 return self._path(end, inner, start)
-            case Sequence(steps):
+            case algebra.Sequence(steps):
                 stops = [start, *(self.names.make() for _ in steps[1:]), end]
                 return self._all_of([self._path(stops[i], step, stops[i + 1]) for i, step in enumerate(steps)])
-            case Alternative(choices):
+            case algebra.Alternative(choices):
                 return _bounded(tuple(case for choice in choices for case in self._path(start, choice, end)))
         raise Undecidable("a property path with *, +, ? or !")
 
@@ -225,7 +193,7 @@ class CaseFinder:
 
     def _filtered(self, cases: Cases, condition: Expression) -> Cases:
         for part in conjuncts(condition):
-            if isinstance(part, Exists):
+            if isinstance(part, algebra.Exists):
                 self._within += 1
                 inner = self._plain(part.pattern, "EXISTS within EXISTS")
                 self._within -= 1
@@ -239,7 +207,7 @@ class CaseFinder:
         conjunction = case.conjunction
         _check_settled(conjunction)
         bound, computed = set(conjunction.variables()), set(conjunction.computed())
-        if self._within and not bound.issuperset(variables_in(condition)):
+        if self._within and not bound.issuperset(algebra.variables_in(condition)):
             raise Undecidable("EXISTS with a FILTER on a variable that no triple pattern of its group binds")
         match condition:
             case Operation("!", (Call("BOUND", (Variable() as variable,)),)) if variable not in computed:
@@ -249,7 +217,7 @@ class CaseFinder:
         clauses = tuple(tuple(atom for atom in clause if atom.variable in bound) for clause in own)
         if not all(clauses):
             return ()
-        if not found.whole or not computed.isdisjoint(variables_in(condition)):
+        if not found.whole or not computed.isdisjoint(algebra.variables_in(condition)):
             if self._within or not is_residual(condition):
                 raise Undecidable("FILTER with more than comparisons and calculations")
             narrowed = case._replace(conjunction=conjunction.joined(Conjunction(clauses=clauses)))
@@ -289,7 +257,7 @@ class CaseFinder:
     def _calculated(self, case: Case, variable: Variable | None, expression: Expression) -> Case:
         conjunction = case.conjunction
         known = {*conjunction.variables(), *conjunction.computed()}
-        seen = tuple(dict.fromkeys(each for each in variables_in(expression) if each in known))
+        seen = tuple(dict.fromkeys(each for each in algebra.variables_in(expression) if each in known))
         added = Conjunction(residual=(Residual(variable, expression, seen),))
         return case._replace(conjunction=conjunction.joined(added))
 
@@ -297,8 +265,8 @@ class CaseFinder:
 def is_residual(expression: Expression) -> bool:
     """Whether an expression may be evaluated in this process: it is small, its cost is bounded by its terms, and it
     needs nothing but the row and operator results."""
-    parts = list(islice(subexpressions(expression), RESIDUAL_LIMIT + 1))
-    if len(parts) > RESIDUAL_LIMIT or any(isinstance(part, Exists) for part in parts):
+    parts = list(islice(algebra.subexpressions(expression), RESIDUAL_LIMIT + 1))
+    if len(parts) > RESIDUAL_LIMIT or any(isinstance(part, algebra.Exists) for part in parts):
         return False
     return all(_is_bounded(part.function) for part in parts if isinstance(part, Call))
 
@@ -338,7 +306,7 @@ def _without(case: Case, removing: tuple[Conjunction, ...]) -> Case:
 
 def _shared(case: Conjunction, other: Conjunction, condition: Expression | None = None) -> tuple[Variable, ...]:
     """The variables that the case binds and that `other`, or the condition on both, uses."""
-    names = {*other.variables(), *other.compared(), *(variables_in(condition) if condition is not None else ())}
+    names = {*other.variables(), *other.compared(), *(algebra.variables_in(condition) if condition is not None else ())}
     _check_apart(case.computed(), names.union(other.computed()))
     _check_apart(other.computed(), {*case.variables(), *case.compared()})
     return tuple(sorted(names.intersection(case.variables()), key=lambda variable: variable.name))
@@ -369,13 +337,13 @@ def _bounded(cases: Cases) -> Cases:
 
 _NAMES: Mapping[type, str] = MappingProxyType(
     {
-        Graph: "GRAPH",
-        Group: "GROUP BY or an aggregate",
-        OrderBy: "ORDER BY",
-        Slice: "LIMIT or OFFSET",
-        Project: "a sub-select",
-        Distinct: "a sub-select",
-        Reduced: "a sub-select",
+        algebra.Graph: "GRAPH",
+        algebra.Group: "GROUP BY or an aggregate",
+        algebra.OrderBy: "ORDER BY",
+        algebra.Slice: "LIMIT or OFFSET",
+        algebra.Project: "a sub-select",
+        algebra.Distinct: "a sub-select",
+        algebra.Reduced: "a sub-select",
     }
 )
 """What has no cases, in the words of the language."""

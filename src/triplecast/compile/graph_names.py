@@ -6,22 +6,9 @@ from collections.abc import Iterator
 
 from triplecast.compile.constants import Constant
 from triplecast.errors import QueryRefused
-from triplecast.model.algebra import (
-    Distinct,
-    Extend,
-    Filter,
-    Graph,
-    Join,
-    LeftJoin,
-    Minus,
-    OrderBy,
-    Pattern,
-    Produce,
-    Project,
-    Reduced,
-    Slice,
-    Variable,
-)
+from triplecast.evaluate.scope import children
+from triplecast.model import algebra
+from triplecast.model.algebra import Pattern, Variable
 
 
 def refuse_two_graphs(names: tuple[str, ...]) -> None:
@@ -36,24 +23,13 @@ def refuse_two_graphs(names: tuple[str, ...]) -> None:
 
 def needed_graphs(pattern: Pattern) -> Iterator[Constant]:
     """Yield the constant graph names that every solution needs."""
-    match pattern:
-        case Graph(name, inner):
-            if not isinstance(name, Variable):
-                yield name
-            yield from needed_graphs(inner)
-        case Join(left, right):
-            yield from needed_graphs(left)
-            yield from needed_graphs(right)
-        case (
-            Filter(_, inner)
-            | Project(inner, _)
-            | Distinct(inner)
-            | Reduced(inner)
-            | OrderBy(inner, _)
-            | Slice(inner, _, _)
-            | Extend(inner, _, _)
-            | Produce(inner, _, _, _)
-            | LeftJoin(inner, _, _)
-            | Minus(inner, _)
-        ):
-            yield from needed_graphs(inner)
+    if isinstance(pattern, algebra.Graph) and not isinstance(pattern.name, Variable):
+        yield pattern.name
+    if isinstance(pattern, algebra.Join):
+        parts = children(pattern)
+    elif isinstance(pattern, algebra.Union | algebra.Group):
+        parts = ()
+    else:
+        parts = children(pattern)[:1]
+    for part in parts:
+        yield from needed_graphs(part)

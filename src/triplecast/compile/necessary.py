@@ -19,39 +19,8 @@ from triplecast.compile.marks import path_mark
 from triplecast.compile.plan import BRANCHES_LIMIT, PATTERNS_LIMIT
 from triplecast.compile.residual import Residual
 from triplecast.compile.texts import NamedText, NeededWord
-from triplecast.model.algebra import (
-    Alternative,
-    BasicPattern,
-    Distinct,
-    Exists,
-    Expression,
-    Extend,
-    Filter,
-    Graph,
-    Group,
-    Inverse,
-    Join,
-    LeftJoin,
-    Minus,
-    NegatedSet,
-    Node,
-    OrderBy,
-    PathExpression,
-    PathPattern,
-    Pattern,
-    Produce,
-    Project,
-    Reduced,
-    Repeat,
-    Sequence,
-    Slice,
-    Slot,
-    TriplePattern,
-    Union,
-    Values,
-    Variable,
-    subexpressions,
-)
+from triplecast.model import algebra
+from triplecast.model.algebra import Expression, Node, Pattern, Slot, TriplePattern, Variable, subexpressions
 
 
 class Conjunction(NamedTuple):
@@ -137,26 +106,19 @@ def aggregate_within(pattern: Pattern) -> Pattern | None:
     """
     while True:
         match pattern:
-            case Project(inner, _) | Distinct(inner) | Reduced(inner) | Slice(inner, _, _):
-                pattern = inner
-            case OrderBy(inner, conditions):
-                if any(_calls_exists(condition) for condition, _ in conditions):
-                    return None
-                pattern = inner
-            case Filter(condition, inner) | Extend(inner, _, condition):
-                if _calls_exists(condition):
-                    return None
-                pattern = inner
-            case Produce(inner, _, _, _):
-                pattern = inner
-            case Group(inner, (), _):
-                return inner
-            case _:
+            case algebra.OrderBy(_, conditions) if any(_calls_exists(condition) for condition, _ in conditions):
                 return None
+            case algebra.Filter(condition, _) | algebra.Extend(_, _, condition) if _calls_exists(condition):
+                return None
+            case algebra.Group(inner, (), _):
+                return inner
+        if not isinstance(pattern, algebra.Modifier | algebra.Filter | algebra.Extend | algebra.Produce):
+            return None
+        pattern = pattern.pattern
 
 
 def _calls_exists(expression: Expression) -> bool:
-    return any(isinstance(part, Exists) for part in subexpressions(expression))
+    return any(isinstance(part, algebra.Exists) for part in subexpressions(expression))
 
 
 def necessary_conditions(
@@ -168,29 +130,26 @@ def necessary_conditions(
 
 def _find(pattern: Pattern, constants: tuple[str, ...], names: FreshNames) -> tuple[Conjunction, ...]:
     match pattern:
-        case BasicPattern(triples):
+        case algebra.BasicPattern(triples):
             return _all_of([_find_triple(triple, names) for triple in triples])
-        case Join(left, right):
+        case algebra.Join(left, right):
             return _all_of([_find(left, constants, names), _find(right, constants, names)])
-        case Union(left, right):
+        case algebra.Union(left, right):
             return _any_of([_find(left, constants, names), _find(right, constants, names)])
-        case Filter(condition, inner):
+        case algebra.Filter(condition, inner):
             return _narrow(_find(inner, constants, names), read_conditions(condition, constants), constants, names)
-        case LeftJoin(inner, _, _) | Minus(inner, _) | Graph(_, inner) | Extend(inner, _, _) | OrderBy(inner, _):
-            return _find(inner, constants, names)
-        case Produce(inner, _, _, _):
-            return _find(inner, constants, names)
-        case Distinct(inner) | Reduced(inner) | Slice(inner, _, _):
-            return _find(inner, constants, names)
-        case Project(inner, variables):
+        case algebra.LeftJoin(left, _, _) | algebra.Minus(left, _):
+            return _find(left, constants, names)
+        case algebra.Project(inner, variables):
             return tuple(branch.renamed(variables, names) for branch in _find(inner, constants, names))
-        case Group(inner, keys, _):
+        case algebra.Group(inner, keys, _):
             if not keys:
                 return ANYTHING
             return tuple(branch.renamed(keys, names) for branch in _find(inner, constants, names))
-        case Values():
+        case algebra.Values():
             return ANYTHING
-    raise AssertionError(f"unknown pattern {type(pattern).__name__}")
+        case _:
+            return _find(pattern.pattern, constants, names)
 
 
 def _narrow(
@@ -220,7 +179,7 @@ def find_words(text: NamedText, alternative: int, alternatives: tuple[tuple[str,
 
 
 def _find_exists(
-    exists: Exists, branch: Conjunction, constants: tuple[str, ...], names: FreshNames
+    exists: algebra.Exists, branch: Conjunction, constants: tuple[str, ...], names: FreshNames
 ) -> tuple[Conjunction, ...]:
     bound = branch.variables()
     return tuple(inner.renamed(bound, names) for inner in _find(exists.pattern, constants, names))
@@ -253,34 +212,34 @@ def _all_of(parts: list[tuple[Conjunction, ...]]) -> tuple[Conjunction, ...]:
     return tuple(dict.fromkeys(merged))
 
 
-def _find_triple(triple: TriplePattern | PathPattern, names: FreshNames) -> tuple[Conjunction, ...]:
+def _find_triple(triple: TriplePattern | algebra.PathPattern, names: FreshNames) -> tuple[Conjunction, ...]:
     if isinstance(triple, TriplePattern):
         return (Conjunction((triple,)),)
     return _find_path(triple.subject, triple.path, triple.object, names)
 
 
-def _find_path(start: Node, path: PathExpression, end: Node, names: FreshNames) -> tuple[Conjunction, ...]:
+def _find_path(start: Node, path: algebra.PathExpression, end: Node, names: FreshNames) -> tuple[Conjunction, ...]:
     """A path's first and last steps; zero-length paths need nothing (semantics 4.2)."""
     match path:
         case NamedNode() | Slot():
             return (Conjunction((TriplePattern(start, path, end),)),)
-        case Inverse(inner):
+        case algebra.Inverse(inner):
             return _find_path(end, inner, start, names)
-        case Alternative(choices):
+        case algebra.Alternative(choices):
             return _any_of([_find_path(start, choice, end, names) for choice in choices])
-        case Sequence(steps):
+        case algebra.Sequence(steps):
             stops = [start, *(names.make() for _ in steps[1:]), end]
             found = [_find_path(stops[i], step, stops[i + 1], names) for i, step in enumerate(steps)]
             mark = path_mark(stops[-2], steps[-1], end) if names.entailed and _takes_a_step(steps[-2]) else None
             return _all_of(found if mark is None else [*found[:-1], (Conjunction((mark,)),)])
-        case Repeat(inner, at_least, many):
+        case algebra.Repeat(inner, at_least, many):
             if at_least == 0:
                 return ANYTHING
             if not many:
                 return _find_path(start, inner, end, names)
             first = _find_path(start, inner, names.make(), names)
             return _all_of([first, _find_path(names.make(), inner, end, names)])
-        case NegatedSet(forward, inverse):
+        case algebra.NegatedSet(forward, inverse):
             if inverse and forward:
                 return (Conjunction((TriplePattern(names.make(), names.make(), names.make()),)),)
             ends = (end, start) if inverse else (start, end)
@@ -288,9 +247,9 @@ def _find_path(start: Node, path: PathExpression, end: Node, names: FreshNames) 
     raise AssertionError(f"unknown path {type(path).__name__}")
 
 
-def _takes_a_step(path: PathExpression) -> bool:
+def _takes_a_step(path: algebra.PathExpression) -> bool:
     """Whether a path surely ends at a node of the graph."""
-    return isinstance(path.path if isinstance(path, Inverse) else path, NamedNode | Slot)
+    return isinstance(path.path if isinstance(path, algebra.Inverse) else path, NamedNode | Slot)
 
 
 def _renamed(node: Node, new: dict[Variable, Variable]) -> Node:

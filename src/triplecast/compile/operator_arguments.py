@@ -7,18 +7,12 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from triplecast.errors import QueryRefused
-from triplecast.evaluate.scope import children, parts_of, visible_names
+from triplecast.evaluate.scope import children, expressions_of, parts_of, visible_names
 from triplecast.languages import Template, place_of_argument
 from triplecast.languages.rewriting import calls_in
 from triplecast.model.algebra import (
     Call,
     Exists,
-    Expression,
-    Extend,
-    Filter,
-    Group,
-    LeftJoin,
-    OrderBy,
     Pattern,
     Produce,
     Variable,
@@ -74,7 +68,7 @@ def _unbound(pattern: Pattern, outer: frozenset[str]) -> Iterator[tuple[str, str
         for node, free in zip(pattern.arguments, pattern.free, strict=True):
             if not free and isinstance(node, Variable) and not _is_bound(node, inside):
                 yield pattern.operator, node.name, inside
-    for expression in _expressions(pattern):
+    for expression in expressions_of(pattern):
         for part in subexpressions(expression):
             if isinstance(part, Exists):
                 yield from _unbound(part.pattern, inside)
@@ -89,18 +83,3 @@ def _unbound(pattern: Pattern, outer: frozenset[str]) -> Iterator[tuple[str, str
 def _is_bound(variable: Variable, names: frozenset[str]) -> bool:
     """Whether a variable is in scope; blank nodes are, in the triples that contain them."""
     return variable.hidden or variable.name in names
-
-
-def _expressions(pattern: Pattern) -> tuple[Expression, ...]:
-    match pattern:
-        case Filter(condition, _):
-            return (condition,)
-        case LeftJoin(_, _, condition) if condition is not None:
-            return (condition,)
-        case Extend(_, _, expression):
-            return (expression,)
-        case OrderBy(_, conditions):
-            return tuple(condition for condition, _ in conditions)
-        case Group(_, _, aggregates):
-            return tuple(what.argument for _, what in aggregates if what.argument is not None)
-    return ()

@@ -20,7 +20,7 @@ from triplecast.compile.texts import NamedText, texts_within
 from triplecast.errors import QueryRefused
 from triplecast.evaluate import check_regexes
 from triplecast.languages.rewriting import calls_in
-from triplecast.model.algebra import Distinct, OrderBy, Pattern, Project, Query, Reduced, Slice, Variable
+from triplecast.model.algebra import Distinct, Modifier, Pattern, Project, Query, Reduced, Slice, Variable
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ def compile_query(
 def refuse_unmatchable(draft: PlanDraft) -> PlanDraft:
     """Refuse ``LIMIT 0`` and constant regular expressions that cannot run; raises `QueryRefused`."""
     pattern: Pattern = draft.query.pattern
-    while isinstance(pattern, Slice | Project | Distinct | Reduced | OrderBy):
+    while isinstance(pattern, Modifier):
         if isinstance(pattern, Slice) and pattern.limit == 0:
             raise QueryRefused("LIMIT 0", "the query can never match", "drop LIMIT, or ask for one solution or more")
         pattern = pattern.pattern

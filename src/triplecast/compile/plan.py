@@ -98,7 +98,7 @@ class Plan:
     """Why the evaluator has to decide; empty when it has not."""
     cost: Cost
     bare: bool
-    """It is decided through a variable predicate, which no mark may match (`Reading`)."""
+    """It is decided through a variable predicate, which no mark may match (`EntailmentMode`)."""
     comparisons: tuple[int, ...]
     """References of the constants that clauses compare with: the plan holds for constants of the same kinds only."""
     unlike: tuple[tuple[int, ...], ...]

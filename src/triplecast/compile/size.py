@@ -5,26 +5,11 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from pyoxigraph import NamedNode
-
 from triplecast.errors import QueryRefused
 from triplecast.languages import Template
-from triplecast.model.algebra import (
-    Aggregate,
-    BasicPattern,
-    Call,
-    Exists,
-    Join,
-    Operation,
-    PathPattern,
-    Project,
-    Query,
-    Slot,
-    TriplePattern,
-    Union,
-    Values,
-    Variable,
-)
+from triplecast.languages.rewriting import names_of_path
+from triplecast.model import algebra
+from triplecast.model.algebra import Call, Operation, PathPattern, Query, Slot, TriplePattern, Variable
 
 TEMPLATES_LIMIT = 20_000
 """Templates whose size a process remembers."""
@@ -73,42 +58,28 @@ def measure(query: Query, constants: int) -> QuerySize:
             case tuple():
                 waiting += part
             case PathPattern():
-                patterns += _steps(part.path)
-            case BasicPattern(triples) if triples:
+                patterns += sum(1 for _ in names_of_path(part.path))
+            case algebra.BasicPattern(triples) if triples:
                 waiting += triples
-            case Join(left, right) | Union(left, right):
+            case algebra.Join(left, right) | algebra.Union(left, right):
                 waiting += (left, right)
-            case Operation() | Call() | Aggregate() | Exists():
+            case Operation() | Call() | algebra.Aggregate() | algebra.Exists():
                 operators += 1
                 waiting += _fields(part)
             case Variable():
                 operators += 1
-            case Values(_, rows):
+            case algebra.Values(_, rows):
                 patterns += 1
                 constants += sum(row.count(None) for row in rows)
-            case TriplePattern() | BasicPattern():
+            case TriplePattern() | algebra.BasicPattern():
                 patterns += 1
-            case Project(inner, _):
+            case algebra.Project(inner, _):
                 patterns += 1
                 waiting.append(inner)
             case _ if hasattr(part, "__dataclass_fields__") and not isinstance(part, Slot):
                 patterns += 1
                 waiting += _fields(part)
     return QuerySize(constants, patterns, operators)
-
-
-def _steps(path: Any) -> int:
-    steps = 0
-    waiting = [path]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, tuple):
-            waiting += part
-        elif isinstance(part, NamedNode | Slot):
-            steps += 1
-        elif hasattr(part, "__dataclass_fields__"):
-            waiting += _fields(part)
-    return steps
 
 
 def _fields(part: Any) -> list[Any]:

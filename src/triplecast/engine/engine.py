@@ -44,16 +44,15 @@ from triplecast.journal import (
     Clock,
     Journal,
     Rejected,
-    kept_results,
     read_clock,
     system_clock,
     time_text,
 )
 from triplecast.match import Matcher
-from triplecast.match.operate import Operators
+from triplecast.match.found import merge_batches
 from triplecast.model.lease import Lease, read_lease
 from triplecast.model.match import MatchedBatch, MatchStats
-from triplecast.model.publication import Publication
+from triplecast.model.publication import Position, Publication
 from triplecast.model.schedules import SCHEDULE, check_schedule
 from triplecast.model.subscription import (
     API,
@@ -63,6 +62,7 @@ from triplecast.model.subscription import (
     Subscription,
     check_fields,
 )
+from triplecast.operators.asking import Asker, match_and_ask, settle
 from triplecast.outbox import Cursor, Notification, Outbox, OutboxBatch, UndecidedPair
 from triplecast.registry.admission import AdmittedSubscription, admit, examine
 from triplecast.registry.listing import LiveSubscription
@@ -154,7 +154,8 @@ class Engine:
         self._parser = Parser()
         self._evaluator = Evaluator()
         self._explainer = Explainer()
-        self._matcher = Matcher(self._evaluator, Operators(schedule=self._schedule, learnt=journal.learnt()))
+        self._matcher = Matcher(self._evaluator)
+        self._asker = Asker(schedule=self._schedule, learnt=journal.learnt())
         self._met: dict[int, Subscription] = {}
         """Registrations that matches were told of lately; at most `MET`, or those of one call."""
         self._matched = outbox.progress
@@ -173,6 +174,7 @@ class Engine:
         with self._lock:
             self._parser.close()
             self._keep_learnt(1)
+            self._asker.close()
             self._matcher.close()
             self._evaluator.close()
             self._explainer.close()
@@ -347,7 +349,7 @@ class Engine:
             raise DocumentRejected("parse", "it holds no publication", "give a document with at least one")
         at = time_text(read_clock(self._clock))
         publications = [
-            Publication(0, draft.graph, 0, at, draft.quads, draft.dataset, draft.labels, draft.attachments)
+            Publication(Position(0), draft.graph, 0, at, draft.quads, draft.dataset, draft.labels, draft.attachments)
             for draft in parsed.drafts
         ]
         admission = admit(subscription)
@@ -371,7 +373,7 @@ class Engine:
             first = publications[0].position - 1 if publications else 0
             taxonomies = self._journal.taxonomies(first, self._journal.head())
             known = self._journal.answers(first, self._journal.head())
-            matched = self._matcher.match(snapshot, publications, taxonomies, known)
+            matched = match_and_ask(self._matcher, self._asker, snapshot, publications, taxonomies, known)
         asked = {0: subscription}
         times = [datetime.fromisoformat(publication.accepted_at) for publication in publications]
         seconds = (times[-1] - times[0]).total_seconds() if times else 0.0
@@ -436,7 +438,7 @@ class Engine:
     def _match_accepted(self, outcome: Findings | None = None) -> None:
         """Matches what the journal has and the outbox has not, and tells it to `outcome` too. What waits for operators
         that could not be asked is passed by until they can be."""
-        if self._waits and self._matcher.operators.performer.revive():
+        if self._waits and self._asker.performer.revive():
             self._matched, self._waits = self._outbox.progress, False
         head = self._journal.head()
         while self._matched < head:
@@ -459,20 +461,23 @@ class Engine:
         """Matches all that the journal has from `_matched` to `upto` and tells it: what is decided without operators
         before they are asked."""
         taxonomies = self._journal.taxonomies(self._matched, upto)
-        known = self._journal.answers(self._matched, upto)
-        begun = self._matcher.begin(self._upkeep.snapshot, publications, taxonomies, known)
-        matched = before = begun.decided()
-        anew = upto > self._outbox.told
-        if anew:
+        matched = self._matcher.match(self._upkeep.snapshot, publications, taxonomies)
+        if upto > self._outbox.told:
             self._outbox.commit(OutboxBatch.of(publications, matched), upto, self._journal.registrations_of)
-        if matched.awaited:
-            matched = begun.finish()
-            self._waits = self._waits or bool(matched.awaited)
-            self._journal.keep_results(kept_results(publications, matched))
+            self._work += matched.stats
+        if matched.open.pairs:
+            known = self._journal.answers(self._matched, upto)
+            self._asker.leave(self._upkeep.snapshot)
+            settled = settle(
+                self._asker, self._matcher, matched.open, publications, taxonomies, known, matched.conditions
+            )
+            self._work += settled.matched.stats
+            self._waits = self._waits or settled.matched.open.pairs > 0
+            self._journal.keep_results(settled.results)
+            matched = merge_batches(matched, settled.matched)
         if upto > self._outbox.progress:
             batch = OutboxBatch.of(publications, matched)
             self._outbox.settle(batch, upto, self._journal.registrations_of, self._matched)
-        self._work += matched.stats if anew else matched.stats - before.stats
         self._keep_learnt(LEARNT_AT_ONCE)
         return matched
 
@@ -480,7 +485,7 @@ class Engine:
         """Keeps what was learnt of operators once there were so many new calls; another writer's is worth more."""
         if self._work.operator_calls - self._learnt_at >= calls:
             self._learnt_at = self._work.operator_calls
-            templates = self._matcher.operators.templates
+            templates = self._asker.templates
             with suppress(FolderLocked, StorageFault):
                 self._journal.keep_learnt(*templates.changes())
                 templates.note_written()
@@ -488,7 +493,7 @@ class Engine:
     def _asked(self, matched: MatchedBatch) -> dict[int, Subscription]:
         """The queries that matched or are undecided, by registration, maybe among others."""
         told = {*matched.registration.tolist(), *(pair.registration for pair in matched.undecided)}
-        told |= {pair.registration for pair in matched.awaited}
+        told.update(matched.open.registration.tolist())
         unknown = told - self._met.keys()
         if len(self._met) + len(unknown) > MET:
             self._met, unknown = {}, told

@@ -15,11 +15,12 @@ from triplecast.ingest import ParsedDocument
 from triplecast.journal import Acceptance, Accepted
 from triplecast.languages import parse_query
 from triplecast.model.algebra import Term
-from triplecast.model.census import Census
+from triplecast.model.counts import SubscriptionCounts
 from triplecast.model.match import Awaited, MatchedBatch, MatchStats, Undecided, notification_id
 from triplecast.model.publication import Publication, Reject
 from triplecast.model.subscription import Subscription
 from triplecast.model.terms import from_ntriples
+from triplecast.outbox.batch import awaited_pairs
 from triplecast.taxonomy import Taxonomy
 from triplecast.taxonomy.taxonomy import BROADER, SUB_CLASS, SUB_PROPERTY, TYPE
 
@@ -28,7 +29,7 @@ from triplecast.taxonomy.taxonomy import BROADER, SUB_CLASS, SUB_PROPERTY, TYPE
 class Statistics:
     """Of an engine."""
 
-    standing: Census
+    standing: SubscriptionCounts
     """Who is live."""
     work: MatchStats
     """What was matched since the engine was opened, and what it took. Of a publication that is looked at again, since
@@ -149,7 +150,7 @@ class Findings:
             self._matches.setdefault(position, []).append(match)
         for position, pair in undecided_of(publications, matched.undecided, asked):
             self._undecided.setdefault(position, []).append(pair)
-        for position, pair in undecided_of(publications, matched.awaited, asked):
+        for position, pair in undecided_of(publications, awaited_pairs(publications, matched.open), asked):
             self._waiting.setdefault(position, []).append(pair)
 
     def share_out(self, parsed: Sequence[ParsedDocument], acceptance: Acceptance) -> Iterator[Receipt]:

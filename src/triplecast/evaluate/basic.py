@@ -13,9 +13,10 @@ from triplecast.evaluate.budget import ENTRIES_A_STEP, LONGEST_FREE, Budget
 from triplecast.evaluate.conjuncts import Conjuncts, part_of, selectivity
 from triplecast.evaluate.expressions import sift
 from triplecast.evaluate.graphs import TripleSet
-from triplecast.evaluate.paths import ANY, End, connect, path_names, unfilled
+from triplecast.evaluate.paths import ANY, End, connect, unfilled
 from triplecast.evaluate.rows import Row
 from triplecast.evaluate.state import Evaluation, Level, Place, Recorder
+from triplecast.languages.rewriting import names_of_path
 from triplecast.model.algebra import BasicPattern, Node, PathPattern, Slot, Term, TriplePattern, Variable
 
 BOUND_DIVIDES = 8.0
@@ -70,7 +71,7 @@ def _level(
 
 def _note_constants(patterns: Sequence[TriplePattern | PathPattern], budget: Budget) -> None:
     for pattern in patterns:
-        middle = (pattern.predicate,) if type(pattern) is TriplePattern else path_names(pattern.path)  # type: ignore[union-attr]
+        middle = (pattern.predicate,) if type(pattern) is TriplePattern else names_of_path(pattern.path)  # type: ignore[union-attr]
         for node in (pattern.subject, *middle, pattern.object):
             if type(node) is NamedNode:
                 if len(node.value) > LONGEST_FREE:

@@ -14,10 +14,14 @@ from triplecast.evaluate.solutions import AnswerTriple, Solutions
 from triplecast.evaluate.state import Evaluation, Place, Recorder
 from triplecast.evaluate.unknown import NO_ANSWERS, Answers, Unanswered, Unknown
 from triplecast.model.algebra import Pattern, Query
-from triplecast.model.publication import Publication
+from triplecast.model.publication import Position, Publication
 
 EMPTY = Publication(
-    position=0, graph="urn:x-triplecast:empty", version=1, accepted_at="1970-01-01T00:00:00.000000Z", quads=b""
+    position=Position(0),
+    graph="urn:x-triplecast:empty",
+    version=1,
+    accepted_at="1970-01-01T00:00:00.000000Z",
+    quads=b"",
 )
 """The version that `result_on_empty` evaluates."""
 

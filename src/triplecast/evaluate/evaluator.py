@@ -12,7 +12,7 @@ from triplecast.evaluate.budget import DEFAULT_STEPS
 from triplecast.evaluate.messages import EvaluationInput, Outcome, read_answer, read_wanted, write_request
 from triplecast.evaluate.unknown import Answers, Wanted
 from triplecast.model.publication import Publication
-from triplecast.sandbox import Failure, Limits, Sandbox
+from triplecast.sandbox import Limits, RequestFailure, Sandbox
 
 LIMITS = Limits(seconds=20.0, memory=768 << 20, answer=64 << 20)
 """Limits of one request. The step budget ends a pair long before the clock does, so that a replay decides alike.
@@ -120,9 +120,11 @@ class Evaluator:
         return [decisions[index] for index in range(len(candidates))]
 
 
-def _settle(question: _Question, answered: bytes | Failure, decisions: dict[int, Decision]) -> Iterable[_Question]:
+def _settle(
+    question: _Question, answered: bytes | RequestFailure, decisions: dict[int, Decision]
+) -> Iterable[_Question]:
     """Note what an answer decides and return the questions left."""
-    if isinstance(answered, Failure):
+    if isinstance(answered, RequestFailure):
         if len(question.queries) > 1:
             return [question.part([index]) for index in range(len(question.queries))]
         failed = Decision(False, b"", f"{answered.kind}: {answered.detail}")

@@ -9,6 +9,7 @@ import hashlib
 import math
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
+from operator import attrgetter
 from types import MappingProxyType
 from typing import NamedTuple
 from urllib.parse import quote
@@ -21,8 +22,8 @@ from triplecast.evaluate.fulltext import contains, score_of
 from triplecast.model.algebra import Term
 from triplecast.terms.arithmetic import decimal_term, integer_term, number_of, round_number
 from triplecast.terms.casts import CASTS, boolean_term
+from triplecast.terms.coercion import coerce_to_number, coerce_to_text
 from triplecast.terms.compare import ValueFault
-from triplecast.terms.readings import number_reading, text_reading
 from triplecast.terms.temporal import ClockTime, read_clock
 from triplecast.terms.values import XSD, XSD_DATETIME, XSD_STRING, ValueClass, value_of
 from triplecast.text import CONTAINS, SCORE
@@ -44,7 +45,7 @@ def call_function(name: str, arguments: Sequence[Term], budget: Budget) -> Term:
 
     The caller has spent what reading the arguments takes; what is written, or read more than once, is spent here.
     """
-    cast = CASTS.get(name) or READINGS.get(name)
+    cast = CASTS.get(name) or COERCIONS.get(name)
     if cast is not None:
         if len(arguments) != 1:
             raise ValueFault(f"{name} takes one argument")
@@ -170,18 +171,12 @@ def _position(term: Term) -> float:
     return float(number_of(round_number("ROUND", term))[0])
 
 
-def _before(arguments: Sequence[Term], budget: Budget) -> Literal:
+def _part(arguments: Sequence[Term], budget: Budget, after: bool) -> Literal:
+    """The text before or after the first separator; empty and without tag where there is none."""
     text, separator = compatible_texts(arguments[0], arguments[1])
     budget.spend_text(len(text))
-    position = text.find(separator)
-    return Literal("") if position < 0 else tagged_like(text[:position], arguments[0])
-
-
-def _after(arguments: Sequence[Term], budget: Budget) -> Literal:
-    text, separator = compatible_texts(arguments[0], arguments[1])
-    budget.spend_text(len(text))
-    position = text.find(separator)
-    return Literal("") if position < 0 else tagged_like(text[position + len(separator) :], arguments[0])
+    before, found, rest = text.partition(separator) if separator else ("", True, text)
+    return tagged_like(rest if after else before, arguments[0]) if found else Literal("")
 
 
 def _replace(arguments: Sequence[Term], budget: Budget) -> Literal:
@@ -222,7 +217,7 @@ def _test(function: Callable[[Term], bool]) -> Builtin:
 
 
 def _text(function: Callable[[str], str]) -> Builtin:
-    """Keeps the tag; text may grow threefold."""
+    """A function of the text alone, which keeps the tag and may make the text three times as long."""
 
     def apply(arguments: Sequence[Term], budget: Budget) -> Term:
         text = text_of(arguments[0])
@@ -264,22 +259,17 @@ def _encode(arguments: Sequence[Term], budget: Budget) -> Literal:
     return Literal(quote(text, safe="~"))
 
 
-def _language_matches(arguments: Sequence[Term], _: Budget) -> Literal:
-    return boolean_term(language_matches(plain_text_of(arguments[0]), plain_text_of(arguments[1])))
-
-
 BUILTINS: Mapping[str, Builtin] = MappingProxyType(
     {
         "STR": _one(lambda term: Literal(string_of(term))),
         "LANG": _one(_language),
-        "LANGMATCHES": Builtin(2, 2, _language_matches),
+        "LANGMATCHES": Builtin(
+            2, 2, lambda arguments, _: boolean_term(language_matches(*map(plain_text_of, arguments)))
+        ),
         "DATATYPE": _one(_datatype),
         "STRDT": Builtin(2, 2, _typed),
         "STRLANG": Builtin(2, 2, _tagged),
-        "ABS": _rounding("ABS"),
-        "CEIL": _rounding("CEIL"),
-        "FLOOR": _rounding("FLOOR"),
-        "ROUND": _rounding("ROUND"),
+        **{name: _rounding(name) for name in ("ABS", "CEIL", "FLOOR", "ROUND")},
         "CONCAT": Builtin(0, None, _concat),
         "STRLEN": _one(lambda term: integer_term(len(text_of(term)))),
         "SUBSTR": Builtin(2, 3, _substring),
@@ -289,26 +279,17 @@ BUILTINS: Mapping[str, Builtin] = MappingProxyType(
         "CONTAINS": _search(lambda text, part: part in text),
         "STRSTARTS": _search(str.startswith),
         "STRENDS": _search(str.endswith),
-        "STRBEFORE": Builtin(2, 2, _before),
-        "STRAFTER": Builtin(2, 2, _after),
+        "STRBEFORE": Builtin(2, 2, lambda arguments, budget: _part(arguments, budget, after=False)),
+        "STRAFTER": Builtin(2, 2, lambda arguments, budget: _part(arguments, budget, after=True)),
         "REGEX": Builtin(2, 3, _regex),
         "REPLACE": Builtin(3, 4, _replace),
-        "YEAR": _field(lambda clock: clock.year),
-        "MONTH": _field(lambda clock: clock.month),
-        "DAY": _field(lambda clock: clock.day),
-        "HOURS": _field(lambda clock: clock.hours),
-        "MINUTES": _field(lambda clock: clock.minutes),
+        **{name: _field(attrgetter(name.lower())) for name in ("YEAR", "MONTH", "DAY", "HOURS", "MINUTES")},
         "SECONDS": _one(lambda term: _seconds(clock_of(term))),
         "TIMEZONE": _one(lambda term: _timezone(clock_of(term))),
         "TZ": _one(lambda term: Literal(clock_of(term).zone or "")),
-        "MD5": _digest("md5"),
-        "SHA1": _digest("sha1"),
-        "SHA256": _digest("sha256"),
-        "SHA384": _digest("sha384"),
-        "SHA512": _digest("sha512"),
+        **{name: _digest(name.lower()) for name in ("MD5", "SHA1", "SHA256", "SHA384", "SHA512")},
         "SAMETERM": Builtin(2, 2, lambda arguments, _: boolean_term(arguments[0] == arguments[1])),
-        "ISIRI": _test(lambda term: isinstance(term, NamedNode)),
-        "ISURI": _test(lambda term: isinstance(term, NamedNode)),
+        **{name: _test(lambda term: isinstance(term, NamedNode)) for name in ("ISIRI", "ISURI")},
         "ISBLANK": _test(lambda term: isinstance(term, BlankNode)),
         "ISLITERAL": _test(lambda term: isinstance(term, Literal)),
         "ISNUMERIC": _test(_is_numeric),
@@ -318,7 +299,7 @@ BUILTINS: Mapping[str, Builtin] = MappingProxyType(
 )
 """By upper-case keyword, full text by IRI."""
 
-READINGS: Mapping[str, Callable[[Term], Term]] = MappingProxyType(
-    {"NUMBER": number_reading, "TEXT": lambda term: Literal(text_reading(term))}
+COERCIONS: Mapping[str, Callable[[Term], Term]] = MappingProxyType(
+    {"NUMBER": coerce_to_number, "TEXT": lambda term: Literal(coerce_to_text(term))}
 )
-"""RDQL's readings of a term, which no query can name."""
+"""RDQL's coercions of a term, which no query can name."""

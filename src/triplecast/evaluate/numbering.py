@@ -38,12 +38,13 @@ class Numbering:
         return tuple([self.number(row.get(name)) for name in names])
 
     def ranks(self, numbers: Iterable[int], key: Callable[[Term], Any] = str) -> Mapping[int, int]:
-        """Rank each number by its term's `key` (default: N-Triples text); unbound comes first."""
+        """Rank each number by its term's `key` (default: N-Triples text); equal keys share a rank, unbound is first."""
         distinct = sorted(set(numbers) - {UNBOUND})
         self.budget.spend(len(distinct))
         self.budget.spend_terms(map(self._terms.__getitem__, distinct))
-        ordered = sorted(distinct, key=lambda number: key(self._terms[number]))
-        return {UNBOUND: UNBOUND, **{number: rank for rank, number in enumerate(ordered)}}
+        keys = {number: key(self._terms[number]) for number in distinct}
+        places = {each: rank for rank, each in enumerate(sorted(set(keys.values())))}
+        return {UNBOUND: UNBOUND, **{number: places[keys[number]] for number in distinct}}
 
     def distinct(self, terms: Iterable[Term]) -> list[Term]:
         """One of each, in order of first appearance."""

@@ -57,23 +57,6 @@ def connect(
         raise unfilled(path)
 
 
-def path_names(path: PathExpression) -> Iterator[NamedNode]:
-    """The predicates that a path names."""
-    waiting = [path]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, NamedNode):
-            yield part
-        elif isinstance(part, Inverse | Repeat):
-            waiting.append(part.path)
-        elif isinstance(part, Sequence):
-            waiting.extend(part.steps)
-        elif isinstance(part, Alternative):
-            waiting.extend(part.choices)
-        elif isinstance(part, NegatedSet):
-            waiting.extend((*part.forward, *part.inverse))
-
-
 def unfilled(slot: Slot) -> TypeError:
     """The error for a template that was not filled before evaluation."""
     return TypeError(f"the template's slot {slot.index} has no constant")
@@ -150,7 +133,7 @@ def _reach(graph: TripleSet, path: Repeat, first: Term, written: bool, budget: B
     """Distinct nodes at the end of `path` from `first` (ALP in SPARQL 18.4)."""
 
     def steps_from(node: Term) -> Iterator[Term]:
-        return (last for _, last in connect(graph, path.path, End(node, False), ANY, budget))
+        return (last for _, last in connect(graph, path.path, End(node, written and node == first), ANY, budget))
 
     met: dict[Term, None] = {}
     if path.at_least == 0 and (written or first in graph.nodes):

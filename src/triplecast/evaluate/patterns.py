@@ -36,31 +36,10 @@ from triplecast.evaluate.rows import Row, Table, in_canonical_order, merge
 from triplecast.evaluate.scope import parts_of, visible_names
 from triplecast.evaluate.state import Evaluation, Place, Recorder
 from triplecast.evaluate.unknown import Unknown, all_of
-from triplecast.model.algebra import (
-    BasicPattern,
-    Distinct,
-    Expression,
-    Extend,
-    Filter,
-    Graph,
-    Group,
-    Join,
-    LeftJoin,
-    Minus,
-    OrderBy,
-    Pattern,
-    Produce,
-    Project,
-    Reduced,
-    Slice,
-    Slot,
-    Term,
-    Union,
-    Values,
-    Variable,
-)
+from triplecast.model import algebra
+from triplecast.model.algebra import Expression, Pattern, Slot, Term, Variable
 from triplecast.terms.compare import ValueFault
-from triplecast.terms.order import sort_key
+from triplecast.terms.order import value_key
 
 Operator: TypeAlias = Callable[..., Iterator[Row]]
 """(evaluation, pattern, place, row) and, for most, conditions on its rows."""
@@ -91,44 +70,44 @@ def _recorded(recorder: Recorder, pattern: Pattern, rows: Iterator[Row], row: Ro
 
 def arrange(run: Evaluation, pattern: Pattern, place: Place) -> list[Row]:
     """List the solutions in the order of ORDER BY, then in canonical order (semantics 1.4)."""
-    if isinstance(pattern, Slice):
+    if isinstance(pattern, algebra.Slice):
         inside = place.aside()
         rows = arrange(run, pattern.pattern, inside)
         if inside.unknown:
             place.unknown.extend(inside.unknown)
             return []
         return rows[pattern.offset : None if pattern.limit is None else pattern.offset + pattern.limit]
-    if isinstance(pattern, Distinct):
+    if isinstance(pattern, algebra.Distinct):
         return list(distinct_rows(run, arrange(run, pattern.pattern, place)))
-    if isinstance(pattern, Reduced):
+    if isinstance(pattern, algebra.Reduced):
         return arrange(run, pattern.pattern, place)
-    if isinstance(pattern, Project):
+    if isinstance(pattern, algebra.Project):
         names = [variable.name for variable in pattern.variables]
         inner = enter_subselect(place, names)
-        if isinstance(pattern.pattern, OrderBy):
+        if isinstance(pattern.pattern, algebra.OrderBy):
             return restrict_rows(run, place, names, _sort(run, pattern.pattern, inner, names))
         projected = restrict_rows(run, place, names, solve(run, pattern.pattern, inner, dict(inner.replaced)))
         return in_canonical_order(projected, run.numbering, names)
-    if isinstance(pattern, OrderBy):
+    if isinstance(pattern, algebra.OrderBy):
         return _sort(run, pattern, place, None)
     return in_canonical_order(solve(run, pattern, place, dict(place.replaced)), run.numbering)
 
 
 def is_open(pattern: Pattern) -> bool:
     """Whether a pattern may be solved from any row that it is to be joined with."""
-    if isinstance(pattern, Join | Union):
+    if isinstance(pattern, algebra.Join | algebra.Union):
         return is_open(pattern.left) and is_open(pattern.right)
-    if isinstance(pattern, Graph | Produce):
+    if isinstance(pattern, algebra.Graph | algebra.Produce):
         return is_open(pattern.pattern)
-    return isinstance(pattern, BasicPattern | Values)
+    return isinstance(pattern, algebra.BasicPattern | algebra.Values)
 
 
 def _produces(pattern: Pattern) -> bool:
     """Whether a pattern is open and calls operators: its join partner is solved first."""
-    return is_open(pattern) and any(isinstance(part, Produce) for part in parts_of(pattern))
+    return is_open(pattern) and any(isinstance(part, algebra.Produce) for part in parts_of(pattern))
 
 
-def _join(run: Evaluation, pattern: Join, place: Place, row: Row, conditions: Conjuncts = ()) -> Iterator[Row]:
+def _join(run: Evaluation, pattern: algebra.Join, place: Place, row: Row, conditions: Conjuncts = ()) -> Iterator[Row]:
     left, right = pattern.left, pattern.right
     if (is_open(left) and not is_open(right)) or (_produces(left) and is_open(right) and not _produces(right)):
         left, right = right, left
@@ -154,7 +133,7 @@ def _after(inner: str, step: Callable[[Evaluation, Any, Place, Iterator[Row]], I
     return solve_after
 
 
-def _extend_left(run: Evaluation, pattern: LeftJoin, place: Place, rows: Iterator[Row]) -> Iterator[Row]:
+def _extend_left(run: Evaluation, pattern: algebra.LeftJoin, place: Place, rows: Iterator[Row]) -> Iterator[Row]:
     inside = place.aside()
     combine = _combiner(run, pattern.right, inside)
     condition = pattern.condition
@@ -194,7 +173,9 @@ def _combiner(
     return look_up
 
 
-def _filter(run: Evaluation, pattern: Filter, place: Place, row: Row, conditions: Conjuncts = ()) -> Iterator[Row]:
+def _filter(
+    run: Evaluation, pattern: algebra.Filter, place: Place, row: Row, conditions: Conjuncts = ()
+) -> Iterator[Row]:
     movable, staying = run.conjuncts(pattern)
     rows = solve_under(run, pattern.pattern, movable + conditions, place, row)
     if not staying:
@@ -216,20 +197,24 @@ def _fulfils(run: Evaluation, conditions: Sequence[Expression], row: Row, place:
     return not unknown
 
 
-def _union(run: Evaluation, pattern: Union, place: Place, row: Row, conditions: Conjuncts = ()) -> Iterator[Row]:
+def _union(
+    run: Evaluation, pattern: algebra.Union, place: Place, row: Row, conditions: Conjuncts = ()
+) -> Iterator[Row]:
     for branch in (pattern.left, pattern.right):
         inside, rest = part_of(conditions, run.certain(branch) | row.keys())
         yield from sift(run, rest, solve_under(run, branch, inside, place, row), place)
 
 
-def _graph(run: Evaluation, pattern: Graph, place: Place, row: Row, conditions: Conjuncts = ()) -> Iterator[Row]:
+def _graph(
+    run: Evaluation, pattern: algebra.Graph, place: Place, row: Row, conditions: Conjuncts = ()
+) -> Iterator[Row]:
     seed = row if is_open(pattern.pattern) else place.replaced
     inside, rest = part_of(conditions, run.certain(pattern.pattern) | seed.keys())
     return sift(run, rest, _in_graphs(run, pattern, place, row, seed, inside), place)
 
 
 def _in_graphs(
-    run: Evaluation, pattern: Graph, place: Place, row: Row, seed: Row, conditions: Conjuncts
+    run: Evaluation, pattern: algebra.Graph, place: Place, row: Row, seed: Row, conditions: Conjuncts
 ) -> Iterator[Row]:
     name = pattern.name
     if isinstance(name, Slot):
@@ -253,7 +238,7 @@ def _graph_names(run: Evaluation, wanted: Term | None) -> Iterable[GraphName]:
     return (wanted,) if isinstance(wanted, NamedNode | BlankNode) and wanted in run.graphs.named else ()
 
 
-def _remove(run: Evaluation, pattern: Minus, place: Place, rows: Iterator[Row]) -> Iterator[Row]:
+def _remove(run: Evaluation, pattern: algebra.Minus, place: Place, rows: Iterator[Row]) -> Iterator[Row]:
     removing: Table | None = None
     inside = place.aside()
     domain = visible_names(pattern.left) & visible_names(pattern.right)
@@ -270,7 +255,9 @@ def _remove(run: Evaluation, pattern: Minus, place: Place, rows: Iterator[Row]) 
         yield found
 
 
-def _project(run: Evaluation, pattern: Project, place: Place, row: Row, conditions: Conjuncts = ()) -> Iterator[Row]:
+def _project(
+    run: Evaluation, pattern: algebra.Project, place: Place, row: Row, conditions: Conjuncts = ()
+) -> Iterator[Row]:
     names = [variable.name for variable in pattern.variables]
     inner = enter_subselect(place, names)
     inside, rest = part_of(conditions, run.certain(pattern) | inner.replaced.keys())
@@ -279,12 +266,12 @@ def _project(run: Evaluation, pattern: Project, place: Place, row: Row, conditio
 
 
 def _solve_distinct(
-    run: Evaluation, pattern: Distinct, place: Place, _: Row, conditions: Conjuncts = ()
+    run: Evaluation, pattern: algebra.Distinct, place: Place, _: Row, conditions: Conjuncts = ()
 ) -> Iterator[Row]:
     return distinct_rows(run, solve_under(run, pattern.pattern, conditions, place, dict(place.replaced)))
 
 
-def _group(run: Evaluation, pattern: Group, place: Place, row: Row) -> Iterator[Row]:
+def _group(run: Evaluation, pattern: algebra.Group, place: Place, row: Row) -> Iterator[Row]:
     inside = place.aside()
     rows = list(solve(run, pattern.pattern, inside, row))
     if inside.unknown:
@@ -294,22 +281,22 @@ def _group(run: Evaluation, pattern: Group, place: Place, row: Row) -> Iterator[
 
 
 def _solve_inner(
-    run: Evaluation, pattern: Reduced | OrderBy, place: Place, row: Row, conditions: Conjuncts = ()
+    run: Evaluation, pattern: algebra.Reduced | algebra.OrderBy, place: Place, row: Row, conditions: Conjuncts = ()
 ) -> Iterator[Row]:
     return solve_under(run, pattern.pattern, conditions, place, row)
 
 
-def _slice(run: Evaluation, pattern: Slice, place: Place, _: Row) -> Iterator[Row]:
+def _slice(run: Evaluation, pattern: algebra.Slice, place: Place, _: Row) -> Iterator[Row]:
     return iter(arrange(run, pattern, place))
 
 
-def _sort(run: Evaluation, pattern: OrderBy, place: Place, ties: list[str] | None) -> list[Row]:
+def _sort(run: Evaluation, pattern: algebra.OrderBy, place: Place, ties: list[str] | None) -> list[Row]:
     """Rows by the conditions; ties by the canonical order of `ties` (default: all visible variables)."""
     rows = in_canonical_order(solve(run, pattern.pattern, place, dict(place.replaced)), run.numbering, ties)
     for condition, descending in reversed(pattern.conditions):
         run.budget.spend(len(rows))
         numbers = [_number(run, condition, row, place) for row in rows]
-        ranks = run.numbering.ranks(numbers, sort_key)
+        ranks = run.numbering.ranks(numbers, value_key)
         places = [ranks[number] for number in numbers]
         rows = [rows[index] for index in sorted(range(len(rows)), key=places.__getitem__, reverse=descending)]
     return rows
@@ -325,23 +312,23 @@ def _number(run: Evaluation, condition: Expression, row: Row, place: Place) -> i
 
 _OPERATORS: Mapping[type, Operator] = MappingProxyType(
     {
-        BasicPattern: solve_basic,
-        Join: _join,
-        LeftJoin: _after("left", _extend_left),
-        Filter: _filter,
-        Union: _union,
-        Graph: _graph,
-        Extend: _after("pattern", bind_rows),
-        Produce: _after("pattern", produce_rows),
-        Minus: _after("left", _remove),
-        Values: solve_values,
-        Group: _group,
-        OrderBy: _solve_inner,
-        Project: _project,
-        Distinct: _solve_distinct,
-        Reduced: _solve_inner,
-        Slice: _slice,
+        algebra.BasicPattern: solve_basic,
+        algebra.Join: _join,
+        algebra.LeftJoin: _after("left", _extend_left),
+        algebra.Filter: _filter,
+        algebra.Union: _union,
+        algebra.Graph: _graph,
+        algebra.Extend: _after("pattern", bind_rows),
+        algebra.Produce: _after("pattern", produce_rows),
+        algebra.Minus: _after("left", _remove),
+        algebra.Values: solve_values,
+        algebra.Group: _group,
+        algebra.OrderBy: _solve_inner,
+        algebra.Project: _project,
+        algebra.Distinct: _solve_distinct,
+        algebra.Reduced: _solve_inner,
+        algebra.Slice: _slice,
     }
 )
-_FILTERED_AFTERWARDS = (Values, Group, Slice)
+_FILTERED_AFTERWARDS = (algebra.Values, algebra.Group, algebra.Slice)
 """Patterns whose operators take no conditions."""

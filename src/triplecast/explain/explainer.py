@@ -11,12 +11,12 @@ from triplecast.evaluate.unknown import Answers
 from triplecast.explain.explanation import Explanation, read_explanation
 from triplecast.explain.messages import ExplainRequest, read_open_rows, write_explain_request
 from triplecast.languages import parse_query
+from triplecast.model.answers import Answer, GroundCall
 from triplecast.model.publication import Publication
 from triplecast.model.subscription import Subscription
-from triplecast.operators.answers import Answer, GroundCall
 from triplecast.operators.frames import Asked
 from triplecast.operators.perform import Performer
-from triplecast.sandbox import Failure, Limits, Sandbox
+from triplecast.sandbox import Limits, RequestFailure, Sandbox
 
 
 class Explainer:
@@ -91,7 +91,7 @@ def explain_subscription(
         return explainer.explain(subscription, publications, index_decides, background)
 
 
-def _explanation(subscription: Subscription, publication: Publication, answered: bytes | Failure) -> Explanation:
+def _explanation(subscription: Subscription, publication: Publication, answered: bytes | RequestFailure) -> Explanation:
     if isinstance(answered, bytes):
         return read_explanation(answered)
     reason = f"{answered.kind}: {answered.detail}"

@@ -15,29 +15,8 @@ from triplecast.explain.evidence import Evidence, alternatives
 from triplecast.explain.near_misses import find_near_misses
 from triplecast.explain.operator_answers import describe_operators
 from triplecast.explain.trace import TRUE
-from triplecast.model.algebra import (
-    Alternative,
-    BasicPattern,
-    Filter,
-    Graph,
-    Inverse,
-    Join,
-    LeftJoin,
-    Minus,
-    PathExpression,
-    PathPattern,
-    Pattern,
-    Produce,
-    Repeat,
-    Slice,
-    Term,
-    TriplePattern,
-    Union,
-    Variable,
-)
-from triplecast.model.algebra import (
-    Sequence as PathSequence,
-)
+from triplecast.model import algebra
+from triplecast.model.algebra import PathExpression, PathPattern, Pattern, Term, TriplePattern, Variable
 
 ALTERNATIVES_SHOWN = 6
 
@@ -53,44 +32,44 @@ class FailedPart(NamedTuple):
 def find_failed_part(pattern: Pattern, evidence: Evidence) -> FailedPart:
     """Find the first part of a pattern without solutions that rows come to and none leaves."""
     trace, words = evidence.trace, evidence.words
-    if isinstance(pattern, Union):
+    if isinstance(pattern, algebra.Union):
         return _of_union(pattern, evidence)
-    if isinstance(pattern, Filter):
+    if isinstance(pattern, algebra.Filter):
         for condition in conjuncts(pattern.condition):
             if trace.starved(condition):
                 lines = evidence.describe_judgements(condition, trace.of(condition))
                 return FailedPart(words.filter(condition), tuple(lines))
-    for part in children(pattern)[:1] if isinstance(pattern, LeftJoin | Minus) else children(pattern):
+    for part in children(pattern)[:1] if isinstance(pattern, algebra.LeftJoin | algebra.Minus) else children(pattern):
         if trace.starved(part):
             return find_failed_part(part, evidence)
-    if isinstance(pattern, BasicPattern):
+    if isinstance(pattern, algebra.BasicPattern):
         for triple in pattern.triples:
             if trace.starved(triple):
                 return _of_triple(triple, evidence)
-    if isinstance(pattern, Filter):
+    if isinstance(pattern, algebra.Filter):
         lines = []
         for condition in conjuncts(pattern.condition):
             untrue = [judgement for judgement in trace.of(condition) if judgement.outcome != TRUE]
             lines += evidence.describe_judgements(condition, untrue)
         return FailedPart(words.filter(pattern.condition), tuple(lines))
-    if isinstance(pattern, Produce):
+    if isinstance(pattern, algebra.Produce):
         rows = trace.first_out.get(id(pattern.pattern), [])
         shown = (line for row in rows for line in describe_operators(pattern, row, evidence.answers, words))
         return FailedPart(words.produced(pattern), tuple(dict.fromkeys(shown)))
-    if isinstance(pattern, Minus):
+    if isinstance(pattern, algebra.Minus):
         return FailedPart(f"MINUS {{ {words.pattern(pattern.right)} }}: it removes every solution")
-    if isinstance(pattern, Join):
+    if isinstance(pattern, algebra.Join):
         both = f"{{ {words.pattern(pattern.left)} }} and {{ {words.pattern(pattern.right)} }}"
         return FailedPart(f"the join of {both}: each has solutions, but no two that agree")
-    if isinstance(pattern, Graph):
+    if isinstance(pattern, algebra.Graph):
         names = tuple(f"graph {words.node(name)}" for name in evidence.graphs.named)
         return FailedPart(f"GRAPH {words.node(pattern.name)}: no graph of the publication fits", names)
-    if isinstance(pattern, Slice):
+    if isinstance(pattern, algebra.Slice):
         return FailedPart(f"OFFSET {pattern.offset}: there are no more solutions than that")
     return FailedPart(words.pattern(pattern) or "the pattern")
 
 
-def _of_union(pattern: Union, evidence: Evidence) -> FailedPart:
+def _of_union(pattern: algebra.Union, evidence: Evidence) -> FailedPart:
     """List each alternative with the part at which it fails."""
     lines: list[str] = []
     branches = list(alternatives(pattern))
@@ -131,14 +110,14 @@ def _first_steps(path: PathExpression) -> tuple[tuple[Term, ...], bool]:
     """The predicates that a path may begin with and whether it follows them backwards; none where both ways occur."""
     if isinstance(path, NamedNode):
         return (path,), False
-    if isinstance(path, Inverse):
+    if isinstance(path, algebra.Inverse):
         predicates, backwards = _first_steps(path.path)
         return (predicates, not backwards) if _is_single(path.path) else ((), False)
-    if isinstance(path, PathSequence):
+    if isinstance(path, algebra.Sequence):
         return _first_steps(path.steps[0])
-    if isinstance(path, Repeat):
+    if isinstance(path, algebra.Repeat):
         return _first_steps(path.path)
-    if isinstance(path, Alternative):
+    if isinstance(path, algebra.Alternative):
         steps = [_first_steps(choice) for choice in path.choices]
         if any(backwards or not predicates for predicates, backwards in steps):
             return (), False
@@ -147,7 +126,7 @@ def _first_steps(path: PathExpression) -> tuple[tuple[Term, ...], bool]:
 
 
 def _is_single(path: PathExpression) -> bool:
-    return isinstance(path, NamedNode) or (isinstance(path, Inverse) and isinstance(path.path, NamedNode))
+    return isinstance(path, NamedNode) or (isinstance(path, algebra.Inverse) and isinstance(path.path, NamedNode))
 
 
 def _triples(graphs: PublishedGraphs) -> Sequence[Triple]:

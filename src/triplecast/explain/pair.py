@@ -19,7 +19,7 @@ from triplecast.explain.support import find_support
 from triplecast.explain.trace import SHOWN, Trace
 from triplecast.explain.wording import Wording
 from triplecast.languages import parse_query, prefixes_of
-from triplecast.model.algebra import Distinct, Filter, OrderBy, Pattern, Project, Query, Reduced, Slice, Term
+from triplecast.model.algebra import Filter, Modifier, Pattern, Query, Term
 from triplecast.model.match import INDEX_SOLUTIONS
 from triplecast.model.publication import Publication
 from triplecast.model.subscription import Subscription
@@ -105,7 +105,7 @@ def _beyond_bounds(
 
 def _core(pattern: Pattern) -> Pattern:
     """The pattern below the solution modifiers."""
-    while isinstance(pattern, Slice | Distinct | Reduced | Project | OrderBy):
+    while isinstance(pattern, Modifier):
         pattern = pattern.pattern
     return pattern
 

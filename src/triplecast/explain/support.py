@@ -14,22 +14,8 @@ from triplecast.evaluate.scope import children
 from triplecast.explain.evidence import Evidence, alternatives
 from triplecast.explain.operator_answers import describe_operators
 from triplecast.explain.wording import Wording
-from triplecast.model.algebra import (
-    BasicPattern,
-    Call,
-    Expression,
-    Extend,
-    Filter,
-    LeftJoin,
-    Minus,
-    PathPattern,
-    Pattern,
-    Produce,
-    Term,
-    TriplePattern,
-    Union,
-    Variable,
-)
+from triplecast.model import algebra
+from triplecast.model.algebra import Call, Expression, PathPattern, Pattern, Term, TriplePattern, Variable
 from triplecast.model.entailment import FUNCTION_MARKS, Mark
 from triplecast.taxonomy import Classes
 
@@ -52,25 +38,25 @@ def find_support(pattern: Pattern, evidence: Evidence, first: Row) -> list[str]:
     waiting = [pattern]
     while waiting:
         part = waiting.pop()
-        if isinstance(part, Union):
+        if isinstance(part, algebra.Union):
             choices = list(alternatives(part))
             number = next((n for n, choice in enumerate(choices) if _gave(choice, row, evidence)), None)
             if number is not None:
                 chosen.append(f"alternative {number + 1} of {len(choices)} of UNION")
                 waiting.append(choices[number])
                 continue
-        if isinstance(part, BasicPattern):
+        if isinstance(part, algebra.BasicPattern):
             for triple in part.triples:
                 triples.extend(_supporting(triple, row, evidence))
-        elif isinstance(part, Filter | LeftJoin) and part.condition is not None:
-            judged = (part.condition,) if isinstance(part, LeftJoin) else conjuncts(part.condition)
+        elif isinstance(part, algebra.Filter | algebra.LeftJoin) and part.condition is not None:
+            judged = (part.condition,) if isinstance(part, algebra.LeftJoin) else conjuncts(part.condition)
             for condition in judged:
                 conditions.extend(evidence.describe_judgements(condition, evidence.first_true(condition, row)))
                 conditions.extend(_function_steps(condition, row, evidence))
-        elif isinstance(part, Produce | Extend):
-            calling = part.expression if isinstance(part, Extend) else part
+        elif isinstance(part, algebra.Produce | algebra.Extend):
+            calling = part.expression if isinstance(part, algebra.Extend) else part
             conditions.extend(describe_operators(calling, row, evidence.answers, evidence.words))
-        waiting.extend(reversed((part.left,) if isinstance(part, Minus) else children(part)))
+        waiting.extend(reversed((part.left,) if isinstance(part, algebra.Minus) else children(part)))
     return list(dict.fromkeys((*chosen, *triples, *conditions)))
 
 

@@ -10,39 +10,8 @@ from types import MappingProxyType
 from pyoxigraph import Literal, NamedNode
 
 from triplecast.evaluate.scope import parts_of
-from triplecast.model.algebra import (
-    Aggregate,
-    Alternative,
-    BasicPattern,
-    Call,
-    Exists,
-    Expression,
-    Extend,
-    Filter,
-    Graph,
-    Group,
-    Inverse,
-    Join,
-    LeftJoin,
-    Minus,
-    NegatedSet,
-    Node,
-    Operation,
-    PathExpression,
-    PathPattern,
-    Pattern,
-    Produce,
-    Query,
-    Repeat,
-    Sequence,
-    Slice,
-    Slot,
-    Term,
-    TriplePattern,
-    Union,
-    Values,
-    Variable,
-)
+from triplecast.model import algebra
+from triplecast.model.algebra import Call, Expression, Node, Operation, Pattern, Slot, Term, TriplePattern, Variable
 from triplecast.terms.values import XSD, XSD_BOOLEAN, XSD_DECIMAL, XSD_INTEGER, XSD_STRING
 
 _BARE: Mapping[str, re.Pattern[str]] = MappingProxyType(
@@ -68,7 +37,7 @@ class Wording:
     is ``[]`` where it appears only once.
     """
 
-    def __init__(self, prefixes: Mapping[str, str] = MappingProxyType({}), query: Query | None = None) -> None:
+    def __init__(self, prefixes: Mapping[str, str] = MappingProxyType({}), query: algebra.Query | None = None) -> None:
         self._namespaces = sorted(
             ((namespace, prefix) for prefix, namespace in prefixes.items()), key=lambda pair: (-len(pair[0]), pair[1])
         )
@@ -79,12 +48,12 @@ class Wording:
     def _name_hidden(self, pattern: Pattern) -> None:
         nodes: Counter[str] = Counter()
         for part in parts_of(pattern):
-            if isinstance(part, BasicPattern):
+            if isinstance(part, algebra.BasicPattern):
                 ends = [end for triple in part.triples for end in (triple.subject, triple.object)]
                 nodes.update(end.name for end in ends if isinstance(end, Variable) and end.hidden)
-            elif isinstance(part, Extend) and part.variable.hidden:
+            elif isinstance(part, algebra.Extend) and part.variable.hidden:
                 self._hidden[part.variable.name] = self.expression(part.expression)
-            elif isinstance(part, Group):
+            elif isinstance(part, algebra.Group):
                 self._hidden.update((name.name, self.aggregate(what)) for name, what in part.aggregates if name.hidden)
         self._hidden.update((name, "[]") for name, count in nodes.items() if count == 1)
 
@@ -124,26 +93,26 @@ class Wording:
     def _predicate(self, node: Node | Term) -> str:
         return "a" if isinstance(node, NamedNode) and node.value == _TYPE else self.node(node)
 
-    def triple(self, pattern: TriplePattern | PathPattern) -> str:
+    def triple(self, pattern: TriplePattern | algebra.PathPattern) -> str:
         middle = self._predicate(pattern.predicate) if isinstance(pattern, TriplePattern) else self.path(pattern.path)
         return f"{self.node(pattern.subject)} {middle} {self.node(pattern.object)}"
 
-    def path(self, path: PathExpression) -> str:
-        if isinstance(path, Inverse):
+    def path(self, path: algebra.PathExpression) -> str:
+        if isinstance(path, algebra.Inverse):
             return f"^{self.path(path.path)}"
-        if isinstance(path, Sequence):
+        if isinstance(path, algebra.Sequence):
             return "(" + "/".join(map(self.path, path.steps)) + ")"
-        if isinstance(path, Alternative):
+        if isinstance(path, algebra.Alternative):
             return "(" + "|".join(map(self.path, path.choices)) + ")"
-        if isinstance(path, Repeat):
+        if isinstance(path, algebra.Repeat):
             return self.path(path.path) + (("*", "+")[path.at_least] if path.many else "?")
-        if isinstance(path, NegatedSet):
+        if isinstance(path, algebra.NegatedSet):
             names = [self.node(name) for name in path.forward] + [f"^{self.node(name)}" for name in path.inverse]
             return f"!({'|'.join(names)})"
         return self.node(path)
 
     def expression(self, expression: Expression) -> str:
-        if isinstance(expression, Exists):
+        if isinstance(expression, algebra.Exists):
             return f"{'NOT ' if expression.negated else ''}EXISTS {{ {self.pattern(expression.pattern)} }}"
         if isinstance(expression, Call) and expression.function in ("NUMBER", "TEXT"):
             return self.expression(expression.arguments[0])
@@ -164,44 +133,44 @@ class Wording:
             operator = _TEXTUAL[operator]
         return "(" + f" {operator} ".join(map(self.expression, arguments)) + ")"
 
-    def produced(self, pattern: Produce) -> str:
+    def produced(self, pattern: algebra.Produce) -> str:
         """The call of an operator that gives rows."""
         return f"{self.node(NamedNode(pattern.operator))}({' '.join(map(self.node, pattern.arguments))})"
 
-    def aggregate(self, aggregate: Aggregate) -> str:
+    def aggregate(self, aggregate: algebra.Aggregate) -> str:
         distinct = "DISTINCT " if aggregate.distinct else ""
         argument = "*" if aggregate.argument is None else self.expression(aggregate.argument)
         return f"{aggregate.function}({distinct}{argument})"
 
     def pattern(self, pattern: Pattern) -> str:
         """The pattern on one line."""
-        if isinstance(pattern, BasicPattern):
+        if isinstance(pattern, algebra.BasicPattern):
             return " . ".join(map(self.triple, pattern.triples))
-        if isinstance(pattern, Join):
+        if isinstance(pattern, algebra.Join):
             return f"{self.pattern(pattern.left)} . {self.pattern(pattern.right)}"
-        if isinstance(pattern, LeftJoin):
+        if isinstance(pattern, algebra.LeftJoin):
             return f"{self.pattern(pattern.left)} OPTIONAL {{ {self.pattern(pattern.right)} }}"
-        if isinstance(pattern, Union):
+        if isinstance(pattern, algebra.Union):
             return f"{{ {self.pattern(pattern.left)} }} UNION {{ {self.pattern(pattern.right)} }}"
-        if isinstance(pattern, Minus):
+        if isinstance(pattern, algebra.Minus):
             return f"{self.pattern(pattern.left)} MINUS {{ {self.pattern(pattern.right)} }}"
-        if isinstance(pattern, Filter):
+        if isinstance(pattern, algebra.Filter):
             return f"{self.pattern(pattern.pattern)} {self.filter(pattern.condition)}"
-        if isinstance(pattern, Graph):
+        if isinstance(pattern, algebra.Graph):
             return f"GRAPH {self.node(pattern.name)} {{ {self.pattern(pattern.pattern)} }}"
-        if isinstance(pattern, Extend):
+        if isinstance(pattern, algebra.Extend):
             bound = f"BIND({self.expression(pattern.expression)} AS {self.node(pattern.variable)})"
             return f"{self.pattern(pattern.pattern)} {bound}"
-        if isinstance(pattern, Produce):
+        if isinstance(pattern, algebra.Produce):
             inner = self.pattern(pattern.pattern)
             return f"{inner} . {self.produced(pattern)}" if inner else self.produced(pattern)
-        if isinstance(pattern, Values):
+        if isinstance(pattern, algebra.Values):
             names = " ".join(self.node(variable) for variable in pattern.variables)
             return f"VALUES ({names}) {{ {len(pattern.rows)} rows }}"
-        if isinstance(pattern, Group):
+        if isinstance(pattern, algebra.Group):
             names = " ".join(self.node(key) for key in pattern.keys)
             return f"{self.pattern(pattern.pattern)} GROUP BY {names}".rstrip()
-        if isinstance(pattern, Slice):
+        if isinstance(pattern, algebra.Slice):
             limit = "" if pattern.limit is None else f" LIMIT {pattern.limit}"
             return f"{self.pattern(pattern.pattern)} OFFSET {pattern.offset}{limit}"
         return self.pattern(pattern.pattern)

@@ -15,15 +15,13 @@ from triplecast.index.flat import Flat, Role, offsets_of
 from triplecast.index.numbers import Registrations
 from triplecast.kernels.build import (
     ALWAYS,
-    Entries,
     Items,
     canonicalise,
     fill_key_table,
     fill_term_table,
     group_equal_rows,
-    make_entries,
-    make_programs,
 )
+from triplecast.kernels.entries import Entries, make_entries
 from triplecast.kernels.hashing import hash_terms
 from triplecast.kernels.layout import (
     ENDS,
@@ -52,6 +50,7 @@ from triplecast.kernels.layout import (
     Dictionary,
     Index,
 )
+from triplecast.kernels.programs import make_programs
 from triplecast.kernels.words import pad
 from triplecast.model.conditions import Lane
 from triplecast.model.terms import from_ntriples

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from triplecast.index.segment import Segment
 from triplecast.index.snapshot import Snapshot
 from triplecast.kernels.layout import I64, STRUCTURE_GROUPS, STRUCTURE_KEYS, STRUCTURE_PLAIN, U8
-from triplecast.model.census import Census
+from triplecast.model.counts import SubscriptionCounts
 
 NARROW, PREDICATE, BROAD = 0, 1, 2
 """`compile.plan.Cost` as numbers."""
@@ -31,7 +31,7 @@ class _Kinds(NamedTuple):
     """Live ones that are not asked."""
 
 
-def take_census(snapshot: Snapshot) -> Census:
+def take_census(snapshot: Snapshot) -> SubscriptionCounts:
     """As of the last position that the snapshot covers."""
     narrow = predicate = broad = combined = evaluated = refused = 0
     for kinds in _all_kinds(snapshot):
@@ -41,7 +41,7 @@ def take_census(snapshot: Snapshot) -> Census:
         evaluated += int(kinds.evaluated.sum())
         refused += kinds.refused
     joined = narrow + predicate + broad - combined - evaluated
-    return Census(narrow, predicate, broad, joined, combined, evaluated, refused)
+    return SubscriptionCounts(narrow, predicate, broad, joined, combined, evaluated, refused)
 
 
 def broad_registrations(snapshot: Snapshot) -> list[int]:

@@ -20,7 +20,7 @@ from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.kernels.build import ALWAYS, Items
 from triplecast.kernels.layout import ASK_FLAG, CONTINUES, DISTINCT_FLAG, I32, I64
 from triplecast.model.conditions import TERM_LANES, Lane
-from triplecast.model.entailment import Entailment, Reading, reading_of
+from triplecast.model.entailment import Entailment, EntailmentMode, mode_of
 from triplecast.model.subscription import Registration
 
 
@@ -85,21 +85,21 @@ class _Alike(NamedTuple):
 
 def flatten_registrations(
     registrations: Iterable[Registration], known: Mapping[int, CompiledSubscription] = NONE_COMPILED
-) -> dict[Reading, Flat]:
+) -> dict[EntailmentMode, Flat]:
     """Parses, compiles and lays out, by the reading of publications that each is asked of; every reading that occurs,
-    and `Reading.PLAIN` always. A registration that is refused is recorded there and takes part in nothing.
+    and `EntailmentMode.PLAIN` always. A registration that is refused is recorded there and takes part in nothing.
 
     `known`: the compiled of registrations whose texts have been read already, by id.
     """
     ordered = sorted(registrations, key=lambda registration: registration.id)
-    layouts: defaultdict[Reading, _Layout] = defaultdict(_Layout)
-    plain = layouts[Reading.PLAIN]
+    layouts: defaultdict[EntailmentMode, _Layout] = defaultdict(_Layout)
+    plain = layouts[EntailmentMode.PLAIN]
     reading_of_each = np.zeros(len(ordered), np.uint8)
     for start in range(0, len(ordered), LAID_OUT_AT_ONCE):
         for alike in _group_alike(ordered[start : start + LAID_OUT_AT_ONCE], start, known, plain):
             plan = alike.plan
-            reading = reading_of(alike.entailment, plan.bare)
-            if reading is not Reading.PLAIN:
+            reading = mode_of(alike.entailment, plan.bare)
+            if reading is not EntailmentMode.PLAIN:
                 reading_of_each[alike.subscriptions] = reading
             layout = layouts[reading]
             layout.add(alike)

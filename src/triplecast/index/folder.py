@@ -14,8 +14,8 @@ from pathlib import Path
 from threading import Lock
 
 from triplecast.compile.compiled import CompiledSubscription
+from triplecast.crash_points import reach
 from triplecast.errors import StorageFault
-from triplecast.faults import reach
 from triplecast.index.file import TEMPORARY, Sole
 from triplecast.index.flat import NONE_COMPILED
 from triplecast.index.manifest import Manifest, open_segment, read_manifest, write_manifest

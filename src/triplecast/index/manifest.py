@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from triplecast.crash_points import reach
 from triplecast.errors import StorageFault
-from triplecast.faults import reach
 from triplecast.index.file import REBUILD, Sole, write_durably
 from triplecast.index.removals import Removals
 from triplecast.index.segment import Segment

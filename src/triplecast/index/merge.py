@@ -13,10 +13,11 @@ from triplecast.index.anchors import Anchor, RarestKey
 from triplecast.index.flat import NONE_COMPILED, Flat, Projection, join_items, offsets_of
 from triplecast.index.removals import Removals
 from triplecast.index.segment import Segment, build_segments, index_flat
-from triplecast.kernels.build import ALWAYS, Items, unfold
+from triplecast.kernels.build import ALWAYS, Items
 from triplecast.kernels.layout import I32, I64, Answers
+from triplecast.kernels.unfold import unfold
 from triplecast.model.conditions import TERM_LANES, Lane
-from triplecast.model.entailment import Reading
+from triplecast.model.entailment import EntailmentMode
 from triplecast.model.subscription import Registration
 
 GROWTH = 4
@@ -52,7 +53,7 @@ def append_segments(
     """The segments after `fresh` joined them, by reading, then by age: the last ones of a reading are merged while they
     are of one tier."""
     kept: list[Segment] = []
-    for reading in Reading:
+    for reading in EntailmentMode:
         tail = [segment for segment in (*segments, *fresh) if segment.reading == reading]
         kept += _merge_tail(tail, removals, needed_from)
     return Grown(tuple(kept), removals.within(segment.tables.registrations for segment in kept))

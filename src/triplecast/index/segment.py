@@ -21,7 +21,7 @@ from triplecast.index.flat import NONE_COMPILED, Flat, Refused, Role, flatten_re
 from triplecast.index.numbers import Registrations
 from triplecast.kernels.layout import FACT_LANGUAGES, I32, I64, U8, Answers, Dictionary, Index
 from triplecast.kernels.pairing import find_places
-from triplecast.model.entailment import Reading
+from triplecast.model.entailment import EntailmentMode
 from triplecast.model.subscription import Registration
 from triplecast.text import ANALYSER
 
@@ -68,7 +68,7 @@ class Segment:
     tables: Tables
     texts: Texts
     refused: tuple[Refused, ...]
-    reading: Reading = Reading.PLAIN
+    reading: EntailmentMode = EntailmentMode.PLAIN
     """As what it reads publications; all its subscriptions are asked of that."""
     places: U8 = field(init=False)
     """What its keys look at, by predicate (`pairing.find_places`)."""
@@ -146,7 +146,7 @@ class Segment:
         )
         texts = Texts(**group("texts."), languages=tuple(file.notes["languages"]))
         refused = tuple(Refused(*each) for each in file.notes["refused"])
-        segment = cls(tables, texts, refused, Reading(file.notes["reading"]))
+        segment = cls(tables, texts, refused, EntailmentMode(file.notes["reading"]))
         if segment.uses_words and file.notes["analyser"] != ANALYSER:
             found = f"its words are those of analyser {file.notes['analyser']}, here {ANALYSER} runs"
             raise StorageFault(path.name, found, REBUILD)
@@ -194,5 +194,5 @@ def build_segment(registrations: Sequence[Registration], anchor: Anchor | None =
     return segment
 
 
-def index_flat(flat: Flat, anchor: Anchor, reading: Reading) -> Segment:
+def index_flat(flat: Flat, anchor: Anchor, reading: EntailmentMode) -> Segment:
     return Segment(build_tables(flat, anchor), make_texts(flat.texts), flat.refused, reading)

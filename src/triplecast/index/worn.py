@@ -16,7 +16,7 @@ from triplecast.index.merge import GROWTH, merge_segments
 from triplecast.index.removals import Removals
 from triplecast.index.segment import Segment
 from triplecast.kernels.layout import I64
-from triplecast.model.entailment import Reading
+from triplecast.model.entailment import EntailmentMode
 
 WORN_SHARE = 8
 """A segment is worn once more than one in so many of its subscriptions is dead. Replacing 1 % of them a minute, each is
@@ -60,7 +60,7 @@ def find_worn(segments: Sequence[Segment], removals: Removals, needed_from: int)
 
 def _runs(segments: Sequence[Segment]) -> Iterator[tuple[Segment, ...]]:
     """From each segment on, as many neighbours of one tier as may become one, where that are `GROWTH`."""
-    for reading in Reading:
+    for reading in EntailmentMode:
         own = [segment for segment in segments if segment.reading is reading]
         sizes = [len(segment) for segment in own]
         for start in range(len(own)):

@@ -1,6 +1,6 @@
-"""Bytes → publications: the gate, the RDF parsers, feeds, identity and content hash, in killable children.
+"""From bytes to publications: pre-parse checks, RDF parsers, feeds, identity and content hash, in killable children.
 
-`parse_document` (the pure function that the children run) is in `triplecast.ingest.parse`: it loads the feed parser.
+The children run `triplecast.ingest.parse.parse_document`, which is not imported here: it loads the feed parser.
 """
 
 from triplecast.ingest.document import Document, ParsedDocument, document_iri

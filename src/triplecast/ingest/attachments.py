@@ -1,4 +1,4 @@
-"""Attachments: bytes that come with a document, by IRI, for operators to look at."""
+"""Attachments: bytes that come with a document, by IRI, for operators."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from triplecast.model.printable import shortened
 from triplecast.model.publication import Attachments, Draft
 
 LARGEST = 64 << 20
-"""Bytes of all attachments of one document together."""
+"""Most bytes of all attachments of one document."""
 LONGEST_SHOWN = 300
-"""Characters of a name that a message shows."""
+"""Characters of a name that an error message shows."""
 
 
 def check_attachments(given: object) -> None:
-    """Raises `InputError` for what is no mapping of absolute IRIs to bytes, and for more than `LARGEST`."""
+    """Raise `InputError` unless `given` maps absolute IRIs to bytes, `LARGEST` at most."""
     if not isinstance(given, Mapping):
         raise InputError(f"attachments are {type(given).__name__}", "give a dict of IRI to bytes")
     for iri, content in given.items():
@@ -28,13 +28,12 @@ def check_attachments(given: object) -> None:
             raise InputError(f"the attachment {_shown(iri)} is {type(content).__name__}", "give its bytes")
     size = sum(memoryview(content).nbytes for content in given.values())
     if size > LARGEST:
-        raise InputError(
-            f"the attachments of one document have {size:,} bytes", f"{LARGEST:,} are allowed: publish fewer at once"
-        )
+        hint = f"publish fewer at once: {LARGEST:,} bytes are allowed"
+        raise InputError(f"the attachments of one document have {size:,} bytes", hint)
 
 
 def decode_attachments(written: object) -> dict[str, bytes]:
-    """From JSON: an object of IRI to base64. Raises `InputError`."""
+    """Decode attachments from JSON, an object of IRI to base64. Raises `InputError`."""
     if written is None:
         return {}
     if not isinstance(written, dict):
@@ -44,16 +43,14 @@ def decode_attachments(written: object) -> dict[str, bytes]:
         try:
             decoded[iri] = base64.b64decode(text, validate=True)
         except (TypeError, ValueError, binascii.Error) as error:
-            raise InputError(
-                f"the attachment {_shown(iri)} is no base64: {error}", "encode its bytes in base64"
-            ) from error
+            raise InputError(f"the attachment {_shown(iri)} is no base64: {error}", "encode its bytes") from error
     check_attachments(decoded)
     return decoded
 
 
 def share_attachments(drafts: tuple[Draft, ...], given: Mapping[str, bytes]) -> tuple[Draft, ...]:
-    """The publications of a document with what came with it: a single one has all, of several each has those whose IRI
-    stands in its triples."""
+    """Attach a document's attachments to its publications: a single one gets all, of several each gets those whose IRI
+    occurs in its triples."""
     if not given:
         return drafts
     attachments: Attachments = tuple((iri, bytes(given[iri])) for iri in sorted(given))
@@ -73,7 +70,5 @@ def _check_iri(iri: object) -> None:
     try:
         NamedNode(iri)  # type: ignore[arg-type]
     except (TypeError, ValueError) as error:
-        raise InputError(
-            f"{shortened(repr(iri), LONGEST_SHOWN)} cannot name an attachment: it is no absolute IRI",
-            "name it by an IRI",
-        ) from error
+        what = f"{shortened(repr(iri), LONGEST_SHOWN)} cannot name an attachment: it is no absolute IRI"
+        raise InputError(what, "name it by an IRI") from error

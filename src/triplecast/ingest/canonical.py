@@ -1,7 +1,7 @@
 """Canonical names for blank nodes: RDF Dataset Canonicalization (RDFC-1.0, W3C Recommendation), sections 4.4 to 4.8.
 
-It works on canonical N-Triples or N-Quads lines, counts its steps, and gives up at a bound: the algorithm is
-exponential for graphs whose blank nodes look alike. What it gives, and whether it gives up, depends on the graph alone.
+It works on canonical N-Triples or N-Quads lines, counts its steps and stops at a limit, since the algorithm is
+exponential for graphs whose blank nodes are alike. The result, or that it stops, depends on the graph alone.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from itertools import permutations
 from typing import NamedTuple
 
 _DEPTH = 200
-"""Blank nodes followed from one another; deeper counts as out of steps."""
+"""Longest chain of blank nodes that is followed; a longer one counts as out of steps."""
 _OBJECT = rb"(?:<[^<>]*>|_:[^ ]+|\"(?:[^\"\\]++|\\.)*+\"(?:@[^ ]+|\^\^<[^>]*>)?)"
 _LINE = re.compile(rb"(<[^>]*>|_:[^ ]+) (<[^>]*>) (" + _OBJECT + rb")(?: (<[^>]*>|_:[^ ]+))? \.\n", re.DOTALL)
 
 
 class OutOfSteps(Exception):
-    """The work bound was met."""
+    """The limit of steps was reached."""
 
 
 class _Quad(NamedTuple):
-    """Terms in canonical form; `graph` is empty in the default graph. A blank node is what starts with ``_:``."""
+    """Terms in canonical form; `graph` is empty in the default graph. A blank node starts with ``_:``."""
 
     subject: bytes
     predicate: bytes
@@ -36,7 +36,7 @@ class _Quad(NamedTuple):
 
 
 class _Issuer:
-    """Gives each blank node a name at its first request; order of issue is kept."""
+    """Gives each blank node a name at its first request, in order."""
 
     __slots__ = ("issued", "prefix")
 
@@ -55,18 +55,18 @@ class _Issuer:
 
 
 def canonical_names(lines: Iterable[bytes], steps: int) -> dict[bytes, bytes]:
-    """``_:label`` → ``_:c14nN`` for every blank node of the lines. Raises OutOfSteps."""
+    """Map every blank node of the lines, ``_:label``, to its name ``_:c14nN``. Raises OutOfSteps."""
     return _Canonicalisation(lines, steps).run()
 
 
 def rename(lines: Iterable[bytes], names: dict[bytes, bytes]) -> list[bytes]:
-    """The lines with every blank node of `names` renamed, unsorted."""
+    """Return the lines with the blank nodes of `names` renamed, unsorted."""
     return [_Quad(*(names.get(term, term) for term in quad)).written() for quad in map(_quad, lines)]
 
 
 def names_by_appearance(lines: Sequence[bytes]) -> dict[bytes, bytes]:
-    """Names for the blank nodes that a parser invented (which differ at each run): ``_:b0``, ``_:b1`` … in order of
-    their first appearance; the publisher's own labels stay and are never taken twice."""
+    """Name the blank nodes that a parser labelled at random: ``_:b0``, ``_:b1`` … in order of appearance. The
+    publisher's own labels stay and are not used twice."""
     nodes = list(dict.fromkeys(term for line in lines for term in _quad(line) if term.startswith(b"_:")))
     given = {node for node in nodes if not _INVENTED.fullmatch(node)}
     names: dict[bytes, bytes] = {}
@@ -82,11 +82,11 @@ def names_by_appearance(lines: Sequence[bytes]) -> dict[bytes, bytes]:
 
 
 _INVENTED = re.compile(rb"_:[a-f][0-9a-f]{23,31}")
-"""How the parser writes the 128 random bits of a blank node without a label."""
+"""The label of 128 random bits that the parser gives a blank node without one."""
 
 
 def split_line(line: bytes) -> _Quad | None:
-    """The terms of a canonical line; None for one with a triple term."""
+    """Split a canonical line into its terms; None for a line with a triple term."""
     match = _LINE.fullmatch(line)
     return None if match is None else _Quad(match[1], match[2], match[3], match[4] or b"")
 
@@ -138,7 +138,7 @@ class _Canonicalisation:
                 self._canonical.issue(node)
 
     def _first_degree(self, node: bytes) -> bytes:
-        """Section 4.6: the node's quads with itself as ``_:a`` and every other blank node as ``_:z``."""
+        """Section 4.6: hash the node's quads with itself as ``_:a`` and every other blank node as ``_:z``."""
         lines = [
             _Quad(
                 *((b"_:a" if term == node else b"_:z") if term.startswith(b"_:") else term for term in quad)
@@ -173,7 +173,7 @@ class _Canonicalisation:
         return sha256(b"".join(hashed)).hexdigest().encode(), issuer
 
     def _shortest_path(self, related: list[bytes], issuer: _Issuer) -> tuple[bytes, _Issuer]:
-        """The least path over all orders of `related` (section 4.8, step 5.4), and the issuer that it leaves."""
+        """Return the least path over all orders of `related` (section 4.8, step 5.4), and its issuer."""
         chosen: tuple[bytes, _Issuer] | None = None
         for order in permutations(related):
             found = self._path(order, issuer.copy(), None if chosen is None else chosen[0])
@@ -183,7 +183,7 @@ class _Canonicalisation:
         return chosen
 
     def _path(self, order: tuple[bytes, ...], issuer: _Issuer, best: bytes | None) -> tuple[bytes, _Issuer] | None:
-        """None as soon as the path cannot be less than `best` any more."""
+        """Return a path and its issuer; None as soon as it cannot be less than `best`."""
         self._spend()
         path = b""
         deeper = []

@@ -1,9 +1,8 @@
-"""JSON-LD contexts named by address: none is ever fetched; bundled ones are written in, others refused by name.
+"""Replace JSON-LD contexts named by address with bundled ones; none is ever fetched, others are refused by name.
 
-Bundled are two, each in a form of our own that says the same. schema.org: the vocabulary as default, and a type for
-those properties whose stated ranges hold no text (schema.org 29.0): an IRI where they hold a URL, a schema:Date where
-they hold a Date. ActivityStreams 2.0 with ActivityPub: its classes, and its properties by the range of their values;
-what is no term of it is left out.
+Two are bundled, each in an equivalent form of our own. schema.org: the vocabulary as default, and a type for those
+properties whose ranges (schema.org 29.0) hold no text: an IRI for a URL, schema:Date for a Date. ActivityStreams 2.0
+with ActivityPub: its classes, and its properties by the range of their values.
 """
 
 from __future__ import annotations
@@ -109,26 +108,21 @@ BUNDLED: dict[str, dict[str, Any]] = {
     "schema.org/docs/jsonldcontext.jsonld": _SCHEMA_ORG,
     "w3.org/ns/activitystreams": _ACTIVITY_STREAMS,
 }
-"""By address without scheme, ``www.`` and closing slash or hash."""
+"""By address without scheme, ``www.`` and final slash or hash."""
 
 _MOST_CONTEXTS = 1000
 
 
 def inline_contexts(data: bytes) -> bytes:
-    """The document with every remote context replaced by its bundled copy. Raises DocumentRejected.
-
-    Of a member given twice the last one counts.
-    """
+    """Replace every remote context of a document by its bundled copy; a repeated member counts as its last one. Raises
+    DocumentRejected."""
     if data.count(b'"@context"') > _MOST_CONTEXTS:
-        raise DocumentRejected(
-            stage="gate",
-            reason=f"it names contexts in more than {_MOST_CONTEXTS} places",
-            hint="name the context once, at the top of the document",
-        )
+        reason = f"it names contexts in more than {_MOST_CONTEXTS} places"
+        raise DocumentRejected("gate", reason, "name the context once, at the top of the document")
     try:
         document = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise DocumentRejected(stage="parse", reason=f"not JSON: {error}", hint="repair the JSON") from None
+        raise DocumentRejected("parse", f"not JSON: {error}", "repair the JSON") from None
     return json.dumps(_inlined(document)).encode()
 
 
@@ -156,8 +150,5 @@ def _context(value: Any) -> Any:
 
 
 def _refused(address: str) -> DocumentRejected:
-    return DocumentRejected(
-        stage="gate",
-        reason=f"its JSON-LD context {address} is not bundled, and contexts are never fetched",
-        hint="write the context's content into the document in place of its address",
-    )
+    reason = f"its JSON-LD context {address} is not bundled, and contexts are never fetched"
+    return DocumentRejected("gate", reason, "replace the address in the document by the context's content")

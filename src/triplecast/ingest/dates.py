@@ -1,4 +1,4 @@
-"""Dates as feeds write them → ``xsd:dateTime`` with a zone."""
+"""Convert the dates of feeds to ``xsd:dateTime`` with a time zone."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ _W3C = re.compile(
 )
 
 _LONGEST = 100
-"""Characters of a date."""
+"""Most characters of a date."""
 
 
 def date_time(text: str, parsed: time.struct_time | None = None) -> str | None:
-    """The lexical form of an xsd:dateTime, or None for what is no date.
+    """Return the lexical form of an xsd:dateTime, or None for text that is no date.
 
-    A complete ISO 8601 (W3C-DTF) date and time keeps its digits and its zone; what it lacks is the start of the day,
-    month or year, and UTC. RFC 822 and 2822 dates keep their zone (``-0000`` and unknown names are UTC). Anything else
-    is `parsed`, in UTC: what the feed parser made of it.
+    An ISO 8601 (W3C-DTF) date keeps its digits and zone; missing parts are the start of the year, month or day, and
+    UTC. RFC 822 and 2822 dates keep their zone (``-0000`` and unknown names are UTC). Any other text is `parsed`, the
+    feed parser's result, in UTC.
     """
     text = text.strip()
     if len(text) > _LONGEST:
@@ -46,7 +46,7 @@ def _from_w3c(text: str) -> str | None:
 def _from_rfc(text: str) -> str | None:
     try:
         fields = parsedate_tz(text)
-    except (ValueError, IndexError, TypeError):  # not every ill-formed date is foreseen there
+    except (ValueError, IndexError, TypeError):  # it fails on some ill-formed dates
         return None
     if fields is None or not _exists(fields[:6]):
         return None
@@ -68,7 +68,7 @@ def _written(moment: datetime) -> str:
 
 
 def _exists(numbers: list[int] | tuple[int, ...]) -> bool:
-    """Whether year … second name a moment that exists; leap seconds do not, in XSD."""
+    """Whether the numbers, year to second, are a moment; XSD has no leap seconds."""
     try:
         datetime(*numbers)
     except (ValueError, OverflowError, TypeError):

@@ -1,4 +1,4 @@
-"""What comes in and what becomes of it: a document as it was received, and the publications and rejects it gave."""
+"""The values of ingest: a document as received, and the publications and rejects parsed from it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from urllib.parse import quote
 from triplecast.model.publication import Draft, Reject
 
 DOCUMENT_PREFIX = "urn:triplecast:document:"
-"""The identity of a document without a graph IRI of its own is this and its percent-escaped source."""
+"""The identity of a document without a graph IRI is this and its percent-escaped source."""
 
 _Entry = TypeVar("_Entry", bound="Document | Reject")
 
@@ -19,36 +19,36 @@ _KEPT = "/!$&'()*+,;=:@-._~"
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """Bytes as a publisher left them."""
+    """A document as a publisher sent it."""
 
     source: str
-    """What the user calls it: a path relative to the inbox (never a path of the machine), or an id."""
+    """The user's name for it: a path relative to the inbox, never one of the machine, or an id."""
     data: bytes
     media_type: str | None = None
-    """Parameters are allowed; None asks the extension of `source`, then the content."""
+    """May have parameters. None: decided by the extension of `source`, then by the content."""
     graph: str | None = None
-    """The graph IRI, when the publisher gave one: the base of relative IRIs and, of a feed, its own IRI."""
+    """The graph IRI, if the publisher gave one: the base of relative IRIs and the IRI of a feed."""
     dataset: bool = False
-    """True: named graphs stay together as one publication."""
+    """Whether named graphs stay together as one publication."""
     attachments: Mapping[str, bytes] = field(default_factory=dict, repr=False)
-    """What came with it, by IRI, for operators to look at."""
+    """Bytes for operators, by IRI."""
 
     @property
     def size(self) -> int:
-        """Bytes, attachments included."""
+        """Bytes, with attachments."""
         return len(self.data) + sum(map(len, self.attachments.values()))
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedDocument:
-    """Publications in document order, and what could not become one."""
+    """Publications in document order, and what was rejected."""
 
     drafts: tuple[Draft, ...]
     rejects: tuple[Reject, ...] = ()
 
 
 def cut_groups(entries: Iterable[_Entry], most: int, size: int) -> Iterator[list[_Entry]]:
-    """`entries` in order, cut behind the one by which a group has `most` of them or `size` bytes; no group is empty."""
+    """Split `entries`, in order, after the one by which a group has `most` entries or `size` bytes; none is empty."""
     group: list[_Entry] = []
     held = 0
     for entry in entries:
@@ -62,17 +62,15 @@ def cut_groups(entries: Iterable[_Entry], most: int, size: int) -> Iterator[list
 
 
 def document_iri(document: Document) -> str:
-    """The document's identity and base: its own graph IRI, or one made from its source."""
-    if document.graph is not None:
-        return document.graph
-    return DOCUMENT_PREFIX + escape(document.source)
+    """Return the document's identity and base: its graph IRI, or one made from its source."""
+    return DOCUMENT_PREFIX + escape(document.source) if document.graph is None else document.graph
 
 
 def part_iri(document: str, name: str) -> str:
-    """The identity of a part that has no absolute IRI of its own; `name` is escaped. A fragment of `document` goes."""
+    """Return an identity for a part without an absolute IRI: `document` without its fragment, and `name` escaped."""
     return f"{document.partition('#')[0]}#{escape(name)}"
 
 
 def escape(text: str) -> str:
-    """Percent-escapes what an IRI's path cannot hold, and all beyond ASCII; undecodable file names keep their bytes."""
+    """Percent-escape what an IRI's path cannot hold and all beyond ASCII; undecodable file names keep their bytes."""
     return quote(text.encode("utf-8", "surrogateescape"), safe=_KEPT)

@@ -1,4 +1,4 @@
-"""Publications at paths that a user names: found, called and read as those of an inbox, once and without waiting."""
+"""Read the documents at paths that a user names, as those of an inbox, but once and without waiting."""
 
 from __future__ import annotations
 
@@ -16,13 +16,12 @@ from triplecast.model.publication import Reject
 def read_documents(
     paths: Sequence[Path], dataset: bool = False, inbox: Path | None = None
 ) -> Iterator[Document | Reject]:
-    """Every document at `paths`, folders recursively, in the order of the paths and then of the names.
+    """Yield every document at `paths`, folders recursively, in the order of the paths and then of the names.
 
-    A file gives one document named by its path relative to the path given (when that is the file itself, its path in
-    `inbox`, or its own name);
-    a ``.jsonl`` file gives one a line. In a folder, links and files with another extension are passed over; a file that
-    is named itself may be a link and have any extension. At no time is more than a group (`inbox_groups`) held. Raises
-    InputError for a missing path and when nothing at all is found.
+    A file is one document, a ``.jsonl`` file one a line. Its source is its path relative to the folder given; for a
+    file given itself, its path in `inbox`, or its name. In a folder, links and files with another extension are
+    skipped; a file given itself may be a link and have any extension. At most one group (`inbox_groups`) is held in
+    memory. Raises InputError for a missing path and if nothing is found.
     """
     found = False
     for path in distinct_paths(paths):
@@ -36,14 +35,14 @@ def read_documents(
                 if is_whole(state):
                     unread.pop(source, None)
         for source in unread:
-            yield Reject(source, "gate", "it changed while it was read", "wait until it is written, then try again")
+            yield Reject(source, "gate", "it changed while it was read", "try again once it is written")
     if not found:
         named = ", ".join(str(path) for path in paths)
         raise InputError(f"no publication in {named}", f"files are known by extension: {' '.join(KNOWN)}")
 
 
 def _files(path: Path, inbox: Path | None) -> tuple[Path, Sequence[InboxFile]]:
-    """The folder to open, and the files in it."""
+    """Return the folder to open and the files in it."""
     if path.is_dir():
         return path, scan_inbox(path, {}, {}, 0.0, quiet=0.0).ready
     if not path.is_file():

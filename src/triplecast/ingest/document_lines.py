@@ -1,4 +1,4 @@
-"""One line of a ``.jsonl`` file of publications: ``{"id", "media_type", "data"}``, all text, and maybe
+"""Read one line of a ``.jsonl`` file of publications: ``{"id", "media_type", "data"}``, all text, and optionally
 ``"attachments"``, an object of IRI to base64."""
 
 from __future__ import annotations
@@ -17,16 +17,15 @@ _WRITE = 'write one object a line: {"id": …, "media_type": …, "data": …}'
 
 
 def document_of_line(line: bytes, source: str, number: int, dataset: bool = False) -> Document | Reject:
-    """The document in line `number` of the file that is called `source`; whatever the line holds, nothing is raised.
+    """Read the document in line `number` of the file `source`. Raises nothing, whatever the line holds.
 
-    The document's source is ``source:number``, so a fault inside it has that line's place before its own; a reject of
-    the line itself has the file as its source and the number as its line. Fields of other names are passed over, but
-    for one that is nearly ``attachments`` where there are none.
+    The document's source is ``source:number``; a reject of the line itself has the file as its source and the number
+    as its line. Other fields are ignored, but for one that resembles a missing ``attachments``.
     """
     try:
         row = json.loads(line)
     except RecursionError:
-        return Reject(source, "gate", "is not JSON that can be read: it nests too deep", _WRITE, number)
+        return Reject(source, "gate", "is not JSON: it nests too deep", _WRITE, number)
     except ValueError as error:
         return Reject(source, "gate", f"is not JSON: {error}", _WRITE, number)
     if not isinstance(row, dict):
@@ -38,14 +37,13 @@ def document_of_line(line: bytes, source: str, number: int, dataset: bool = Fals
             return Reject(source, "gate", f'lacks "{field}" as text', hint, number)
     slips = nearest_names(_ATTACHED, sorted(row.keys() - set(_WANTED)), 1) if _ATTACHED not in row else []
     if slips:
-        told = f'has a field "{slips[0]}", which is none'
-        return Reject(source, "gate", told, f'write "{_ATTACHED}" if that was meant, or call it otherwise', number)
+        reason = f'has an unknown field "{slips[0]}"'
+        return Reject(source, "gate", reason, f'write "{_ATTACHED}" if that was meant, or rename it', number)
     try:
         data = row["data"].encode()
         (row["id"] + row["media_type"]).encode()
     except UnicodeEncodeError:
-        hint = "write both halves, or the character itself"
-        return Reject(source, "gate", "holds half a surrogate pair", hint, number)
+        return Reject(source, "gate", "holds half a surrogate pair", "write both halves, or the character", number)
     try:
         attachments = decode_attachments(row.get(_ATTACHED))
     except InputError as error:

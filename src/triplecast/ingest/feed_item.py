@@ -1,11 +1,11 @@
-"""A feed item → its publication, in the one vocabulary that all feed formats share (docs/formats.md)."""
+"""Describe a feed item in RDF, in the vocabulary that all feed formats share (docs/formats.md)."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from hashlib import sha256
+from typing import NamedTuple
 
 from pyoxigraph import BlankNode, Literal, NamedNode, Triple
 
@@ -33,40 +33,35 @@ _RELATION_NAME = re.compile(r"[a-z][a-z0-9.-]*\Z")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-@dataclass(frozen=True, slots=True)
-class Person:
+class Person(NamedTuple):
     name: str
     email: str = ""
     page: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Category:
+class Category(NamedTuple):
     term: str
     scheme: str = ""
     label: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(NamedTuple):
     relation: str
     target: str
     media_type: str = ""
     length: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Feed:
-    """What an item's publication says of the feed it is part of; nothing that changes with every fetch."""
+class Feed(NamedTuple):
+    """What an item's publication states of its feed; nothing that changes with every fetch."""
 
     iri: str
     title: str = ""
     link: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class FeedItem:
-    """An item of any format; empty text is absence."""
+class FeedItem(NamedTuple):
+    """An item of any format; empty text means absent."""
 
     id: str = ""
     title: str = ""
@@ -82,11 +77,11 @@ class FeedItem:
     links: tuple[Link, ...] = ()
     source: Feed | None = None
     dates: tuple[tuple[str, str, str | None], ...] = ()
-    """Name in Dublin Core terms (``issued``, ``modified``, ``created``), text as written, xsd:dateTime if it is one."""
+    """Name in Dublin Core terms (``issued``, ``modified``, ``created``), text as written, its xsd:dateTime or None."""
     places: tuple[tuple[str, str], ...] = ()
     """Predicate and text, as written."""
     faults: tuple[DocumentRejected, ...] = ()
-    """What of it is left out."""
+    """Why some of it is left out."""
 
 
 def absolute_iri(text: str) -> NamedNode | None:
@@ -99,7 +94,8 @@ def absolute_iri(text: str) -> NamedNode | None:
 
 
 def identity(item: FeedItem, feed: str) -> str:
-    """Semantics 2.1. The id is the item's own (Atom id, guid), else its link, else a hash of title and text."""
+    """Return an item's identity (semantics 2.1): its id (Atom id, guid), else its link, else a hash of title and
+    text."""
     own = item.id or item.link
     if not own:
         digest = sha256(f"{item.title}\0{item.description}".encode("utf-8", "replace")).hexdigest()
@@ -108,7 +104,7 @@ def identity(item: FeedItem, feed: str) -> str:
 
 
 def describe(item: FeedItem, graph: str, feed: Feed) -> Iterator[Triple]:
-    """The triples of an item. Their subject is its link, which formats agree on, else its identity."""
+    """Yield the triples of an item. Their subject is its link, which all formats have, else its identity."""
     subject = absolute_iri(item.link) or NamedNode(graph)
     yield from common_vocabulary(
         subject,
@@ -135,7 +131,7 @@ def common_vocabulary(
     dates: tuple[tuple[str, str | None], ...],
     subjects: tuple[str, ...],
 ) -> Iterator[Triple]:
-    """What every item of every format says; empty texts say nothing. A date that is no date stays a string."""
+    """Yield what items of every format state; empty texts are left out. An invalid date stays a string."""
     yield Triple(subject, RDF_TYPE, ITEM)
     for predicate, texts in (
         (TITLE, titles),
@@ -171,12 +167,12 @@ def dated(text: str, typed: str | None) -> Literal:
 
 
 def clean(text: str) -> str:
-    """Half a character (a lone surrogate, from a numeric reference) cannot be written: U+FFFD stands for it."""
+    """Replace half a character (a lone surrogate, from a numeric reference), which cannot be written, by U+FFFD."""
     return _SURROGATE.sub("�", text)
 
 
 def _date(item: FeedItem) -> tuple[tuple[str, str | None], ...]:
-    """The one date of an item: when it was issued, else last modified, else created."""
+    """Return the one date of an item: issued, else modified, else created."""
     by_name = {name: (text, typed) for name, text, typed in item.dates}
     for name in ("issued", "modified", "created"):
         if name in by_name:
@@ -185,7 +181,7 @@ def _date(item: FeedItem) -> tuple[tuple[str, str | None], ...]:
 
 
 def _particulars(subject: NamedNode, item: FeedItem) -> Iterator[Triple]:
-    """What only some formats hold."""
+    """Yield what only some formats state."""
     for name, text in (
         (DCTERMS + "identifier", item.id),
         (DC + "language", item.language),

@@ -1,7 +1,7 @@
-"""Where a feed's item is: GeoRSS, simple or as GML in ``georss:where``, and W3C's latitude and longitude.
+"""Read the places of feed items: GeoRSS, simple or as GML in ``georss:where``, and W3C's latitude and longitude.
 
-What feedparser makes of them is put aside: it keeps one place of several, fails on some that are written wrongly, and
-passes over the others. Places are kept as they are written, with where they stand.
+They replace feedparser's own, which keep one place of several, fail on some errors and ignore others. Places are kept
+as written, with line and column.
 """
 
 from __future__ import annotations
@@ -17,32 +17,32 @@ from triplecast.errors import DocumentRejected
 from triplecast.terms.georss import SHAPES, NoPlace, read_georss
 
 GEORSS = "http://www.georss.org/georss"
-"""As RDF/XML reads it in RSS 1.0: XML's namespace, which has no sign at its end."""
+"""As RDF/XML reads it in RSS 1.0: the XML namespace, without a final sign."""
 W3C = "http://www.w3.org/2003/01/geo/wgs84_pos#"
 
 _KEPT = "triplecast_places"
 _GML = MappingProxyType({"point": "point", "linestring": "line", "polygon": "polygon", "envelope": "box"})
 _GML_NUMBERS = ("pos", "poslist", "coordinates", "lowercorner", "uppercorner")
-_PASSED_OVER = ("where", "georss_where", "gml_exterior", "gml_linearring")
+_IGNORED = ("where", "georss_where", "gml_exterior", "gml_linearring")
 _LATITUDE_FIRST = ("4326", "4979")
 _LONGITUDE_FIRST = ("CRS84", "CRS84h")
 
 
-class Written(NamedTuple):
+class WrittenPlace(NamedTuple):
     """A place as an item states it."""
 
     kind: str
     """One of GeoRSS's shapes, ``lat`` or ``long``."""
     text: str
     fault: str
-    """Why it cannot be told; empty where it may be."""
+    """Why it is left out, or empty."""
     line: int | None
     column: int | None
 
 
 @dataclass(slots=True)
 class _Gml:
-    """A geometry of GML that is open."""
+    """A GML geometry whose element is open."""
 
     shape: str
     numbers: list[str]
@@ -51,24 +51,24 @@ class _Gml:
     has_hole: bool = False
 
     def close(self) -> tuple[str, str]:
-        """Its text as GeoRSS writes it, and what is wrong with it."""
+        """Return its text as GeoRSS writes it, and what is wrong with it."""
         system = self.system.replace("#", ":").replace("/", ":").rpartition(":")[2]
         if self.has_hole:
-            return "", "a polygon has a hole, which GeoRSS cannot tell; leave it out"
+            return "", "a polygon has a hole, which GeoRSS cannot express; leave it out"
         if system and system not in _LATITUDE_FIRST + _LONGITUDE_FIRST:
             return "", f"coordinates in {self.system[:80]!r} are not converted; give latitude and longitude of WGS 84"
         numbers = " ".join(self.numbers).replace(",", " ").split()
         step = 3 if self.dimensions == "3" else 2
         if step == 3 and len(numbers) % 3:
-            return "", f"{len(numbers)} numbers are no places of 3 dimensions; give three for each"
+            return "", f"{len(numbers)} numbers are no places of 3 dimensions; give three numbers for each"
         first, second = (1, 0) if system in _LONGITUDE_FIRST else (0, 1)
         places = (numbers[at : at + step] for at in range(0, len(numbers), step))
         return " ".join(number for place in places for number in (*place[first : first + 1], *place[second:][:1])), ""
 
 
-def read_places(written: Sequence[Written]) -> tuple[tuple[tuple[str, str], ...], tuple[DocumentRejected, ...]]:
-    """Predicate and text of each place that is one, in order, and what is wrong with the others."""
-    told: dict[tuple[str, str], None] = {}
+def read_places(written: Sequence[WrittenPlace]) -> tuple[tuple[tuple[str, str], ...], tuple[DocumentRejected, ...]]:
+    """Return predicate and text of each valid place, in order, and the errors of the others."""
+    valid: dict[tuple[str, str], None] = {}
     faults: list[DocumentRejected] = []
     for place in written:
         if place.kind in SHAPES:
@@ -76,24 +76,24 @@ def read_places(written: Sequence[Written]) -> tuple[tuple[tuple[str, str], ...]
             if fault:
                 faults.append(_rejected(f"georss:{place.kind}", fault, place))
             else:
-                told[GEORSS + place.kind, place.text] = None
+                valid[GEORSS + place.kind, place.text] = None
     ways = [place for place in written if place.kind not in SHAPES]
     latitudes, longitudes = ({place.text for place in ways if place.kind == kind} for kind in ("lat", "long"))
     if len(latitudes) == len(longitudes) == 1:
         (latitude,), (longitude,) = latitudes, longitudes
         fault = _fault("point", f"{latitude} {longitude}")
         if not fault:
-            told[f"{W3C}lat", latitude] = told[f"{W3C}long", longitude] = None
+            valid[f"{W3C}lat", latitude] = valid[f"{W3C}long", longitude] = None
     else:
         fault = f"there are {len(latitudes)} geo:lat and {len(longitudes)} geo:long; give one of each"
     if ways and fault:
         faults.append(_rejected("geo:lat and geo:long", fault, ways[0]))
-    return tuple(told), tuple(faults)
+    return tuple(valid), tuple(faults)
 
 
-def written_places(entry: Any) -> list[Written]:
-    """What was kept of an entry of feedparser."""
-    found: list[Written] = dict.get(entry, _KEPT, [])
+def written_places(entry: Any) -> list[WrittenPlace]:
+    """Return the places kept in an entry of feedparser."""
+    found: list[WrittenPlace] = dict.get(entry, _KEPT, [])
     return found
 
 
@@ -105,23 +105,23 @@ def _fault(shape: str, text: str) -> str:
     return ""
 
 
-def _rejected(named: str, fault: str, place: Written) -> DocumentRejected:
+def _rejected(named: str, fault: str, place: WrittenPlace) -> DocumentRejected:
     reason, _, hint = fault.rpartition("; ")
-    return DocumentRejected(stage="feed", reason=f"{named}: {reason}", hint=hint, line=place.line, column=place.column)
+    return DocumentRejected("feed", f"{named}: {reason}", hint, place.line, place.column)
 
 
 def _keep(parser: Any, kind: str, text: str | None, fault: str = "") -> None:
-    """Of an item; where its feed is, or the feed that it comes from, is not its own place."""
+    """Keep a place of an item, not one of its feed or of the feed that it comes from."""
     if not parser.inentry or parser.insource:
         return
     locator = getattr(parser, "_locator", None)  # the parser of ill-formed feeds has none
     line, column = (locator.getLineNumber() - 1, locator.getColumnNumber() + 1) if locator else (None, None)
-    parser.entries[-1].setdefault(_KEPT, []).append(Written(kind, text or "", fault, line, column))
+    parser.entries[-1].setdefault(_KEPT, []).append(WrittenPlace(kind, text or "", fault, line, column))
 
 
 def _handlers() -> Iterator[tuple[str, Callable[..., None], Callable[..., None]]]:
-    """The element, and what is called where it begins and where it ends. feedparser puts a line for the XML
-    declaration in front, by which its lines are one more."""
+    """Yield each element with its handlers at begin and end. feedparser puts a line with an XML declaration in front,
+    so its line numbers are one more."""
     for kind, element in (*((shape, f"georss_{shape}") for shape in SHAPES), ("lat", "geo_lat"), ("long", "geo_long")):
         yield element, _begin_text(element), _end_text(element, kind)
     for name, shape in _GML.items():
@@ -129,7 +129,7 @@ def _handlers() -> Iterator[tuple[str, Callable[..., None], Callable[..., None]]
     for name in _GML_NUMBERS:
         yield f"gml_{name}", _begin_numbers(f"gml_{name}"), _end_numbers(f"gml_{name}")
     yield "gml_interior", _begin_hole, _pass
-    for element in _PASSED_OVER:
+    for element in _IGNORED:
         yield element, _pass, _pass
 
 
@@ -171,7 +171,7 @@ def _end_numbers(element: str) -> Callable[..., None]:
     def end(parser: Any) -> None:
         text = parser.pop(element)
         if parser.triplecast_gml is None:
-            _keep(parser, "point", text, "numbers of GML stand in no geometry; put them into gml:Point in georss:where")
+            _keep(parser, "point", text, "GML coordinates are in no geometry; put them into gml:Point in georss:where")
         else:
             parser.triplecast_gml.numbers.append(text or "")
 

@@ -1,10 +1,10 @@
-"""RSS 0.9x, RSS 2.0 and Atom → feed items, by feedparser, which forgives what can be forgiven.
+"""Read the items of RSS 0.9x, RSS 2.0 and Atom with feedparser, which tolerates errors.
 
-It gets bytes in memory only (given text, it would open files and addresses) and with sanitising and the rewriting of
-relative addresses inside markup switched off, so that titles and contents stay as published. Links are resolved against
-xml:base by it and against the feed's IRI here, so that ids and absolute links stay as written. It fixes one thing
-unasked: UTF-8 that was encoded twice. What Media RSS and iTunes say of a file it would take for the item's own title,
-description or content; it is kept from that below. Where an item is, `feed_places` reads.
+It gets bytes in memory only (it would open text as a file or address). Sanitising and rewriting of relative addresses
+in markup are off, so that titles and contents stay as published. It resolves links against xml:base, and this module
+against the feed's IRI; ids and absolute links stay as written. It also repairs UTF-8 that was encoded twice. Below it
+is kept from taking the title, description or content of a Media RSS or iTunes file for the item's. Places are read by
+`feed_places`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from triplecast.ingest.feed_item import Category, Feed, FeedItem, Link, Person, 
 from triplecast.ingest.feed_places import read_places, written_places
 
 feedparser.api.PREFERRED_XML_PARSERS = ()
-"""It would look for libxml2's driver at each feed, which a sandboxed child cannot: expat reads all feeds."""
+"""Expat reads all feeds: feedparser would look for libxml2's driver at each, which a sandboxed child cannot."""
 
 for _extension, _element in (
     (mediarss.Namespace, "media_title"),
@@ -42,15 +42,15 @@ _REFERENCE = re.compile(rb"&#([0-9]{5,}|[xX][0-9a-fA-F]{4,}|0+(?![0-9])|[xX]0+(?
 _NAMED_ADDRESS = re.compile(r"\s*<?([^\s<>()]+@[^\s<>()]+)>?\s*\((.*)\)\s*\Z", re.DOTALL)
 _ADDRESSED_NAME = re.compile(r"\s*(.*?)\s*[<(]([^\s<>()]+@[^\s<>()]+)[>)]\s*\Z", re.DOTALL)
 _LONGEST_NAME = 1000
-"""Characters up to which a name is searched for an address."""
+"""Most characters of a name that is searched for an address."""
 _ADDRESS = re.compile(r"\s*([^\s<>()]+@[^\s<>()]+)\s*\Z")
 
 
 def read_feed(data: bytes, base: str, named: bool) -> tuple[Feed, list[FeedItem], bool]:
-    """The feed, its items in document order, whether it was one at all. `data` is UTF-8 that passed the XML gate.
+    """Return the feed, its items in document order, and whether it is a feed. `data` is UTF-8 that passed the checks.
 
-    A feed that came with an address (`named`) has it as its IRI, `base`; another one is named by what it says of
-    itself. Raises DocumentRejected where feedparser falls over what it met (it does, over extensions written wrongly).
+    A feed that came with an address (`named`) has it, `base`, as its IRI; any other is named by what it states. Raises
+    DocumentRejected if feedparser fails, as it does on some malformed extensions.
     """
     if _REFERENCE.search(data):
         data = _REFERENCE.sub(_valid_reference, data)
@@ -62,11 +62,9 @@ def read_feed(data: bytes, base: str, named: bool) -> tuple[Feed, list[FeedItem]
             sanitize_html=False,
         )
     except (TypeError, ValueError, LookupError, AttributeError) as error:
-        raise DocumentRejected(
-            stage="feed",
-            reason=f"the feed parser met something that it cannot read: {type(error).__name__}: {error}",
-            hint="look for extension elements (chapters, image sizes) without their proper content",
-        ) from None
+        reason = f"the feed parser failed: {type(error).__name__}: {error}"
+        hint = "check extension elements (chapters, image sizes) for invalid content"
+        raise DocumentRejected("feed", reason, hint) from None
     channel = found["feed"]
     base = base if named else _own_iri(channel, base)
     feed = Feed(base, _text(channel, "title"), _link_of(channel, base))
@@ -77,16 +75,15 @@ def read_feed(data: bytes, base: str, named: bool) -> tuple[Feed, list[FeedItem]
 
 
 def _own_iri(channel: Any, base: str) -> str:
-    """What a feed says that it is: its self link, else its id, else its page; `base` where it says none absolutely."""
+    """Return a feed's own IRI: its self link, else its id, else its page; `base` if none is absolute."""
     selves = (_text(link, "href") for link in channel.get("links", ()) if link.get("rel") == "self")
-    for said in (*selves, _text(channel, "id"), _link_of(channel, base)):
-        if absolute_iri(said):
-            return said
-    return base
+    own = (*selves, _text(channel, "id"), _link_of(channel, base))
+    return next((each for each in own if absolute_iri(each)), base)
 
 
 def _valid_reference(match: re.Match[bytes]) -> bytes:
-    """Numeric references to what is no character (half ones, beyond Unicode) make feedparser fall: U+FFFD for them."""
+    """Replace a numeric reference to no character (half of one, beyond Unicode), on which feedparser fails, by
+    U+FFFD."""
     digits = match[1].decode() if len(match[1]) <= 12 else "1114112"
     number = int(digits[1:], 16) if digits[0] in "xX" else int(digits)
     valid = 0 < number < 0x110000 and not 0xD800 <= number < 0xE000
@@ -129,7 +126,7 @@ def _item(entry: Any, feed_authors: tuple[Person, ...], feed_language: str, base
 
 
 def _stored(entry: Any, key: str) -> Any:
-    """The value under this very key: feedparser would answer ``updated`` from ``published``."""
+    """Return the value of this very key: feedparser would give ``published`` for ``updated``."""
     return dict.get(entry, key)
 
 
@@ -143,7 +140,7 @@ def _unique(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def _link_of(holder: Any, base: str) -> str:
-    """The page: the link that feedparser chose, else the first alternate one of any type."""
+    """Return the page: the link that feedparser chose, else the first alternate one of any type."""
     chosen = _text(holder, "link")
     if chosen:
         return absolute_link(chosen, base)
@@ -176,7 +173,7 @@ def _other_links(entry: Any, base: str) -> tuple[Link, ...]:
 def _authors(holder: Any) -> tuple[Person, ...]:
     authors = holder.get("authors", ())
     people = [_person(_text(author, "name"), _text(author, "email"), _text(author, "href")) for author in authors]
-    if people:  # feedparser cuts the address of the last one behind four letters of its top-level domain
+    if people:  # feedparser cuts the last address after four letters of its top-level domain
         whole = _person(_text(holder, "author"), "", people[-1].page)
         if whole.email.startswith(people[-1].email) and len(whole.email) > len(people[-1].email) > 0:
             people[-1] = whole
@@ -184,7 +181,7 @@ def _authors(holder: Any) -> tuple[Person, ...]:
 
 
 def _person(name: str, email: str, page: str) -> Person:
-    """RSS writes ``address (name)`` or ``name <address>`` in one text."""
+    """Split ``address (name)`` or ``name <address>``, as RSS writes people."""
     if not email and len(name) <= _LONGEST_NAME:
         if match := _NAMED_ADDRESS.match(name):
             email, name = match[1], match[2].strip()

@@ -1,7 +1,6 @@
-"""What every document passes before a parser sees it: size, nesting, no DTD. Raises DocumentRejected.
+"""Pre-parse checks of every document: size, compression, nesting. Each raises DocumentRejected.
 
-Counts come first (a document with fewer brackets than the limit cannot nest deeper), a scan only where they do not
-settle it.
+Brackets are counted first: with fewer than the limit no document nests deeper. Only then is the document scanned.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ _TEXT_TOKEN = re.compile(
     rb"|<[^<>\"{}|^`\\\s]*+>|#[^\n]*+|<<|>>|[\[\](){}]",
     re.DOTALL,
 )
-"""The tokens of Turtle and its relatives that brackets can hide in, and the brackets; without backtracking."""
+"""The brackets of Turtle and its relatives, and the tokens that can hide brackets; without backtracking."""
 _JSON_TOKEN = re.compile(rb"\"(?:[^\"\\]++|\\.)*+(?:\"|\Z)|[\[\]{}]", re.DOTALL)
 _COMPRESSED = (
     (b"\x1f\x8b", "gzip"),
@@ -32,23 +31,18 @@ _CLOSE = frozenset((b"]", b")", b"}", b">>"))
 
 def refuse_size(data: bytes, limits: GateLimits) -> None:
     if len(data) > limits.bytes:
-        raise DocumentRejected(
-            stage="gate",
-            reason=f"the document has {len(data)} bytes, {limits.bytes} are allowed",
-            hint="split it into smaller documents",
-        )
+        reason = f"the document has {len(data)} bytes, {limits.bytes} are allowed"
+        raise DocumentRejected("gate", reason, "split it into smaller documents")
 
 
 def refuse_compressed(data: bytes) -> None:
     for start, name in _COMPRESSED:
         if data.startswith(start):
-            raise DocumentRejected(
-                stage="gate", reason=f"the document is compressed ({name})", hint="unpack it, and send what it holds"
-            )
+            raise DocumentRejected("gate", f"the document is compressed ({name})", "unpack it, then send the content")
 
 
 def refuse_nesting(data: bytes, limits: GateLimits, json: bool) -> None:
-    """For Turtle and its relatives, and JSON."""
+    """Check the nesting of Turtle and its relatives, or of JSON."""
     openings = data.count(b"[") + data.count(b"{")
     if not json:
         openings += data.count(b"(") + data.count(b"<<")
@@ -66,16 +60,11 @@ def refuse_nesting(data: bytes, limits: GateLimits, json: bool) -> None:
 
 
 def too_deep(limits: GateLimits, line: int, column: int) -> DocumentRejected:
-    return DocumentRejected(
-        stage="gate",
-        reason=f"it nests deeper than {limits.nesting} levels",
-        hint="name the inner nodes and describe them side by side",
-        line=line,
-        column=column,
-    )
+    reason = f"it nests deeper than {limits.nesting} levels"
+    return DocumentRejected("gate", reason, "name the inner nodes and describe them side by side", line, column)
 
 
 def place(data: bytes, offset: int) -> tuple[int, int]:
-    """Line and column, from 1, the column in bytes."""
+    """Return line and column of an offset, from 1, the column in bytes."""
     start = data.rfind(b"\n", 0, offset) + 1
     return data.count(b"\n", 0, offset) + 1, offset - start + 1

@@ -1,9 +1,9 @@
-"""The inbox: a directory that publishers drop documents into, and which files of it are ready to be read.
+"""Find the files of an inbox, a folder that publishers put documents into, that are ready to be read.
 
-A file is taken when its name neither starts with ``.`` nor ends in ``.tmp``, it is a regular file (no link, no pipe),
-its extension is known, and its size and time have stood still for `QUIET` seconds between two looks. What was taken
-is read again only when its size or time differ from what the journal remembers. Sources are called by their path
-relative to the inbox, so that no path of this machine reaches the journal.
+A file is ready if its name neither starts with ``.`` nor ends in ``.tmp``, it is a regular file (no link, no pipe), its
+extension is known, and its size and time have not changed for `QUIET` seconds between two scans. A file that was read
+is read again only if its size or time differ from what the journal stored. Its source is its path relative to the
+inbox, so that no path of this machine reaches the journal.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from typing import NamedTuple
 
 from triplecast.errors import InputError
 from triplecast.ingest.media_types import EXTENSIONS
+from triplecast.model.file_state import FileState
 from triplecast.model.printable import decodable, printable_name
-from triplecast.model.source import SourceState
 
 QUIET = 1.0
-"""Seconds that a file's size and modification time must not change before it is read."""
+"""Seconds for which size and modification time must stay the same before a file is read."""
 
 LINES = ".jsonl"
-"""Many publications in one file, ``{"id", "media_type", "data"}`` a line."""
+"""Extension of files with many publications, ``{"id", "media_type", "data"}`` a line."""
 
 KNOWN = (*EXTENSIONS, LINES)
-"""The extensions, in any case, of the files that are taken."""
+"""The extensions, in any letter case, of the files that are read."""
 
 _NAMED = 5
-"""Files that are named where many are passed over."""
+"""Most files that a message names."""
 
 
 class Look(NamedTuple):
-    """A file as one look saw it, and since when it has looked so (seconds of a clock that only goes forward)."""
+    """A file as a scan saw it, and since when it has been so (seconds of a monotonic clock)."""
 
     size: int
     mtime_ns: int
@@ -47,34 +47,34 @@ class InboxFile(NamedTuple):
     """A file that is ready to be read."""
 
     source: str
-    """Its path relative to the inbox as `source_of` writes it."""
+    """Its path relative to the inbox, as `source_of` writes it."""
     path: tuple[str, ...]
-    """The components of that path as the operating system gave them."""
+    """The parts of that path as the operating system gave them."""
     size: int
     mtime_ns: int
 
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """One look at the whole inbox."""
+    """The result of one scan of the whole inbox."""
 
     ready: tuple[InboxFile, ...]
     """Sorted by source."""
     looks: Mapping[str, Look]
-    """Of files that are new or changed: the next look's `looks`."""
+    """New or changed files, to be given to the next scan."""
     waiting: int
     """How many of those are not ready yet."""
     ignored: tuple[str, ...]
-    """What will never be taken: files with another extension, links, pipes; folders that cannot be listed, with ``/``
-    at their end; sorted."""
+    """What is never read, sorted: files with another extension, links, pipes, and, with a final ``/``, folders that
+    cannot be listed."""
 
 
 def scan_inbox(
-    folder: Path, known: Mapping[str, SourceState], looks: Mapping[str, Look], now: float, quiet: float = QUIET
+    folder: Path, known: Mapping[str, FileState], looks: Mapping[str, Look], now: float, quiet: float = QUIET
 ) -> Scan:
-    """Looks at every file below `folder`; `looks` is the last scan's, `now` the clock that `Look.since` is on.
+    """Scan every file below `folder`; `looks` is the last scan's, `now` the time on the clock of `Look.since`.
 
-    Raises InputError when the folder cannot be listed.
+    Raises InputError if the folder cannot be listed.
     """
     ready: list[InboxFile] = []
     ignored: list[str] = []
@@ -108,18 +108,17 @@ def scan_inbox(
 
 
 def source_of(path: Sequence[str]) -> str:
-    """What a file is called: its components as the operating system gave them, joined by ``/``; bytes that are no UTF-8
-    are written ``\\xe9``, so that the name can be stored and printed.
-    """
+    """Return a file's source: the parts of its path joined by ``/``. Bytes that are no UTF-8 are written ``\\xe9``, so
+    that it can be stored and printed."""
     return decodable("/".join(path))
 
 
 @contextlib.contextmanager
 def open_inbox_file(folder: Path, file: InboxFile) -> Iterator[int | None]:
-    """A descriptor of a file that `scan_inbox` found ready; None when it is no longer the file that was looked at.
+    """Open a file that `scan_inbox` found ready and give its descriptor; None if it is not the same file any more.
 
-    No component of the path may be a link and the file must be regular, so a publisher cannot have another file of the
-    machine read, nor stall the reader with a pipe. OSError when it may not be read.
+    No part of the path may be a link and the file must be regular, so a publisher can neither have another file of the
+    machine read nor stall the reader with a pipe. Raises OSError for a file that may not be read.
     """
     descriptors: list[int] = []
     try:
@@ -142,13 +141,13 @@ def open_inbox_file(folder: Path, file: InboxFile) -> Iterator[int | None]:
 
 
 def is_unchanged(descriptor: int, file: InboxFile) -> bool:
-    """Whether the open file is regular and still has the size and time that the look saw."""
+    """Whether the open file is regular and has the size and time that the scan saw."""
     state = os.fstat(descriptor)
     return stat.S_ISREG(state.st_mode) and (state.st_size, state.st_mtime_ns) == (file.size, file.mtime_ns)
 
 
 def read_inbox_file(folder: Path, file: InboxFile) -> bytes | None:
-    """The content of a ready file; None when it changed, before or while it was read: a later look finds it again."""
+    """Return the content of a ready file; None if it changed before or meanwhile: a later scan finds it again."""
     with open_inbox_file(folder, file) as descriptor:
         if descriptor is None:
             return None
@@ -164,7 +163,7 @@ def read_inbox_file(folder: Path, file: InboxFile) -> bytes | None:
 
 
 def _walk(folder: Path) -> Iterator[tuple[tuple[str, ...], os.DirEntry[str] | None]]:
-    """Files; and, without an entry, folders that cannot be listed."""
+    """Yield files and, without an entry, folders that cannot be listed."""
     pending: list[tuple[Path, tuple[str, ...]]] = [(folder, ())]
     while pending:
         here, above = pending.pop()
@@ -187,14 +186,13 @@ def _walk(folder: Path) -> Iterator[tuple[tuple[str, ...], os.DirEntry[str] | No
                 raise InputError(f"the inbox {folder} is no folder", "name a folder with --inbox") from error
         except OSError as error:
             if not above:
-                raise InputError(
-                    f"the inbox {folder} cannot be read: {error.strerror}", "make it readable to this user"
-                ) from error
+                what = f"the inbox {folder} cannot be read: {error.strerror}"
+                raise InputError(what, "make it readable to this user") from error
             yield above, None
 
 
 def distinct_paths(paths: Sequence[Path]) -> list[Path]:
-    """Each file or folder once, as it was written first; a link to a file is one of its own."""
+    """Return each file or folder once, as it was written first; a link to a file counts as a file of its own."""
     distinct: dict[str, Path] = {}
     for path in paths:
         real = os.path.realpath(path) if path.is_dir() else os.path.join(os.path.realpath(path.parent), path.name)
@@ -203,20 +201,20 @@ def distinct_paths(paths: Sequence[Path]) -> list[Path]:
 
 
 def describe_ignored(names: Sequence[str]) -> str:
-    """A line about what is not read (`Scan.ignored`): how many, and a few of their names."""
+    """Describe what is not read (`Scan.ignored`): how many files and folders, and a few of their names."""
     folders = [name for name in names if name.endswith("/")]
     files = [name for name in names if not name.endswith("/")]
-    told = []
+    lines = []
     if files:
         what = "a file" if len(files) == 1 else f"{len(files)} files"
-        told.append(f"passed over {what} (an unknown extension, a link or a pipe): {list_names(files)}")
+        lines.append(f"skipped {what} (an unknown extension, a link or a pipe): {list_names(files)}")
     if folders:
         what = "a folder" if len(folders) == 1 else f"{len(folders)} folders"
-        told.append(f"passed over {what} that this user cannot list, or too deep to be: {list_names(folders)}")
-    return "\n".join(told)
+        lines.append(f"skipped {what} that cannot be listed: {list_names(folders)}")
+    return "\n".join(lines)
 
 
 def list_names(names: Sequence[str]) -> str:
-    """A few of many names, and how many more there are."""
+    """List a few of many names, and how many more there are."""
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return ", ".join(map(printable_name, names[:_NAMED])) + more

@@ -1,6 +1,6 @@
-"""From files that are ready to groups of documents, each with what is to be remembered of the files it came from.
+"""Read files that are ready as groups of documents, each with the states of its files.
 
-A file is read once: what is remembered of it is written with its documents in one transaction of the journal.
+A file is read once, because its state is written with its documents in one transaction of the journal.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from triplecast.ingest.inbox import LINES, InboxFile, open_inbox_file, read_inbo
 from triplecast.ingest.inbox_lines import LINE_BYTES, LineReader, LongLine, read_wholly
 from triplecast.ingest.limits import GATE
 from triplecast.ingest.media_types import media_type_of
+from triplecast.model.file_state import FileState
 from triplecast.model.publication import Reject
-from triplecast.model.source import SourceState
 
 GROUP_DOCUMENTS = 256
 GROUP_BYTES = 4 << 20
-"""A group is closed when it has so many documents or bytes; it is one parser call and one transaction."""
+"""A group of this many documents or bytes is complete; it is one parser call and one transaction."""
 
 
 @dataclass(slots=True)
@@ -31,8 +31,8 @@ class DocumentGroup:
 
     documents: list[Document] = field(default_factory=list)
     rejects: list[Reject] = field(default_factory=list)
-    """What is rejected before any parser sees it."""
-    sources: dict[str, SourceState] = field(default_factory=dict)
+    """Files and lines rejected before parsing."""
+    sources: dict[str, FileState] = field(default_factory=dict)
     size: int = 0
 
     @property
@@ -48,9 +48,9 @@ class DocumentGroup:
 
 
 def read_groups(
-    folder: Path, files: Iterable[InboxFile], known: Mapping[str, SourceState], dataset: bool
+    folder: Path, files: Iterable[InboxFile], known: Mapping[str, FileState], dataset: bool
 ) -> Iterator[DocumentGroup]:
-    """What the files hold, in their order. A file that is not as it was looked at is left for a later look."""
+    """Yield the documents of the files, in order. A file that has changed since the scan is left to a later one."""
     group = DocumentGroup()
     for file in files:
         if os.path.splitext(file.source)[1].lower() == LINES:
@@ -67,10 +67,8 @@ def read_groups(
         yield group
 
 
-def _read_document(
-    folder: Path, file: InboxFile, known: SourceState | None, dataset: bool, group: DocumentGroup
-) -> None:
-    refused = SourceState(file.size, file.mtime_ns, b"", "rejected")
+def _read_document(folder: Path, file: InboxFile, known: FileState | None, dataset: bool, group: DocumentGroup) -> None:
+    refused = FileState(file.size, file.mtime_ns, b"", "rejected")
     if file.size > GATE.bytes:
         reason = f"it has {file.size} bytes; the limit of bytes is {GATE.bytes}"
         group.rejects.append(Reject(file.source, "gate", reason, "split it into smaller documents"))
@@ -85,12 +83,12 @@ def _read_document(
     if content is None:
         return
     digest = hashlib.sha256(content).digest()
-    group.sources[file.source] = SourceState(file.size, file.mtime_ns, digest, "accepted")
+    group.sources[file.source] = FileState(file.size, file.mtime_ns, digest, "accepted")
     if known is None or known.digest != digest or known.outcome != "accepted":
         group.add(Document(file.source, content, media_type_of(file.source), dataset=dataset))
 
 
-def _read_lines(folder: Path, file: InboxFile, known: SourceState | None, dataset: bool) -> Iterator[DocumentGroup]:
+def _read_lines(folder: Path, file: InboxFile, known: FileState | None, dataset: bool) -> Iterator[DocumentGroup]:
     try:
         with open_inbox_file(folder, file) as descriptor:
             if descriptor is not None:
@@ -106,15 +104,15 @@ def _read_open_lines(reader: LineReader, file: InboxFile, dataset: bool) -> Iter
             if not line.isspace():
                 group.add(document_of_line(line, file.source, reader.number, dataset))
             if group.full:
-                group.sources[file.source] = reader.remembered()
+                group.sources[file.source] = reader.state()
                 yield group
                 group = DocumentGroup()
     except LongLine:
-        reason = f"the line has more than {LINE_BYTES} bytes; it and what follows is not read"
+        reason = f"the line has more than {LINE_BYTES} bytes; neither it nor what follows is read"
         group.rejects.append(Reject(file.source, "gate", reason, "split the document", reader.number))
         group.sources[file.source] = read_wholly(file)
     else:
-        group.sources[file.source] = reader.remembered()
+        group.sources[file.source] = reader.state()
     yield group
 
 

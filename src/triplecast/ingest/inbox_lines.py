@@ -1,6 +1,5 @@
-"""Reading a ``.jsonl`` file of publications by parts: how far it was read is known by a digest, so a restart goes on
-where the last part ended, and a file that has only grown at its end gives its new lines alone.
-"""
+"""Read a ``.jsonl`` file of publications in parts. A digest records how far it was read, so that a restart continues
+there and a file that has only grown gives only its new lines."""
 
 from __future__ import annotations
 
@@ -11,46 +10,46 @@ from collections.abc import Iterator
 
 from triplecast.ingest.inbox import InboxFile, is_unchanged
 from triplecast.ingest.limits import GATE
-from triplecast.model.source import SourceState
+from triplecast.model.file_state import FileState
 
 LINE_BYTES = 8 * GATE.bytes
-"""Of one line: a document at the gate's limit with every character escaped still fits."""
+"""Most bytes of a line: a document of the largest size fits with every character escaped."""
 
 _PIECE = 4 << 20
 _READ = re.compile(r"read (\d+) bytes, (\d+) lines")
 
 
 class LongLine(Exception):
-    """A line with more than `LINE_BYTES` bytes."""
+    """A line of more than `LINE_BYTES` bytes."""
 
 
-def is_whole(state: SourceState) -> bool:
-    """Whether all of the file was read, not only its first lines."""
+def is_whole(state: FileState) -> bool:
+    """Whether the whole file was read, not only its first lines."""
     part = _READ.fullmatch(state.outcome)
     return part is None or int(part[1]) >= state.size
 
 
-def read_wholly(file: InboxFile) -> SourceState:
-    """The state of a ``.jsonl`` file that is not to be looked into again until it changes."""
-    return SourceState(file.size, file.mtime_ns, b"", f"read {file.size} bytes, 0 lines")
+def read_wholly(file: InboxFile) -> FileState:
+    """Return the state of a ``.jsonl`` file that is not read again until it changes."""
+    return FileState(file.size, file.mtime_ns, b"", f"read {file.size} bytes, 0 lines")
 
 
 class LineReader:
-    """The lines of an open file that `known` does not cover: whole ones, and the last one also when nothing ends it."""
+    """The lines of an open file that `known` does not cover, the last one even without a newline."""
 
-    def __init__(self, descriptor: int, file: InboxFile, known: SourceState | None) -> None:
+    def __init__(self, descriptor: int, file: InboxFile, known: FileState | None) -> None:
         self._descriptor = descriptor
         self._file = file
         self._done = 0
         self._hash = hashlib.sha256()
         self.number = 0
-        """Of the line that was given last; lines count from 1."""
+        """The number of the last line given, from 1."""
         part = _READ.fullmatch(known.outcome) if known is not None else None
         if known is None or part is None or not self._skip(int(part[1]), known.digest):
             os.lseek(descriptor, 0, os.SEEK_SET)
 
     def __iter__(self) -> Iterator[bytes]:
-        """Stops short where the file is found changed. Raises LongLine."""
+        """Yield lines; stop if the file has changed. Raises LongLine."""
         rest = b""
         while piece := os.read(self._descriptor, _PIECE):
             if not is_unchanged(self._descriptor, self._file):
@@ -67,10 +66,10 @@ class LineReader:
         if rest and is_unchanged(self._descriptor, self._file):
             yield self._step(rest)
 
-    def remembered(self) -> SourceState:
-        """The state to write with the documents of all lines given so far."""
+    def state(self) -> FileState:
+        """Return the file's state after the lines given so far."""
         outcome = f"read {self._done} bytes, {self.number} lines"
-        return SourceState(self._file.size, self._file.mtime_ns, self._hash.digest(), outcome)
+        return FileState(self._file.size, self._file.mtime_ns, self._hash.digest(), outcome)
 
     def _step(self, line: bytes) -> bytes:
         self._hash.update(line)
@@ -79,9 +78,7 @@ class LineReader:
         return line
 
     def _skip(self, length: int, digest: bytes) -> bool:
-        """Moves behind the first `length` bytes if they are those with `digest`, but to the start of a line that goes
-        on.
-        """
+        """Skip the first `length` bytes if they have `digest`, back to the start of a line that goes on."""
         whole = hashlib.sha256()
         done = lines = 0
         lines_end, at_end = 0, whole.copy()

@@ -1,4 +1,4 @@
-"""What the gate lets through, and what a parser's child may use."""
+"""The limits of a document and of a parser's child."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ MEGABYTE = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class GateLimits:
-    """Stated limits of one document. Whatever is beyond is rejected with the limit's name and value."""
+    """The limits of one document; one beyond them is rejected with the limit's name and value."""
 
     bytes: int = 16 * MEGABYTE
-    """Of the document as received."""
+    """Bytes of the document as received."""
     expanded_bytes: int = 64 * MEGABYTE
-    """Of its canonical lines, once prefixes, bases and repeated terms are written out."""
+    """Bytes of its canonical lines, with prefixes, bases and repeated terms written out."""
     nesting: int = 512
-    """Open brackets, XML elements or JSON values within one another."""
+    """Nested brackets, XML elements or JSON values."""
     attributes: int = 1_000
-    """Of one XML element, namespace declarations included."""
+    """Attributes of an XML element, with namespace declarations."""
     triples: int = 1_000_000
     term_bytes: int = MEGABYTE
-    """Of one term in canonical form."""
+    """Bytes of a term in canonical form."""
     feed_items: int = 10_000
     canonical_steps: int = 20_000
-    """Permutations tried and neighbours hashed while blank nodes are named canonically; beyond, input labels stay."""
+    """Permutations and hashes while blank nodes are named canonically; beyond, they keep their labels."""
 
 
 GATE = GateLimits()
 
 CHILD = Limits(seconds=30.0, memory=1024 * MEGABYTE, answer=192 * MEGABYTE)
-"""The sandbox of a parser, the last resort behind the gate."""
+"""The limits of a parser's child, beyond which the pre-parse checks do not reach."""

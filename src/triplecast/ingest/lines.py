@@ -1,4 +1,4 @@
-"""Quads of a parser → canonical lines under the gate's limits → drafts."""
+"""Write a parser's quads as canonical lines, within the limits, and make drafts of them."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from triplecast.ingest.limits import GateLimits
 from triplecast.model.publication import Draft
 
 _BLANK_LINE = re.compile(rb"^_:| _:[^ \"]+ (?:<[^>]*> )?\.$", re.MULTILINE)
-"""A blank node as subject, object or graph: no literal and no IRI can look like it."""
+"""A blank node as subject, object or graph, which no literal or IRI resembles."""
 _NEW_SYNTAX = (b"<<(", b"--ltr", b"--rtl")
 
 
 def write_lines(
     quads: Iterable[Quad] | Iterable[Triple], source_bytes: int, limits: GateLimits, dataset: bool
 ) -> list[bytes]:
-    """Canonical lines in parser order, each ended by a newline, duplicates included.
+    """Return canonical lines in parser order, each ending in a newline, with duplicates. Raises DocumentRejected.
 
-    `source_bytes` is the size of what the quads were parsed from, with its base: a single term can hardly be longer, so
-    it bounds how many quads may be written at once before the limits are looked at.
+    `source_bytes` is the size of the source with its base: hardly a term is longer, so it bounds how many quads are
+    written at once before the limits are checked.
     """
     form = RdfFormat.N_QUADS if dataset else RdfFormat.N_TRIPLES
     step = max(1, limits.expanded_bytes // (4 * source_bytes + 64))
@@ -37,7 +37,7 @@ def write_lines(
         _refuse_new_syntax(part)
         lines += part.splitlines(True) if b"\r" not in part else [line + b"\n" for line in part.split(b"\n")[:-1]]
         if size > limits.expanded_bytes:
-            raise _too_much(f"more than {limits.expanded_bytes} bytes once every term is written out")
+            raise _too_much(f"more than {limits.expanded_bytes} bytes with every term written out")
         if len(lines) > limits.triples:
             raise _too_much(f"more than {limits.triples} triples")
     _refuse_long_terms(lines, limits)
@@ -45,7 +45,7 @@ def write_lines(
 
 
 def make_draft(graph: str, lines: list[bytes], source: bytes, limits: GateLimits, dataset: bool = False) -> Draft:
-    """The publication of these lines. Blank nodes get canonical names where the work bound allows (semantics 2.3).
+    """Make the publication of these lines; blank nodes get canonical names if the step limit allows (semantics 2.3).
 
     Raises DocumentRejected for a `graph` that is no absolute IRI.
     """
@@ -63,15 +63,12 @@ def _refuse_invalid(graph: str) -> None:
     try:
         NamedNode(graph)
     except ValueError as error:
-        raise DocumentRejected(
-            stage="gate",
-            reason=f"{graph[:200]!r} cannot be a publication's identity, it is no absolute IRI: {error}",
-            hint="name graphs and items by absolute IRIs",
-        ) from None
+        reason = f"{graph[:200]!r} cannot be a publication's identity, it is no absolute IRI: {error}"
+        raise DocumentRejected("gate", reason, "name graphs and items by absolute IRIs") from None
 
 
 def _name_blank_nodes(lines: list[bytes], limits: GateLimits) -> tuple[list[bytes], str]:
-    """Blank-free lines are left alone: they take no part in canonicalisation."""
+    """Rename blank nodes; lines without any take no part in canonicalisation."""
     unique = dict.fromkeys(lines)
     blank = [line for line in unique if b"_:" in line and _BLANK_LINE.search(line)]
     try:
@@ -83,26 +80,24 @@ def _name_blank_nodes(lines: list[bytes], limits: GateLimits) -> tuple[list[byte
 
 
 def _refuse_new_syntax(part: bytes) -> None:
-    """RDF 1.2 is not part of what queries are asked of (semantics 1.5)."""
+    """Raise DocumentRejected for RDF 1.2, which is not supported (semantics 1.5)."""
     if not any(mark in part for mark in _NEW_SYNTAX):
         return
     for line in part.split(b"\n")[:-1]:
         if any(mark in line for mark in _NEW_SYNTAX):  # a literal may contain them
             terms = split_line(line + b"\n")
             if terms is None:
-                raise _rdf_12(
-                    "a triple term (RDF 1.2)", "describe the statement with rdf:Statement, or in a named graph"
-                )
+                raise _rdf_12("a triple term (RDF 1.2)", "use rdf:Statement, or a named graph, instead")
             if terms[2].endswith((b"--ltr", b"--rtl")):
                 raise _rdf_12("a language tag with a base direction (RDF 1.2)", "leave the direction out of the tag")
 
 
 def _rdf_12(what: str, hint: str) -> DocumentRejected:
-    return DocumentRejected(stage="gate", reason=f"it contains {what}, which is refused", hint=hint)
+    return DocumentRejected("gate", f"it contains {what}, which is not supported", hint)
 
 
 def _too_much(what: str) -> DocumentRejected:
-    return DocumentRejected(stage="gate", reason=f"the document has {what}", hint="split it into smaller documents")
+    return DocumentRejected("gate", f"the document has {what}", "split it into smaller documents")
 
 
 def _refuse_long_terms(lines: list[bytes], limits: GateLimits) -> None:
@@ -111,8 +106,5 @@ def _refuse_long_terms(lines: list[bytes], limits: GateLimits) -> None:
     for line in lines:
         longest = max(map(len, line.split(b" ", 2)))
         if longest > limits.term_bytes:
-            raise DocumentRejected(
-                stage="gate",
-                reason=f"a term has about {longest} bytes, {limits.term_bytes} are allowed: {line[:60]!r}…",
-                hint="link to long content instead of carrying it",
-            )
+            reason = f"a term has about {longest} bytes, {limits.term_bytes} are allowed: {line[:60]!r}…"
+            raise DocumentRejected("gate", reason, "link to long content instead of embedding it")

@@ -1,4 +1,4 @@
-"""Which parser a document is for: by media type, else by extension, else, and only then, by a look at its content."""
+"""Decide a document's format: by media type, else by extension, else by its content."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ JSON_LD = "application/ld+json"
 RSS = "application/rss+xml"
 ATOM = "application/atom+xml"
 XML = "application/xml"
-"""Silent about what it is: the root element decides between RDF/XML, RSS 1.0, RSS 2.0 and Atom."""
+"""The root element decides between RDF/XML, RSS 1.0, RSS 2.0 and Atom."""
 
 XML_TYPES = frozenset((RDF_XML, RSS, ATOM, XML))
 
@@ -40,7 +40,7 @@ EXTENSIONS: Mapping[str, str] = {
     ".atom": ATOM,
     ".xml": XML,
 }
-"""What a file's extension, in lower case, says of it."""
+"""Media type by file extension, in lower case."""
 
 _JSON_START = re.compile(rb'\s*(?:\{\s*["}]|\[\s*(?:[\[{"]|\]\s*\Z))')
 _XML_START = re.compile(
@@ -49,29 +49,26 @@ _XML_START = re.compile(
 
 
 def media_type_of(name: str) -> str | None:
-    """The media type that a file name's extension stands for; None for an extension that is not ours."""
+    """Return the media type of a file name's extension; None for an unknown one."""
     stem, dot, extension = name.rpartition(".")
     return EXTENSIONS.get(f".{extension.lower()}") if dot and stem else None
 
 
 def decide_type(media_type: str | None, source: str, data: bytes) -> tuple[str, str | None]:
-    """One of this module's types, and the charset parameter if there is one. Raises DocumentRejected."""
+    """Return one of this module's types, and the charset parameter or None. Raises DocumentRejected."""
     if media_type is None:
         return media_type_of(source) or sniff(data), None
     name, _, parameters = media_type.partition(";")
     name = name.strip().lower()
     name = _SAME.get(name, name)
     if name not in _KNOWN:
-        raise DocumentRejected(
-            stage="gate",
-            reason=f"the media type {name!r} is not one that can be read",
-            hint=f"send it as one of {', '.join(sorted(_KNOWN))}",
-        )
+        reason = f"the media type {name!r} is not supported"
+        raise DocumentRejected("gate", reason, f"send it as one of {', '.join(sorted(_KNOWN))}")
     return name, _charset(parameters)
 
 
 def sniff(data: bytes) -> str:
-    """For documents whose type and name are silent. What is neither XML nor JSON is read as TriG, so as Turtle too."""
+    """Decide by content. What is neither XML nor JSON is read as TriG, which includes Turtle."""
     if data[:2] in (b"\xff\xfe", b"\xfe\xff", b"<\0", b"\0<"):
         return XML
     start = data.removeprefix(b"\xef\xbb\xbf")

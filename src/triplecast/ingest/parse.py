@@ -1,4 +1,4 @@
-"""A document → its publications and rejects: the pure function that a parser's child runs."""
+"""Parse a document to publications and rejects: the pure function that a parser's child runs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _VERSION = re.compile(rb"version\s*=\s*[\"']([0-9.]{1,6})[\"']")
 
 
 def parse_document(document: Document, limits: GateLimits = GATE) -> ParsedDocument:
-    """Gate, parse, identity and content hash. Never raises DocumentRejected: what fails is a `Reject`."""
+    """Check and parse a document. Raises no DocumentRejected: what fails is a `Reject`."""
     parsed = _parse(document, limits)
     return ParsedDocument(parsed.drafts, tuple(_shown(reject) for reject in parsed.rejects))
 
@@ -51,13 +51,12 @@ def _parse(document: Document, limits: GateLimits) -> ParsedDocument:
 
 
 def _shown(reject: Reject) -> Reject:
-    """What parsers quote of a document may hold anything, also what a terminal would obey: it is escaped, on one
-    line."""
+    """Escape the reason on one line: what parsers quote of a document may hold terminal control characters."""
     return replace(reject, reason=printable(reject.reason).replace("\n", "\\n"))
 
 
 def _guess_type(data: bytes, media_type: str | None) -> str | None:
-    """What to do about a document whose root element is that of another type than it was read as."""
+    """Return a hint for a document whose root element is of another format than it was read as, or None."""
     root = _ROOT.match(data[:_HEAD])
     if root is None:
         return None
@@ -77,16 +76,10 @@ def _guess_type(data: bytes, media_type: str | None) -> str | None:
 def _checked(base: str, limits: GateLimits) -> str:
     size = len(base.encode("utf-8", "replace"))
     if size > limits.term_bytes:
-        raise DocumentRejected(
-            stage="gate",
-            reason=f"its graph IRI has {size} bytes, {limits.term_bytes} are allowed for a term: {base[:60]!r}…",
-            hint="name the document's graph by a shorter IRI",
-        )
+        reason = f"its graph IRI has {size} bytes, {limits.term_bytes} are allowed: {base[:60]!r}…"
+        raise DocumentRejected("gate", reason, "name the document's graph by a shorter IRI")
     try:
         return NamedNode(base).value
     except ValueError as error:
-        raise DocumentRejected(
-            stage="gate",
-            reason=f"the graph {base!r} is not an absolute IRI: {error}",
-            hint="name the document's graph by an absolute IRI, or by none",
-        ) from None
+        reason = f"the graph {base!r} is not an absolute IRI: {error}"
+        raise DocumentRejected("gate", reason, "name the document's graph by an absolute IRI, or omit it") from None

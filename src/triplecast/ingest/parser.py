@@ -1,4 +1,4 @@
-"""Documents through killable children: the way in for everything untrusted."""
+"""Parse documents in killable child processes."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from types import TracebackType
 from triplecast.errors import InputError
 from triplecast.ingest.attachments import share_attachments
 from triplecast.ingest.document import Document, ParsedDocument
-from triplecast.ingest.frames import pack_document, unpack_parsed
 from triplecast.ingest.limits import CHILD, MEGABYTE
+from triplecast.ingest.messages import pack_document, unpack_parsed
 from triplecast.model.publication import Reject
-from triplecast.sandbox import Failure, Limits, Sandbox
+from triplecast.sandbox import Limits, RequestFailure, Sandbox
 
 _TURN_BYTES = 8 * MEGABYTE
 _TURN_DOCUMENTS = 128
-"""A child takes documents in turns of at most so many."""
+"""Most documents that a child parses in one turn."""
 _TURNS_A_CHILD = 4
-"""Turns that a batch is cut into for each child at least, so that several share the work evenly."""
+"""Fewest turns of a batch for each child, so that children share the work evenly."""
 
 _LONGEST_SOURCE = 10_000
-"""Characters; the longest name of a file has fewer."""
+"""Characters of a source that are kept; file names have fewer."""
 
-_MEND = {
+_HINTS = {
     "timeout": "simplify or split it",
     "memory": "split it into smaller documents",
     "size": "split it into smaller documents",
@@ -35,10 +35,10 @@ _MEND = {
 
 
 class Parser:
-    """`n` children that gate and parse. Used by any thread; children start at the first document.
+    """`n` children that check and parse documents, for any thread; they start at the first document.
 
-    `close` ends a `parse` that is under way in another thread: it raises InputError once its turn is over, and so does
-    one that comes later. No child is left.
+    `close` leaves no child; a `parse` in another thread raises InputError after its current turn, and so does a later
+    one.
     """
 
     def __init__(self, n: int = 1, limits: Limits = CHILD, function: str = "triplecast.ingest.worker:answer") -> None:
@@ -62,9 +62,9 @@ class Parser:
             sandbox.close()
 
     def parse(self, documents: Sequence[Document]) -> list[ParsedDocument]:
-        """One result per document, in order. A document that its child does not survive is a reject, no more.
+        """Return one result per document, in order. A document that its child does not survive is a reject.
 
-        Raises SandboxFailed when a child cannot be started.
+        Raises SandboxFailed if a child does not start.
         """
         results: list[ParsedDocument] = [ParsedDocument(())] * len(documents)
         turns = _Turns(documents, len(documents) // (_TURNS_A_CHILD * len(self._sandboxes)), self._closed)
@@ -73,15 +73,15 @@ class Parser:
             try:
                 for start, end in turns:
                     refused = {place: _refused(documents[place]) for place in range(start, end)}
-                    asked = [place for place in range(start, end) if refused[place] is None]
-                    outcomes = sandbox.map([pack_document(documents[place]) for place in asked])
+                    sent = [place for place in range(start, end) if refused[place] is None]
+                    outcomes = sandbox.map([pack_document(documents[place]) for place in sent])
                     for place, reject in refused.items():
                         if reject is not None:
                             results[place] = ParsedDocument((), (reject,))
-                    for place, outcome in zip(asked, outcomes, strict=True):
+                    for place, outcome in zip(sent, outcomes, strict=True):
                         results[place] = _parsed(documents[place], outcome)
             finally:
-                if self._closed.is_set():  # `close` may have passed before this turn started the child
+                if self._closed.is_set():  # `close` may have run before this turn started the child
                     sandbox.close()
 
         if self._threads is None or len(documents) <= 1:
@@ -102,7 +102,7 @@ class Parser:
 
 
 class _Turns:
-    """Hands out consecutive ranges of documents to whoever asks next, until `stop` is set."""
+    """Gives consecutive ranges of documents to the threads that ask, until `stop` is set."""
 
     def __init__(self, documents: Sequence[Document], longest: int, stop: threading.Event) -> None:
         self._documents = documents
@@ -130,20 +130,20 @@ class _Turns:
 
 
 def _closed_parser() -> InputError:
-    return InputError("the parser is closed, as the engine that holds it may be", "open another")
+    return InputError("the parser is closed, perhaps with its engine", "open another")
 
 
-def _parsed(document: Document, outcome: bytes | Failure) -> ParsedDocument:
+def _parsed(document: Document, outcome: bytes | RequestFailure) -> ParsedDocument:
     if isinstance(outcome, bytes):
         parsed = unpack_parsed(outcome)
         drafts = share_attachments(parsed.drafts, document.attachments)
         return ParsedDocument(drafts, tuple(_storable(reject) for reject in parsed.rejects))
-    reason = f"its parser did not survive it ({outcome.kind}): {outcome.detail}"
-    return ParsedDocument((), (_storable(Reject(document.source, "sandbox", reason, _MEND[outcome.kind])),))
+    reason = f"parsing it ended its child process ({outcome.kind}): {outcome.detail}"
+    return ParsedDocument((), (_storable(Reject(document.source, "sandbox", reason, _HINTS[outcome.kind])),))
 
 
 def _refused(document: Document) -> Reject | None:
-    """What cannot even be written to a child: half a character, other than for a byte of a file's name."""
+    """Reject what cannot be written to a child: half a character that is no byte of a file name."""
     for field, value, errors in (
         ("name", document.source, "surrogateescape"),
         ("media type", document.media_type or "", "strict"),
@@ -158,7 +158,7 @@ def _refused(document: Document) -> Reject | None:
 
 
 def _storable(reject: Reject) -> Reject:
-    """Its source is escaped where it is no Unicode, and cut where it is no name that anybody reads."""
+    """Escape a source that is no Unicode, and cut one that is too long."""
     source = reject.source[:_LONGEST_SOURCE].encode("utf-8", "backslashreplace").decode()
     if len(reject.source) > _LONGEST_SOURCE:
         source += "…"

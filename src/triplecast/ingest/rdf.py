@@ -1,4 +1,4 @@
-"""RDF documents → drafts, by pyoxigraph, without reaching for network or files."""
+"""Parse RDF documents to drafts with pyoxigraph, without network or files."""
 
 from __future__ import annotations
 
@@ -26,20 +26,12 @@ _FORMATS = {
 }
 _NAMED = frozenset((media_types.N_QUADS, media_types.TRIG, media_types.JSON_LD))
 """Formats with named graphs."""
-_WANTED = {
-    media_types.TURTLE: "Turtle",
-    media_types.N_TRIPLES: "N-Triples",
-    media_types.N_QUADS: "N-Quads",
-    media_types.TRIG: "TriG",
-    media_types.RDF_XML: "RDF/XML",
-    media_types.JSON_LD: "JSON-LD",
-}
 _PREAMBLE = re.compile(r"^Parser error at line \d+ [^:]*: ")
 _REMOTE_CONTEXT = "LoadDocumentCallback"
 
 
 def parse_rdf(data: bytes, media_type: str, base: str, dataset: bool, limits: GateLimits) -> tuple[Draft, ...]:
-    """One draft, or one per named graph beside that of a default graph that is not empty. Raises DocumentRejected."""
+    """Return one draft per graph; the default graph counts if it is not empty, or alone. Raises DocumentRejected."""
     try:
         return _drafts(data, media_type, base, dataset, limits)
     except SyntaxError as error:
@@ -49,7 +41,7 @@ def parse_rdf(data: bytes, media_type: str, base: str, dataset: bool, limits: Ga
 
 
 def parse_triples(data: bytes, media_type: str, base: str, limits: GateLimits) -> list[Triple]:
-    """The triples, in document order, of a document that holds one graph. Raises DocumentRejected."""
+    """Return the triples, in order, of a document with one graph. Raises DocumentRejected."""
     try:
         quads = parse(data, format=_FORMATS[media_type], base_iri=base)
         return [quad.triple for quad in islice(quads, limits.triples + 1)]
@@ -85,17 +77,14 @@ def _draft_per_graph(quads: Iterable[Quad], data: bytes, base: str, size: int, l
         lines = write_lines((quad.triple for quad in members), size, limits, dataset=False)
         room -= sum(map(len, lines))
         if room < 0 or count > limits.triples:
-            raise DocumentRejected(
-                stage="gate",
-                reason=f"the dataset has more than {limits.triples} quads or {limits.expanded_bytes} bytes written out",
-                hint="split it into smaller documents",
-            )
+            reason = f"the dataset has more than {limits.triples} quads or {limits.expanded_bytes} bytes written out"
+            raise DocumentRejected("gate", reason, "split it into smaller documents")
         drafts.append(make_draft(_identity(name, number, base), lines, data, limits))
     return tuple(drafts)
 
 
 def _without_direction(quad: Quad) -> Quad:
-    """JSON-LD 1.1 to RDF 1.1 leaves base directions out (JSON-LD 1.1 API, `rdfDirection` null)."""
+    """Remove a base direction, as JSON-LD 1.1 API does for RDF 1.1 (`rdfDirection` null)."""
     value = quad.object
     if isinstance(value, Literal) and value.direction is not None:
         return Quad(quad.subject, quad.predicate, Literal(value.value, language=value.language), quad.graph_name)
@@ -103,7 +92,7 @@ def _without_direction(quad: Quad) -> Quad:
 
 
 def _identity(name: NamedNode | BlankNode | DefaultGraph, number: int, base: str) -> str:
-    """A graph named by a blank node has no IRI: it is known by its place in the document."""
+    """Return a graph's identity; one named by a blank node is named by its place in the document."""
     if isinstance(name, NamedNode):
         return name.value
     return base if isinstance(name, DefaultGraph) else part_iri(base, f"graph-{number + 1}")
@@ -111,12 +100,7 @@ def _identity(name: NamedNode | BlankNode | DefaultGraph, number: int, base: str
 
 def _unreadable(error: SyntaxError, media_type: str) -> DocumentRejected:
     found = _PREAMBLE.sub("", str(error.args[0] if error.args else error))
-    name = _WANTED[media_type]
+    name = _FORMATS[media_type].name
     place = "" if error.lineno is None else " at this place"
-    return DocumentRejected(
-        stage="parse",
-        reason=f"not {name}: {found}",
-        hint=f"repair the {name}{place}, or name the document's true media type",
-        line=error.lineno,
-        column=error.offset,
-    )
+    hint = f"repair the {name}{place}, or give the document's true media type"
+    return DocumentRejected("parse", f"not {name}: {found}", hint, error.lineno, error.offset)

@@ -1,4 +1,4 @@
-"""RSS 1.0 → one publication per item: its own triples, and the common vocabulary beside them."""
+"""Split RSS 1.0 into one publication per item: its own triples, and those of the common vocabulary."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ Described = dict[NamedNode | BlankNode, list[Triple]]
 
 
 def describes_feed(triples: Sequence[Triple]) -> bool:
-    """Whether RDF/XML is an RSS 1.0 feed: it has a channel, if without items."""
+    """Whether RDF/XML is an RSS 1.0 feed: it has a channel, perhaps without items."""
     return any(triple.object == CHANNEL for triple in triples if triple.predicate == RDF_TYPE)
 
 
 def feed_iri(triples: Sequence[Triple], base: str, named: bool) -> str:
-    """`rdf:about` of the channel; without one, `base` where the feed came with that address (`named`), else the
-    channel's link, if it is absolute. What an IRI made from a document's name completed is not the feed's own word."""
+    """Return the channel's `rdf:about`; without one, `base` if the feed came with that address (`named`), else the
+    channel's link if it is absolute. An `rdf:about` completed with a document's name does not count."""
     for channel in (t.subject for t in triples if t.predicate == RDF_TYPE and t.object == CHANNEL):
         if isinstance(channel, NamedNode) and not channel.value.startswith(DOCUMENT_PREFIX):
             return channel.value
@@ -54,10 +54,10 @@ def feed_iri(triples: Sequence[Triple], base: str, named: bool) -> str:
 
 
 def item_triples(triples: Sequence[Triple], feed: str) -> Iterator[tuple[NamedNode | BlankNode, list[Triple]]]:
-    """The triples of each item of the feed whose IRI is `feed`, in document order.
+    """Yield each item of the feed with IRI `feed` and its triples, in document order.
 
-    An item's are those about it and about what it refers to that is described in the document, but other items,
-    channels, images and text inputs; of the feed only title and link are told, for the rest changes at each fetch.
+    They are those about the item and about what it refers to, but not about other items, channels, images and text
+    inputs. Of the feed only title and link are kept, since the rest changes at each fetch.
     """
     described: Described = {}
     for triple in triples:
@@ -73,8 +73,7 @@ def item_triples(triples: Sequence[Triple], feed: str) -> Iterator[tuple[NamedNo
 
 
 def item_identity(subject: NamedNode | BlankNode, own: Sequence[Triple], base: str) -> str:
-    """``rdf:about``; of an item without one, what an item of another format without id has. Never its place: a new item
-    on top leaves the others what they were."""
+    """Return an item's ``rdf:about``, or else its identity as in other formats; never its place, which changes."""
     if isinstance(subject, NamedNode):
         return subject.value
     about = [triple for triple in own if triple.subject == subject]

@@ -1,4 +1,4 @@
-"""Documents that say what the taxonomy is."""
+"""Read taxonomies from documents."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from triplecast.taxonomy import NO_TAXONOMY, Taxonomy, read_taxonomy
 
 
 def parse_taxonomy(parser: Parser, documents: Sequence[Document | Reject], broader: bool = False) -> Taxonomy:
-    """The taxonomy that all documents state together; `broader`: ``skos:broader`` is part of it.
+    """Return the taxonomy that all documents state together; `broader`: with ``skos:broader``.
 
     Raises `DocumentRejected` for the first document that cannot be read, and what `read_taxonomy` raises.
     """
@@ -27,7 +27,7 @@ def parse_taxonomy(parser: Parser, documents: Sequence[Document | Reject], broad
 
 
 def read_taxonomy_files(paths: Sequence[Path], broader: bool = False) -> Taxonomy:
-    """What the documents at `paths` state together. Raises InputError for a missing one, and what `parse_taxonomy`
+    """Return the taxonomy of the documents at `paths`. Raises InputError for a missing one, and what `parse_taxonomy`
     raises."""
     if not paths:
         return NO_TAXONOMY

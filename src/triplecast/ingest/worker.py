@@ -1,13 +1,13 @@
 """The function of a parser's child.
 
-The child can open no file once this module is imported, so whatever a parser may load late is loaded here: codecs with
-`xml_encoding`, the one for host names beyond ASCII here, and the rest by parsing one small document of each kind.
+The child can open no file once this module is imported, so whatever parsers load late is loaded here: codecs by
+`xml_encoding`, the one for international host names, and the rest by parsing one small document of each kind.
 """
 
 from __future__ import annotations
 
 from triplecast.ingest.document import Document
-from triplecast.ingest.frames import pack_parsed, unpack_document
+from triplecast.ingest.messages import pack_parsed, unpack_document
 from triplecast.ingest.parse import parse_document
 
 _SAMPLES = (

@@ -1,10 +1,11 @@
-"""XML documents: RDF/XML, RSS 1.0, or a feed for the feed parser, as type and root element say."""
+"""Parse XML documents: RDF/XML, RSS 1.0 or another feed, by media type and root element."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from pyoxigraph import Triple
 
@@ -21,17 +22,17 @@ from triplecast.ingest.xml_gate import RDF_NAMESPACE, XmlDocument, pass_xml
 from triplecast.model.publication import Draft, Reject
 
 _RSS_090 = re.compile(rb"""=["']http://(?:my|channel)\.netscape\.com/rdf/simple/0\.9/["']""")
-"""RSS 0.90 is RDF whose items have no IRI: read as a feed."""
+"""RSS 0.90, RDF whose items have no IRI, is read as a feed."""
 _MEMBER = re.compile(rb"<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>|<rdf:li(\s+)(?=resource\s*=)", re.DOTALL)
-"""Where the members of a list name themselves as RSS 1.0's own examples do, without ``rdf:``; whatever else begins with
-``<`` and may hold text like it is matched whole."""
+"""``rdf:li`` with an unqualified ``resource``, as in RSS 1.0's own examples; comments and the like, which may hold the
+same text, are matched whole."""
 _FEED_ROOTS = frozenset(("rss", "feed", "channel", "RDF"))
 
 
 def parse_xml(
     document: Document, media_type: str, charset: str | None, base: str, limits: GateLimits
 ) -> ParsedDocument:
-    """Raises DocumentRejected."""
+    """Parse an XML document. Raises DocumentRejected."""
     xml = pass_xml(document.data, charset, limits)
     if xml.root.lower() == "html":
         raise _no_feed(xml)
@@ -43,7 +44,7 @@ def parse_xml(
         except DocumentRejected as error:
             if error.stage != "parse" or RSS.encode() not in xml.data:
                 raise
-            xml = replace(xml, fault=error)  # XML, but no RDF: the feed parser may still find items
+            xml = replace(xml, fault=error)  # XML but no RDF: the feed parser may find items
     if media_type == media_types.RDF_XML and xml.fault and RSS.encode() not in xml.data:
         raise xml.fault
     if media_type == media_types.XML and xml.root not in _FEED_ROOTS:
@@ -64,7 +65,7 @@ def _parse_rdf_xml(document: Document, xml: XmlDocument, base: str, limits: Gate
 
 
 def _feed_triples(data: bytes, base: str, limits: GateLimits) -> list[Triple]:
-    """Of RDF/XML that names RSS 1.0, where ``resource`` of ``rdf:li`` may stand for ``rdf:resource``."""
+    """Parse RDF/XML that names RSS 1.0; ``resource`` of ``rdf:li`` may replace ``rdf:resource``."""
     try:
         return parse_triples(data, media_types.RDF_XML, base, limits)
     except DocumentRejected:
@@ -87,15 +88,16 @@ def _parse_feed(document: Document, xml: XmlDocument, base: str, limits: GateLim
     return ParsedDocument(parsed.drafts, tuple(rejects))
 
 
-@dataclass(frozen=True, slots=True)
-class _Beyond:
-    """An item that is beyond a limit by itself; its neighbours are not."""
+class _Oversized(NamedTuple):
+    """An item that exceeds a limit by itself; its neighbours need not."""
 
     graph: str
     fault: DocumentRejected
 
 
-def _feed_drafts(feed: Feed, items: Sequence[FeedItem], data: bytes, limits: GateLimits) -> Iterable[Draft | _Beyond]:
+def _feed_drafts(
+    feed: Feed, items: Sequence[FeedItem], data: bytes, limits: GateLimits
+) -> Iterable[Draft | _Oversized]:
     for item in items:
         graph = identity(item, feed.iri)
         yield _draft(graph, list(describe(item, graph, feed)), data, limits)
@@ -103,37 +105,37 @@ def _feed_drafts(feed: Feed, items: Sequence[FeedItem], data: bytes, limits: Gat
 
 def _rss1_drafts(
     triples: Sequence[Triple], data: bytes, feed: str, base: str, limits: GateLimits
-) -> Iterable[Draft | _Beyond]:
+) -> Iterable[Draft | _Oversized]:
     for subject, own in item_triples(triples, feed):
         yield _draft(item_identity(subject, own, base), own, data, limits)
 
 
-def _draft(graph: str, triples: list[Triple], data: bytes, limits: GateLimits) -> Draft | _Beyond:
+def _draft(graph: str, triples: list[Triple], data: bytes, limits: GateLimits) -> Draft | _Oversized:
     try:
         return make_draft(graph, write_lines(triples, len(data), limits, dataset=False), data, limits)
     except DocumentRejected as fault:
-        return _Beyond(graph, fault)
+        return _Oversized(graph, fault)
 
 
 def _publish_items(
-    source: str, drafts: Iterable[Draft | _Beyond], limits: GateLimits, has_more: bool = False
+    source: str, drafts: Iterable[Draft | _Oversized], limits: GateLimits, has_more: bool = False
 ) -> ParsedDocument:
-    """The first item of an identity counts; a second one that says something else is told as a reject, and so is one
-    that is beyond a limit by itself. `has_more`: items behind these were cut off."""
+    """Keep the first item of each identity; another one with other content is a reject, and so is one that exceeds a
+    limit by itself. `has_more`: items after these were cut off."""
     kept: dict[str, Draft] = {}
     rejects: list[Reject] = []
     room = limits.expanded_bytes
     for draft in drafts:
         known = kept.get(draft.graph)
         if known is not None:
-            if isinstance(draft, _Beyond) or known.digest != draft.digest:
+            if isinstance(draft, _Oversized) or known.digest != draft.digest:
                 rejects.append(_second_item(source, draft.graph))
             continue
-        room -= limits.term_bytes if isinstance(draft, _Beyond) else len(draft.quads)
+        room -= limits.term_bytes if isinstance(draft, _Oversized) else len(draft.quads)
         if len(kept) == limits.feed_items or room < 0:
             rejects.append(_too_many(source, limits))
             break
-        if isinstance(draft, _Beyond):
+        if isinstance(draft, _Oversized):
             rejects.append(_left_out(source, draft))
         else:
             kept[draft.graph] = draft
@@ -143,50 +145,37 @@ def _publish_items(
     return ParsedDocument(tuple(kept.values()), tuple(rejects))
 
 
-def _left_out(source: str, item: _Beyond) -> Reject:
+def _left_out(source: str, item: _Oversized) -> Reject:
     shown = item.graph if len(item.graph) <= 200 else f"{item.graph[:200]}…"
     return Reject(source, item.fault.stage, f"the item {shown} is left out: {item.fault.reason}", item.fault.hint)
 
 
 def _faults_of_items(source: str, feed: Feed, items: Sequence[FeedItem]) -> Iterable[Reject]:
-    """The first of each item."""
+    """Yield a reject for the first error of each item."""
     for item in items:
         for fault in item.faults[:1]:
             shown, more = identity(item, feed.iri)[:200], len(item.faults) - 1
-            reason = (
-                f"the item {shown} is published without a place: {fault.reason}{f' (and {more} more)' * bool(more)}"
-            )
+            reason = f"the item {shown} is published without a place: {fault.reason}"
+            reason += f" (and {more} more)" if more else ""
             yield Reject(source, fault.stage, reason, fault.hint, fault.line, fault.column)
 
 
 def _second_item(source: str, graph: str) -> Reject:
-    return Reject(
-        source,
-        "feed",
-        f"a second item has the id {graph} and another content; the first was taken",
-        "give every item an id (guid, atom:id, rdf:about) of its own",
-    )
+    reason = f"a second item has the id {graph} and other content; the first is published"
+    return Reject(source, "feed", reason, "give every item its own id (guid, atom:id, rdf:about)")
 
 
 def _too_many(source: str, limits: GateLimits) -> Reject:
-    return Reject(
-        source,
-        "gate",
-        f"the feed has more than {limits.feed_items} items or {limits.expanded_bytes} bytes written out; "
-        "the items before were taken",
-        "split the feed",
-    )
+    bounds = f"{limits.feed_items} items or {limits.expanded_bytes} bytes written out"
+    return Reject(source, "gate", f"the feed has more than {bounds}; the items before are published", "split the feed")
 
 
 def _partly_saved(source: str, fault: DocumentRejected, saved: int) -> Reject:
-    reason = f"{fault.reason}; items saved: {saved}"
+    reason = f"{fault.reason}; items published: {saved}"
     return Reject(source, "feed", reason, fault.hint, fault.line, fault.column)
 
 
 def _no_feed(xml: XmlDocument) -> DocumentRejected:
     page = " (it is an HTML page)" if xml.root.lower() == "html" else ""
-    return DocumentRejected(
-        stage="gate",
-        reason=f"the root element is <{xml.root}>{page}, not that of RDF/XML, RSS or Atom",
-        hint="send RDF/XML (rdf:RDF), RSS (rss, rdf:RDF) or Atom (feed)",
-    )
+    reason = f"the root element is <{xml.root}>{page}, not that of RDF/XML, RSS or Atom"
+    return DocumentRejected("gate", reason, "send RDF/XML (rdf:RDF), RSS (rss, rdf:RDF) or Atom (feed)")

@@ -1,8 +1,8 @@
-"""XML in any encoding → UTF-8 without declaration, so that gate and parsers see the same bytes.
+"""Decode XML in any encoding to UTF-8 without declaration, so that checks and parsers see the same bytes.
 
-A label means what the WHATWG Encoding Standard says, as browsers read it (ISO-8859-1 is Windows-1252, GB2312 is
-GB18030, Shift_JIS is Windows-31J), for the encodings that Python has codecs for. Where it differs: US-ASCII is read as
-UTF-8, UTF-32 and IBM437 are known, and the ones that the standard replaces for safety (HZ, ISO-2022-KR) are unknown.
+A label means what the WHATWG Encoding Standard says (ISO-8859-1 is Windows-1252, GB2312 is GB18030, Shift_JIS is
+Windows-31J), for encodings that Python has codecs for. Exceptions: US-ASCII is read as UTF-8, UTF-32 and IBM437 are
+known, and those that the standard replaces for safety (HZ, ISO-2022-KR) are unknown.
 """
 
 from __future__ import annotations
@@ -58,9 +58,9 @@ _LABELS = {
     "cp949": "euckr cp949 ms949 uhc windows949 xwindows949 korean ksc5601 ksc56011987 ksc56011989 isoir149 cseuckr "
     "csksc56011987",
 }
-"""Labels in lower case without marks between letters and digits, by codec."""
+"""Labels by codec, in lower case, letters and digits only."""
 _CODECS = {label: codecs.lookup(codec) for codec, labels in _LABELS.items() for label in labels.split()}
-"""Looked up at import, because a sandboxed child can open no codec's file later."""
+"""Looked up at import, since a sandboxed child cannot open a codec's file later."""
 _WIDE = frozenset(label for codec in _LABELS if codec[:6] in ("utf-16", "utf-32") for label in _LABELS[codec].split())
 
 _DECLARATION = re.compile(rb"\s*<\?xml\s[^>]*?\?>")
@@ -76,16 +76,16 @@ _MARKS = (
     (b"<\0", "utf-16-le"),
     (b"\0<", "utf-16-be"),
 )
-"""Byte order marks, and the first character of any XML in wide encodings without one."""
+"""Byte order marks, and the first character of XML in a wide encoding without one."""
 _UNASSIGNED = "triplecast-unassigned"
-"""The error handler below, as codecs know it."""
+"""The name of the error handler below."""
 
 
 def decode(data: bytes, charset: str | None) -> tuple[bytes, DocumentRejected | None]:
-    """UTF-8 without byte order mark and declaration; the second is the fault when bytes had to be guessed.
+    """Return UTF-8 without byte order mark and declaration, and the error if bytes had to be guessed.
 
-    Byte order marks precede `charset`, which precedes what the document declares. Raises DocumentRejected for a label
-    that is unknown.
+    A byte order mark goes before `charset`, which goes before the document's declaration. Raises DocumentRejected for
+    an unknown label.
     """
     encoding = _encoding(data, charset)
     decoder = _codec(encoding)
@@ -104,7 +104,7 @@ def decode(data: bytes, charset: str | None) -> tuple[bytes, DocumentRejected | 
 
 
 def blank(text: bytes) -> bytes:
-    """Spaces instead of characters, so that places behind stay what they were."""
+    """Replace all but newlines by spaces, so that later places stay the same."""
     return re.sub(rb"[^\n]", b" ", text)
 
 
@@ -116,7 +116,7 @@ def _encoding(data: bytes, charset: str | None) -> str:
     for label in (charset, declared[1].decode("ascii") if declared else None):
         if label and _letters(label) not in _WIDE:
             return label.strip().lower()
-    return "utf-8"  # a wide label is wrong where the first character is not wide
+    return "utf-8"  # a wide label is wrong if the first character is not wide
 
 
 def _letters(label: str) -> str:
@@ -126,16 +126,12 @@ def _letters(label: str) -> str:
 def _codec(encoding: str) -> codecs.CodecInfo:
     found = _CODECS.get(_letters(encoding))
     if found is None:
-        raise DocumentRejected(
-            stage="gate",
-            reason=f"the encoding {encoding!r} is not one that can be read",
-            hint="save the document as UTF-8",
-        )
+        raise DocumentRejected("gate", f"the encoding {encoding!r} is not supported", "save the document as UTF-8")
     return found
 
 
 def _keep_control(error: UnicodeError) -> tuple[str, int]:
-    """A byte between 80 and 9F that a Windows code page leaves unassigned is the control character of that number."""
+    """Decode a byte from 80 to 9F that a Windows code page does not assign as the control character of that number."""
     if isinstance(error, UnicodeDecodeError) and error.encoding == "charmap":
         kept = error.object[error.start : error.end]
         if all(0x80 <= byte < 0xA0 for byte in kept):
@@ -148,10 +144,5 @@ codecs.register_error(_UNASSIGNED, _keep_control)
 
 def _undecodable(error: UnicodeDecodeError, encoding: str) -> DocumentRejected:
     line, column = place(error.object, error.start)
-    return DocumentRejected(
-        stage="parse",
-        reason=f"the bytes are not in the encoding {encoding} that the document claims ({error.reason})",
-        hint="save the document as UTF-8 or declare its true encoding",
-        line=line,
-        column=column,
-    )
+    reason = f"the bytes are not in the declared encoding {encoding} ({error.reason})"
+    return DocumentRejected("parse", reason, "save the document as UTF-8 or declare its true encoding", line, column)

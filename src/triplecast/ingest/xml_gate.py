@@ -1,8 +1,7 @@
-"""XML before its parsers: one encoding (UTF-8), no DTD, bounded nesting, and what its root element is.
+"""Pre-parse checks of XML: decode it to UTF-8, refuse DTDs, bound nesting and items, and find the root element.
 
-The text is decoded first and its declaration blanked, so that the check and the parsers behind it see the same bytes
-whatever encoding the document claims. A DOCTYPE that only names a DTD is blanked too; any other is refused by
-defusedxml, a parser.
+The text is decoded first and its declaration blanked, so that checks and parsers see the same bytes whatever encoding
+is declared. A DOCTYPE that only names a DTD is blanked too; defusedxml refuses any other.
 """
 
 from __future__ import annotations
@@ -33,33 +32,31 @@ _PLAIN_DOCTYPE = re.compile(
         b"@", rb"(?:\"[^\"]*+\"|'[^']*+')"
     )
 )
-"""A document type at the start that declares nothing by itself: at most it names a DTD."""
-
-
+"""A document type at the start that declares nothing itself: at most it names a DTD."""
 _ITEMS = frozenset(("item", "entry"))
 _ITEM = re.compile(rb"<(?:[^\s<>/:]+:)?(?:item|entry)[\s/>]", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class XmlDocument:
-    """XML that passed the gate."""
+    """XML that passed the checks."""
 
     data: bytes
-    """UTF-8 without declaration and DOCTYPE; places are those of the decoded original."""
+    """UTF-8 without declaration and DOCTYPE; places are those of the decoded document."""
     root: str
-    """Local name of the root element; empty when there is none."""
+    """The root element's local name, or empty."""
     namespace: str
     """Its namespace, or empty."""
     fault: DocumentRejected | None
-    """Why it is not well formed. Feed parsers may still save something."""
+    """Why it is not well formed; a feed may be readable in part."""
     feed: bytes
-    """`data` with as many items as a feed may have; well formed if `data` is so before the next item."""
+    """`data` with as many items as a feed may have; well formed if `data` is up to the next item."""
     has_more: bool
     """Whether items were cut off."""
 
 
 def pass_xml(data: bytes, charset: str | None, limits: GateLimits) -> XmlDocument:
-    """Raises DocumentRejected for declarations of entities or elements, an unknown encoding or too deep nesting."""
+    """Check XML. Raises DocumentRejected for entity or element declarations, unknown encodings, and limits exceeded."""
     text, fault = decode(data, charset)
     text = _without_plain_doctype(text)
     parser = DefusedExpatParser(forbid_dtd=True, forbid_entities=True, forbid_external=True)
@@ -82,28 +79,28 @@ def pass_xml(data: bytes, charset: str | None, limits: GateLimits) -> XmlDocumen
 
 
 def _first_items(text: bytes, limits: GateLimits) -> _Cut:
-    """By their look, where XML ends being XML: as a tolerant parser finds them."""
+    """Cut text that is not well formed by the look of its items, as a tolerant parser finds them."""
     beyond = next(islice(_ITEM.finditer(text), limits.feed_items, None), None)
     return _Cut(len(text) if beyond is None else beyond.start(), b"")
 
 
 def _without_plain_doctype(text: bytes) -> bytes:
-    """Blanks the one form of DOCTYPE that is let through: no parser sees it, and what it names is never fetched."""
+    """Blank the one form of DOCTYPE that is accepted: no parser sees it, and its DTD is never fetched."""
     plain = _PLAIN_DOCTYPE.match(text)
     return text if plain is None else text[: plain.start(1)] + blank(plain[1]) + text[plain.end() :]
 
 
 class _Cut(NamedTuple):
-    """A document's first part, and what closes the elements that are open there."""
+    """Where to cut a document, and the end tags of the elements that are open there."""
 
     offset: int
     closing: bytes
 
 
 class _Shape(ContentHandler):
-    """Follows depth, remembers the root and counts the items that a feed would have: none inside another.
+    """Checks depth and attributes, keeps the root, and counts the items of a feed, none of which is inside another.
 
-    `offset` tells where the parser stands in the document, in bytes.
+    `offset` returns the parser's place in the document, in bytes.
     """
 
     def __init__(self, limits: GateLimits, offset: Callable[[], int]) -> None:
@@ -112,11 +109,11 @@ class _Shape(ContentHandler):
         self.namespace = ""
         self._limits = limits
         self.feed: _Cut | None = None
-        """Where the first item begins that a feed may not have."""
+        """Where the first item beyond the limit begins."""
         self._open: list[str] = []
         self._items = 0
         self._item_depth = 0
-        """The number of open elements with the item that is open; 0 outside items."""
+        """The depth of the open item; 0 outside items."""
         self._offset = offset
         self._locator: Any = None
 
@@ -132,15 +129,13 @@ class _Shape(ContentHandler):
             self._count_item()
         self._open.append(name)
         if len(self._open) > self._limits.nesting:
-            raise too_deep(self._limits, self._locator.getLineNumber(), self._locator.getColumnNumber() + 1)
+            raise too_deep(self._limits, *self._place())
         if len(attrs) > self._limits.attributes:
-            raise DocumentRejected(
-                stage="gate",
-                reason=f"the element <{name}> has {len(attrs)} attributes, {self._limits.attributes} are allowed",
-                hint="write properties as elements",
-                line=self._locator.getLineNumber(),
-                column=self._locator.getColumnNumber() + 1,
-            )
+            reason = f"the element <{name}> has {len(attrs)} attributes, {self._limits.attributes} are allowed"
+            raise DocumentRejected("gate", reason, "write properties as elements", *self._place())
+
+    def _place(self) -> tuple[int, int]:
+        return self._locator.getLineNumber(), self._locator.getColumnNumber() + 1
 
     def _count_item(self) -> None:
         self._items += 1
@@ -155,30 +150,22 @@ class _Shape(ContentHandler):
 
 
 def _refuse_hidden_dtd(text: bytes) -> None:
-    """Behind the place where XML ends being XML only a tolerant parser looks: any DTD there is refused by its look."""
+    """Refuse any DTD, by its look, in text that is not well formed, which only a tolerant parser reads to its end."""
     hidden = _DECLARES.search(text)
     if hidden:
         raise _dtd_refused(*place(text, hidden.start()))
 
 
 def _dtd_refused(line: int | None, column: int | None) -> DocumentRejected:
-    return DocumentRejected(
-        stage="gate",
-        reason="it has a DOCTYPE that declares entities or other things, or that stands elsewhere than at the start",
-        hint="remove the DOCTYPE and write the characters themselves instead of entities",
-        line=line,
-        column=column,
-    )
+    reason = "it has a DOCTYPE with declarations, or one that is not at the start"
+    hint = "remove the DOCTYPE and write characters instead of entities"
+    return DocumentRejected("gate", reason, hint, line, column)
 
 
 def _ill_formed(error: SAXParseException) -> DocumentRejected:
     column = error.getColumnNumber()
     message = error.getMessage()
     undefined = message.startswith("undefined entity")
-    return DocumentRejected(
-        stage="parse",
-        reason=f"not well-formed XML: {message}",
-        hint="write the character itself instead of the entity" if undefined else "repair the XML at this place",
-        line=error.getLineNumber(),
-        column=None if column is None else column + 1,
-    )
+    hint = "write the character itself instead of the entity" if undefined else "repair the XML at this place"
+    at = None if column is None else column + 1
+    return DocumentRejected("parse", f"not well-formed XML: {message}", hint, error.getLineNumber(), at)

@@ -1,23 +1,20 @@
 """The journal: the one durable, total order of everything that changes an answer."""
 
-from triplecast.journal.attached import KeptResult, kept_results
 from triplecast.journal.journal import Acceptance, Accepted, Clock, Journal, read_clock, system_clock
 from triplecast.journal.reader import BYTES_AT_ONCE, JournalReader, RegistryChanges, Rejected
 from triplecast.journal.record import time_text
-from triplecast.model.source import SourceState
+from triplecast.model.file_state import FileState
 
 __all__ = [
     "BYTES_AT_ONCE",
     "Acceptance",
     "Accepted",
     "Clock",
+    "FileState",
     "Journal",
     "JournalReader",
-    "KeptResult",
     "RegistryChanges",
     "Rejected",
-    "SourceState",
-    "kept_results",
     "read_clock",
     "system_clock",
     "time_text",

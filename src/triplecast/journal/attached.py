@@ -7,26 +7,16 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import Any
 
 from triplecast.errors import StorageFault
 from triplecast.journal.check import RESTORE
 from triplecast.journal.record import checksum, verify
-from triplecast.model.match import Learnt, MatchedBatch
-from triplecast.model.publication import Attachments, Publication
+from triplecast.model.answers import Answer, GroundCall, OperatorResult, parse_answer
+from triplecast.model.match import Learnt
+from triplecast.model.publication import Attachments
 from triplecast.operators import Operator, find_operator
-from triplecast.operators.answers import Answer, GroundCall, parse_answer
 from triplecast.sqlite import Database
-
-
-class KeptResult(NamedTuple):
-    """What an operator's version gave for arguments, about the publication at a position."""
-
-    position: int
-    operator: str
-    version: str
-    arguments: tuple[str, ...]
-    answer: bytes
 
 
 def write_attachments(database: Database, attached: Iterable[tuple[int, Attachments]]) -> None:
@@ -57,15 +47,7 @@ def read_attachments_of(database: Database, position: int, count: int) -> Attach
     return tuple(found)
 
 
-def kept_results(publications: Sequence[Publication], matched: MatchedBatch) -> list[KeptResult]:
-    """What operators gave while `publications` were matched, as the journal keeps it."""
-    return [
-        KeptResult(publications[each.publication].position, each.operator, each.version, each.arguments, each.answer)
-        for each in matched.results
-    ]
-
-
-def write_results(database: Database, results: Iterable[KeptResult]) -> bool:
+def write_results(database: Database, results: Iterable[OperatorResult]) -> bool:
     """Keeps them inside a transaction; what is kept already stays. False where that is another answer."""
     same = True
     for result in results:
@@ -136,11 +118,11 @@ def check_attached(database: Database, counts: Mapping[int, int]) -> None:
 _KEY = ("position = ? AND operator = ? AND version = ? AND arguments = ?", " LIMIT 1")
 
 
-def _read_results(database: Database, where: str, end: str, values: Sequence[object]) -> list[KeptResult]:
+def _read_results(database: Database, where: str, end: str, values: Sequence[object]) -> list[OperatorResult]:
     found = []
     statement = f"SELECT * FROM answer WHERE {where} ORDER BY position, operator, version, arguments{end}"
     for position, operator, version, arguments, answer, crc in database.ask(statement, values):
         what = f"what <{operator}> gave for record {position}"
         verify(crc, database.where, what, f"{operator}\n{version}\n{arguments}", (position,), answer)
-        found.append(KeptResult(position, operator, version, tuple(json.loads(arguments)), answer))
+        found.append(OperatorResult(position, operator, version, tuple(json.loads(arguments)), answer))
     return found

@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from triplecast.crash_points import reach
 from triplecast.end_mark import EndMark, close_untouched, has_content
 from triplecast.errors import FolderLocked, InputError, StorageFault
-from triplecast.faults import reach
 from triplecast.journal.attached import (
-    KeptResult,
     write_attachments,
     write_learnt,
     write_operator,
@@ -37,13 +36,13 @@ from triplecast.journal.record import (
     verify,
 )
 from triplecast.journal.writer_lock import WriterLock
+from triplecast.model.answers import Answer, GroundCall, OperatorResult
+from triplecast.model.file_state import FileState
 from triplecast.model.lease import NO_END, Lease
 from triplecast.model.match import Learnt
 from triplecast.model.publication import Attachments, Draft, Reject
-from triplecast.model.source import SourceState
 from triplecast.model.subscription import API, Registration, RegistrationId, Subscription, check_fields
 from triplecast.operators import Operator
-from triplecast.operators.answers import Answer, GroundCall
 from triplecast.sqlite import Database, make_folder, storage_faults
 from triplecast.taxonomy import Taxonomy, TaxonomyVersion
 
@@ -292,7 +291,7 @@ class Journal(JournalReader):
         self,
         drafts: Sequence[Draft],
         rejects: Sequence[Reject] = (),
-        sources: Mapping[str, SourceState] | None = None,
+        sources: Mapping[str, FileState] | None = None,
         gone: Sequence[str] = (),
     ) -> Acceptance:
         """Drafts, rejects and the state of the files they came from, in one transaction, so that a file is taken once.
@@ -358,7 +357,7 @@ class Journal(JournalReader):
                 row = row_of(Kind.OPERATOR, writing.next, each.iri, writing.at, body=write_operator(each))
                 writing.add(row)
 
-    def keep_results(self, results: Sequence[KeptResult]) -> bool:
+    def keep_results(self, results: Sequence[OperatorResult]) -> bool:
         """Keeps what operators gave, before anything that depends on it is told; the first kept of a call stays. False
         where another answer than one of these was kept: what depends on that one is to be made again."""
         if not results:
@@ -413,7 +412,7 @@ class Journal(JournalReader):
 
     def _cancel(self, writing: _Writing, ids: Sequence[int]) -> list[int]:
         found = {int(each.id): each for each in self.registrations_of(ids)}
-        ended = {id: each.removed for id, each in found.items() if each.removed is not None}
+        ended: dict[int, int] = {id: each.removed for id, each in found.items() if each.removed is not None}
         for id in ids:
             if id not in found:
                 raise InputError(f"there is no registration {id}", "use the number that subscribing gave")
@@ -450,7 +449,7 @@ class Journal(JournalReader):
             ((graph, *latest, checksum(graph, latest[:3], latest.digest)) for graph, latest in changed.items()),
         )
 
-    def _write_sources(self, sources: Mapping[str, SourceState], gone: Sequence[str]) -> None:
+    def _write_sources(self, sources: Mapping[str, FileState], gone: Sequence[str]) -> None:
         self._database.run("DELETE FROM file WHERE path = ?", ((path,) for path in gone))
         self._database.run(
             "INSERT OR REPLACE INTO file VALUES (?, ?, ?, ?, ?, ?)",

@@ -37,12 +37,12 @@ from triplecast.journal.record import (
     verify,
     verify_row,
 )
+from triplecast.model.answers import Answer, GroundCall
+from triplecast.model.file_state import FileState
 from triplecast.model.match import Learnt
 from triplecast.model.publication import Attachments, Publication, Reject
-from triplecast.model.source import SourceState
 from triplecast.model.subscription import Registration, RegistrationId
 from triplecast.operators import Operator
-from triplecast.operators.answers import Answer, GroundCall
 from triplecast.sqlite import Database, row_number
 from triplecast.taxonomy import Taxonomies, TaxonomyVersion
 
@@ -323,12 +323,12 @@ class JournalReader:
         )
         return [Rejected(row.position, time_text(row.written_at), read_reject(row)) for row in rows]
 
-    def sources(self) -> dict[str, SourceState]:
+    def sources(self) -> dict[str, FileState]:
         """Files that the inbox watcher has taken, by path."""
         rows = self._database.ask("SELECT * FROM file ORDER BY path")
         return {row[0]: self._source(*row) for row in rows}
 
-    def source(self, path: str) -> SourceState | None:
+    def source(self, path: str) -> FileState | None:
         """The state of one of `sources`; None where it was not taken."""
         rows = self._database.ask("SELECT * FROM file WHERE path = ?", (path,))
         return next((self._source(*row) for row in rows), None)
@@ -341,9 +341,9 @@ class JournalReader:
             settings[str(name)] = str(value)
         return settings
 
-    def _source(self, path: str, size: int, mtime_ns: int, digest: bytes, outcome: str, crc: int) -> SourceState:
+    def _source(self, path: str, size: int, mtime_ns: int, digest: bytes, outcome: str, crc: int) -> FileState:
         verify(crc, self._database.where, f"source {path}", f"{path}\n{outcome}", (size, mtime_ns), digest)
-        return SourceState(size, mtime_ns, digest, outcome)
+        return FileState(size, mtime_ns, digest, outcome)
 
     def check(self) -> None:
         """Reads everything. Raises `StorageFault` for the first page, record or repeated fact that is wrong or missing

@@ -10,7 +10,7 @@ from json.encoder import encode_basestring_ascii
 from typing import Any, NamedTuple
 
 from triplecast.errors import StorageFault
-from triplecast.model.publication import Attachments, Draft, Publication, Reject
+from triplecast.model.publication import Attachments, Draft, Position, Publication, Reject
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
 from triplecast.sqlite import Format
 
@@ -177,7 +177,7 @@ def reject_row(position: int, reject: Reject, at: int) -> Row:
 
 def read_publication(row: Row, at: str, attachments: Attachments = ()) -> Publication:
     dataset, labels = bool(row.flags & _DATASET), _LABELS[row.flags % _DATASET]
-    return Publication(row.position, row.name, row.number, at, row.body, dataset, labels, attachments)
+    return Publication(Position(row.position), row.name, row.number, at, row.body, dataset, labels, attachments)
 
 
 def attached_to(row: Row) -> int:
@@ -190,7 +190,8 @@ def read_registration(row: Row, removed: int | None = None) -> Registration:
     is no text by its JSON, half a character as ``\\ud800``, which no query language takes, so that it is refused."""
     fields = {name: _readable(value) for name, value in json.loads(row.body).items() if name not in (_END, _TICKET)}
     source = fields.pop("source")
-    return Registration(RegistrationId(row.position), Subscription(row.name, **fields), removed, source)
+    ended = None if removed is None else Position(removed)
+    return Registration(RegistrationId(row.position), Subscription(row.name, **fields), ended, source)
 
 
 def read_end(row: Row) -> int | None:

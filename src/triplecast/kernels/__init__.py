@@ -4,40 +4,23 @@ Rules of every kernel: at most eight arguments (arrays grouped in a `NamedTuple`
 constants, and one of three decorators: `njit`, or `borrowing` and `inlined` where no array is made or returned. Arrays
 over mapped files are opened with mode ``c`` (copy on write): a read-only array is another type to numba, and everything
 would be compiled a second time.
+
+A module with kernels that Python calls defines ``warm_up()``, which calls each of them once on tiny input of the exact
+types of production. `triplecast.kernels.compiling` runs these to compile ahead.
 """
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, TypeVar, cast
 
-import llvmlite.binding
-import numba
-
-from triplecast.kernels.cache import choose_folder, source_digest
-from triplecast.text.breaks import Break
+from triplecast.kernels.compiling import before_compiling
 
 _Kernel = TypeVar("_Kernel", bound=Callable[..., Any])
 
 
-def _find_cache() -> Path:
-    cpu = llvmlite.binding
-    features = cpu.get_host_cpu_features().flatten()
-    breaks = " ".join(f"{kind.name}={kind:d}" for kind in Break)
-    made_with = (numba.__version__, cpu.get_process_triple(), cpu.get_host_cpu_name(), features, breaks)
-    name = f"kernels-{source_digest(Path(__file__).parent, made_with)}"
-    return choose_folder(name, os.environ, Path(os.path.expanduser("~")), Path(tempfile.gettempdir()))
-
-
-CACHE_FOLDER = _find_cache()
-"""Where this process keeps compiled kernels; see `triplecast.kernels.cache`."""
-
-
 def njit(kernel: _Kernel) -> _Kernel:
-    """Compile `kernel` at its first call, without the GIL, cached in `CACHE_FOLDER`."""
+    """Compile `kernel` at its first call, without the GIL, cached in `cache.CACHE_FOLDER`."""
     return _compile_cached(kernel)
 
 
@@ -52,11 +35,10 @@ def inlined(kernel: _Kernel) -> _Kernel:
 
 
 def _compile_cached(kernel: _Kernel, **options: bool) -> _Kernel:
-    """numba chooses a function's cache folder when the function is decorated, so its setting is changed for that moment
-    only and other users of numba in the process keep theirs."""
-    before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(CACHE_FOLDER)
-    try:
-        return cast(_Kernel, numba.njit(nogil=True, cache=True, **options)(kernel))
-    finally:
-        numba.config.CACHE_DIR = before
+    import numba  # here: whoever only asks whether kernels are compiled does not wait for it
+
+    from triplecast.kernels.machine_code import MachineCode
+
+    dispatcher = numba.njit(nogil=True, **options)(kernel)
+    dispatcher._cache = MachineCode(kernel, before_compiling)  # as `Dispatcher.enable_caching` sets numba's own
+    return cast(_Kernel, dispatcher)

@@ -1,8 +1,7 @@
-"""Where compiled kernels are kept between processes.
+"""The folder of compiled kernels, which all processes share whose kernels are the same.
 
-numba's own cache notices an edit only in the module of the cached function, not in a module that this one calls: it
-would run the old machine code. So the folder's name carries a hash of *all* kernel sources, and of whatever else
-decides the machine code. Driver and workers compute the same name and share the folder.
+Its name carries a digest of *all* kernel sources and of whatever else decides the machine code. numba's own cache
+notices an edit only in the module of the cached function, not in a module that this one calls.
 
 numba loads its cache by pickle: a folder that another user could write to is never used.
 """
@@ -11,9 +10,15 @@ from __future__ import annotations
 
 import hashlib
 import os
+import sys
 import tempfile
 from collections.abc import Iterable, Mapping
+from importlib.metadata import version
 from pathlib import Path
+
+import llvmlite.binding
+
+from triplecast.text.breaks import Break
 
 
 def source_digest(folder: Path, made_with: Iterable[str]) -> str:
@@ -70,3 +75,17 @@ def _is_usable(folder: Path, open_to_all: Path) -> bool:
 
 def _user_number() -> int:
     return os.getuid() if hasattr(os, "getuid") else 0
+
+
+def _find_cache() -> Path:
+    cpu = llvmlite.binding
+    features = cpu.get_host_cpu_features().flatten()
+    breaks = " ".join(f"{kind.name}={kind:d}" for kind in Break)
+    python = sys.implementation.cache_tag or sys.version
+    made_with = (python, version("numba"), cpu.get_process_triple(), cpu.get_host_cpu_name(), features, breaks)
+    name = f"kernels-{source_digest(Path(__file__).parent, made_with)}"
+    return choose_folder(name, os.environ, Path(os.path.expanduser("~")), Path(tempfile.gettempdir()))
+
+
+CACHE_FOLDER = _find_cache()
+"""Where this process keeps compiled kernels."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from triplecast.kernels import borrowing, inlined, njit
 from triplecast.kernels.conditions import all_hold, holds
-from triplecast.kernels.join import Matched, make_work, match_views
+from triplecast.kernels.join import Matched
 from triplecast.kernels.layout import (
     ASK_FLAG,
     DISTINCT_FLAG,
@@ -389,5 +389,6 @@ def _drop_repeated(selected: I64, cells: I32, columns: I32) -> int:
 
 def warm_up() -> None:
     index, encoded = empty_index(), empty_encoded()
-    matched = match_views(index, encoded, make_work(0), make_hits(index, encoded))
+    none, counts = np.zeros(0, np.int32), np.zeros(3, np.int64)
+    matched = Matched(none, none, none, none, none, np.zeros(1, np.int64), np.zeros((0, 2), np.int32), counts)
     collect_sheets(index, empty_answers(), encoded, matched, make_hits(index, encoded), empty_terms())

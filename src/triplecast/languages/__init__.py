@@ -50,7 +50,7 @@ def prefixes_of(text: str, language: str = "sparql") -> Mapping[str, str]:
 
 
 def place_of_argument(text: str, language: str, operator: str, argument: Variable | Term) -> tuple[int, int] | None:
-    """Line and column of what an operator is given in a text that parses (`places.find_argument`)."""
+    """Line and column of an operator's argument in a text that parses (`places.find_argument`)."""
     return find_argument(_dialect(language, None).parse(text, None), operator, argument)
 
 

@@ -1,4 +1,4 @@
-"""What translating one query keeps track of while its tree is read from the leaves up."""
+"""The state of translating one query's tree, from the leaves up."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from lark.lexer import Token
 from pyoxigraph import Literal, NamedNode
 
 from triplecast.errors import QueryRefused, QuerySyntaxError
-from triplecast.languages.prefixes import RDF, XSD, Namespace
+from triplecast.languages.prefixes import Namespace
 from triplecast.languages.tokens import Source, number_of
+from triplecast.languages.vocabularies import RDF
 from triplecast.model.algebra import Aggregate, Slot, Variable
+from triplecast.terms.values import XSD
 
 BOOLEAN = NamedNode(XSD + "boolean")
 TYPE = NamedNode(RDF + "type")
@@ -22,8 +24,8 @@ NIL = NamedNode(RDF + "nil")
 class Translation:
     """One query in the making.
 
-    A constant of the text stands as ``Slot(n)``, n its number among the matches of `tokens.TOKEN`, unless a plan
-    depends on it: then the term itself stands there, and n is in `pinned`.
+    A constant of the text becomes ``Slot(n)``, n its number among the matches of `tokens.TOKEN`, unless a plan depends
+    on it: then it stays a term, and n is in `pinned`.
     """
 
     source: Source
@@ -32,11 +34,11 @@ class Translation:
     """The tokens after the prologue by number."""
     blanks: dict[str, Variable] = field(default_factory=dict)
     labels: dict[str, Token] = field(default_factory=dict)
-    """Labels of blank nodes met since the last complete block of triples, each with its first place."""
+    """Labels of blank nodes since the last complete block of triples, each with its first token."""
     homes: set[str] = field(default_factory=set)
     """Names of blank nodes whose basic graph pattern is complete."""
     aggregates: dict[Variable, tuple[Aggregate, Token]] = field(default_factory=dict)
-    """Each aggregate by the hidden variable that stands for it in expressions."""
+    """Each aggregate by the hidden variable that replaces it in expressions."""
     pinned: set[int] = field(default_factory=set)
     lowered: set[int] = field(default_factory=set)
     """Constants that are compared with ``LANG(…)``."""
@@ -45,15 +47,15 @@ class Translation:
     texts: dict[int, str] = field(default_factory=dict)
     """Constants that are texts of full-text functions, by the function's IRI."""
     searches: list[Any] = field(default_factory=list)
-    """Triples met since the last block of triples whose predicates are searches (`fulltext.Search`)."""
+    """Triples since the last block whose predicates are searches (`searches.Search`)."""
     productions: list[Any] = field(default_factory=list)
-    """Triples met since the last block of triples whose predicates are operators (`operators.Production`)."""
+    """Triples since the last block whose predicates are operators (`operators.Production`)."""
     notes: list[str] = field(default_factory=list)
     """How foreign forms were read."""
     made: int = 0
 
     def fresh(self, letter: str) -> Variable:
-        """A new hidden variable; the letter tells its kind and keeps kinds apart."""
+        """Make a hidden variable; the letter marks its kind and keeps kinds apart."""
         self.made += 1
         return Variable(f"_:{letter}{self.made}")
 

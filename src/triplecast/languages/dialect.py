@@ -1,4 +1,4 @@
-"""What all query languages share: reading tokens into a tree, a tree into algebra, and what templates ask of each."""
+"""What all query languages share: tokens to a tree, a tree to algebra, and the functions that templates need."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from lark.exceptions import UnexpectedToken
 from lark.lexer import Lexer, Token
 
 from triplecast.languages.context import Translation
-from triplecast.languages.meant import meant_by_token
 from triplecast.languages.prefixes import Namespace
+from triplecast.languages.syntax_hints import hint_at
 from triplecast.languages.tokens import Source, clip, number_of
 from triplecast.model.algebra import Query
 
@@ -56,16 +56,16 @@ class Dialect(NamedTuple):
     parse: Callable[[str, str | None], Parsed]
     cut: Callable[[str], Cut]
     skipped: Callable[[str], int]
-    """The number of tokens in declarations that stand before the body."""
+    """Count the tokens of declarations that precede the body."""
     namespace: Callable[[str], Namespace]
     """Of declarations."""
     terminal: Callable[[str], str]
     piece: Callable[[str, Namespace], str | None]
-    """What a token stands for; None where its terminal says it (`template`)."""
+    """A token's part in a template's name; None where its terminal is enough (`template`)."""
 
 
-class _Given(Lexer):
-    """Hands tokens that exist already to the parser."""
+class _TokenLexer(Lexer):
+    """Hands the parser tokens that are read already."""
 
     def __init__(self, configuration: Any) -> None:
         pass
@@ -77,11 +77,11 @@ class _Given(Lexer):
 @cache
 def _grammar(file: str, start: str) -> Lark:
     grammar = files("triplecast.languages").joinpath(file).read_text("utf-8")
-    return Lark(grammar, parser="lalr", lexer=_Given, start=start, maybe_placeholders=True)
+    return Lark(grammar, parser="lalr", lexer=_TokenLexer, start=start, maybe_placeholders=True)
 
 
 def number_tokens(tokens: Iterator[Token], numbered: dict[int, Token]) -> Iterator[Token]:
-    """The same tokens, each noted by its number as it passes."""
+    """Yield the same tokens, recording each by its number."""
     for token in tokens:
         numbered[number_of(token)] = token
         yield token
@@ -96,9 +96,9 @@ def read_tree(
         return _grammar(grammar, start).parse(tokens)
     except UnexpectedToken as error:
         token, parser = error.token, error.interactive_parser
-        slip = meant_by_token(source.text, token)
-        if slip is not None:
-            raise source.fault(slip.offset, slip.message) from None
+        hint = hint_at(source.text, token)
+        if hint is not None:
+            raise source.fault(hint.offset, hint.message) from None
         accepted = words(parser.accepts() if parser is not None else error.expected)  # type: ignore[no-untyped-call]
         if token.type == "$END":
             raise source.fault(len(source.text.rstrip()), "the query ends too early", accepted) from None

@@ -1,4 +1,4 @@
-"""The comment by which a subscription's text asks for more than its language can say."""
+"""Directives: options in a comment on the first line of a subscription's text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _PAIR = re.compile(r"([A-Za-z_]+)\s*=\s*([^\s,;]+)")
 
 
 def directives(text: str) -> dict[str, str]:
-    """Names and values of a first line ``# triplecast: entailment=rdfs``; empty without one. Names are lower case."""
+    """Read the options of a first line ``# triplecast: entailment=rdfs``, by lower-case name; empty without one."""
     if "triplecast:" not in text:
         return {}
     line = _LINE.match(text.lstrip("\ufeff"))

@@ -26,7 +26,7 @@ class _Arguments(NamedTuple):
 
 
 def _flatten(operator: str, operands: list[Expression]) -> Operation:
-    """One operation for a whole chain: ``&&`` and ``||`` are associative, errors included (section 17.2)."""
+    """Make one operation of a chain: ``&&`` and ``||`` are associative, errors included (section 17.2)."""
     flat: list[Expression] = []
     for operand in operands:
         if isinstance(operand, Operation) and operand.operator == operator:
@@ -117,7 +117,7 @@ def _arguments(translation: Translation, children: list[Any]) -> _Arguments:
 
 def _refuse_distinct(translation: Translation, arguments: _Arguments) -> None:
     if arguments.distinct is not None:
-        raise translation.fault(arguments.distinct, "DISTINCT stands only in an aggregate", ("an expression",))
+        raise translation.fault(arguments.distinct, "DISTINCT is allowed only in an aggregate", ("an expression",))
 
 
 def _function(translation: Translation, children: list[Any]) -> Expression:
@@ -125,10 +125,10 @@ def _function(translation: Translation, children: list[Any]) -> Expression:
     _refuse_distinct(translation, arguments)
     name = token.upper()
     fewest, most = FUNCTIONS[name]
-    given = len(arguments.values)
-    if given < fewest or (most is not None and given > most):
+    count = len(arguments.values)
+    if count < fewest or (most is not None and count > most):
         wanted = str(fewest) if most == fewest else f"{fewest} to {most}" if most is not None else f"{fewest} or more"
-        raise translation.fault(token, f"{name} takes {wanted} arguments and got {given}")
+        raise translation.fault(token, f"{name} takes {wanted} arguments and got {count}")
     values = arguments.values
     if name == "BOUND" and not (isinstance(values[0], Variable) and values[0] not in translation.aggregates):
         raise translation.fault(token, "BOUND takes a variable", ("a variable",))
@@ -153,11 +153,11 @@ def _iri_call(translation: Translation, children: list[Any]) -> Expression:
     refused = refuse_function(iri)
     if refused is not None:
         raise translation.refusal(token, *refused)
-    given = len(arguments.values)
-    if iri in FUNCTION_MARKS and given != 2:
-        raise translation.fault(token, f"{token} takes 2 arguments, a node and a class, and got {given}")
-    if iri not in FUNCTION_MARKS and given != 1:
-        raise translation.fault(token, f"the cast {token} takes 1 argument and got {given}")
+    count = len(arguments.values)
+    if iri in FUNCTION_MARKS and count != 2:
+        raise translation.fault(token, f"{token} takes 2 arguments, a node and a class, and got {count}")
+    if iri not in FUNCTION_MARKS and count != 1:
+        raise translation.fault(token, f"the cast {token} takes 1 argument and got {count}")
     return Call(iri, arguments.values)
 
 
@@ -166,7 +166,7 @@ def _signed_product(translation: Translation, children: list[Any]) -> Expression
 
 
 def _aggregate(translation: Translation, children: list[Any]) -> Variable:
-    """Registers the aggregate; the hidden variable that it will be bound to stands in its place."""
+    """Register the aggregate, and return the hidden variable that replaces it."""
     token, distinct, argument = children[:3]
     function = token.upper()
     value = None if isinstance(argument, Token) and argument.type == "STAR" else translation.node(argument)
@@ -194,7 +194,7 @@ def forbid_aggregates(translation: Translation, expression: Expression, place: s
     for variable in variables_in(expression):
         if variable in translation.aggregates:
             token = translation.aggregates[variable][1]
-            raise translation.fault(token, f"{token.upper()} may not stand {place}", ("SELECT, HAVING or ORDER BY",))
+            raise translation.fault(token, f"{token.upper()} is not allowed {place}", ("SELECT, HAVING or ORDER BY",))
 
 
 RULES: Mapping[str, Callable[[Translation, list[Any]], Any]] = MappingProxyType(

@@ -58,7 +58,7 @@ def text_call(translation: Translation, token: Token, function: str, arguments: 
 
 
 def place_fault(translation: Translation, token: Token, fault: TextFault) -> QuerySyntaxError | QueryRefused:
-    """A fault inside a string token, with its place in the query."""
+    """Place a fault inside a string token in the query."""
     offset = (token.start_pos or 0) + _offset_in_token(str(token), fault.offset)
     if isinstance(fault, TextRefused):
         return translation.source.refusal(offset, fault.construct, fault.message, fault.hint)
@@ -68,15 +68,14 @@ def place_fault(translation: Translation, token: Token, fault: TextFault) -> Que
 def fault_of_translation(
     translation: Translation, token: Token, fault: TextFault, shown: str = ""
 ) -> QuerySyntaxError | QueryRefused:
-    """A fault in what a foreign form was read as, of which the query has no place: told at `token`; `shown` says what
-    it was read as."""
+    """Place a fault of a translated foreign form at `token`; `shown` is the translation."""
     if isinstance(fault, TextRefused):
         return translation.refusal(token, fault.construct, fault.message + shown, fault.hint)
     return translation.fault(token, fault.message + shown, fault.expected)
 
 
 def _offset_in_token(token: str, offset: int) -> int:
-    """Where character `offset` of a string stands in its token, quotation marks and escapes included."""
+    """The offset in a string's token of character `offset` of its value."""
     at = 3 if token[:3] in ('"""', "'''") and len(token) >= 6 else 1
     for _ in range(offset):
         at += 2 if token[at] == "\\" else 1

@@ -13,8 +13,7 @@ from typing import NamedTuple
 from lark.lexer import Token
 from pyoxigraph import NamedNode
 
-from triplecast.languages.context import NIL, Translation
-from triplecast.languages.prefixes import RDF
+from triplecast.languages.context import Translation
 from triplecast.languages.refusals import OPERATORS, refuse_operator
 from triplecast.languages.searches import MAGIC, path_slots
 from triplecast.model.algebra import (
@@ -22,17 +21,13 @@ from triplecast.model.algebra import (
     Expression,
     Node,
     PathExpression,
-    PathPattern,
     Pattern,
     Produce,
     Slot,
-    TriplePattern,
     Variable,
 )
 from triplecast.operators import Operator, find_operator
 from triplecast.operators.declaration import BOUND, FREE
-
-_FIRST, _REST = NamedNode(RDF + "first"), NamedNode(RDF + "rest")
 
 
 class Production(NamedTuple):
@@ -104,31 +99,6 @@ def refuse_operator_in_path(translation: Translation, path: PathExpression) -> N
             raise translation.refusal(
                 token, f"{token} in a path", "an operator is no step of a path", "make it a triple of its own"
             )
-
-
-def split_collection(
-    node: Node, edges: list[TriplePattern | PathPattern]
-) -> tuple[tuple[Node, ...], list[TriplePattern | PathPattern]]:
-    """The members of the collection that `node` is, and the triples that are not the collection's own; a node that is
-    none stands for itself."""
-    if node == NIL:
-        return (), edges
-    firsts = {edge.subject: edge.object for edge in edges if _is_edge(edge, _FIRST)}
-    rests = {edge.subject: edge.object for edge in edges if _is_edge(edge, _REST)}
-    if node not in firsts:
-        return (node,), edges
-    members: list[Node] = []
-    cells: list[Node] = []
-    while node != NIL:
-        cells.append(node)
-        members.append(firsts[node])
-        node = rests[node]
-    own = {cell for cell in cells if isinstance(cell, Variable)}
-    return tuple(members), [edge for edge in edges if edge.subject not in own]
-
-
-def _is_edge(edge: TriplePattern | PathPattern, predicate: NamedNode) -> bool:
-    return isinstance(edge, TriplePattern) and edge.predicate == predicate
 
 
 def read_productions(translation: Translation) -> tuple[list[Expression], list[Production]]:

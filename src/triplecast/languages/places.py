@@ -1,4 +1,4 @@
-"""Where something of a query's meaning stands in its text, found again when there is something to say of it."""
+"""The place in a query's text of an operator's argument, for error messages."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from triplecast.model.terms import to_ntriples
 
 
 def find_argument(parsed: Parsed, operator: str, argument: Variable | Term) -> tuple[int, int] | None:
-    """Line and column, from 1, of what an operator is given: its first occurrence within the brackets that follow the
-    operator's name, else the one nearest to that name. None where one of them does not stand in the text as such."""
+    """Find line and column, from 1, of an operator's argument: its first occurrence in the brackets after the
+    operator's name, else the occurrence nearest to that name. None where the text lacks one of them as written."""
     written = f"?{argument.name}" if isinstance(argument, Variable) else to_ntriples(argument)
     tokens = list(parsed.tokens.values())
     calls = [place for place, token in enumerate(tokens) if _names(parsed, token) == f"<{operator}>"]
@@ -28,7 +28,7 @@ def find_argument(parsed: Parsed, operator: str, argument: Variable | Term) -> t
 
 
 def _end_of_brackets(tokens: Sequence[Token], start: int) -> int:
-    """Where the bracket that opens at `start` is closed; `start` itself where none opens."""
+    """The place of the bracket that closes the one at `start`; `start` itself where none opens."""
     depth = 0
     for place in range(start, len(tokens)):
         depth += (tokens[place] == "(") - (tokens[place] == ")")
@@ -38,7 +38,7 @@ def _end_of_brackets(tokens: Sequence[Token], start: int) -> int:
 
 
 def _names(parsed: Parsed, token: Token) -> str:
-    """The variable or, in N-Triples form, the term that a token stands for; empty for any other."""
+    """The variable, or the term in N-Triples form, that a token is; empty for any other."""
     if token.type == "VAR":
         return f"?{token[1:]}"
     try:

@@ -12,33 +12,8 @@ from lark.lexer import Token
 from pyoxigraph import Literal, NamedNode, RdfFormat, parse
 
 from triplecast.languages.tokens import LITERAL_PARTS, Source, unescape_string
-
-XSD = "http://www.w3.org/2001/XMLSchema#"
-RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
-
-DECLARED: Mapping[str, str] = MappingProxyType(
-    {
-        "rdf": RDF,
-        "rdfs": "http://www.w3.org/2000/01/rdf-schema#",
-        "xsd": XSD,
-        "owl": "http://www.w3.org/2002/07/owl#",
-        "skos": "http://www.w3.org/2004/02/skos/core#",
-        "dc": "http://purl.org/dc/elements/1.1/",
-        "dcterms": "http://purl.org/dc/terms/",
-        "foaf": "http://xmlns.com/foaf/0.1/",
-        "rss": "http://purl.org/rss/1.0/",
-        "content": "http://purl.org/rss/1.0/modules/content/",
-        "dcat": "http://www.w3.org/ns/dcat#",
-        "schema": "https://schema.org/",
-        "geo": "http://www.opengis.net/ont/geosparql#",
-        "geof": "http://www.opengis.net/def/function/geosparql/",
-        "ft": "urn:triplecast:ft:",
-        "tc": "urn:triplecast:taxonomy:",
-        "op": "urn:triplecast:op:",
-        "bif": "bif:",
-    }
-)
-"""Prefixes that every query may use; a declaration of its own replaces them."""
+from triplecast.languages.vocabularies import DECLARED, suggest_prefix
+from triplecast.terms.values import XSD
 
 _ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _LOCAL_ESCAPE = re.compile(r"\\(.)")
@@ -52,7 +27,7 @@ class Notation(NamedTuple):
     declaration: str
     """With ``{}`` in the place of a prefix."""
     loose: bool
-    """Names may stand in angle brackets too, and IRIs with ``://`` without them."""
+    """Names may also be in angle brackets, and IRIs with ``://`` outside them."""
     triple: str
     """With ``{}`` in the places of its nodes."""
     lists: bool
@@ -84,10 +59,8 @@ class Namespace:
             return token
         start = self.prefixes.get(prefix)
         if start is None:
-            from triplecast.languages.vocabularies import suggest_prefix  # which needs DECLARED
-
-            meant = suggest_prefix(prefix, self.prefixes)
-            hint = f"write {meant}" if meant is not None else f"add {self.notation.declaration.format(prefix)}"
+            near = suggest_prefix(prefix, self.prefixes)
+            hint = f"write {near}" if near is not None else f"add {self.notation.declaration.format(prefix)}"
             raise ValueError(f"the prefix {prefix}: is not declared; {hint}")
         return start + (_LOCAL_ESCAPE.sub(r"\1", local) if "\\" in local else local)
 

@@ -1,17 +1,18 @@
 """Parses RDQL to the algebra, as Jena's grammar and as the cluster paper write it.
 
 A query is one basic graph pattern under a conjunction of constraints; ``AND``, ``SUCHTHAT``, the comma and brackets
-only say where one ends. RDQL's reading of values (semantics 7.1) is in the algebra: where an operator looks at a
-variable as a number the variable stands inside ``NUMBER``, where it looks at its text inside ``TEXT``; the operators
+only separate them. RDQL's coercions (semantics 7.1) are in the algebra: a variable that is compared as a number is
+wrapped in ``NUMBER``, one that is compared as text in ``TEXT``; the operators
 are SPARQL's. A variable in the place of a subject or predicate is an IRI or a blank node: it has no number, and its
 text is the same as another's only if the terms are the same, so there both are left out and the index can decide.
-A call of an operator is given terms as they are; what it gives is read as a variable's value is.
+A call of an operator takes terms as they are; its result is coerced as a variable's value is.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -30,26 +31,17 @@ from triplecast.languages.operators import (
     produce,
     read_productions,
 )
-from triplecast.languages.prefixes import DECLARED, XSD, Namespace, Notation
+from triplecast.languages.prefixes import Namespace, Notation
 from triplecast.languages.rdql_tokens import MATCH_PARTS, TOKEN, name_terminals, terminal, tokenise
 from triplecast.languages.refusals import MAX_DEPTH, refuse_all_but_operators, refuse_depth
 from triplecast.languages.rewriting import measure_depth
 from triplecast.languages.tokens import Source, open_source, unescape_string
-from triplecast.model.algebra import (
-    BasicPattern,
-    Call,
-    Expression,
-    Filter,
-    Operation,
-    Pattern,
-    Project,
-    Query,
-    Slot,
-    TriplePattern,
-    Variable,
-)
+from triplecast.languages.vocabularies import DECLARED
+from triplecast.model import algebra
+from triplecast.model.algebra import Call, Expression, Operation, Pattern, Query, Slot, TriplePattern, Variable
 from triplecast.operators import find_operator
-from triplecast.terms.readings import reads_as_number
+from triplecast.terms.coercion import reads_as_number
+from triplecast.terms.values import XSD
 
 _GRAMMAR = "rdql.lark"
 _TEXTUAL = {"eq": "=", "ne": "!="}
@@ -158,20 +150,20 @@ def _query(translation: Translation, children: list[Any]) -> Query:
     triples = tuple([part for part in parts if isinstance(part, TriplePattern)])
     nodes = [node for triple in triples for node in (triple.subject, triple.predicate, triple.object)]
     resources = [node for triple in triples for node in (triple.subject, triple.predicate)]
-    readings = _Readings(translation, frozenset(node for node in resources if isinstance(node, Variable)))
+    coercions = _Coercions(translation, frozenset(node for node in resources if isinstance(node, Variable)))
     translation.productions = [part for part in parts if isinstance(part, Production)]
     filters, productions = read_productions(translation)
-    conditions = [readings.value(part.expression) for part in parts if isinstance(part, _Constraint)] + filters
+    conditions = [coercions.value(part.expression) for part in parts if isinstance(part, _Constraint)] + filters
     nodes += [node for production in productions for node in production.arguments]
     variables = selection.variables
     if variables is None:
         variables = tuple(dict.fromkeys(node for node in nodes if isinstance(node, Variable)))
-    pattern: Pattern = BasicPattern(triples)
+    pattern: Pattern = algebra.BasicPattern(triples)
     for production in order_productions(productions):
         pattern = produce(production, pattern)
     if conditions:
-        pattern = Filter(expressions.conjoin(conditions), pattern)
-    return Query("select", Project(pattern, variables), variables)
+        pattern = algebra.Filter(expressions.conjoin(conditions), pattern)
+    return Query("select", algebra.Project(pattern, variables), variables)
 
 
 # ---- constraints ---------------------------------------------------------------------------------------------
@@ -210,7 +202,7 @@ def _call(translation: Translation, children: list[Any]) -> Call:
     return operator_call(translation, token, declared, arguments)
 
 
-class _Readings(NamedTuple):
+class _Coercions(NamedTuple):
     """Makes RDQL's operators SPARQL's. Recurses two frames a node; expressions are within `MAX_DEPTH`."""
 
     translation: Translation
@@ -242,10 +234,10 @@ class _Readings(NamedTuple):
         return Call("TEXT", (self._argument(expression),))
 
     def _called(self, call: Call) -> Call:
-        return Call(call.function, tuple([self._argument(argument) for argument in call.arguments]))
+        return replace(call, arguments=tuple([self._argument(argument) for argument in call.arguments]))
 
     def _argument(self, expression: Expression) -> Expression:
-        """What is taken as the term that it is."""
+        """An argument that is taken as a term, without coercion."""
         if isinstance(expression, Call):
             return self._called(expression)
         return expression if isinstance(expression, Variable | Slot) else self.value(expression)

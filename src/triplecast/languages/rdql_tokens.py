@@ -12,8 +12,8 @@ from types import MappingProxyType
 
 from lark.lexer import Token
 
-from triplecast.languages.expected import describe
 from triplecast.languages.refusals import MAX_NESTING, MAX_TOKENS, refuse_size
+from triplecast.languages.token_words import describe
 from triplecast.languages.tokens import (
     IRI_REFERENCE,
     LITERAL_PARTS,
@@ -76,7 +76,7 @@ _REFUSED = MappingProxyType(
 
 
 def name_terminals(terminals: Iterable[str]) -> tuple[str, ...]:
-    """Words for a set of terminals; where a name may stand every keyword may, which nobody needs to be told."""
+    """Words for a set of terminals; where a name is allowed, keywords are too, which is not worth listing."""
     names = frozenset(terminals)
     return describe(names - _AS_NAMES if names >= _AS_NAMES else names, _WORDS)
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from pyoxigraph import Literal, NamedNode
 
 from triplecast.model import algebra
-from triplecast.model.algebra import Call, Expression, Pattern, Query, Slot, Variable
+from triplecast.model.algebra import Call, Expression, PathExpression, Pattern, Query, Slot, Variable
 
 T = TypeVar("T")
 _LEAVES = (Variable, NamedNode, Literal, Slot, str, int, bool, type(None))
@@ -33,6 +33,19 @@ def nodes_within(node: object) -> Iterator[Any]:
 def calls_in(pattern: Pattern) -> Iterator[Call]:
     """Yield every call in a pattern, those of ``EXISTS`` too, in order."""
     return (part for part in nodes_within(pattern) if isinstance(part, Call))
+
+
+def names_of_path(path: PathExpression) -> Iterator[NamedNode | Slot]:
+    """Yield the predicates of a path."""
+    waiting: list[Any] = [path]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, NamedNode | Slot):
+            yield part
+        elif isinstance(part, tuple):
+            waiting.extend(part)
+        elif not isinstance(part, _LEAVES):
+            waiting.extend(getattr(part, name) for name in type(part).__slots__)
 
 
 def measure_depth(query: Query | Expression) -> int:

@@ -1,7 +1,7 @@
 """Other stores' searches: predicates that are no data but ask for text, read as conditions of their group.
 
 ``bif:contains`` (Virtuoso), ``text:query`` (Jena), ``textMatch`` (Stardog) and ``bds:search`` (Blazegraph) become
-``ft:contains(?v, '…')`` with a note that shows it; what they cannot say here is refused by name.
+``ft:contains(?v, '…')`` with a warning that shows it; their other options are refused by name.
 """
 
 from __future__ import annotations
@@ -10,26 +10,11 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple, NoReturn
 
 from lark.lexer import Token
-from pyoxigraph import NamedNode
 
-from triplecast.languages.context import NIL, Translation
+from triplecast.languages.context import Translation
 from triplecast.languages.fulltext import fault_of_translation, noted_call, place_fault
-from triplecast.languages.prefixes import RDF
-from triplecast.model.algebra import (
-    Alternative,
-    Call,
-    Expression,
-    Inverse,
-    NegatedSet,
-    Node,
-    PathExpression,
-    PathPattern,
-    Repeat,
-    Sequence,
-    Slot,
-    TriplePattern,
-    Variable,
-)
+from triplecast.languages.rewriting import names_of_path
+from triplecast.model.algebra import Call, Expression, Node, PathExpression, Slot, TriplePattern, Variable
 from triplecast.text import TextFault, parse_selection
 from triplecast.text.dialects import blazegraph, lucene, virtuoso
 
@@ -42,21 +27,20 @@ _BDS = (
     *("minRank", "maxRank", "rank", "relevance", "subjectSearch", "searchTimeout", "rangeCount"),
 )
 MAGIC = frozenset({BIF, JENA, *STARDOG, *(BDS + name for name in _BDS)})
-"""Predicates that are searches in other stores; they never stand for themselves in a query, nor does any other of
-Virtuoso's built-in names."""
-_FIRST, _REST = RDF + "first", RDF + "rest"
+"""Predicates that are searches in other stores and never plain predicates; nor is any other built-in name of
+Virtuoso."""
 SHOWN = 200
 """Characters of a translation that an error shows."""
 
 
 class Search(NamedTuple):
-    """A triple whose predicate is magic, as it was met."""
+    """A triple whose predicate is a search."""
 
     subject: Node
     predicate: str
     target: Node
     members: tuple[Node, ...] | None
-    """Of the collection that stands as object, None without."""
+    """The members of a collection as object; None without one."""
     token: Token
 
 
@@ -76,44 +60,12 @@ def path_slots(path: PathExpression) -> Iterator[Slot]:
     return (name for name in names_of_path(path) if isinstance(name, Slot))
 
 
-def names_of_path(path: PathExpression) -> Iterator[NamedNode | Slot]:
-    """The predicates of a path."""
-    todo: list[object] = [path]
-    while todo:
-        part = todo.pop()
-        if isinstance(part, NamedNode | Slot):
-            yield part
-        elif isinstance(part, tuple):
-            todo.extend(part)
-        elif isinstance(part, Inverse | Repeat):
-            todo.append(part.path)
-        elif isinstance(part, Sequence | Alternative):
-            todo.extend(part.steps if isinstance(part, Sequence) else part.choices)
-        elif isinstance(part, NegatedSet):
-            todo.extend((*part.forward, *part.inverse))
-
-
 def refuse_in_path(translation: Translation, path: PathExpression) -> None:
-    """Raises `QueryRefused` where such a predicate stands in a path."""
+    """Refuse such a predicate in a path; raises `QueryRefused`."""
     for slot in path_slots(path):
         if magic_predicate(translation, slot) is not None:
             token = translation.tokens[slot.index]
             _refuse(translation, token, "in a path", "a search is no step of a path", "make it a triple of its own")
-
-
-def collect_members(target: Node, edges: list[TriplePattern | PathPattern]) -> tuple[Node, ...] | None:
-    """The members of the collection whose first cell is `target`."""
-    stated: dict[str, dict[Node, Node]] = {_FIRST: {}, _REST: {}}
-    for edge in edges:
-        if isinstance(edge, TriplePattern) and isinstance(edge.predicate, NamedNode) and edge.predicate.value in stated:
-            stated[edge.predicate.value][edge.subject] = edge.object
-    if target not in stated[_FIRST]:
-        return None
-    members = []
-    while target != NIL:
-        members.append(stated[_FIRST][target])
-        target = stated[_REST][target]
-    return tuple(members)
 
 
 def bif_call(translation: Translation, token: Token, arguments: tuple[Expression, ...]) -> Call:
@@ -125,7 +77,7 @@ def bif_call(translation: Translation, token: Token, arguments: tuple[Expression
 
 
 def read_searches(translation: Translation) -> tuple[list[TriplePattern], list[Expression]]:
-    """The searches met since the last block of triples as triples and conditions of their group."""
+    """Read the searches since the last block of triples as triples and conditions of their group."""
     searches, translation.searches = translation.searches, []
     edges: list[TriplePattern] = []
     conditions: list[Expression] = []

@@ -8,32 +8,16 @@ from typing import Any, NamedTuple
 
 from lark.lexer import Token
 
-from triplecast.languages import patterns
 from triplecast.languages.context import Translation
 from triplecast.languages.expressions import conjoin, forbid_aggregates
+from triplecast.languages.grouping import Grouping, GroupKey, bind_keys
+from triplecast.languages.groups import RULES as GROUP_RULES
+from triplecast.languages.groups import GroupPattern
+from triplecast.languages.patterns import Triples
 from triplecast.languages.refusals import MAX_DEPTH, refuse_depth
 from triplecast.languages.rewriting import measure_depth
-from triplecast.model.algebra import (
-    Aggregate,
-    Call,
-    Distinct,
-    Expression,
-    Extend,
-    Filter,
-    Group,
-    Join,
-    Operation,
-    OrderBy,
-    Pattern,
-    Project,
-    Query,
-    Reduced,
-    Slice,
-    TriplePattern,
-    Values,
-    Variable,
-    variables_in,
-)
+from triplecast.model import algebra
+from triplecast.model.algebra import Expression, Pattern, Query, TriplePattern, Variable, variables_in
 
 
 class _Item(NamedTuple):
@@ -47,20 +31,15 @@ class _Item(NamedTuple):
         return Variable(str(self.token)[1:])
 
 
-class _Clause(NamedTuple):
+class _SelectClause(NamedTuple):
     token: Token
     mode: str | None
     items: tuple[_Item, ...] | None
     """None for ``SELECT *``."""
 
 
-class _Key(NamedTuple):
-    expression: Expression
-    name: Token | None
-
-
 class _Modifiers(NamedTuple):
-    keys: tuple[_Key, ...] | None
+    keys: tuple[GroupKey, ...] | None
     having: tuple[Expression, ...] | None
     order: tuple[tuple[Expression, bool], ...] | None
     offset: int
@@ -72,7 +51,7 @@ class _Solutions(NamedTuple):
 
     pattern: Pattern
     visible: dict[Variable, None]
-    grouping: _Grouping | None
+    grouping: Grouping | None
     """None where nothing is grouped."""
 
 
@@ -84,10 +63,10 @@ class Selection(NamedTuple):
 # ---- clauses -----------------------------------------------------------------------------------------------
 
 
-def _select_clause(translation: Translation, children: list[Any]) -> _Clause:
+def _select_clause(translation: Translation, children: list[Any]) -> _SelectClause:
     token, mode, *rest = children
     items = None if isinstance(rest[0], Token) else tuple(rest)
-    return _Clause(token, mode.type if mode is not None else None, items)
+    return _SelectClause(token, mode.type if mode is not None else None, items)
 
 
 def _select_item(translation: Translation, children: list[Any]) -> _Item:
@@ -96,10 +75,10 @@ def _select_item(translation: Translation, children: list[Any]) -> _Item:
     return _Item(children[1], translation.node(children[0]))
 
 
-def _group_key(translation: Translation, children: list[Any]) -> _Key:
+def _group_key(translation: Translation, children: list[Any]) -> GroupKey:
     expression = translation.node(children[0])
     forbid_aggregates(translation, expression, "in GROUP BY")
-    return _Key(expression, children[1] if len(children) > 1 else None)
+    return GroupKey(expression, children[1] if len(children) > 1 else None)
 
 
 def _several(translation: Translation, children: list[Any]) -> tuple[Any, ...]:
@@ -128,67 +107,31 @@ def _modifiers(translation: Translation, children: list[Any]) -> _Modifiers:
     return _Modifiers(keys, having, order, found.get("offset", 0), found.get("limit"))
 
 
-def _values_clause(translation: Translation, children: list[Any]) -> Values | None:
-    found: Values | None = children[0]
+def _values_clause(translation: Translation, children: list[Any]) -> algebra.Values | None:
+    found: algebra.Values | None = children[0]
     return found
 
 
 # ---- grouping ----------------------------------------------------------------------------------------------
 
 
-def _substitute(expression: Expression, replace: Callable[[Variable], Expression]) -> Expression:
-    """Recurses two frames a node; the expression is within `MAX_DEPTH`."""
-    if isinstance(expression, Variable):
-        return replace(expression)
-    if isinstance(expression, Operation):
-        return Operation(expression.operator, tuple([_substitute(part, replace) for part in expression.arguments]))
-    if isinstance(expression, Call):
-        return Call(expression.function, tuple([_substitute(part, replace) for part in expression.arguments]))
-    return expression
-
-
-class _Grouping:
-    """What the expressions of a grouped query see (section 18.2.4.1): the keys, the aggregates, and of any other
-    variable a SAMPLE, which is made when it is first met."""
-
-    def __init__(
-        self, translation: Translation, keys: tuple[Variable, ...], aggregates: dict[Variable, Aggregate]
-    ) -> None:
-        self.keys = keys
-        self.aggregates = aggregates
-        self._translation = translation
-        self._samples: dict[Variable, Variable] = {}
-
-    def sampled(self, expression: Expression, bound: frozenset[Variable]) -> Expression:
-        """`bound` are variables that SELECT gives a value for the group."""
-        return _substitute(expression, lambda variable: self._seen(variable, bound))
-
-    def _seen(self, variable: Variable, bound: frozenset[Variable]) -> Variable:
-        if variable in self.keys or variable in bound or variable in self.aggregates:
-            return variable
-        if variable not in self._samples:
-            sample = self._samples[variable] = self._translation.fresh("g")
-            self.aggregates[sample] = Aggregate("SAMPLE", variable, distinct=False)
-        return self._samples[variable]
-
-
 def _solve(
     translation: Translation,
-    where: patterns.Group,
+    where: GroupPattern,
     items: tuple[_Item, ...],
     modifiers: _Modifiers,
-    values: Values | None,
+    values: algebra.Values | None,
 ) -> _Solutions:
     having, order = modifiers.having or (), [expression for expression, _ in modifiers.order or ()]
     written = [item.expression for item in items if item.expression is not None]
     named = (variable for expression in (*written, *having, *order) for variable in variables_in(expression))
     aggregates = {name: translation.aggregates[name][0] for name in named if name in translation.aggregates}
     pattern, visible = where.filtered, where.visible
-    grouping: _Grouping | None = None
+    grouping: Grouping | None = None
     if modifiers.keys is not None or aggregates:
-        pattern, keys = _bind_keys(translation, pattern, visible, modifiers.keys or ())
+        pattern, keys = bind_keys(translation, pattern, visible, modifiers.keys or ())
         visible = dict.fromkeys(keys)
-        grouping = _Grouping(translation, keys, aggregates)
+        grouping = Grouping(translation, keys, aggregates)
     for expression in (*having, *order):
         if measure_depth(expression) > MAX_DEPTH:
             raise refuse_depth("an expression", translation.source.name)
@@ -198,11 +141,11 @@ def _solve(
         conditions = [grouping.sampled(condition, frozenset()) for condition in having]
         for expression in order:
             grouping.sampled(expression, _names_of(items))  # `_order` does it again, once the group is made
-        pattern = Group(pattern, grouping.keys, tuple(grouping.aggregates.items()))
+        pattern = algebra.Group(pattern, grouping.keys, tuple(grouping.aggregates.items()))
     if conditions:
-        pattern = Filter(conjoin(conditions), pattern)
+        pattern = algebra.Filter(conjoin(conditions), pattern)
     if values is not None:
-        pattern = Join(pattern, values)
+        pattern = algebra.Join(pattern, values)
         visible = visible | dict.fromkeys(values.variables)
     return _Solutions(pattern, visible, grouping)
 
@@ -227,24 +170,6 @@ def _refuse_late(
             raise translation.refusal(late[variable], f"{name} in HAVING", reason, "repeat its expression in HAVING")
 
 
-def _bind_keys(
-    translation: Translation, pattern: Pattern, visible: dict[Variable, None], keys: tuple[_Key, ...]
-) -> tuple[Pattern, tuple[Variable, ...]]:
-    names: list[Variable] = []
-    for key in keys:
-        if key.name is None and isinstance(key.expression, Variable):
-            names.append(key.expression)
-            continue
-        variable = Variable(str(key.name)[1:]) if key.name is not None else translation.fresh("k")
-        if key.name is not None and (variable in visible or variable in names):
-            raise translation.fault(
-                key.name, f"{key.name} has a value already, so GROUP BY cannot give it one", ("another variable",)
-            )
-        pattern = Extend(pattern, variable, key.expression)
-        names.append(variable)
-    return pattern, tuple(dict.fromkeys(names))
-
-
 # ---- forms -------------------------------------------------------------------------------------------------
 
 
@@ -266,7 +191,7 @@ def _project(
         for used in variables_in(expression):
             if solved.grouping is not None and used not in bound and used not in translation.aggregates:
                 _refuse_ungrouped(translation, token, used)
-        pattern = Extend(pattern, variable, expression)
+        pattern = algebra.Extend(pattern, variable, expression)
         bound[variable] = None
     return pattern, tuple(dict.fromkeys(item.variable for item in items))
 
@@ -285,13 +210,13 @@ def _order(solved: _Solutions, names: frozenset[Variable], modifiers: _Modifiers
     if solved.grouping is not None:
         sampled = solved.grouping.sampled
         conditions = tuple([(sampled(expression, names), descending) for expression, descending in conditions])
-    return OrderBy(pattern, conditions)
+    return algebra.OrderBy(pattern, conditions)
 
 
 def _slice(modifiers: _Modifiers, pattern: Pattern) -> Pattern:
     if modifiers.limit is None and modifiers.offset == 0:
         return pattern
-    return Slice(pattern, modifiers.offset, modifiers.limit)
+    return algebra.Slice(pattern, modifiers.offset, modifiers.limit)
 
 
 def _select(translation: Translation, children: list[Any]) -> Selection:
@@ -301,20 +226,20 @@ def _select(translation: Translation, children: list[Any]) -> Selection:
     if clause.items is None:
         if solved.grouping is not None:
             raise translation.fault(
-                clause.token, "SELECT * cannot stand with GROUP BY or aggregates", ("the variables by name",)
+                clause.token, "SELECT * is not allowed with GROUP BY or aggregates", ("the variables by name",)
             )
         pattern, variables = solved.pattern, tuple([variable for variable in solved.visible if not variable.hidden])
     else:
         pattern, variables = _project(translation, items, solved)
-    pattern = Project(_order(solved, _names_of(items), modifiers, pattern), variables)
+    pattern = algebra.Project(_order(solved, _names_of(items), modifiers, pattern), variables)
     if clause.mode is not None:
-        pattern = Distinct(pattern) if clause.mode == "DISTINCT" else Reduced(pattern)
+        pattern = algebra.Distinct(pattern) if clause.mode == "DISTINCT" else algebra.Reduced(pattern)
     return Selection(_slice(modifiers, pattern), variables)
 
 
-def _group_of_select(translation: Translation, children: list[Any]) -> patterns.Group:
+def _group_of_select(translation: Translation, children: list[Any]) -> GroupPattern:
     selection: Selection = children[0]
-    return patterns.Group(selection.pattern, dict.fromkeys(selection.variables))
+    return GroupPattern(selection.pattern, dict.fromkeys(selection.variables))
 
 
 def _ask(translation: Translation, children: list[Any]) -> Query:
@@ -323,8 +248,8 @@ def _ask(translation: Translation, children: list[Any]) -> Query:
     return Query("ask", _slice(modifiers, _order(solved, frozenset(), modifiers, solved.pattern)), ())
 
 
-def _template(translation: Translation, children: list[Any]) -> patterns.Triples:
-    found: patterns.Triples = children[0] if children else patterns.Triples([], {}, [], [])
+def _template(translation: Translation, children: list[Any]) -> Triples:
+    found: Triples = children[0] if children else Triples([], {}, [], [])
     return found
 
 
@@ -334,24 +259,24 @@ def _construct(translation: Translation, children: list[Any]) -> Query:
         raise translation.refusal(
             production.token,
             f"{production.token} in the template of a CONSTRUCT",
-            "it is an operator, which is asked and not told",
-            "tell its result with a predicate of your own",
+            "it is an operator, and a template makes plain triples",
+            "use a predicate of your own for its result",
         )
     return _built(translation, template, where, modifiers, values)
 
 
 def _construct_where(translation: Translation, children: list[Any]) -> Query:
     template, modifiers, values = children
-    where = patterns.RULES["group"](translation, [template])
+    where = GROUP_RULES["group"](translation, [template])
     return _built(translation, template, where, modifiers, values)
 
 
 def _built(
     translation: Translation,
-    template: patterns.Triples,
-    where: patterns.Group,
+    template: Triples,
+    where: GroupPattern,
     modifiers: _Modifiers,
-    values: Values | None,
+    values: algebra.Values | None,
 ) -> Query:
     solved = _solve(translation, where, (), modifiers, values)
     pattern = _slice(modifiers, _order(solved, frozenset(), modifiers, solved.pattern))
@@ -359,7 +284,7 @@ def _built(
     renamed: dict[Variable, Variable] = {}
 
     def own(node: Any) -> Any:
-        """Blank nodes of a template are made anew for each solution, whatever WHERE calls by the same label."""
+        """Rename blank nodes: a template makes new ones for each solution, whatever WHERE labels alike."""
         if not (isinstance(node, Variable) and node.hidden):
             return node
         if node not in renamed:
@@ -369,11 +294,11 @@ def _built(
     triples = []
     if template.conditions:
         sign = translation.first_of("_CONSTRUCT")
-        raise translation.fault(sign, "a full-text search cannot stand in a CONSTRUCT template", ("plain triples",))
+        raise translation.fault(sign, "a CONSTRUCT template cannot contain a full-text search", ("plain triples",))
     for edge in template.edges:
         if not isinstance(edge, TriplePattern):
             sign = translation.first_of("SLASH", "_VBAR", "CIRCUMFLEX", "QMARK", "STAR", "PLUS", "BANG")
-            raise translation.fault(sign, "a property path cannot stand in a CONSTRUCT template", ("plain triples",))
+            raise translation.fault(sign, "a CONSTRUCT template cannot contain a property path", ("plain triples",))
         triples.append(TriplePattern(own(edge.subject), edge.predicate, own(edge.object)))
     return Query("construct", pattern, variables, tuple(triples))
 

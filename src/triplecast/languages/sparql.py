@@ -8,20 +8,20 @@ from typing import Any
 from lark.lexer import Token
 from pyoxigraph import Literal, NamedNode
 
-from triplecast.languages import expressions, fulltext, patterns, solutions
+from triplecast.languages import expressions, fulltext, groups, patterns, solutions
 from triplecast.languages.context import Translation
 from triplecast.languages.dialect import Cut, Dialect, Parsed, Rules, number_tokens, read_tree, translate
-from triplecast.languages.expected import describe
 from triplecast.languages.prefixes import Namespace, read_prologue
 from triplecast.languages.refusals import MAX_DEPTH, refuse_depth
 from triplecast.languages.rewriting import measure_depth, replace_constants
+from triplecast.languages.token_words import describe
 from triplecast.languages.tokens import PROLOGUE, Source, find_tokens, open_source, terminal, tokenise
 from triplecast.model.algebra import Query, Slot
 
 
 @cache
 def _rules() -> Rules:
-    return {**expressions.RULES, **fulltext.RULES, **patterns.RULES, **solutions.RULES}
+    return {**expressions.RULES, **fulltext.RULES, **patterns.RULES, **groups.RULES, **solutions.RULES}
 
 
 def parse(text: str, name: str | None = None) -> Parsed:

@@ -1,8 +1,8 @@
 """Templates: query texts with their constants lifted out, each parsed once.
 
 The fast path is one pass of the language's token expression over the text, one look-up a token and one for the whole:
-the token texts, with constants replaced by their kinds, name an entry that says which tokens are constants and where in
-the algebra they stand.
+the token texts, with constants replaced by their kinds, name an entry with the tokens that are constants and their
+places in the algebra.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from typing import Any, NamedTuple
 from pyoxigraph import Literal, NamedNode
 
 from triplecast.errors import QuerySyntaxError
-from triplecast.languages import context, fulltext, patterns
+from triplecast.languages import context, fulltext
+from triplecast.languages.collections import FIRST, REST
 from triplecast.languages.dialect import Dialect, Parsed
 from triplecast.languages.operators import is_magic
-from triplecast.languages.prefixes import XSD, Namespace
+from triplecast.languages.prefixes import Namespace
 from triplecast.languages.refusals import MAX_CHARACTERS
 from triplecast.languages.rewriting import replace_constants
 from triplecast.languages.sparql import SPARQL
@@ -28,7 +29,7 @@ from triplecast.languages.tokens import open_source
 from triplecast.model.algebra import Query, Slot
 from triplecast.model.terms import from_ntriples, to_ntriples
 from triplecast.operators import known_operators
-from triplecast.terms.values import EXACT_DIGITS, ValueClass, order_key
+from triplecast.terms.values import EXACT_DIGITS, XSD, ValueClass, order_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ class SlotKind:
     """The datatype's IRI; None for an IRI or a language-tagged string."""
     value_class: ValueClass
     exact: bool
-    """The constant's tie is 0: its number alone says where it stands in its class."""
+    """The constant's tie is 0: its number alone gives its place in its class."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +114,7 @@ _ENTRIES = 20_000
 """Bound of each table; a full one is emptied, which costs one parse a template."""
 _WORDS = 100_000
 _PROLOGUES = 1_000
-_FIXED = frozenset({context.TYPE, context.NIL, patterns.FIRST, patterns.REST})
+_FIXED = frozenset({context.TYPE, context.NIL, FIRST, REST})
 _MARK = "\x01"
 
 
@@ -233,7 +234,7 @@ class _Reader(NamedTuple):
 
 
 class _Arrangement(NamedTuple):
-    """A template and where its constants stand: `places` in the body's tokens followed by `fixed`."""
+    """A template and the places of its constants in the body's tokens followed by `fixed`."""
 
     template: Template
     places: Callable[[list[str]], tuple[str, ...]]

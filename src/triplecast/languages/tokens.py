@@ -43,8 +43,23 @@ _VARIABLE = rf"[?$][{NAME_START}_0-9][{VARIABLE_CHARACTER}]*+"
 _BLANK = rf"_:[{NAME_START}_0-9][{NAME_CHARACTER}]*+(?:\.++[{NAME_CHARACTER}]++)*+"
 NUMBER = r"[+-]?(?:[0-9]++(?:\.[0-9]*+[eE][+-]?[0-9]++|\.[0-9]++|[eE][+-]?[0-9]++)?|\.[0-9]++(?:[eE][+-]?[0-9]++)?)"
 
+FUNCTIONS = {
+    "STR": (1, 1), "LANG": (1, 1), "LANGMATCHES": (2, 2), "DATATYPE": (1, 1), "BOUND": (1, 1), "IRI": (1, 1),
+    "URI": (1, 1), "BNODE": (0, 1), "ABS": (1, 1), "CEIL": (1, 1), "FLOOR": (1, 1), "ROUND": (1, 1),
+    "CONCAT": (0, None), "STRLEN": (1, 1), "UCASE": (1, 1), "LCASE": (1, 1), "ENCODE_FOR_URI": (1, 1),
+    "CONTAINS": (2, 2), "STRSTARTS": (2, 2), "STRENDS": (2, 2), "STRBEFORE": (2, 2), "STRAFTER": (2, 2),
+    "YEAR": (1, 1), "MONTH": (1, 1), "DAY": (1, 1), "HOURS": (1, 1), "MINUTES": (1, 1), "SECONDS": (1, 1),
+    "TIMEZONE": (1, 1), "TZ": (1, 1), "NOW": (0, 0), "MD5": (1, 1), "SHA1": (1, 1), "SHA256": (1, 1),
+    "SHA384": (1, 1), "SHA512": (1, 1), "COALESCE": (0, None), "IF": (3, 3), "STRLANG": (2, 2), "STRDT": (2, 2),
+    "SAMETERM": (2, 2), "ISIRI": (1, 1), "ISURI": (1, 1), "ISBLANK": (1, 1), "ISLITERAL": (1, 1),
+    "ISNUMERIC": (1, 1), "REGEX": (2, 3), "SUBSTR": (2, 3), "REPLACE": (3, 4),
+}  # fmt: skip
+"""Built-in functions by upper-case keyword: fewest and most arguments (None: any number)."""
+_FILTER_CALL = rf"(?i:FILTER(?=(?:{'|'.join(FUNCTIONS)}|NOT|EXISTS)(?![A-Za-z0-9_])))"
+"""``FILTER`` right before a call, which needs no space."""
+
 TOKEN = re.compile(
-    rf"{_VARIABLE}|{IRI_REFERENCE}|\{{\||[{{}};,]|{PREFIX_NAME}{LOCAL_NAME}|[A-Za-z][A-Za-z0-9_]*+"
+    rf"{_VARIABLE}|{IRI_REFERENCE}|\{{\||[{{}};,]|{PREFIX_NAME}{LOCAL_NAME}|{_FILTER_CALL}|[A-Za-z][A-Za-z0-9_]*+"
     rf"|(?:{STRING})(?:{SPACE}(?:{_TAG}|\^\^{SPACE}(?:{IRI_REFERENCE}|{PREFIX_NAME}{LOCAL_NAME})))?"
     rf"|\([ \t\r\n]*+\)|\[[ \t\r\n]*+\]|{NUMBER}|{_BLANK}|&&|\|\||!=|<=|>=|<<|>>|\|\}}|\^\^|\#[^\r\n]*+|\S"
 )
@@ -83,19 +98,6 @@ KEYWORDS = {
     "FTNOT": "_FTNOT", "FTNEAR": "_FTNEAR",
 }  # fmt: skip
 
-FUNCTIONS = {
-    "STR": (1, 1), "LANG": (1, 1), "LANGMATCHES": (2, 2), "DATATYPE": (1, 1), "BOUND": (1, 1), "IRI": (1, 1),
-    "URI": (1, 1), "BNODE": (0, 1), "ABS": (1, 1), "CEIL": (1, 1), "FLOOR": (1, 1), "ROUND": (1, 1),
-    "CONCAT": (0, None), "STRLEN": (1, 1), "UCASE": (1, 1), "LCASE": (1, 1), "ENCODE_FOR_URI": (1, 1),
-    "CONTAINS": (2, 2), "STRSTARTS": (2, 2), "STRENDS": (2, 2), "STRBEFORE": (2, 2), "STRAFTER": (2, 2),
-    "YEAR": (1, 1), "MONTH": (1, 1), "DAY": (1, 1), "HOURS": (1, 1), "MINUTES": (1, 1), "SECONDS": (1, 1),
-    "TIMEZONE": (1, 1), "TZ": (1, 1), "NOW": (0, 0), "MD5": (1, 1), "SHA1": (1, 1), "SHA256": (1, 1),
-    "SHA384": (1, 1), "SHA512": (1, 1), "COALESCE": (0, None), "IF": (3, 3), "STRLANG": (2, 2), "STRDT": (2, 2),
-    "SAMETERM": (2, 2), "ISIRI": (1, 1), "ISURI": (1, 1), "ISBLANK": (1, 1), "ISLITERAL": (1, 1),
-    "ISNUMERIC": (1, 1), "REGEX": (2, 3), "SUBSTR": (2, 3), "REPLACE": (3, 4),
-}  # fmt: skip
-"""Built-in functions by upper-case keyword: fewest and most arguments (None: any number)."""
-
 _TYPOGRAPHIC = frozenset("“”„‟‘’‚‛«»")
 """Quotation marks as word processors set them."""
 _OPENING = frozenset({"_LBRACE", "_LPAR", "_LSQB"})
@@ -130,8 +132,8 @@ class Source:
 
 def find_tokens(text: str, start: int = 0) -> list[str]:
     """The matches of `TOKEN`, in a quarter of its time where no token holds white space: then they are those of the
-    pieces between it, which are met again and again. Otherwise in half its time: space is skipped before the
-    alternatives are tried. Space at the end is taken away first (from a comment that stands there, too), so that the
+    pieces between it, which recur often. Otherwise in half its time: space is skipped before the
+    alternatives are tried. Space at the end is taken away first (from a comment there, too), so that the
     pass stays linear."""
     if text.isascii() and text.find('"', start) < 0 and text.find("'", start) < 0:
         try:
@@ -166,7 +168,7 @@ def _chunks() -> _Chunks:
 
 
 def open_source(text: str, name: str | None) -> Source:
-    """Resolves ``\\u`` and ``\\U`` escapes, which may stand anywhere in a query (section 19.2).
+    """Resolves ``\\u`` and ``\\U`` escapes, which are allowed anywhere in a query (section 19.2).
 
     A backslash that is itself escaped begins none. Raises `QueryRefused` over the size limit and `QuerySyntaxError` for
     an escape that names no character.
@@ -235,7 +237,7 @@ def _string_terminal(text: str) -> str:
 
 
 def tokenise(source: Source) -> Iterator[Token]:
-    """All tokens but comments, one by one, so that the first thing wrong with a text is what its reader is told.
+    """All tokens but comments, one by one, so that the first fault of a text is the one reported.
 
     `start_pos` is the offset into `source.text`, `end_pos` the token's number among all matches of `TOKEN`, comments
     included.

@@ -1,4 +1,4 @@
-"""Namespaces that are written wrongly again and again, and what was probably meant."""
+"""Well-known namespaces and vocabularies, and corrections of names that nearly belong to them."""
 
 from __future__ import annotations
 
@@ -6,9 +6,34 @@ from collections.abc import Mapping
 from functools import lru_cache
 from types import MappingProxyType
 
-from triplecast.languages.prefixes import DECLARED
 from triplecast.terms.nearness import nearest_names, one_apart
+from triplecast.terms.values import XSD
 
+RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+
+DECLARED: Mapping[str, str] = MappingProxyType(
+    {
+        "rdf": RDF,
+        "rdfs": "http://www.w3.org/2000/01/rdf-schema#",
+        "xsd": XSD,
+        "owl": "http://www.w3.org/2002/07/owl#",
+        "skos": "http://www.w3.org/2004/02/skos/core#",
+        "dc": "http://purl.org/dc/elements/1.1/",
+        "dcterms": "http://purl.org/dc/terms/",
+        "foaf": "http://xmlns.com/foaf/0.1/",
+        "rss": "http://purl.org/rss/1.0/",
+        "content": "http://purl.org/rss/1.0/modules/content/",
+        "dcat": "http://www.w3.org/ns/dcat#",
+        "schema": "https://schema.org/",
+        "geo": "http://www.opengis.net/ont/geosparql#",
+        "geof": "http://www.opengis.net/def/function/geosparql/",
+        "ft": "urn:triplecast:ft:",
+        "tc": "urn:triplecast:taxonomy:",
+        "op": "urn:triplecast:op:",
+        "bif": "bif:",
+    }
+)
+"""Prefixes that every query may use; a declaration of its own replaces them."""
 KNOWN: Mapping[str, str] = MappingProxyType(
     {
         **{prefix: namespace for prefix, namespace in DECLARED.items() if namespace.startswith("http")},
@@ -26,7 +51,7 @@ KNOWN: Mapping[str, str] = MappingProxyType(
         "bds": "http://www.bigdata.com/rdf/search#",
     }
 )
-"""Prefixes in common use; those that no query has to declare are among them."""
+"""Prefixes in common use, those that no query has to declare included."""
 _ALIASES = MappingProxyType({"dct": "dcterms", "terms": "dcterms", "sdo": "schema", "dce": "dc", "wgs84": "wgs"})
 TERMS: Mapping[str, frozenset[str]] = MappingProxyType(
     {
@@ -75,7 +100,7 @@ _LISTED = MappingProxyType({KNOWN[prefix]: prefix for prefix in TERMS})
 
 
 def suggest_prefix(prefix: str, declared: Mapping[str, str]) -> str | None:
-    """What to write for a prefix that is not declared: a declared one that is like it, or its usual declaration."""
+    """Suggest a fix for an undeclared prefix: a similar declared one, or its usual declaration."""
     meant = _ALIASES.get(prefix.lower(), prefix.lower())
     if meant in declared and meant != prefix:
         return f"{meant}:"
@@ -87,8 +112,7 @@ def suggest_prefix(prefix: str, declared: Mapping[str, str]) -> str | None:
 
 @lru_cache(maxsize=16_384)
 def doubt_iri(iri: str) -> str | None:
-    """What is to be said of an IRI in a namespace that is nearly a known one, or of a name that is nearly one of a
-    known vocabulary; None for all others."""
+    """Warn of an IRI whose namespace is nearly a known one, or whose name is nearly one of a known vocabulary."""
     namespace = iri[: 1 + max(iri.rfind("/"), iri.rfind("#"))]
     if _is_far(namespace):
         return None
@@ -102,37 +126,37 @@ def doubt_iri(iri: str) -> str | None:
     if meant is None:
         return None
     prefix, known = meant
-    told = f"<{iri}> is not in {prefix}: <{known}>, which differs from it by little"
+    warning = f"<{iri}> is not in {prefix}: <{known}>, but differs little from it"
     if iri.startswith("http://schema.org/"):
-        return told + "; publications use one of the two: ask for both with UNION, or for the one they use"
-    return told + f"; write {prefix}:… if that was meant"
+        return warning + "; publications use one of the two: match both with UNION, or the one they use"
+    return warning + f"; write {prefix}:… if that was meant"
 
 
 def _doubt_term(prefix: str, local: str) -> str | None:
-    """What is to be said of a name that a known vocabulary does not have: always of one of ``dc:``, else only where
-    another was probably meant, since publications use names that nobody defined."""
+    """Warn of a name that a known vocabulary lacks: always of one in ``dc:``, else only where another was probably
+    meant, since publications use undefined names."""
     near = nearest_names(local, sorted(TERMS[prefix]), 1)
     if prefix != "dc":
         return f"{prefix}: has no {local!r}; was {prefix}:{near[0]} meant?" if near else None
     if not local:
         return None
-    told = f"the 15 elements of dc: have no {local!r}"
+    warning = f"the 15 elements of dc: have no {local!r}"
     if local in TERMS["dcterms"]:
-        return f"{told}; dcterms:{local} is another name"
+        return f"{warning}; dcterms:{local} is another name"
     others = nearest_names(local, sorted(TERMS["dcterms"]), 1)
     names = [f"dc:{name}" for name in near] or [f"dcterms:{name}" for name in others]
-    return f"{told}; was {names[0] if names else 'another vocabulary'} meant?"
+    return f"{warning}; was {names[0] if names else 'another vocabulary'} meant?"
 
 
 @lru_cache(maxsize=16_384)
 def _is_far(namespace: str) -> bool:
-    """Whether there is nothing to say of any name in it, as of nearly all."""
+    """Whether no name in it needs a warning, as in nearly all namespaces."""
     return namespace not in _LISTED and _suspects(namespace) == (None, ())
 
 
 @lru_cache(maxsize=16_384)
 def _suspects(namespace: str) -> tuple[tuple[str, str] | None, tuple[tuple[str, str], ...]]:
-    """The known namespace that this one differs from by little, and those that lie right below it."""
+    """The known namespace that this one differs little from, and those right below it."""
     below = tuple((prefix, known) for prefix, known in KNOWN.items() if _parent(known) == namespace)
     if namespace in KNOWN.values():
         return None, below
@@ -147,6 +171,6 @@ def _parent(known: str) -> str:
 
 
 def _bare(namespace: str) -> str:
-    """Without what is most often confused: scheme, ``www.``, letter case, the last sign."""
+    """A namespace without what is most often confused: scheme, ``www.``, letter case, the last sign."""
     _, _, rest = namespace.partition("://")
     return rest.removeprefix("www.").rstrip("/#").lower()

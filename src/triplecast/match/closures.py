@@ -19,6 +19,7 @@ from triplecast.kernels.words import pad
 from triplecast.match.wanted import Wanted
 from triplecast.model.entailment import Mark
 from triplecast.taxonomy import Schema, Taxonomy, Words
+from triplecast.taxonomy.classes import reach
 from triplecast.taxonomy.taxonomy import BROADER, MEMBER, NUMBERED, SUB_CLASS, SUB_PROPERTY, TYPE, TermText
 
 NUMBERED_TERM = re.compile(re.escape(NUMBERED) + "[1-9][0-9]*>")
@@ -158,15 +159,8 @@ def _turned(edges: Edges) -> Edges:
 
 
 def walk(edges: Edges, start: int) -> list[int]:
-    """`start` and all that is reached from it."""
-    met = {start: None}
-    waiting = [start]
-    while waiting:
-        for end in edges.get(waiting.pop(), ()):
-            if end not in met:
-                met[end] = None
-                waiting.append(end)
-    return list(met)
+    """Return `start` and all that is reached from it."""
+    return reach(start, lambda here: edges.get(here, ()))
 
 
 def walk_all(edges: Edges) -> Mapping[int, list[int]]:

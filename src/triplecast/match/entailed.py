@@ -14,7 +14,7 @@ from triplecast.kernels.resolve import Terms, resolve, take_terms
 from triplecast.match.closures import NUMBERED_TERM, Closures
 from triplecast.match.own_rules import entail_alone
 from triplecast.match.views import Views
-from triplecast.model.entailment import Entailment, Mark, Reading
+from triplecast.model.entailment import Entailment, EntailmentMode, Mark
 from triplecast.taxonomy import EntailmentTooLarge
 from triplecast.taxonomy.taxonomy import NUMBERED
 from triplecast.terms.values import ValueClass
@@ -61,7 +61,7 @@ def terms_of(closures: Closures) -> Terms:
     return Terms(dictionary.text, dictionary.offsets[:-1], lengths, dictionary.hashes, kinds)
 
 
-def entail_views(pool: Pool, closures: Closures, reading: Reading, marks: Collection[Mark]) -> EntailedViews:
+def entail_views(pool: Pool, closures: Closures, reading: EntailmentMode, marks: Collection[Mark]) -> EntailedViews:
     """The same views, in the same order, with everything that the reading has; of marks these kinds."""
     views, ids = pool.views, pool.ids
     rdfs = reading.entailment is Entailment.RDFS
@@ -74,7 +74,7 @@ def entail_views(pool: Pool, closures: Closures, reading: Reading, marks: Collec
     return EntailedViews(made, frozenset(views.publication[grown.lost == 1].tolist()), grown.source)
 
 
-def _entail_odd(views: Views, closures: Closures, ids: I32, reading: Reading) -> tuple[Given, list[int]]:
+def _entail_odd(views: Views, closures: Closures, ids: I32, reading: EntailmentMode) -> tuple[Given, list[int]]:
     """The views that bring rules of their own, or all where the taxonomy is odd; and those that grow beyond bounds."""
     alone = _bring_rules(views, closures, ids, reading)
     offsets = np.zeros(len(alone) + 1, np.int64)
@@ -93,7 +93,7 @@ def _entail_odd(views: Views, closures: Closures, ids: I32, reading: Reading) ->
     return Given(alone, np.cumsum(offsets), np.concatenate([np.zeros((0, 3), np.int32), *parts])), too_large
 
 
-def _bring_rules(views: Views, closures: Closures, ids: I32, reading: Reading) -> U8:
+def _bring_rules(views: Views, closures: Closures, ids: I32, reading: EntailmentMode) -> U8:
     """[V] 1 for views whose own triples say something of classes or properties."""
     alone = np.zeros(len(views.mode), np.uint8)
     if closures.odd and reading.entailment is Entailment.RDFS:

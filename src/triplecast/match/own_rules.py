@@ -12,14 +12,14 @@ import numpy as np
 from triplecast.kernels.layout import I32
 from triplecast.kernels.resolve import Terms
 from triplecast.match.closures import NUMBERED_TERM, Closures, walk
-from triplecast.model.entailment import FUNCTION_MARKS, Entailment, Mark, Reading
+from triplecast.model.entailment import FUNCTION_MARKS, Entailment, EntailmentMode, Mark
 from triplecast.taxonomy import TRIPLES_LIMIT, Classes, EntailmentTooLarge, Schema, entail
 from triplecast.terms.values import ValueClass
 
 _Triple: TypeAlias = tuple[int, int, int]
 
 
-def entail_alone(terms: Terms, closures: Closures, graph: I32, reading: Reading) -> I32:
+def entail_alone(terms: Terms, closures: Closures, graph: I32, reading: EntailmentMode) -> I32:
     """[·, 3] everything the reading has for the graph of one view. A node is the number of a term of the closures, or
     ``-1 - t`` for term t of the batch if they lack it. Raises `EntailmentTooLarge`."""
     schema = _schema(terms, closures)

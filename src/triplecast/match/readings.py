@@ -16,7 +16,7 @@ from triplecast.match.closures import Closures, Ground, build_closures, lay_grou
 from triplecast.match.entailed import EntailedViews, Pool, entail_views, make_pool, terms_of
 from triplecast.match.views import Views, encode_found, find_identity, mark_views_texts
 from triplecast.match.wanted import Wanted, wanted_of
-from triplecast.model.entailment import Mark, Reading
+from triplecast.model.entailment import EntailmentMode, Mark
 from triplecast.taxonomy import Taxonomy
 
 CLOSURES_KEPT = 2
@@ -32,11 +32,11 @@ class Readings:
 
     def of(self, segments: Sequence[Segment], taxonomy: Taxonomy, plain: Views) -> BatchReadings:
         """The views of a batch whose plain ones are given, for the segments of a snapshot."""
-        entailed = [segment for segment in segments if segment.reading is not Reading.PLAIN]
+        entailed = [segment for segment in segments if segment.reading is not EntailmentMode.PLAIN]
         if not entailed:
             return BatchReadings(plain, None, {})
         kept = self._closures(entailed, taxonomy)
-        marks: defaultdict[Reading, set[Mark]] = defaultdict(set)
+        marks: defaultdict[EntailmentMode, set[Mark]] = defaultdict(set)
         for segment in entailed:
             marks[segment.reading].update(mark for mark, _ in self._wanted[segment])
         return BatchReadings(plain, kept, marks)
@@ -87,26 +87,26 @@ class Read(NamedTuple):
 class BatchReadings:
     """Each reading is made when it is first asked for."""
 
-    def __init__(self, plain: Views, kept: _Kept | None, marks: Mapping[Reading, Collection[Mark]]) -> None:
+    def __init__(self, plain: Views, kept: _Kept | None, marks: Mapping[EntailmentMode, Collection[Mark]]) -> None:
         """`marks`: the kinds that the segments of each reading want."""
         self._kept = kept
         self._marks = marks
         self._pool: Pool | None = None
-        self._made = {Reading.PLAIN: EntailedViews(plain, frozenset(), np.zeros(0, np.int64))}
+        self._made = {EntailmentMode.PLAIN: EntailedViews(plain, frozenset(), np.zeros(0, np.int64))}
 
-    def views(self, reading: Reading) -> EntailedViews:
+    def views(self, reading: EntailmentMode) -> EntailedViews:
         made = self._made.get(reading)
         if made is None:
             assert self._kept is not None
             if self._pool is None:
-                self._pool = make_pool(self._made[Reading.PLAIN].views, self._kept.closures)
+                self._pool = make_pool(self._made[EntailmentMode.PLAIN].views, self._kept.closures)
             made = self._made[reading] = entail_views(self._pool, self._kept.closures, reading, self._marks[reading])
         return made
 
     def read(self, segments: Sequence[Segment]) -> Iterator[Read]:
         """The batch as each segment reads it, one after the other. Terms are looked up once a segment, and literals cut
         into words once a batch, whatever the readings."""
-        terms = self._made[Reading.PLAIN].views.terms
+        terms = self._made[EntailmentMode.PLAIN].views.terms
         identities = [self._widen(segment, find_identity(segment, terms)) for segment in segments]
         bank = self._cut_texts(segments, identities)
         for segment, identity in zip(segments, identities, strict=True):
@@ -115,7 +115,7 @@ class BatchReadings:
 
     def _widen(self, segment: Segment, identity: I32) -> I32:
         """The ids of the terms of the views that the segment reads; `identity` has those of the plain views."""
-        if segment.reading is Reading.PLAIN:
+        if segment.reading is EntailmentMode.PLAIN:
             return identity
         source = self.views(segment.reading).source
         assert self._kept is not None
@@ -123,13 +123,13 @@ class BatchReadings:
 
     def _cut_texts(self, segments: Sequence[Segment], identities: Sequence[I32]) -> WordBank:
         """The words of the plain views' literals that some segment asks for."""
-        terms = self._made[Reading.PLAIN].views.terms
+        terms = self._made[EntailmentMode.PLAIN].views.terms
         wanted = np.zeros(len(terms.start), np.uint8)
         asked = False
         for segment, identity in zip(segments, identities, strict=True):
             if segment.uses_words:
                 views, _, source = self.views(segment.reading)
                 rows = np.flatnonzero(mark_views_texts(segment, views, identity))
-                wanted[rows if segment.reading is Reading.PLAIN else source[rows]] = 1
+                wanted[rows if segment.reading is EntailmentMode.PLAIN else source[rows]] = 1
                 asked = True
         return cut_texts(terms, wanted) if asked else no_words()

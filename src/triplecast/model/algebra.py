@@ -56,7 +56,7 @@ class Call:
     """A built-in function by its upper-case keyword (``REGEX``, ``BOUND``, ``IF``, …) or any other by its IRI.
 
     ``IRI`` and ``URI`` have the query's base as a second argument where it declares one. ``NUMBER`` and ``TEXT`` are
-    RDQL's readings of a term (`terms.readings`); a constant that reads as a number stands inside ``NUMBER``.
+    RDQL's readings of a term (`terms.coercion`); a constant that reads as a number stands inside ``NUMBER``.
     """
 
     function: str
@@ -270,6 +270,8 @@ class Slice:
     limit: int | None
 
 
+Modifier: TypeAlias = Project | Distinct | Reduced | OrderBy | Slice
+"""Solution modifiers."""
 Pattern: TypeAlias = (
     BasicPattern
     | Join

@@ -25,7 +25,7 @@ ENTAILMENTS = {"taxonomy": Entailment.TAXONOMY, "rdfs": Entailment.RDFS}
 """By the name that a subscription gives."""
 
 
-class Reading(IntEnum):
+class EntailmentMode(IntEnum):
     """As what the index reads a publication: subscriptions of one reading share segments and views.
 
     `PLAIN`, then two readings of each other `Entailment` in its order, the second without marks. Segment files hold the
@@ -45,11 +45,11 @@ class Reading(IntEnum):
 
     @property
     def marked(self) -> bool:
-        return self in (Reading.TAXONOMY, Reading.RDFS)
+        return self in (EntailmentMode.TAXONOMY, EntailmentMode.RDFS)
 
 
-def reading_of(entailment: Entailment, bare: bool) -> Reading:
-    return Reading.PLAIN if entailment is Entailment.NONE else Reading(2 * entailment - 1 + bare)
+def mode_of(entailment: Entailment, bare: bool) -> EntailmentMode:
+    return EntailmentMode.PLAIN if entailment is Entailment.NONE else EntailmentMode(2 * entailment - 1 + bare)
 
 
 class Mark(IntEnum):

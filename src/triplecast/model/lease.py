@@ -1,4 +1,4 @@
-"""How long a subscription lives: until a moment of the journal's time, or for ever."""
+"""Leases: how long a subscription stays live."""
 
 from __future__ import annotations
 
@@ -13,25 +13,26 @@ FOREVER = timedelta.max
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LAST = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // timedelta(microseconds=1)
-_MEND = "give a timedelta, seconds, a datetime with a zone, or triplecast.FOREVER"
+_HINT = "give a timedelta, seconds, a datetime with a zone, or triplecast.FOREVER"
 
 
 class Lease(NamedTuple):
-    """An end in microseconds: since 1970, or, where it is `relative`, after the acceptance; None: no end."""
+    """The end of a lease in microseconds since 1970, or since acceptance if `relative`; None means no end."""
 
     microseconds: int | None
     relative: bool = False
 
     def end(self, at: int) -> int | None:
-        """For one that is accepted `at`, in microseconds since 1970. Raises `InputError` for what is over by then, and
-        for an end after the year 9999."""
+        """Return the end in microseconds since 1970 of a lease accepted `at` that time.
+
+        Raises `InputError` for an end that has passed or lies after the year 9999."""
         if self.microseconds is None:
             return None
         end = at + self.microseconds if self.relative else self.microseconds
         if end <= at:
-            raise InputError("this lease would be over when it begins", "give a later end")
+            raise InputError("the lease ends before it begins", "give a later end")
         if end > _LAST:
-            raise InputError("this lease would end after the year 9999", "give triplecast.FOREVER for one without end")
+            raise InputError("the lease ends after the year 9999", "give triplecast.FOREVER for a lease without end")
         return end
 
 
@@ -39,7 +40,7 @@ NO_END = Lease(None)
 
 
 def read_lease(given: object) -> Lease:
-    """What a caller gave: a timedelta or seconds from the acceptance on, a datetime with a zone, `FOREVER`; None is
+    """Read a lease: a timedelta or seconds after acceptance, a datetime with a zone, or `FOREVER`. None is
     `DEFAULT_LEASE`. Raises `InputError` for anything else."""
     if given is None:
         given = DEFAULT_LEASE
@@ -47,13 +48,13 @@ def read_lease(given: object) -> Lease:
         return NO_END
     if isinstance(given, datetime):
         if given.tzinfo is None:
-            raise InputError("the end of a lease has no zone", _MEND)
+            raise InputError("the end of a lease has no time zone", _HINT)
         return Lease((given - _EPOCH) // timedelta(microseconds=1))
     if isinstance(given, int | float) and not isinstance(given, bool):
         try:
             given = timedelta(seconds=given)
         except (OverflowError, ValueError):
-            raise InputError(f"a lease cannot be {given} seconds", _MEND) from None
+            raise InputError(f"a lease cannot be {given} seconds", _HINT) from None
     if not isinstance(given, timedelta):
-        raise InputError(f"a lease is not {type(given).__name__}", _MEND)
+        raise InputError(f"a lease is not {type(given).__name__}", _HINT)
     return Lease(given // timedelta(microseconds=1), relative=True)

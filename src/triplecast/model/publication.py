@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from typing import TypeAlias
+from typing import NewType, TypeAlias
+
+Position = NewType("Position", int)
+"""A place in the journal's one order of events, from 1; 0 is before the first."""
 
 Attachments: TypeAlias = tuple[tuple[str, bytes], ...]
 """What came with a publication, by IRI, in the order of the IRIs: pictures, sound, texts, for operators to look at."""
@@ -42,7 +45,7 @@ class Draft:
 class Publication:
     """A version of a document in the journal."""
 
-    position: int
+    position: Position
     graph: str
     version: int
     accepted_at: str

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import NewType
 
 from triplecast.errors import InputError
+from triplecast.model.publication import Position
 
 RegistrationId = NewType("RegistrationId", int)
 """64 bits, never reused: the journal position of the record that added the subscription."""
@@ -39,13 +40,13 @@ class Registration:
 
     id: RegistrationId
     subscription: Subscription
-    removed: int | None = None
+    removed: Position | None = None
     source: str = API
     """Who registered it; nobody else may cancel it."""
 
     @property
-    def added(self) -> int:
-        return int(self.id)
+    def added(self) -> Position:
+        return Position(self.id)
 
 
 _OPTIONAL = frozenset(("entailment", "owner"))

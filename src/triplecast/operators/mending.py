@@ -8,7 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from triplecast.operators.extra import CLASSES, INSTALL, LIBRARIES
-from triplecast.sandbox import Failure
+from triplecast.sandbox import RequestFailure
 
 ANSWER_BYTES = 4 << 20
 """Of the answers of one request."""
@@ -28,7 +28,7 @@ _NO_MODULE = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
 _EXTRA = frozenset(chain.from_iterable((*LIBRARIES.values(), *CLASSES.values())))
 
 
-def mend_failure(failure: Failure) -> str:
+def mend_failure(failure: RequestFailure) -> str:
     """Of a call that failed in its worker."""
     if failure.kind == "error":
         library = missing_library(failure.detail)

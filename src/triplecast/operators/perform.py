@@ -12,14 +12,14 @@ from types import TracebackType
 from typing import NamedTuple
 
 from triplecast.errors import SandboxFailed
+from triplecast.model.answers import Answer, Failed, parse_answer, told_reason
 from triplecast.model.printable import shortened
 from triplecast.operators.absence import Absences, Unasked, WorkerName, worker_of
-from triplecast.operators.answers import Answer, Failed, parse_answer, told_reason
 from triplecast.operators.declaration import Operator
 from triplecast.operators.frames import Asked, NotThere, read_answers, write_request
 from triplecast.operators.mending import ANSWER_BYTES, mend_failure, mend_import
 from triplecast.operators.registry import Registry, known_operators
-from triplecast.sandbox import Failure, Limits, Sandbox
+from triplecast.sandbox import Limits, RequestFailure, Sandbox
 from triplecast.sandbox.process import ChildLost
 
 QUARANTINE = 100
@@ -221,7 +221,7 @@ class Performer:
             return outcomes | {index: Performed(Failed(unasked.reason), spent, final=False) for index in tried}
         ended = self._clock()
         self._absences.note_there(declared)
-        if not isinstance(found, Failure):
+        if not isinstance(found, RequestFailure):
             for index, (answer, seconds) in zip(tried, found, strict=True):
                 standing.note(answer, 0, seconds, ended)
                 outcomes[index] = Performed(_told(declared, asked[index], answer), spent + max(seconds, _LEAST))
@@ -239,13 +239,13 @@ class Performer:
 
     def _request(
         self, sandbox: Sandbox, declared: Operator, asked: Sequence[Asked]
-    ) -> list[tuple[Answer, float]] | Failure:
+    ) -> list[tuple[Answer, float]] | RequestFailure:
         """Answers with their seconds; of no calls, whether the worker has the operator. Raises `Unasked`."""
         try:
             (outcome,) = sandbox.map([write_request(declared.iri, declared.version, asked)], once=(0,))
         except SandboxFailed as failed:
             raise _unasked(declared, failed) from failed
-        if isinstance(outcome, Failure):
+        if isinstance(outcome, RequestFailure):
             return outcome
         try:
             answers = [(parse_answer(written), seconds) for written, seconds in read_answers(outcome)]
@@ -253,9 +253,9 @@ class Performer:
             sandbox.close()  # what stands there now is read by the next worker
             raise Unasked(_failed(declared, f"cannot be asked: {missing}").reason, whole=False) from missing
         except ValueError as error:
-            return Failure("crash", f"its worker answered nonsense: {error}")
+            return RequestFailure("crash", f"its worker answered nonsense: {error}")
         if len(answers) != len(asked):
-            return Failure("crash", f"its worker gave {len(answers)} answers for {len(asked)} calls")
+            return RequestFailure("crash", f"its worker gave {len(answers)} answers for {len(asked)} calls")
         return answers
 
 
@@ -298,7 +298,7 @@ def _told(declared: Operator, asked: Asked, answer: Answer) -> Answer:
     return answer
 
 
-def _broken(declared: Operator, asked: Asked, failure: Failure) -> Failed:
+def _broken(declared: Operator, asked: Asked, failure: RequestFailure) -> Failed:
     told = f"failed on <{_graph(asked)}>: {failure.kind}: {failure.detail}; {mend_failure(failure)}"
     return _failed(declared, told, asked)
 

@@ -10,12 +10,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from triplecast.crash_points import reach
 from triplecast.end_mark import EndMark, close_untouched, has_content, read_end_mark
 from triplecast.errors import StorageFault
-from triplecast.faults import reach
+from triplecast.model.answers import told_reason
 from triplecast.model.match import publication_key
 from triplecast.model.subscription import Registration
-from triplecast.operators.answers import told_reason
 from triplecast.outbox.batch import OutboxBatch
 from triplecast.outbox.pending import (
     OpenPart,

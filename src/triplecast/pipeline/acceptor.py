@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from triplecast.faults import reach
+from triplecast.crash_points import reach
 from triplecast.ingest import ParsedDocument, Parser
 from triplecast.ingest.inbox import Look, describe_ignored, scan_inbox
 from triplecast.ingest.inbox_groups import DocumentGroup, read_groups

@@ -11,7 +11,7 @@ from queue import Empty, SimpleQueue
 
 from triplecast.index.census import take_census
 from triplecast.journal import Journal
-from triplecast.model.census import Census
+from triplecast.model.counts import SubscriptionCounts
 from triplecast.model.match import MatchStats
 from triplecast.model.publication import Reject
 from triplecast.outbox import Outbox, UndecidedPair
@@ -88,7 +88,7 @@ class Summary:
     """What stands among the subscription files as the run ends and is not read: files with another extension."""
     warnings: int = 0
     """Notes on the subscriptions that this run registered."""
-    standing: Census = field(default_factory=Census)
+    standing: SubscriptionCounts = field(default_factory=SubscriptionCounts)
     """The live registrations at the end, by what they cost and by who decides them."""
     work: MatchStats = field(default_factory=MatchStats)
     """What matching took; a batch that was matched again is counted again."""

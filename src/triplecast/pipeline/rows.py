@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from triplecast.journal import KeptResult
+from triplecast.model.answers import OperatorResult
 from triplecast.model.match import Awaited, Learnt, MatchStats, Undecided
 from triplecast.outbox import OutboxBatch
 
@@ -94,7 +94,7 @@ def to_arrow(
     after: int,
     upto: int,
     work: MatchStats,
-    results: Sequence[KeptResult] = (),
+    results: Sequence[OperatorResult] = (),
     learnt: Sequence[Learnt] = (),
 ) -> pa.RecordBatch:
     """One row of `MATCHES`."""
@@ -122,9 +122,9 @@ def work_of(row: Mapping[str, Any]) -> MatchStats:
     return MatchStats(*np.frombuffer(row["work"], "<i8").tolist())
 
 
-def results_of(row: Mapping[str, Any]) -> list[KeptResult]:
+def results_of(row: Mapping[str, Any]) -> list[OperatorResult]:
     return [
-        KeptResult(position, operator, version, tuple(arguments), answer.encode())
+        OperatorResult(position, operator, version, tuple(arguments), answer.encode())
         for position, operator, version, arguments, answer in json.loads(row["results"])
     ]
 

@@ -23,11 +23,11 @@ from triplecast.index import INDEX, IndexFolder
 from triplecast.ingest import Parser
 from triplecast.ingest.inbox import scan_inbox
 from triplecast.journal import Journal
-from triplecast.kernels.warm import warm
-from triplecast.match.learnt import LearntTemplates
+from triplecast.kernels.compiling import FIRST, compile_kernels, warm
 from triplecast.model.match import Learnt
 from triplecast.model.schedules import SCHEDULE, check_schedule
 from triplecast.model.subscription import BROAD_PER_OWNER
+from triplecast.operators.asking.experience import LearntTemplates
 from triplecast.outbox import Outbox
 from triplecast.pipeline.acceptor import Acceptor
 from triplecast.pipeline.horizon import HorizonFile
@@ -39,7 +39,6 @@ from triplecast.registry.files import find_subscription_files
 from triplecast.registry.registry import Registry, settle_documents
 from triplecast.registry.taxonomy_files import TaxonomyFiles
 from triplecast.registry.upkeep import IndexUpkeep, check_progress
-from triplecast.warming import compile_kernels
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -215,7 +214,7 @@ class _Run:
         compile_kernels(self._parts.teller.note, self._ending.is_set)
         if self._ending.is_set():
             return
-        warm()  # here, while the JVM starts: a worker that finds no compiled kernels makes its batch wait for them
+        warm(FIRST)  # here, while the JVM starts: a worker that finds no compiled kernels makes its batch wait for them
         for line in self._parts.registry.index.open():
             self._parts.teller.note(line)
         self._parts.files.start(time.monotonic())

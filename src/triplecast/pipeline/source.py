@@ -12,7 +12,7 @@ from typing import Any
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
-from triplecast.faults import reach
+from triplecast.crash_points import reach
 from triplecast.outbox import Outbox
 from triplecast.pipeline.followed import followed_journal, settle
 from triplecast.pipeline.horizon import next_end, read_horizon

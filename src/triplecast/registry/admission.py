@@ -14,7 +14,7 @@ from triplecast.compile.plan import Cost, Plan
 from triplecast.compile.plans import graphs_of, matches_nothing
 from triplecast.errors import InputError, QueryRefused, QuerySyntaxError
 from triplecast.languages import sources_of
-from triplecast.model.census import Census
+from triplecast.model.counts import SubscriptionCounts
 from triplecast.model.entailment import Entailment
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
 from triplecast.registry.constant_checks import refuse_unanswerable
@@ -65,7 +65,7 @@ class Admission:
 
     @property
     def decider(self) -> str:
-        """As `Census` counts it."""
+        """As `SubscriptionCounts` counts it."""
         return ("index" if self.bounded else "combined") if self.decided else "evaluator"
 
     @property
@@ -179,7 +179,7 @@ class Admitted:
     """`describe_doubts` of each."""
     ignored: tuple[str, ...] = ()
     """Files that were passed over (`FoundFiles.ignored`)."""
-    standing: Census = field(default_factory=Census)
+    standing: SubscriptionCounts = field(default_factory=SubscriptionCounts)
 
 
 def admit_all(loaded: LoadedSubscriptions, datasets: bool = True) -> Admitted:
@@ -201,7 +201,7 @@ def admit_all(loaded: LoadedSubscriptions, datasets: bool = True) -> Admitted:
     for (cost, decider), count in kinds.items():
         counts[cost] += count
         counts[decider] += count
-    return Admitted(tuple(taken), tuple(faults), tuple(warnings), loaded.ignored, Census(**counts))
+    return Admitted(tuple(taken), tuple(faults), tuple(warnings), loaded.ignored, SubscriptionCounts(**counts))
 
 
 def describe_doubts(admission: Admission, place: str) -> list[str]:

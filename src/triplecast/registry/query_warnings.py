@@ -18,10 +18,9 @@ from triplecast.compile.constants import Constant, constant_text, place_of
 from triplecast.compile.texts import NamedText, doubt_wildcards, texts_within
 from triplecast.evaluate.scope import parts_of
 from triplecast.languages import SlotKind, Template
-from triplecast.languages.prefixes import DECLARED
-from triplecast.languages.searches import names_of_path
+from triplecast.languages.rewriting import names_of_path
 from triplecast.languages.undeclared import doubt_predicate
-from triplecast.languages.vocabularies import doubt_iri
+from triplecast.languages.vocabularies import DECLARED, doubt_iri
 from triplecast.model.algebra import (
     BasicPattern,
     Call,

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from pyoxigraph import Literal, NamedNode
 
 from triplecast.compile.constants import ComparisonKind, Constant, constant_text, place_of
-from triplecast.languages.prefixes import RDF
+from triplecast.languages.vocabularies import RDF
 from triplecast.model.algebra import Call, Expression, Operation, Slot, TriplePattern, subexpressions
 from triplecast.model.terms import from_ntriples
 from triplecast.terms.values import NUMERIC_TYPES, ValueClass

@@ -1,13 +1,15 @@
-"""The sandbox's child: run by its path (so that the package around it is not loaded) with the arguments
+"""The script of a sandbox's child: answer requests with one function, under limits.
+
+It is run by its path, so that the package around it is not imported, with the arguments
 `function seconds memory answer parent trusted modules…`; PYTHONPATH is the parent's `search_path`.
 
-It imports the modules and the function first and gives up its rights then: memory is bounded, no core is dumped, and,
-unless the function is trusted, no new file or socket can be opened any more, by Python or by native code (a limit of no
-file descriptors). So a function's module imports whatever it may need when it is imported itself.
+It first imports the modules and the function, then limits itself: memory is bounded, no core is dumped, and unless the
+function is trusted neither Python nor native code can open a file or socket (a limit of no new descriptors). So a
+function's module must import all that it needs at its own import.
 
-It does not outlive its parent: idle, it meets the end of its requests; at work, an alarm ends it a second after the
-parent would have; and on Linux the kernel ends it with the thread that started it, if that is the main one (the end of
-any other thread says nothing about the parent).
+It does not outlive its parent. An idle child reads the end of its requests; at work, an alarm ends it a second after
+its limit; on Linux the kernel ends it together with the thread that started it, if that is the main thread (the end
+of another thread does not mean that the parent has ended).
 """
 
 from __future__ import annotations
@@ -24,20 +26,20 @@ from typing import BinaryIO
 Function = Callable[[bytes], bytes]
 
 SCRIPT = "triplecast_script"
-"""What the module ``__main__`` of a parent is called in its children (`operators.declaration` says it again)."""
+"""The name in a child of its parent's module ``__main__`` (repeated in `operators.declaration`)."""
 INSIDE = "TRIPLECAST_CHILD"
-"""An environment variable that only children have: they start none (`sandbox.process` says it again)."""
+"""An environment variable that only children have, which must start none (repeated in `sandbox.process`)."""
 _HEADER_SIZE = 13
 _NUMBER = slice(1, 5)
-"""Where a header has the number of its request (`sandbox.frames`)."""
-_UNASKED = bytes(4)
-"""The number of what is said before the first request."""
+"""The request number in a header (`sandbox.messages`)."""
+_BEFORE_REQUESTS = bytes(4)
+"""The number of a message written before the first request."""
 _GRACE = 1.0
-"""Seconds after the time limit at which the child ends itself, its parent having failed to."""
+"""Seconds beyond the time limit after which the child ends itself, should its parent not have done so."""
 _LONGEST = 2_000
-"""Characters that are told of an exception."""
+"""Characters of an exception's text that are kept."""
 _JOINED = 1 << 16
-"""Bytes up to which header and answer are joined into one write."""
+"""Payloads up to this many bytes are written together with their header."""
 
 
 def _header(kind: bytes, number: bytes, length: int) -> bytes:
@@ -45,7 +47,7 @@ def _header(kind: bytes, number: bytes, length: int) -> bytes:
 
 
 def take_pipes() -> tuple[BinaryIO, int]:
-    """The pipes to the parent under numbers of their own; 0 and 1 become the null device, so that prints go nowhere."""
+    """Return the pipes to the parent under new descriptors; 0 and 1 become the null device, so that prints are lost."""
     requests = os.fdopen(os.dup(0), "rb", buffering=1 << 18)
     answers = os.dup(1)
     null = os.open(os.devnull, os.O_RDWR)
@@ -56,7 +58,7 @@ def take_pipes() -> tuple[BinaryIO, int]:
 
 
 def die_with(parent: int) -> None:
-    """Asks the kernel (Linux) for SIGKILL at the parent's death; zero for a parent whose thread may end before it."""
+    """Ask the kernel (Linux) for SIGKILL when `parent` ends. Zero asks nothing: the starting thread may end first."""
     if sys.platform == "linux" and parent:
         import ctypes
 
@@ -68,8 +70,8 @@ def die_with(parent: int) -> None:
 
 
 def limit_resources(memory: int, trusted: bool) -> None:
-    """Bounds memory above today's use, forbids cores and, unless `trusted`, new file descriptors, where the system
-    knows such limits."""
+    """Limit memory beyond the present use, forbid cores and, unless `trusted`, new file descriptors, where the system
+    has such limits."""
     try:
         import resource
     except ImportError:
@@ -87,8 +89,8 @@ def limit_resources(memory: int, trusted: bool) -> None:
 
 
 def load(module: str) -> None:
-    """Imports a module by its name, or a script by its path: that one under the name `SCRIPT`, so that what it guards
-    by ``if __name__ == "__main__"`` does not run."""
+    """Import a module by name, or a script by path under the name `SCRIPT`, so that its ``if __name__ == "__main__"``
+    block does not run."""
     if not module.endswith(".py"):
         importlib.import_module(module)
         return
@@ -100,28 +102,28 @@ def load(module: str) -> None:
     spec.loader.exec_module(loaded)
 
 
-def told(error: BaseException) -> bytes:
-    """An exception's type and text, and what was noted on it."""
+def describe(error: BaseException) -> bytes:
+    """Return an exception's type, text and notes."""
     notes = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
     return (f"{type(error).__name__}: {error}"[: _LONGEST - len(notes)] + notes).encode("utf-8", "replace")
 
 
 def call(function: Function, request: bytes, longest: int) -> tuple[bytes, bytes]:
-    """Kind and payload of the answer frame. This is the one place where any exception is an answer."""
+    """Return kind and payload of the answer. Only here is any exception an answer."""
     try:
         answer = function(request)
         if type(answer) is not bytes:
-            return b"E", f"the function gave {type(answer).__name__}, not bytes".encode()
+            return b"E", f"the function returned {type(answer).__name__}, not bytes".encode()
     except MemoryError:
         return b"M", b"MemoryError"
     except BaseException as error:
-        return b"E", told(error)
+        return b"E", describe(error)
     if len(answer) > longest:
         return b"S", f"the answer has {len(answer)} bytes, {longest} are allowed".encode()
     return b"A", answer
 
 
-def write(pipe: int, kind: bytes, payload: bytes, number: bytes = _UNASKED) -> None:
+def write(pipe: int, kind: bytes, payload: bytes, number: bytes = _BEFORE_REQUESTS) -> None:
     header = _header(kind, number, len(payload))
     if len(payload) <= _JOINED:
         header, payload = header + payload, b""
@@ -132,8 +134,8 @@ def write(pipe: int, kind: bytes, payload: bytes, number: bytes = _UNASKED) -> N
 
 
 def serve(function: Function, requests: BinaryIO, answers: int, seconds: float, longest: int) -> None:
-    """Answers requests in order until the pipe ends. A request that does not fit into memory ends the child. A process
-    that a function forked and that comes back from it ends without a word: the pipes are not its own."""
+    """Answer requests in order until the pipe ends. A request that does not fit into memory ends the child. A process
+    that the function forked and that returns from it ends silently: the pipes are not its own."""
     own = os.getpid()
     while True:
         header = requests.read(_HEADER_SIZE)
@@ -169,7 +171,7 @@ def main(arguments: list[str]) -> int:
         function: Function = getattr(importlib.import_module(module), attribute)
     except BaseException as error:
         if os.getpid() == own:
-            write(answers, b"E", told(error))
+            write(answers, b"E", describe(error))
         return 2
     if os.getpid() != own:
         return 0

@@ -1,4 +1,4 @@
-"""What a sandbox may use, and how a request can fail."""
+"""The limits of a sandbox, and the ways in which a request fails."""
 
 from __future__ import annotations
 
@@ -7,25 +7,24 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one request may use. Where the system has no resource limits (`memory`) the rest still holds."""
+    """What one request may use. The others hold even on a system that cannot limit memory."""
 
     seconds: float
-    """Wall time from the moment the child begins the request. One that overruns it is asked once more, alone, in a
-    fresh child (`Sandbox.map`): it may take twice this in all, and the start of a child."""
+    """Wall time from the moment the child begins the request. A request that overruns is repeated once, alone, in a
+    fresh child (`Sandbox.map`), so it may take twice this and the start of a child."""
     memory: int
-    """Bytes of address space above what the child uses once its function is imported."""
+    """Bytes of address space beyond what the child uses once its function is imported."""
     answer: int
     """Bytes of the answer."""
     trusted: bool = False
-    """The function is the user's own code, given input that is not: it may open files and sockets, and sees the whole
-    environment."""
+    """The function is the user's own code: it may open files and sockets and sees the whole environment."""
     start: float = 120.0
-    """Seconds for the child to import what it needs, on a busy machine."""
+    """Seconds for the child to start and import what it needs."""
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
-    """A request that has no answer."""
+class RequestFailure:
+    """A request without an answer."""
 
     kind: str
     """``timeout``, ``memory``, ``crash``, ``error`` (the function raised) or ``size`` (the answer is too long)."""

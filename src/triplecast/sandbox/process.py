@@ -1,4 +1,4 @@
-"""One child process and the conversation with it: requests go in while answers come out, so neither can block."""
+"""The parent's side of a child process: write requests while reading answers, so that neither side can block."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from triplecast.errors import SandboxFailed
-from triplecast.sandbox.frames import (
+from triplecast.sandbox.messages import (
     ANSWER,
     ERROR,
     HEADER,
@@ -23,42 +23,42 @@ from triplecast.sandbox.frames import (
     READY,
     REQUEST,
     SIZE,
-    BrokenFrame,
-    FrameReader,
+    BrokenMessage,
+    MessageReader,
 )
-from triplecast.sandbox.outcome import Failure, Limits
+from triplecast.sandbox.outcome import Limits, RequestFailure
 from triplecast.sandbox.search_path import search_path
 
 _END_SECONDS = 1.0
-"""For a child that closed its pipes to end by itself."""
+"""Grace for a child that closed its pipes to end by itself."""
 _LONGEST_TURN = 3600.0
 """Seconds of one poll, which takes no more than 2^31 milliseconds."""
 _LONGEST_LAST_WORD = 500
-"""Characters of the last line on stderr that are told of a child that ended by itself."""
+"""Characters kept of the last line on stderr of a child that ended by itself."""
 _CHUNK = 1 << 20
 _LONGEST_DETAIL = 1 << 14
 _SCRIPT = Path(__file__).with_name("child.py")
 _ENVIRONMENT = ("PATH", "HOME", "LANG", "TZ", "TMPDIR", "SYSTEMROOT")
-"""What a child inherits of the environment, beside LC_*, LD_* and DYLD_*: secrets stay with the parent."""
+"""Environment variables that a child inherits, beside LC_*, LD_*, DYLD_* and PYTHON*: it gets no secrets."""
 _INSIDE = "TRIPLECAST_CHILD"
 _KINDS = {ERROR: "error", MEMORY: "memory", SIZE: "size"}
 
-Answer = bytes | Failure
+Answer = bytes | RequestFailure
 Stopwatch = Callable[[], float]
 Take = Callable[[bytes, int, bytes], None]
-"""Is given kind, number and payload of a frame."""
+"""Takes kind, number and payload of a message."""
 
 
 class ChildLost(Exception):
-    """The child died, overran its time or broke the protocol; `failure` tells how."""
+    """The child died, overran its time or broke the protocol; `failure` says which."""
 
-    def __init__(self, failure: Failure) -> None:
+    def __init__(self, failure: RequestFailure) -> None:
         super().__init__(failure.detail)
         self.failure = failure
 
 
 class Child:
-    """A running child, ready for requests. Raises SandboxFailed when it cannot be started."""
+    """A running child, ready for requests. Raises SandboxFailed if it does not start."""
 
     def __init__(
         self, function: str, limits: Limits, clock: Stopwatch = time.monotonic, modules: Sequence[str] = ()
@@ -66,7 +66,7 @@ class Child:
         self._limits = limits
         self._clock = clock
         self._stderr = b""
-        self._asked = 0
+        self._sent = 0
         self._process = _start(function, limits, modules)
         assert self._process.stdin
         assert self._process.stdout
@@ -78,7 +78,7 @@ class Child:
         os.set_blocking(self._err, False)
         for pipe in (self._in, self._out):
             _widen(pipe)
-        self._reader = FrameReader(max(limits.answer, _LONGEST_DETAIL))
+        self._reader = MessageReader(max(limits.answer, _LONGEST_DETAIL))
         self._await_ready(function)
 
     @property
@@ -87,18 +87,16 @@ class Child:
 
     @property
     def quiet(self) -> bool:
-        """Whether nothing has come that it was not asked: that would be taken for the next answer."""
+        """Whether nothing unrequested has arrived, which would be taken for the next answer."""
         poll = select.poll()
         poll.register(self._out, select.POLLIN)
         return self._reader.between and not poll.poll(0)
 
     def ask(self, requests: Sequence[bytes], answered: Callable[[Answer], None]) -> None:
-        """Calls `answered` once per request, in order. Raises ChildLost at the request that the child did not survive.
-
-        A child that reported ``memory`` has no sure footing any more: it is lost at that request.
-        """
-        first = self._asked + 1
-        self._asked += len(requests)
+        """Send `requests` and call `answered` with each outcome, in order. Raises ChildLost at the request that the
+        child did not survive; one for which it reported ``memory`` counts as such, since its state is unknown then."""
+        first = self._sent + 1
+        self._sent += len(requests)
         feed = _Feed(requests, first)
         done = 0
         self._stderr = b""
@@ -106,19 +104,19 @@ class Child:
         def take(kind: bytes, number: int, payload: bytes) -> None:
             nonlocal done
             if kind == READY or done == len(requests):
-                raise BrokenFrame(f"an answer too many, of kind {kind!r}")
+                raise BrokenMessage(f"an extra answer, of kind {kind!r}")
             if number != (first + done) % NUMBERS:
-                raise BrokenFrame(f"an answer to request {number} where {(first + done) % NUMBERS} was asked")
+                raise BrokenMessage(f"an answer to request {number} instead of {(first + done) % NUMBERS}")
             if kind == MEMORY:
-                raise ChildLost(Failure("memory", payload.decode("utf-8", "replace")))
+                raise ChildLost(RequestFailure("memory", payload.decode("utf-8", "replace")))
             done += 1
-            answered(payload if kind == ANSWER else Failure(_KINDS[kind], payload.decode("utf-8", "replace")))
+            answered(payload if kind == ANSWER else RequestFailure(_KINDS[kind], payload.decode("utf-8", "replace")))
 
         self._converse(feed, take, lambda: done == len(requests), self._limits.seconds)
 
     def kill(self) -> None:
-        """Ends the child and whatever it started, whatever they do. Idempotent."""
-        if self._process.returncode is None:  # not reaped yet: its number, which is its group's, is still its own
+        """Kill the child and all that it started. Idempotent."""
+        if self._process.returncode is None:  # not reaped: its process id, which is its group's, is not reused yet
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, signal.SIGKILL)
             self._process.kill()
@@ -133,7 +131,7 @@ class Child:
         def take(kind: bytes, number: int, payload: bytes) -> None:
             nonlocal ready
             if kind != READY:
-                raise ChildLost(Failure("error", payload.decode("utf-8", "replace")))
+                raise ChildLost(RequestFailure("error", payload.decode("utf-8", "replace")))
             ready = True
 
         try:
@@ -146,8 +144,8 @@ class Child:
             raise
 
     def _converse(self, feed: _Feed, take: Take, done: Callable[[], bool], seconds: float) -> None:
-        """Writes and reads until `done`. The deadline runs from the last byte of a request or an answer that moved: an
-        answer's arrival is the moment the child begins the next request. What it writes to stderr gains it no time."""
+        """Write and read until `done`. The deadline runs from the last byte of a request or answer that moved, since
+        the child begins the next request when its answer arrives. Output on stderr does not extend it."""
         poll = select.poll()
         poll.register(self._out, select.POLLIN)
         poll.register(self._err, select.POLLIN)
@@ -174,7 +172,7 @@ class Child:
         except BlockingIOError:
             return
         except BrokenPipeError:
-            poll.unregister(self._in)  # what the child still answered is read first; then its end is met
+            poll.unregister(self._in)  # its last answers are read first, then its end
             return
         if not feed:
             poll.unregister(self._in)
@@ -186,8 +184,8 @@ class Child:
         try:
             for frame in self._reader.feed(chunk):
                 take(*frame)
-        except BrokenFrame as error:
-            raise ChildLost(Failure("crash", f"the child broke the protocol: {error}")) from None
+        except BrokenMessage as error:
+            raise ChildLost(RequestFailure("crash", f"the child broke the protocol: {error}")) from None
 
     def _drain_stderr(self, poll: select.poll | None) -> None:
         try:
@@ -198,28 +196,28 @@ class Child:
             poll.unregister(self._err)
         self._stderr = (self._stderr + chunk)[-4096:]
 
-    def _how_it_ended(self) -> Failure:
+    def _how_it_ended(self) -> RequestFailure:
         try:
             status = self._process.wait(_END_SECONDS)
         except subprocess.TimeoutExpired:
-            return Failure("crash", "the child closed its pipes")
+            return RequestFailure("crash", "the child closed its pipes")
         self._drain_stderr(None)
         if status < 0:
             number = -status
             name = signal.Signals(number).name if number in set(signal.Signals) else str(number)
-            if number == signal.SIGALRM:  # its own alarm: we were kept from noticing in time
+            if number == signal.SIGALRM:  # its own alarm: this process noticed too late
                 return _overrun(self._limits.seconds)
-            if b"memory allocation of" in self._stderr:  # how Rust's allocator says goodbye before it aborts
-                return Failure("memory", "native code could not allocate memory")
-            return Failure("crash", f"the child was ended by signal {name}")
+            if b"memory allocation of" in self._stderr:  # what Rust's allocator prints before it aborts
+                return RequestFailure("memory", "native code could not allocate memory")
+            return RequestFailure("crash", f"the child was ended by signal {name}")
         last = self._stderr.decode("utf-8", "replace").strip().rpartition("\n")[2][:_LONGEST_LAST_WORD]
-        return Failure("crash", f"the child ended with status {status}" + (f": {last}" if last else ""))
+        return RequestFailure("crash", f"the child ended with status {status}" + (f": {last}" if last else ""))
 
 
 def _start(function: str, limits: Limits, modules: Sequence[str]) -> subprocess.Popen[bytes]:
     inside = os.environ.get(_INSIDE)
     if inside is not None:
-        reason = f"this is a child itself (of {inside}), which only imports what declares operators"
+        reason = f"this process is itself a sandbox's child ({inside}), which only imports operator modules"
         raise SandboxFailed(function, reason, 'put what a script does under `if __name__ == "__main__":`')
     try:
         return subprocess.Popen(
@@ -235,12 +233,12 @@ def _start(function: str, limits: Limits, modules: Sequence[str]) -> subprocess.
         raise SandboxFailed(function, str(error)) from error
 
 
-def _overrun(seconds: float) -> Failure:
-    return Failure("timeout", f"no answer within {seconds:g} s")
+def _overrun(seconds: float) -> RequestFailure:
+    return RequestFailure("timeout", f"no answer within {seconds:g} s")
 
 
 class _Feed:
-    """The bytes still to be written: small frames are joined, big ones go as they are; false when all is written."""
+    """The bytes still to be written: small messages are joined. False when all is written."""
 
     def __init__(self, requests: Sequence[bytes], first: int) -> None:
         """`first`: the number of the first request."""
@@ -284,7 +282,7 @@ def _environment(whole: bool, modules: Sequence[str]) -> dict[str, str]:
 
 
 def _widen(pipe: int) -> None:
-    """A pipe of 1 MB where the system lets us (Linux): fewer turns per megabyte."""
+    """Enlarge the pipe to 1 MB where the system allows it (Linux), for fewer turns per megabyte."""
     if sys.platform == "linux":
         import fcntl
 

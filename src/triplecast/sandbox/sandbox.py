@@ -1,4 +1,4 @@
-"""Requests through a function in a child that may be killed, and what happens to those it does not survive."""
+"""A function in a killable child process, and the requests that it does not survive."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from collections.abc import Container, Sequence
 from types import TracebackType
 
 from triplecast.errors import SandboxFailed
-from triplecast.sandbox.outcome import Failure, Limits
+from triplecast.sandbox.outcome import Limits, RequestFailure
 from triplecast.sandbox.process import Answer, Child, ChildLost, Stopwatch
 
 
 class Sandbox:
     """A function bytes → bytes (``package.module:name``) in one child process; used by any thread, one at a time.
 
-    The child starts at the first request and stays. `map` raises SandboxFailed when it cannot be started or
-    cannot import the function.
+    The child starts at the first request and stays. `map` raises SandboxFailed if it does not start or cannot import
+    the function.
     """
 
     def __init__(
         self, function: str, limits: Limits, clock: Stopwatch = time.monotonic, modules: Sequence[str] = ()
     ) -> None:
-        """`modules` are imported by the child before its limits hold: names, or the path of a script."""
+        """`modules`, names or the path of a script, are imported by the child before its limits hold."""
         self.function = function
         self._modules = tuple(modules)
         self.limits = limits
@@ -42,46 +42,46 @@ class Sandbox:
     ) -> None:
         self.close()
 
-    def map(self, requests: Sequence[bytes], once: Container[int] = ()) -> list[bytes | Failure]:
-        """One outcome per request, in order.
+    def map(self, requests: Sequence[bytes], once: Container[int] = ()) -> list[bytes | RequestFailure]:
+        """Return one outcome per request, in order.
 
-        The request that a child did not survive (death, time, memory) may be a victim of its neighbours: it is asked
-        once more, alone, in a fresh child, and what that gives is its outcome. What was answered is never asked again;
-        what stood behind goes on in the next child. An exception or too long an answer harms no child and is final.
-        Requests whose index is in `once` are not asked again: their caller asks them in another form.
+        A request that the child did not survive (death, time, memory) may be a victim of its neighbours: it is
+        repeated once, alone, in a fresh child, and that outcome counts. Answered requests are never repeated; those
+        behind it continue in the next child. An exception or too long an answer harms no child and is final.
+        Requests whose index is in `once` are not repeated: their caller sends them in another form.
         """
         outcomes: list[Answer] = []
         with self._lock:
             try:
                 while len(outcomes) < len(requests):
-                    failure = self._ask(requests[len(outcomes) :] if outcomes else requests, outcomes)
+                    failure = self._send(requests[len(outcomes) :] if outcomes else requests, outcomes)
                     if failure is not None and len(outcomes) in once:
                         outcomes.append(failure)
                     elif failure is not None:
-                        self._ask_alone(requests[len(outcomes)], outcomes)
-            except BaseException:  # an interrupt in the middle: nobody knows what is in the pipes
+                        self._send_alone(requests[len(outcomes)], outcomes)
+            except BaseException:  # interrupted midway: what is in the pipes is unknown
                 self._discard()
                 raise
         return outcomes
 
     def start(self) -> None:
-        """Sees that a child is there, so that `map` takes no time for that. Raises SandboxFailed."""
+        """Start the child, so that the first `map` need not. Raises SandboxFailed."""
         with self._lock:
             self._living_child()
 
     def close(self) -> None:
-        """Ends the child. A later `map` starts another."""
+        """End the child. A later `map` starts another."""
         with self._lock:
             self._discard()
 
-    def _ask_alone(self, request: bytes, outcomes: list[Answer]) -> None:
-        failure = self._ask([request], outcomes)
+    def _send_alone(self, request: bytes, outcomes: list[Answer]) -> None:
+        failure = self._send([request], outcomes)
         if failure is not None:
             outcomes.append(failure)
 
-    def _ask(self, requests: Sequence[bytes], outcomes: list[Answer]) -> Failure | None:
-        """Appends outcomes; the failure of the first request that lost the child, if one did. Of a child that answered
-        once too often, the last outcome is not believed."""
+    def _send(self, requests: Sequence[bytes], outcomes: list[Answer]) -> RequestFailure | None:
+        """Append outcomes; return the failure of the first request that lost the child, if one did. If the child sent
+        an extra answer, the last outcome is dropped."""
         child = self._living_child()
         wanted = len(outcomes) + len(requests)
         try:
@@ -93,7 +93,7 @@ class Sandbox:
         return None
 
     def _living_child(self) -> Child:
-        if self._owner != os.getpid():  # forked: the child is the other process's, its pipes would mix two talks
+        if self._owner != os.getpid():  # forked: the child belongs to the other process
             self._owner, self._child = os.getpid(), None
         if self._child is not None and not (self._child.alive and self._child.quiet):
             self._discard()
@@ -102,7 +102,7 @@ class Sandbox:
         return self._child
 
     def _start(self) -> Child:
-        """A child that was ended while it started (killed for its memory, say) is started once more."""
+        """Start a child; one that was killed while it started (for its memory, say) is started once more."""
         self.started += 1
         try:
             return Child(self.function, self.limits, self._clock, self._modules)

@@ -1,4 +1,4 @@
-"""Where this process finds modules, in words that another process understands."""
+"""The module search path of this process, as absolute paths for another process."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from pathlib import Path
 
 
 def search_path(modules: Iterable[str] = ()) -> tuple[str, ...]:
-    """`sys.path` as absolute paths, in its order: its empty entry (``python -c``, a prompt, a notebook, a script on
-    stdin) is the current folder. Behind it stand the folders from which those of `modules` came that this process has
-    imported, since it may have changed its folder or its path after that."""
+    """Return `sys.path` as absolute paths, in order; its empty entry (``python -c``, a prompt, a notebook, a script on
+    stdin) is the current folder. The folders of those `modules` that are imported already follow, since this process
+    may have changed its folder or path since."""
     found: dict[str, None] = {}
     for each in sys.path:
-        if isinstance(each, str):  # Python passes others by
-            with contextlib.suppress(FileNotFoundError):  # a current folder that is no more
+        if isinstance(each, str):  # Python skips others
+            with contextlib.suppress(FileNotFoundError):  # a current folder that was deleted
                 found[os.path.abspath(each)] = None
     for name in modules:
         top = sys.modules.get(name.partition(".")[0])

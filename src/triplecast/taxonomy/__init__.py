@@ -1,6 +1,6 @@
-"""Taxonomies: what is known of classes, properties and instances beside the publications, and what follows from it.
+"""Taxonomies: the order of classes, properties and concepts beside the publications, and what it entails.
 
-Pure values and functions over any kind of terms; how the index sees them is `triplecast.match.entailed`.
+Pure values and functions over any kind of term; `triplecast.match.entailed` does the same for the index.
 """
 
 from triplecast.taxonomy.classes import Classes

@@ -1,7 +1,5 @@
-"""Types and the order of classes, as ``tc:instance``, ``tc:descendant`` and ``tc:ancestor`` see them.
-
-G-ToPSS (Petrovic, Liu, Jacobsen: WWW 2005), section 3.2: ``=`` is a direct instance, ``<=`` a descendant, ``>=`` an
-ancestor. As semantics 6.3 reads it: some type of the node is the class, or under it, or above it.
+"""The functions ``tc:instance``, ``tc:descendant`` and ``tc:ancestor``: some type of a node is a class, is under it, or
+is above it (semantics 6.3; G-ToPSS, Petrovic, Liu, Jacobsen: WWW 2005, section 3.2).
 """
 
 from __future__ import annotations
@@ -15,14 +13,14 @@ from triplecast.model.entailment import Mark
 from triplecast.taxonomy.schema import K, Schema
 
 CLASSES_A_STEP = 16
-"""Types of a node, and classes above one, that are looked at for one step of an evaluation."""
+"""Types or classes examined for one step of an evaluation."""
 CLASSES_KEPT = 500_000
-"""Members of the closures that are kept, beyond which all are forgotten: those of a long chain grow with its square."""
+"""Members of cached closures beyond which all are dropped: those of a chain grow with the square of its length."""
 
 
 class Classes(Generic[K]):
-    """The types of one graph's nodes and what its classes are under. The graph has the triples of the taxonomy that it
-    reaches already (`entail` without rdfs); of its own, the order is what it states."""
+    """The types of one graph's nodes and the order of its classes. The graph must hold the triples of the taxonomy that
+    it reaches (`entail` without rdfs) already."""
 
     def __init__(self, graph: Iterable[tuple[K, K, K]], schema: Schema[K]) -> None:
         self._schema = schema
@@ -43,18 +41,17 @@ class Classes(Generic[K]):
                 self._used.update((subject, end))
 
     def types(self, node: K) -> tuple[K, ...]:
-        """What the publication or the taxonomy states as its types, and itself if it is a class; none for what does not
-        occur in the graph."""
+        """Return a node's stated types, and itself if it is a class; nothing for a node that is not in the graph."""
         if node not in self._terms:
             return ()
         own = (node,) if node in self._used or node in self._schema.classes else ()
         return (*self._types.get(node, ()), *own)
 
     def above(self, start: K) -> frozenset[K]:
-        """A class and all that it is under."""
+        """Return a class and all classes above it."""
         found = self._closures.get(start)
         if found is None:
-            found = frozenset(_reach(start, self._above_directly))
+            found = frozenset(reach(start, self._above_directly))
             if self._kept > CLASSES_KEPT:
                 self._closures.clear()
                 self._kept = 0
@@ -63,7 +60,7 @@ class Classes(Generic[K]):
         return found
 
     def way(self, start: K, goal: K) -> tuple[K, ...]:
-        """A shortest chain of classes from `start` up to `goal`, both included; empty where there is none."""
+        """Return a shortest chain of classes from `start` up to `goal`, both included; empty if there is none."""
         before: dict[K, K] = {start: start}
         waiting = deque([start])
         while waiting and goal not in before:
@@ -80,13 +77,13 @@ class Classes(Generic[K]):
         return tuple(reversed(way))
 
     def _above_directly(self, here: K) -> Iterator[K]:
-        """By the graph; by the taxonomy too, for a class that the graph does not hold."""
+        """From the graph, and from the taxonomy for a class that is not in the graph."""
         yield from self._up.get(here, ())
         yield from (end for _, way, end in self._schema.upward.get(here, ()) if way in self._schema.orders)
 
     def holds(self, function: Mark, node: K, other: K, spend: Callable[[int], None] = lambda steps: None) -> bool:
-        """Whether a function is true of a node and a class. `spend` is told of the work in steps, which are the same
-        whatever was asked before."""
+        """Whether a function is true of a node and a class. `spend` is called with the steps of work, which do not
+        depend on what is cached."""
         types = self.types(node)
         spend(len(types) // CLASSES_A_STEP)
         if function is Mark.INSTANCE:
@@ -101,17 +98,17 @@ class Classes(Generic[K]):
         return found
 
     def holders(self, function: Mark, other: K) -> Iterator[K]:
-        """The terms of the graph of which a function is true with the class `other`, some maybe more than once."""
+        """Yield the terms of the graph for which a function with class `other` is true, some perhaps repeatedly."""
         reached: Iterable[K] = (other,)
         if function is not Mark.INSTANCE:
-            reached = _reach(other, self._below_directly if function is Mark.DESCENDANT else self._above_directly)
+            reached = reach(other, self._below_directly if function is Mark.DESCENDANT else self._above_directly)
         for each in reached:
             yield from self._instances.get(each, ())
             if each in self.types(each):
                 yield each
 
     def _below_directly(self, here: K) -> Sequence[K]:
-        """In the graph, which has all classes above its own."""
+        """From the graph, which holds all classes above its own."""
         return self._down.get(here, ())
 
     @cached_property
@@ -123,16 +120,16 @@ class Classes(Generic[K]):
         return _reversed(self._types)
 
 
-def _reach(start: K, directly: Callable[[K], Iterable[K]]) -> Iterable[K]:
-    """`start` and all that is reached from it."""
-    met = {start: None}
-    waiting = [start]
-    while waiting:
-        for end in directly(waiting.pop()):
-            if end not in met:
-                met[end] = None
-                waiting.append(end)
-    return met
+def reach(start: K, directly: Callable[[K], Iterable[K]]) -> list[K]:
+    """Return `start` and all that is reached from it."""
+    reached = {start: None}
+    pending = [start]
+    while pending:
+        for end in directly(pending.pop()):
+            if end not in reached:
+                reached[end] = None
+                pending.append(end)
+    return list(reached)
 
 
 def _reversed(edges: Mapping[K, Sequence[K]]) -> Mapping[K, Sequence[K]]:

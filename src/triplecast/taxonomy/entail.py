@@ -1,4 +1,4 @@
-"""The graph that a subscription with entailment is asked of: rule by rule, until nothing new follows."""
+"""The entailed graph of a publication: the rules are applied until nothing new follows."""
 
 from __future__ import annotations
 
@@ -10,30 +10,31 @@ from typing import Generic, TypeAlias
 from triplecast.taxonomy.schema import K, Schema
 
 TRIPLES_LIMIT = 1_000_000
-"""Of an entailed graph; a larger one leaves its pairs undecided."""
+"""Most triples of an entailed graph; the pairs of a larger one are undecided."""
 
 
 class EntailmentTooLarge(Exception):
-    """More than `TRIPLES_LIMIT` triples follow from a publication."""
+    """A publication entails more than `TRIPLES_LIMIT` triples."""
 
     def __str__(self) -> str:
         return f"its entailed graph has more than {TRIPLES_LIMIT:,} triples"
 
 
 def entail(graph: Iterable[tuple[K, K, K]], schema: Schema[K], rdfs: bool) -> list[tuple[K, K, K]]:
-    """The least graph that holds `graph` and each triple of the taxonomy whose subject occurs in it (at any place), and
-    with `rdfs` is closed under rdfs5, rdfs7, rdfs9, rdfs11 (RDF 1.1 Semantics, section 9.2.1) and ``x rdf:_n y → x
-    rdfs:member y``. The triples of `graph` come first, in their order. Raises `EntailmentTooLarge`.
+    """Return the least graph that holds `graph` and each triple of the taxonomy whose subject occurs in it, in any
+    place.
 
-    It takes time in proportion to what follows: a step up joins what was reached to a step that was not made of two.
+    With `rdfs` it is also closed under rdfs5, rdfs7, rdfs9, rdfs11 (RDF 1.1 Semantics, section 9.2.1) and
+    ``x rdf:_n y → x rdfs:member y``. The triples of `graph` come first, in order. Raises `EntailmentTooLarge`. The time
+    is proportional to the result, since a transitive rule joins each triple only with steps that it has not derived.
     """
     closing = _Closing(schema)
     for triple in graph:
         closing.add(triple, _STEP)
-    while closing.waiting:
-        triple, kind = closing.waiting.popleft()
+    while closing.pending:
+        triple, kind = closing.pending.popleft()
         for term in triple:
-            closing.meet(term)
+            closing.look_up(term)
         if rdfs:
             for derived, its_kind in list(closing.derive(triple, kind)):
                 closing.add(derived, its_kind)
@@ -41,14 +42,14 @@ def entail(graph: Iterable[tuple[K, K, K]], schema: Schema[K], rdfs: bool) -> li
 
 
 class _Kind(Enum):
-    """How a triple came to be known first; what it may be a premise of."""
+    """How a triple was first found, and so of which rules it has to be a premise."""
 
     STEP = 0
-    """Of any rule."""
+    """A premise of all rules."""
     WAY = 1
-    """By rdfs5 or rdfs11, so that the steps of which it is made do as well in rdfs5, rdfs9 and rdfs11."""
+    """By rdfs5 or rdfs11: in rdfs5, rdfs9 and rdfs11 the steps that it is made of give the same."""
     RAISED = 2
-    """By rdfs7, so that the triple from which it was raised does as well in rdfs7."""
+    """By rdfs7: in rdfs7 the triple from which it was raised gives the same."""
 
 
 _STEP, _WAY, _RAISED = _Kind
@@ -56,37 +57,37 @@ _Derived: TypeAlias = tuple[tuple[K, K, K], _Kind]
 
 
 class _Closing(Generic[K]):
-    """The triples so far; those that `derive` has looked at are in the tables by predicate and by object."""
+    """The triples found so far; the tables by predicate and object hold those that `derive` has processed."""
 
     def __init__(self, schema: Schema[K]) -> None:
         self.schema = schema
         self.known: dict[tuple[K, K, K], None] = {}
-        self.waiting: deque[_Derived[K]] = deque()
-        self.met: set[K] = set()
+        self.pending: deque[_Derived[K]] = deque()
+        self.seen: set[K] = set()
         self.unraised: dict[K, list[tuple[K, K]]] = {}
-        """Subjects and objects by predicate, of what was not raised."""
+        """Subjects and objects by predicate, of triples that were not raised."""
         self.steps: dict[tuple[K, K], list[K]] = {}
-        """Objects by (predicate, subject), of ``rdfs:subClassOf`` and ``rdfs:subPropertyOf`` without ways."""
+        """Objects by (predicate, subject) of ``rdfs:subClassOf`` and ``rdfs:subPropertyOf``, without ways."""
         self.properties: dict[K, list[K]] = {}
-        """What a predicate is under, where that may be a predicate."""
+        """The properties directly above a predicate, where an IRI."""
         self.below: dict[tuple[K, K], list[K]] = {}
-        """Subjects by (predicate, object), for the words of the rules."""
+        """Subjects by (predicate, object), for the predicates of the rules."""
 
     def add(self, triple: tuple[K, K, K], kind: _Kind) -> None:
         if triple not in self.known:
             if len(self.known) >= TRIPLES_LIMIT:
                 raise EntailmentTooLarge
             self.known[triple] = None
-            self.waiting.append((triple, kind))
+            self.pending.append((triple, kind))
 
-    def meet(self, term: K) -> None:
-        if term not in self.met:
-            self.met.add(term)
+    def look_up(self, term: K) -> None:
+        if term not in self.seen:
+            self.seen.add(term)
             for triple in self.schema.upward.get(term, ()):
                 self.add(triple, _STEP)
 
     def derive(self, triple: tuple[K, K, K], kind: _Kind) -> Iterator[_Derived[K]]:
-        """What follows from a triple and those before it."""
+        """Yield what follows from a triple and those before it."""
         words = self.schema.words
         subject, predicate, end = triple
         if predicate in (words.type, words.sub_class, words.sub_property):
@@ -108,8 +109,8 @@ class _Closing(Generic[K]):
             yield (subject, words.member, end), _STEP
 
     def _ways(self, triple: tuple[K, K, K], kind: _Kind) -> Iterator[_Derived[K]]:
-        """rdfs5 and rdfs11: with the steps from where it ends and, if it is a step, what ends where it begins; then
-        rdfs9."""
+        """Apply rdfs5 and rdfs11, to steps that begin at the triple's end and, if it is a step, to triples that end at
+        its beginning; then rdfs9."""
         words = self.schema.words
         subject, predicate, end = triple
         for other in self.steps.get((predicate, end), ()):

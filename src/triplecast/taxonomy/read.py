@@ -1,4 +1,4 @@
-"""Canonical N-Triples lines to a `Taxonomy`, or to the cycle that forbids it."""
+"""Read a `Taxonomy` from canonical N-Triples lines, and find cycles."""
 
 from __future__ import annotations
 
@@ -6,18 +6,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from triplecast.errors import InputError, TaxonomyCycle
+from triplecast.taxonomy.classes import reach
 from triplecast.taxonomy.taxonomy import BROADER, SUB_CLASS, SUB_PROPERTY, TYPE, Taxonomy, TermText, TextTriple
 
 REACH_LIMIT = 20_000_000
-"""Members of what all terms of a taxonomy reach, each term's counted for itself: the index keeps them as lists, and
-those of a chain grow with the square of its length."""
+"""Most terms that the terms of a taxonomy reach upwards, summed: the index keeps them as lists, and those of a chain
+grow with the square of its length."""
 _KINDS = {SUB_CLASS: "classes", SUB_PROPERTY: "properties", BROADER: "concepts"}
 
 
 def read_taxonomy(documents: Iterable[bytes], broader: bool = False) -> Taxonomy:
-    """The taxonomy that is stated in documents of canonical N-Triples or N-Quads; graph names do not matter.
+    """Return the taxonomy that documents of canonical N-Triples or N-Quads state; graph names do not matter.
 
-    All triples but those of `Taxonomy` are left out, those of anonymous classes too (a blank node is nobody else's).
+    Only the triples that `Taxonomy` describes are read, and none with a blank node, which no publication can name.
     Raises `TaxonomyCycle`, and `InputError` beyond `REACH_LIMIT`.
     """
     wanted = {TYPE, SUB_CLASS, SUB_PROPERTY, *((BROADER,) if broader else ())}
@@ -33,7 +34,7 @@ def read_taxonomy(documents: Iterable[bytes], broader: bool = False) -> Taxonomy
 
 @lru_cache(maxsize=8)
 def restore_taxonomy(lines: bytes, broader: bool) -> Taxonomy:
-    """The taxonomy of which `lines` are the `Taxonomy.lines`; the same object while it is remembered."""
+    """Return the taxonomy whose `Taxonomy.lines` are `lines`; the same object while it is cached."""
     return Taxonomy(tuple(_iri_triples(lines)), broader)
 
 
@@ -58,24 +59,17 @@ def _check_reach(triples: Sequence[TextTriple]) -> None:
         edges.setdefault(subject, []).extend((predicate, end))
     left = REACH_LIMIT
     for start in edges:
-        met = {start: None}
-        waiting = [start]
-        while waiting:
-            for end in edges.get(waiting.pop(), ()):
-                if end not in met:
-                    met[end] = None
-                    waiting.append(end)
-        left -= len(met)
+        left -= len(reach(start, lambda here: edges.get(here, ())))
         if left < 0:
             raise InputError(
-                f"what the {len(edges):,} terms of the taxonomy are under comes to more than {REACH_LIMIT:,} steps up",
-                "make its chains shorter, or leave out what no subscription asks for",
+                f"the {len(edges):,} terms of the taxonomy have more than {REACH_LIMIT:,} terms above them in all",
+                "shorten its chains, or leave out what no subscription needs",
             )
 
 
 def find_cycle(edges: Mapping[TermText, Sequence[TermText]]) -> tuple[TermText, ...]:
-    """The first cycle met, walking in the order of `edges`: its terms, each under the next and the last under the
-    first; empty where there is none."""
+    """Return the first cycle found in the order of `edges`, each term under the next and the last under the first;
+    empty if there is none."""
     done: set[TermText] = set()
     for start in edges:
         way: dict[TermText, Iterator[TermText]] = {}

@@ -1,4 +1,4 @@
-"""What the rules need to know, over terms of any kind: numbers in the index, RDF terms in the evaluator."""
+"""What the rules need of a taxonomy, over any kind of term: numbers in the index, RDF terms in the evaluator."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ K = TypeVar("K", bound=Hashable)
 
 
 class Words(NamedTuple, Generic[K]):
-    """The words of RDF and RDFS that have a meaning here."""
+    """The terms of RDF, RDFS and SKOS that the rules know."""
 
     type: K
     sub_class: K
@@ -21,7 +21,7 @@ class Words(NamedTuple, Generic[K]):
 
 @dataclass(frozen=True, slots=True)
 class Schema(Generic[K]):
-    """A taxonomy over terms of kind K, and two questions that only terms can answer."""
+    """A taxonomy over terms of kind K, with two tests of a term."""
 
     words: Words[K]
     upward: Mapping[K, Sequence[tuple[K, K, K]]]
@@ -31,9 +31,9 @@ class Schema(Generic[K]):
     broader: bool
     """`Taxonomy.broader`."""
     is_iri: Callable[[K], bool]
-    """Whether a term may be the predicate of a triple."""
+    """Whether a term can be a predicate."""
     is_numbered: Callable[[K], bool]
-    """Whether it is ``rdf:_1``, ``rdf:_2``, …."""
+    """Whether a term is ``rdf:_1``, ``rdf:_2``, …."""
 
     @property
     def orders(self) -> tuple[K, ...]:

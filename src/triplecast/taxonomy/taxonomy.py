@@ -1,4 +1,4 @@
-"""A taxonomy: an immutable set of triples between IRIs, free of cycles."""
+"""The value `Taxonomy`: an immutable set of triples between IRIs, without cycles."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SUB_PROPERTY = f"<{_RDFS}subPropertyOf>"
 MEMBER = f"<{_RDFS}member>"
 BROADER = "<http://www.w3.org/2004/02/skos/core#broader>"
 NUMBERED = f"<{_RDF}_"
-"""What ``rdf:_1``, ``rdf:_2``, … begin with; a number without leading zeros and ``>`` follow."""
+"""The start of ``rdf:_1``, ``rdf:_2``, …; a number without leading zeros and ``>`` follow."""
 _NUMBERED_TERM = re.compile(re.escape(NUMBERED) + "[1-9][0-9]*>")
 
 TermText: TypeAlias = str
@@ -28,18 +28,18 @@ TextTriple: TypeAlias = tuple[TermText, TermText, TermText]
 class Taxonomy:
     """One version of the taxonomy.
 
-    Only ``rdf:type``, ``rdfs:subClassOf`` and ``rdfs:subPropertyOf`` between IRIs, and ``skos:broader`` where `broader`
-    asks for it; neither classes, nor properties, nor concepts go round in a cycle (`read_taxonomy`).
+    It holds ``rdf:type``, ``rdfs:subClassOf``, ``rdfs:subPropertyOf`` and, if `broader`, ``skos:broader``, between IRIs
+    and without cycles of classes, properties or concepts (`read_taxonomy`).
     """
 
     triples: tuple[TextTriple, ...]
-    """Sorted, each once."""
+    """Sorted and unique."""
     broader: bool = False
-    """Whether ``skos:broader`` is part of the order of classes."""
+    """Whether ``skos:broader`` orders classes too."""
 
     @cached_property
     def lines(self) -> bytes:
-        """Canonical N-Triples: what the journal keeps."""
+        """Canonical N-Triples, as the journal stores them."""
         return "".join(f"{subject} {predicate} {end} .\n" for subject, predicate, end in self.triples).encode()
 
     @cached_property
@@ -57,7 +57,7 @@ class Taxonomy:
 
     @cached_property
     def classes(self) -> frozenset[TermText]:
-        """What the triples use as a class (or concept): under or above another, or as a type."""
+        """The terms used as a class or concept: under or above another, or as a type."""
         orders = self.orders
         return frozenset(
             term
@@ -67,7 +67,7 @@ class Taxonomy:
 
     @property
     def orders(self) -> tuple[TermText, ...]:
-        """The predicates that say that a class is under another."""
+        """The predicates by which a class is under another."""
         return (SUB_CLASS, BROADER) if self.broader else (SUB_CLASS,)
 
     def count(self, predicate: TermText) -> int:
@@ -75,9 +75,9 @@ class Taxonomy:
 
 
 def is_numbered(term: TermText) -> bool:
-    """Whether it is ``rdf:_1``, ``rdf:_2``, …."""
+    """Whether a term is ``rdf:_1``, ``rdf:_2``, …."""
     return _NUMBERED_TERM.fullmatch(term) is not None
 
 
 NO_TAXONOMY = Taxonomy(())
-"""Before the first one is loaded: nothing is known but what a publication itself says."""
+"""Used before the first taxonomy is loaded."""

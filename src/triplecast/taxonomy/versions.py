@@ -1,4 +1,4 @@
-"""Taxonomies by journal position: a publication is asked with the last one before it (semantics 6.4)."""
+"""Taxonomies by journal position: the last one before a publication applies to it (semantics 6.4)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from triplecast.taxonomy.taxonomy import NO_TAXONOMY, Taxonomy
 
 
 class TaxonomyVersion(NamedTuple):
-    """A taxonomy as the journal keeps it."""
+    """A taxonomy as the journal stores it."""
 
     position: int
     lines: bytes
@@ -20,19 +20,19 @@ class TaxonomyVersion(NamedTuple):
 
 
 class Taxonomies(NamedTuple):
-    """The versions that some publications may have to be asked with, by position."""
+    """The taxonomy versions that apply to some publications, by position."""
 
     versions: tuple[TaxonomyVersion, ...] = ()
 
     def before(self, position: int) -> Taxonomy:
-        """The taxonomy of a publication at `position`."""
+        """Return the taxonomy of a publication at `position`."""
         for version in reversed(self.versions):
             if version.position < position:
                 return restore_taxonomy(version.lines, version.broader)
         return NO_TAXONOMY
 
     def runs(self, publications: Sequence[Publication]) -> list[tuple[int, int, Taxonomy]]:
-        """The publications cut where the taxonomy changes: (first, one past the last, taxonomy) of each run."""
+        """Split publications where the taxonomy changes: (first, one past the last, taxonomy) of each run."""
         found: list[tuple[int, int, Taxonomy]] = []
         for number, publication in enumerate(publications):
             taxonomy = self.before(publication.position)

@@ -1,6 +1,4 @@
-"""Values of terms, comparisons, arithmetic, casts and order: one library for the native join, the evaluator and
-explain.
+"""Values of terms, their comparison, arithmetic, casts and order, for the index, the evaluator and explain.
 
-Source: `docs/semantics.md` 3, SPARQL 1.1 Query section 17 and XML Schema 1.1 Part 2. Terms are compared as published;
-nothing here changes one.
+Sources: `docs/semantics.md` 3, SPARQL 1.1 Query section 17, XML Schema 1.1 Part 2. Nothing here changes a term.
 """

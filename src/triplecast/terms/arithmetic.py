@@ -1,9 +1,8 @@
 """Arithmetic of SPARQL 17.3 on terms, with the promotion integer, decimal, float, double (semantics 3.3 and 3.4).
 
 Results are exact or an error: an integer beyond 64 bits and a decimal of more than 18 significant digits raise
-`ValueFault`. The one exception is division of exact numbers, whose quotient is rounded to 18 significant digits (half
-to even). Floats and doubles follow IEEE 754; a float's result is rounded from the double's. Date arithmetic is not part
-of SPARQL 1.1: an error.
+`ValueFault`. Only the quotient of exact numbers is rounded, to 18 significant digits (half to even). Floats and doubles
+follow IEEE 754; a float's result is rounded from the double's. Date arithmetic, no part of SPARQL 1.1, is an error.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from decimal import (
 )
 from operator import add, mul, sub
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from pyoxigraph import Literal, NamedNode
 
@@ -55,11 +54,12 @@ _QUOTIENT = Context(
     rounding=ROUND_HALF_EVEN,
     traps=[DivisionByZero, InvalidOperation, Overflow, Underflow],
 )
-_FLOATING: Mapping[str, Callable[[float, float], float]] = MappingProxyType({"+": add, "-": sub, "*": mul})
+_OPERATIONS: Mapping[str, Callable[[Any, Any], Any]] = MappingProxyType({"+": add, "-": sub, "*": mul})
+_EXACT_OPERATIONS = MappingProxyType({"+": _EXACT.add, "-": _EXACT.subtract, "*": _EXACT.multiply})
 
 
 def calculate(operator: str, left: Term, right: Term) -> Literal:
-    """``left operator right`` for ``+ - * /``; raises `ValueFault`."""
+    """Return ``left operator right`` for ``+ - * /``. Raises `ValueFault`."""
     (first, first_kind), (second, second_kind) = number_of(left), number_of(right)
     if first_kind == second_kind == ValueClass.EXACT:
         return _calculate_exactly(operator, first, second)
@@ -67,7 +67,7 @@ def calculate(operator: str, left: Term, right: Term) -> Literal:
     single = ValueClass.DOUBLE not in (first_kind, second_kind)
     if single:
         x, y = to_single(x), to_single(y)
-    answer = _divide_floating(x, y) if operator == "/" else _FLOATING[operator](x, y)
+    answer = _divide_floating(x, y) if operator == "/" else _OPERATIONS[operator](x, y)
     return float_term(answer) if single else double_term(answer)
 
 
@@ -77,7 +77,7 @@ def negate(term: Term) -> Literal:
 
 
 def number_of(term: Term) -> tuple[Number, ValueClass]:
-    """The number a term stands for and its class; raises `ValueFault` for anything but a well-typed number."""
+    """Return a term's number and its class. Raises `ValueFault` for anything but a well-typed number."""
     kind, exact = value_of(term)
     if ValueClass.EXACT <= kind <= ValueClass.DOUBLE and isinstance(exact, int | Decimal | float):
         return exact, kind
@@ -85,8 +85,7 @@ def number_of(term: Term) -> tuple[Number, ValueClass]:
 
 
 def round_number(function: str, term: Term) -> Literal:
-    """``ABS CEIL FLOOR ROUND``; the type stays (a derived integer type becomes xsd:integer); ROUND takes halves
-    upwards."""
+    """Apply ``ABS CEIL FLOOR ROUND``; the type is kept (a derived integer type becomes xsd:integer), halves go up."""
     number, kind = number_of(term)
     if function == "ABS":
         return like(kind, abs(number) if isinstance(number, int | float) else number.copy_abs())
@@ -104,7 +103,7 @@ def round_number(function: str, term: Term) -> Literal:
 
 
 def like(kind: ValueClass, number: Number) -> Literal:
-    """A literal of the widest type of a numeric class."""
+    """Return a literal of the widest type of a numeric class."""
     if isinstance(number, int):
         return integer_term(number)
     if isinstance(number, Decimal):
@@ -113,14 +112,14 @@ def like(kind: ValueClass, number: Number) -> Literal:
 
 
 def integer_term(number: int) -> Literal:
-    """Raises `ValueFault` beyond 64 bits."""
+    """Return an xsd:integer. Raises `ValueFault` beyond 64 bits."""
     if not SMALLEST_INTEGER <= number <= LARGEST_INTEGER:
-        raise ValueFault("an integer result does not fit 64 bits")
+        raise ValueFault("an integer result exceeds 64 bits")
     return Literal(str(number), datatype=_INTEGER)
 
 
 def decimal_term(number: Decimal) -> Literal:
-    """In XSD 1.1's canonical form (no point when whole). Raises `ValueFault` beyond 18 significant digits."""
+    """Return an xsd:decimal in XSD 1.1's canonical form. Raises `ValueFault` beyond 18 significant digits."""
     try:
         normal = number.normalize(_DECIMALS)
     except Inexact as error:
@@ -142,20 +141,20 @@ def double_term(number: float) -> Literal:
 
 
 def float_term(number: float) -> Literal:
-    """Of a double, rounded to float32."""
+    """Return an xsd:float of a double, rounded to float32."""
     single = to_single(number)
     return Literal(float_text(single, shortest_single(single)), datatype=_FLOAT)
 
 
 def shortest_single(number: float) -> str:
-    """The shortest decimal that reads back as this float32."""
+    """Return the shortest decimal that reads back as this float32."""
     if not math.isfinite(number):
         return repr(number)
     return next(text for digits in range(1, 10) if to_single(float(text := f"{number:.{digits}g}")) == number)
 
 
 def float_text(number: float, shortest: str | None = None) -> str:
-    """XSD's canonical form of a float or double, e.g. ``1.5E0``."""
+    """Return XSD's canonical form of a float or double, e.g. ``1.5E0``."""
     if math.isnan(number):
         return "NaN"
     if math.isinf(number):
@@ -172,14 +171,9 @@ def _calculate_exactly(operator: str, first: Number, second: Number) -> Literal:
     if operator == "/":
         return _divide_exactly(first, second)
     if isinstance(first, int) and isinstance(second, int):
-        return integer_term(
-            first + second if operator == "+" else first - second if operator == "-" else first * second
-        )
-    x, y = Decimal(first), Decimal(second)
+        return integer_term(_OPERATIONS[operator](first, second))
     try:
-        answer = (
-            _EXACT.add(x, y) if operator == "+" else _EXACT.subtract(x, y) if operator == "-" else _EXACT.multiply(x, y)
-        )
+        answer = _EXACT_OPERATIONS[operator](Decimal(first), Decimal(second))
     except (Inexact, InvalidOperation) as error:
         raise ValueFault("a decimal result has more than 18 significant digits") from error
     return decimal_term(answer)

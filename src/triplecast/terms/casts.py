@@ -1,7 +1,7 @@
-"""Casts by the names of the XSD types (SPARQL 17.5, XPath functions and operators 3.0 section 18).
+"""Casts to the XSD types (SPARQL 17.5, XPath functions and operators 3.0 section 18).
 
-Text is trimmed of XML white space before it is read as another type. A float or double becomes the decimal it is
-written as in its shortest form (so ``xsd:decimal(0.1e0)`` is 0.1), rounded to 18 significant digits.
+Text is trimmed of XML white space before it is read as another type. A float or double becomes the decimal of its
+shortest written form (``xsd:decimal(0.1e0)`` is 0.1), rounded to 18 significant digits.
 """
 
 from __future__ import annotations
@@ -54,8 +54,7 @@ def boolean_term(value: bool) -> Literal:
 
 
 def to_string(term: Term) -> Literal:
-    """``xsd:string``: an IRI's text, a tagged string without its tag, a number or boolean in canonical form, else as
-    written."""
+    """Cast to xsd:string: an IRI's text, a number or boolean in canonical form, any other literal without its tag."""
     if isinstance(term, BlankNode):
         raise ValueFault("a blank node has no string")
     if isinstance(term, NamedNode):
@@ -82,14 +81,14 @@ def to_boolean(term: Term) -> Literal:
 
 
 def to_integer(term: Term) -> Literal:
-    """Fractions are cut towards zero."""
+    """Cast to xsd:integer; a fraction is cut towards zero."""
     kind, exact = _castable(term, XSD_INTEGER)
     if isinstance(exact, float) and not math.isfinite(exact):
-        raise ValueFault("an infinite number or NaN is no integer")
+        raise ValueFault("INF and NaN cannot become xsd:integer")
     if kind == ValueClass.BOOLEAN or (ValueClass.EXACT <= kind <= ValueClass.DOUBLE):
         assert isinstance(exact, bool | int | float | Decimal)
         if isinstance(exact, Decimal) and exact.adjusted() > 20:
-            raise ValueFault("an integer result does not fit 64 bits")
+            raise ValueFault("an integer result exceeds 64 bits")
         return integer_term(int(exact))
     raise ValueFault(f"{term} cannot become xsd:integer")
 
@@ -98,7 +97,7 @@ def to_decimal(term: Term) -> Literal:
     kind, exact = _castable(term, XSD_DECIMAL)
     if isinstance(exact, float):
         if not math.isfinite(exact):
-            raise ValueFault("an infinite number or NaN is no decimal")
+            raise ValueFault("INF and NaN cannot become xsd:decimal")
         shortest = shortest_single(exact) if kind == ValueClass.FLOAT else repr(exact)
         return decimal_term(_ROUNDED.create_decimal(shortest))
     if kind == ValueClass.BOOLEAN or kind == ValueClass.EXACT:
@@ -118,7 +117,7 @@ def to_double(term: Term) -> Literal:
 
 
 def to_datetime(term: Term) -> Literal:
-    """A well-typed dateTime, or text that reads as one."""
+    """Cast to xsd:dateTime: a well-typed one, or text that reads as one."""
     kind, _ = _castable(term, XSD_DATETIME)
     if kind not in (ValueClass.DATETIME, ValueClass.DATETIME_LOCAL):
         raise ValueFault(f"{term} cannot become xsd:dateTime")
@@ -141,7 +140,7 @@ CASTS: Mapping[str, Callable[[Term], Literal]] = MappingProxyType(
 
 
 def _castable(term: Term, datatype: str) -> Value:
-    """The term's value; that of its text read as `datatype` when it is a plain string."""
+    """Return the term's value; for a plain string, that of its text read as `datatype`."""
     value = value_of(term)
     if value.kind != ValueClass.STRING:
         return value
@@ -159,7 +158,7 @@ def _floating(value: Value, term: Term) -> float:
 
 
 def _plain_float(number: float, single: bool) -> str:
-    """XPath's string of a float: without exponent between 1e-6 and 1e6."""
+    """Return XPath's string of a float: without exponent between 1e-6 and 1e6."""
     shortest = shortest_single(number) if single else repr(number)
     if number == 0:
         return "-0" if math.copysign(1, number) < 0 else "0"

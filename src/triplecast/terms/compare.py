@@ -1,8 +1,8 @@
 """Comparison of two terms by value, and effective boolean values (semantics 3.3 to 3.7).
 
-A type error is a `ValueFault`; three-valued logic above it is the evaluator's. Families: numbers, booleans (false <
-true), strings (code points), dateTime, date, time, gYear, gYearMonth, yearMonthDuration, dayTimeDuration.
-Language-tagged strings have ``=`` and ``!=`` only. The two durations are two families: ``"P0M" = "PT0S"`` is false.
+A type error is a `ValueFault`; the evaluator makes it three-valued logic. Values compare within a family: numbers,
+booleans (false < true), strings (code points), dateTime, date, time, gYear, gYearMonth, yearMonthDuration,
+dayTimeDuration (so ``"P0M" = "PT0S"`` is false). Language-tagged strings have ``=`` and ``!=`` only.
 """
 
 from __future__ import annotations
@@ -62,17 +62,17 @@ _WORDS = MappingProxyType(
         ValueClass.DAYTIMEDURATION: "an xsd:dayTimeDuration",
     }
 )
-"""What people are told of a value."""
+"""How error messages name a kind of value."""
 _UNORDERED = (ValueClass.IRI, ValueClass.BLANK, ValueClass.LANG, ValueClass.ILL)
 
 
 def compare(operator: str, left: Term, right: Term) -> bool:
-    """``left operator right`` for ``= != < <= > >=``; raises `ValueFault` for a type error."""
+    """Return ``left operator right`` for ``= != < <= > >=``. Raises `ValueFault` for a type error."""
     return compare_values(operator, value_of(left), value_of(right), left == right)
 
 
 def compare_values(operator: str, left: Value, right: Value, same: bool) -> bool:
-    """`compare` on values; `same` says whether the two terms are one term."""
+    """Compare two values as `compare` does; `same`: the two terms are one term."""
     holds = COMPARISONS[operator]
     left_kind, right_kind = left.kind, right.kind
     if left_kind in _NUMBERS and right_kind in _NUMBERS:
@@ -88,14 +88,12 @@ def compare_values(operator: str, left: Value, right: Value, same: bool) -> bool
     if ValueClass.ILL in (left_kind, right_kind) and min(left_kind, right_kind) >= ValueClass.ILL:
         other = left_kind if right_kind == ValueClass.ILL else right_kind
         if other != ValueClass.LANG:
-            raise ValueFault(
-                "an ill-typed or unrecognised literal equals only itself; against another literal it is an error"
-            )
+            raise ValueFault("an ill-typed literal or one of an unrecognised datatype can be compared only with itself")
     return operator == "!="
 
 
 def family(kind: ValueClass) -> ValueClass:
-    """The class that stands for a family: EXACT for all numbers, the zoned class for dates and times."""
+    """Return the class that represents a family: EXACT for all numbers, the zoned class for dates and times."""
     if kind in _NUMBERS:
         return ValueClass.EXACT
     if ValueClass.DATETIME <= kind <= ValueClass.GYEARMONTH_LOCAL:
@@ -104,7 +102,7 @@ def family(kind: ValueClass) -> ValueClass:
 
 
 def promoted(left: Value, right: Value) -> tuple[int | Decimal | float, int | Decimal | float]:
-    """Two numbers brought to one type: exact, else double if either is one, else float (through the nearest double)."""
+    """Promote two numbers to one type: exact, else double if either is one, else float (through the nearest double)."""
     first, second = left.exact, right.exact
     assert isinstance(first, int | Decimal | float)
     assert isinstance(second, int | Decimal | float)
@@ -120,9 +118,9 @@ def as_double(number: int | Decimal | float) -> float:
 
 
 def effective_boolean(term: Term) -> bool:
-    """SPARQL 17.2.2: booleans, numbers (zero and NaN are false), strings with or without tag (empty is false).
+    """Return a term's truth (SPARQL 17.2.2): of booleans, numbers (not zero or NaN) and strings (not empty).
 
-    An ill-typed number or boolean is false; anything else raises `ValueFault`.
+    An ill-typed number or boolean is false. Anything else raises `ValueFault`.
     """
     kind, exact = value_of(term)
     if kind == ValueClass.BOOLEAN or kind == ValueClass.STRING:
@@ -142,7 +140,7 @@ def has_boolean_value(datatype: str) -> bool:
 
 
 def _compare_across_zones(holds: Callable[[Any, Any], bool], left: Value, right: Value) -> bool:
-    """One has a zone, the other none: decided only when it is so for every zone (XSD 1.1 part 2, 3.3.7)."""
+    """Compare a time with a zone and one without: decided only if every zone gives the same (XSD 1.1 part 2, 3.3.7)."""
     assert isinstance(left.exact, Instant)
     assert isinstance(right.exact, Instant)
     if left.exact < right.exact.shifted(-ZONE_SPAN):

@@ -1,4 +1,4 @@
-"""Names that somebody may have meant: like another name but for a slip, or in a namespace that is easily confused."""
+"""Similarity of names, to suggest what somebody may have meant."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from difflib import SequenceMatcher
 
 LIKE = 0.75
-"""Share of characters that two names have in common, in order, from which one may be meant for the other."""
+"""Similarity from which one name may have been meant for another: the share of common characters, in order."""
 
 
 def nearest_names(wanted: str, names: Iterable[str], most: int = 3) -> list[str]:
-    """Those of `names` that are like `wanted`, the likest first, ties in their order. IRIs are alike when their last
-    parts are, whatever stands before them, one in the same namespace before others."""
+    """Return those of `names` that are similar to `wanted`, the most similar first, ties in their order. IRIs are
+    compared by their last parts; one in the same namespace goes before others."""
     ranked: list[tuple[float, int, str]] = []
     namespace, local = split_name(wanted)
     for place, name in enumerate(names):
@@ -23,7 +23,7 @@ def nearest_names(wanted: str, names: Iterable[str], most: int = 3) -> list[str]
 
 
 def likeness_of(left: str, right: str) -> float:
-    """1.0 for names that differ in letter case only, 0.0 for names with nothing in common."""
+    """Return 1.0 for names that differ only in letter case, down to 0.0 for names with nothing in common."""
     first, second = left.casefold(), right.casefold()
     if first == second:
         return 1.0
@@ -33,13 +33,13 @@ def likeness_of(left: str, right: str) -> float:
 
 
 def split_name(name: str) -> tuple[str, str]:
-    """(namespace, last part) of an IRI: what follows the last ``/``, ``#`` or ``:``."""
+    """Split an IRI into namespace and last part, at the last ``/``, ``#`` or ``:``."""
     start = 1 + max(name.rfind(sign) for sign in "/#:")
     return name[:start], name[start:]
 
 
 def one_apart(left: str, right: str) -> bool:
-    """Whether one character was changed, added or left out."""
+    """Whether the two differ by one character that was changed, added or left out."""
     if abs(len(left) - len(right)) > 1:
         return False
     start = 0

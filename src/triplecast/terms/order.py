@@ -12,12 +12,12 @@ from triplecast.terms.values import ValueClass, value_of
 
 
 def sort_key(term: Term | None) -> tuple[Any, ...]:
-    """A key whose order is total and never contradicts ``<``.
+    """Return a key whose order is total and never contradicts ``<``.
 
-    Unbound, blank nodes (by label), IRIs (by code point), literals. Literals by family (ill-typed and unrecognised
-    ones, tagged strings, strings, booleans, numbers, dateTime, date, time, gYear, gYearMonth, durations); within one by
-    value, then by N-Triples text. Numbers stand in their exact mathematical order, of which every promoted ``<`` is a
-    coarsening, NaN first. Times without a zone stand as if in UTC, which refines XSD's partial order.
+    Order: unbound, blank nodes (by label), IRIs (by code point), literals. Literals by family (ill-typed and
+    unrecognised ones, tagged strings, strings, booleans, numbers, dateTime, date, time, gYear, gYearMonth, durations),
+    then by value, then by N-Triples text. Numbers are in exact mathematical order, NaN first; every promoted ``<`` is
+    coarser. Times without a zone count as UTC, which refines XSD's partial order.
     """
     if term is None:
         return (0,)
@@ -34,3 +34,9 @@ def sort_key(term: Term | None) -> tuple[Any, ...]:
     if exact != exact:
         return 3, rank, 0, 0, str(term)
     return 3, rank, 1, exact, str(term)
+
+
+def value_key(term: Term | None) -> tuple[Any, ...]:
+    """The key of ORDER BY: `sort_key` without the text of literals that compare by value, so that equal values tie."""
+    key = sort_key(term)
+    return key[:4] if len(key) == 5 else key

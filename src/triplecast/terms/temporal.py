@@ -1,9 +1,8 @@
-"""Instants of the XSD date and time types: exact, as far as the text is.
+"""Read the XSD date and time types as exact instants.
 
-An `Instant` is a floor in milliseconds since 1970-01-01T00:00:00Z and the digits that follow it, without trailing
-zeros; so instants order as plain tuples, whatever the number of fractional digits. Text without a zone is read as if it
-were UTC and flagged. Source: XML Schema 1.1 Part 2, sections 3.3.7 to 3.3.15; year 0000 is 1 BC, 24:00:00 the next
-day's start.
+An `Instant` is whole milliseconds since 1970-01-01T00:00:00Z and the digits after them, without trailing zeros, so
+instants order as tuples. Text without a zone is read as UTC and flagged. Source: XML Schema 1.1 Part 2, sections 3.3.7
+to 3.3.15; year 0000 is 1 BC, and 24:00:00 is the start of the next day.
 """
 
 from __future__ import annotations
@@ -14,9 +13,9 @@ from typing import NamedTuple
 MILLISECONDS_A_DAY = 86_400_000
 MINUTE = 60_000
 ZONE_SPAN = 14 * 60 * MINUTE
-"""A zone is at most 14 hours from UTC: the width of XSD's order between zoned and zoneless values."""
+"""Milliseconds that a zone is from UTC at most: zoned and zoneless times closer than this have no order in XSD."""
 LONGEST_YEAR = 18
-"""Digits of a year; longer ones are treated as outside the lexical space."""
+"""Most digits of a year; a longer one is ill-typed."""
 
 _ZONE = r"(Z|[+-](?:(?:0[0-9]|1[0-3]):[0-5][0-9]|14:00))?"
 _YEAR = r"(-?(?:[1-9][0-9]{3,}|0[0-9]{3}))"
@@ -30,16 +29,16 @@ _GYEARMONTH = re.compile(rf"{_YEAR}-(0[1-9]|1[0-2]){_ZONE}")
 
 class Instant(NamedTuple):
     milliseconds: int
-    """Floor of the instant, zone applied."""
+    """The instant in UTC, rounded down."""
     finer: str
-    """Decimal digits below the millisecond, no trailing zeros."""
+    """Decimal digits below the millisecond, without trailing zeros."""
 
     def shifted(self, milliseconds: int) -> Instant:
         return Instant(self.milliseconds + milliseconds, self.finer)
 
 
 class ClockTime(NamedTuple):
-    """The written fields of a dateTime, for YEAR(), HOURS() and their like."""
+    """The fields of a dateTime as written, for YEAR(), HOURS() and the like."""
 
     year: int
     month: int
@@ -52,7 +51,7 @@ class ClockTime(NamedTuple):
 
 
 def read_datetime(text: str) -> tuple[Instant, bool] | None:
-    """(instant, zoned) of an xsd:dateTime, None outside the lexical space."""
+    """Return (instant, zoned) of an xsd:dateTime; None outside its lexical space, as all readers here do."""
     match = _DATETIME.fullmatch(text)
     if match is None:
         return None
@@ -67,7 +66,7 @@ def read_datetime(text: str) -> tuple[Instant, bool] | None:
 
 
 def read_date(text: str) -> tuple[Instant, bool] | None:
-    """(start of the day, zoned) of an xsd:date."""
+    """Return (start of the day, zoned) of an xsd:date."""
     match = _DATE.fullmatch(text)
     if match is None:
         return None
@@ -76,7 +75,7 @@ def read_date(text: str) -> tuple[Instant, bool] | None:
 
 
 def read_time(text: str) -> tuple[Instant, bool] | None:
-    """(instant on the reference day 1970-01-01, zoned) of an xsd:time; 24:00:00 is 00:00:00."""
+    """Return (instant on 1970-01-01, zoned) of an xsd:time; 24:00:00 is 00:00:00."""
     match = _ONLY_TIME.fullmatch(text)
     if match is None:
         return None
@@ -88,19 +87,19 @@ def read_time(text: str) -> tuple[Instant, bool] | None:
 
 
 def read_year(text: str) -> tuple[Instant, bool] | None:
-    """(start of the year, zoned) of an xsd:gYear."""
+    """Return (start of the year, zoned) of an xsd:gYear."""
     match = _GYEAR.fullmatch(text)
     return None if match is None else _start(_days(match[1], 1, 1), match[2])
 
 
 def read_year_month(text: str) -> tuple[Instant, bool] | None:
-    """(start of the month, zoned) of an xsd:gYearMonth."""
+    """Return (start of the month, zoned) of an xsd:gYearMonth."""
     match = _GYEARMONTH.fullmatch(text)
     return None if match is None else _start(_days(match[1], int(match[2]), 1), match[3])
 
 
 def read_clock(text: str) -> ClockTime | None:
-    """The fields of an xsd:dateTime, None when it is ill-typed. 24:00:00 shows as the start of the next day."""
+    """Return the fields of an xsd:dateTime, None if ill-typed. 24:00:00 is the start of the next day."""
     match = _DATETIME.fullmatch(text)
     if match is None:
         return None
@@ -116,8 +115,7 @@ def read_clock(text: str) -> ClockTime | None:
 
 
 def days_since_epoch(year: int, month: int, day: int) -> int:
-    """Days from 1970-01-01 in the proleptic Gregorian calendar (Howard Hinnant, "chrono-compatible date
-    algorithms")."""
+    """Return the days since 1970-01-01 (Howard Hinnant, "chrono-compatible date algorithms")."""
     shifted = year - (month <= 2)
     era, year_of_era = divmod(shifted, 400)
     day_of_year = (153 * (month + (-3 if month > 2 else 9)) + 2) // 5 + day - 1
@@ -125,7 +123,7 @@ def days_since_epoch(year: int, month: int, day: int) -> int:
 
 
 def civil(days: int) -> tuple[int, int, int]:
-    """(year, month, day): the inverse of `days_since_epoch`."""
+    """Return (year, month, day): the inverse of `days_since_epoch`."""
     era, day_of_era = divmod(days + 719_468, 146_097)
     year_of_era = (day_of_era - day_of_era // 1_460 + day_of_era // 36_524 - day_of_era // 146_096) // 365
     day_of_year = day_of_era - (365 * year_of_era + year_of_era // 4 - year_of_era // 100)

@@ -1,13 +1,12 @@
-"""Values of RDF terms: what a comparison sees (semantics 3.3).
+"""The values of RDF terms that comparisons see (semantics 3.3).
 
-Every term has a class and, for ordered classes, a place in that class. Literals whose text is outside the lexical space
-of their datatype, or whose datatype is none of those below, are `ILL`. Bounds that this project sets on top of XSD:
-integers fit 64 bits with sign, decimals have at most 18 significant digits (leading and trailing zeros dropped), years
-and each field of a duration have at most 18 digits. ``xsd:duration``, ``xsd:dateTimeStamp`` and the types derived from
-``xsd:string`` are not recognised.
+Every term has a class and, in an ordered class, a place. A literal is `ILL` if its text is outside the lexical space of
+its datatype, or if its datatype is none of those below (``xsd:duration``, ``xsd:dateTimeStamp`` and the types derived
+from ``xsd:string`` are not recognised). Limits beyond XSD's: integers fit 64 bits with sign, decimals have at most 18
+significant digits, years and each field of a duration have at most 18 digits.
 
-Promotion: an exact number (integer or decimal) becomes a double by rounding to nearest even; it becomes a *float*
-through that double (rounded twice), so that one float64 carries all that a comparison with a float needs.
+Promotion: an exact number (integer or decimal) becomes a double by rounding to nearest even, and a *float* through that
+double (rounded twice), so that one float64 is enough for comparisons with floats.
 """
 
 from __future__ import annotations
@@ -38,16 +37,16 @@ XSD_DATETIME = XSD + "dateTime"
 LARGEST_INTEGER = 2**63 - 1
 SMALLEST_INTEGER = -(2**63)
 SIGNIFICANT_DIGITS = 18
-"""Of a decimal, leading and trailing zeros dropped; beyond, the literal is ill-typed."""
+"""Most digits of a decimal without leading and trailing zeros; beyond, the literal is ill-typed."""
 
 
 class ValueClass(IntEnum):
-    """The kinds of value that compare with their own kind; the ``_LOCAL`` ones carry no time zone."""
+    """Kinds of values that compare with their own kind; ``_LOCAL`` ones have no time zone."""
 
     IRI = 0
     BLANK = 1
     ILL = 2
-    """Ill-typed, or a datatype that is not recognised."""
+    """Ill-typed, or of an unrecognised datatype."""
     LANG = 3
     STRING = 4
     BOOLEAN = 5
@@ -105,7 +104,7 @@ INTEGER_BOUNDS: dict[str, tuple[int, int]] = {
     XSD + "unsignedShort": (0, 2**16 - 1),
     XSD + "unsignedByte": (0, 255),
 }
-"""Bounds of xsd:integer and its derived types, cut to 64 bits with sign (unsignedLong too)."""
+"""Bounds of xsd:integer and its derived types, within 64 bits with sign (unsignedLong too)."""
 
 NUMERIC_TYPES = frozenset({*INTEGER_BOUNDS, XSD_DECIMAL, XSD_FLOAT, XSD_DOUBLE})
 
@@ -121,18 +120,18 @@ ILL_VALUE = Value(ValueClass.ILL, None)
 _IRI_VALUE = Value(ValueClass.IRI, None)
 _BLANK_VALUE = Value(ValueClass.BLANK, None)
 REMEMBERED_LENGTH = 64
-"""Characters of the longest lexical form whose value is remembered."""
+"""Longest lexical form, in characters, whose value is cached."""
 
 
 EXACT_DIGITS = 15
-"""So many digits at most, and a number's nearest double tells it from every other such number."""
+"""Numbers of at most this many digits have different nearest doubles."""
 _DECIMAL_SUFFIX = f"^^<{XSD_DECIMAL}>"
 _UNBOUNDED = frozenset((_DECIMAL_SUFFIX, f"^^<{XSD}integer>"))
-"""Datatypes in which every run of digits is a value."""
+"""Suffixes of the datatypes in which every run of digits is a value."""
 
 
 def value_of(term: Term) -> Value:
-    """The value of a term."""
+    """Return the value of a term."""
     if isinstance(term, NamedNode):
         return _IRI_VALUE
     if isinstance(term, BlankNode):
@@ -149,7 +148,7 @@ def value_of(term: Term) -> Value:
 
 
 def literal_value(lexical: str, datatype: str) -> Value:
-    """The value of an untagged literal; `ILL_VALUE` outside the lexical space, bounds and known datatypes."""
+    """Return the value of an untagged literal; `ILL_VALUE` outside the lexical space, limits and known datatypes."""
     if datatype == XSD_STRING:
         return Value(ValueClass.STRING, lexical)
     if datatype in INTEGER_BOUNDS:
@@ -163,7 +162,7 @@ def literal_value(lexical: str, datatype: str) -> Value:
 
 
 def has_values(datatype: str) -> bool:
-    """Whether literals of this datatype have values; of any other, each equals only itself."""
+    """Whether literals of this datatype have values; one of any other equals only itself."""
     return datatype == XSD_STRING or datatype in INTEGER_BOUNDS or datatype in _TEMPORAL or datatype in _READERS
 
 
@@ -171,14 +170,14 @@ _remembered_value = lru_cache(maxsize=16_384)(literal_value)
 
 
 def order_key(ntriples: str) -> tuple[ValueClass, float, int]:
-    """(class, number, tie) of a term in canonical N-Triples form: its place among constants of its class whose tie is
-    0.
+    """Return (class, number, tie) of a term in canonical N-Triples form.
 
-    Values of one class order as (number, tie) against those. EXACT: `number` is the nearest double and `tie` the sign
-    of (value - number written with 15 significant digits), which is 0 iff the value has at most 15 significant digits
-    (and neither over- nor underflows a double). FLOAT, DOUBLE: the IEEE value, NaN included, tie 0. BOOLEAN: 0 or 1.
-    Dates and times: milliseconds since 1970-01-01T00:00:00Z, local ones as if UTC; tie is the sign of (instant -
-    number). Durations: months, or milliseconds with such a tie. IRI, BLANK, LANG and STRING: 0.0, 0. ILL: nan, 0.
+    Within a class, a value compares as (number, tie) with constants whose tie is 0. EXACT: `number` is the nearest
+    double and `tie` the sign of (value - number written with 15 significant digits), which is 0 iff the value has at
+    most 15 significant digits (and neither over- nor underflows a double). FLOAT, DOUBLE: the IEEE value, NaN included,
+    tie 0. BOOLEAN: 0 or 1. Dates and times: milliseconds since 1970-01-01T00:00:00Z, local ones as if UTC; tie is the
+    sign of (instant - number). Durations: months, or milliseconds with such a tie. IRI, BLANK, LANG and STRING: 0.0, 0.
+    ILL: nan, 0.
     """
     if ntriples.startswith("<"):
         return ValueClass.IRI, 0.0, 0
@@ -202,7 +201,7 @@ def order_key(ntriples: str) -> tuple[ValueClass, float, int]:
 
 
 def place(value: Value) -> tuple[ValueClass, float, int]:
-    """`order_key` of a value."""
+    """Return the `order_key` of a value."""
     kind, exact = value
     if kind == ValueClass.ILL:
         return kind, math.nan, 0
@@ -223,7 +222,7 @@ def place(value: Value) -> tuple[ValueClass, float, int]:
 
 
 def to_double(exact: int | Decimal) -> float:
-    """The nearest double (ties to even); values beyond its range become infinite."""
+    """Return the nearest double (ties to even); values beyond its range become infinite."""
     try:
         return float(exact)
     except OverflowError:
@@ -231,7 +230,7 @@ def to_double(exact: int | Decimal) -> float:
 
 
 def to_single(number: float) -> float:
-    """The float32 nearest a double, widened."""
+    """Return the float32 nearest a double, widened."""
     try:
         return float(struct.unpack("<f", struct.pack("<f", number))[0])
     except OverflowError:
@@ -283,7 +282,8 @@ def _float(lexical: str) -> Value:
 
 
 def _nearer_single(lexical: str, number: float, rounded: float) -> float:
-    """Mends the one case where rounding through a double is wrong: the double is exactly halfway, the text is not."""
+    """Correct the one case in which rounding through a double is wrong: the double is exactly halfway, the text is
+    not."""
     bits = struct.unpack("<Q", struct.pack("<d", number))[0]
     if bits & 0x1FFFFFFF and abs(number) >= 2.0**-126:
         halfway = bits & 0x1FFFFFFF == 0x10000000
@@ -298,7 +298,7 @@ def _nearer_single(lexical: str, number: float, rounded: float) -> float:
 
 
 def _field(digits: str | None) -> int | None:
-    """A duration's field; None when it has too many digits."""
+    """Return a duration's field; None if it has too many digits."""
     if digits is None:
         return 0
     significant = digits.lstrip("0")

@@ -1,4 +1,4 @@
-"""Full text: words, selections, whether a literal fulfils one (semantics 5)."""
+"""Full text: words, selections, and whether a literal satisfies one (semantics 5)."""
 
 from triplecast.text.fault import TextFault, TextRefused
 from triplecast.text.grammar import parse_selection

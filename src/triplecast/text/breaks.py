@@ -1,8 +1,8 @@
-"""Word boundaries of Unicode (UAX #29, sections 4 and 4.1), with the property table that the rules need.
+"""Split text at Unicode's word boundaries (UAX #29, sections 4 and 4.1).
 
-The table is derived from `unicodedata`, as UAX #29 derives Word_Break from general categories, scripts and a few listed
-characters, so no file of Unicode's stands here; `UNICODE` names the version it follows. Rules WB3c and WB15/16, which
-join pictographs and flags, are left out: they make no words.
+Word_Break classes are derived from `unicodedata`, as UAX #29 derives them, from general categories, scripts and a few
+listed characters; `UNICODE` is the version. Rules WB3c and WB15/16 (pictographs, flags) are left out: they make no
+words.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ UNICODE = unicodedata.unidata_version
 
 
 class Break(IntEnum):
-    """Word_Break values; those that differ in no rule about words are one."""
+    """Word_Break values; those that no rule about words tells apart are one."""
 
     OTHER = 0
-    """Each character is a word or a mark by itself: ideographs, Hiragana, Thai, punctuation, spaces."""
+    """Stands alone: ideographs, Hiragana, Thai, punctuation, spaces."""
     LETTER = 1
     HEBREW = 2
     NUMERIC = 3
@@ -33,9 +33,9 @@ class Break(IntEnum):
     SINGLE_QUOTE = 9
     DOUBLE_QUOTE = 10
     EXTEND = 11
-    """Extend, Format and ZWJ: part of what stands before (WB4)."""
+    """Extend, Format and ZWJ: part of the character before (WB4)."""
     LINE_END = 12
-    """CR, LF and Newline: nothing extends them."""
+    """CR, LF and Newline, which nothing extends."""
 
 
 _MID_LETTERS = frozenset("\u003a\u00b7\u0387\u055f\u05f4\u2027\ufe13\ufe55\uff1a")
@@ -52,17 +52,17 @@ _MORE_LETTERS = frozenset(
 _KATAKANA_MARKS = frozenset("\u3031\u3032\u3033\u3034\u3035\u309b\u309c\u30a0\u30fc\uff70")
 _ITERATIONS = ("IDEOGRAPHIC ITERATION MARK", "TANGUT ITERATION MARK", "NUSHU ITERATION MARK")
 _PREPENDED = frozenset("\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u0890\u0891\u08e2\U000110bd\U000110cd")
-"""Format characters that stand before numbers."""
+"""Format characters that precede numbers."""
 _CIRCLED = ((0x24B6, 0x24E9), (0x1F130, 0x1F149), (0x1F150, 0x1F169), (0x1F170, 0x1F189))
-"""Letters in circles and squares are alphabetic symbols."""
+"""Letters in circles and squares, which are alphabetic symbols."""
 _NO_SPACES = ("THAI ", "LAO ", "MYANMAR ", "KHMER ", "TAI LE ", "NEW TAI LUE ", "TAI THAM ", "TAI VIET ", "AHOM ")
-"""Scripts that write without spaces (Line_Break SA): UAX #29 leaves them to dictionaries."""
+"""Scripts without spaces (Line_Break SA), which UAX #29 leaves to dictionaries."""
 _IDEOGRAPHS = ("CJK ", "IDEOGRAPHIC ", "HANGZHOU ", "TANGUT ", "NUSHU ", "KHITAN ")
 
 
 @cache
 def break_of(character: str) -> Break:
-    """The Word_Break class of a character."""
+    """Return the Word_Break class of a character."""
     for found, listed in (
         (Break.LINE_END, _LINE_ENDS),
         (Break.MID_LETTER, _MID_LETTERS),
@@ -104,13 +104,7 @@ def _break_of_letter(name: str) -> Break:
         return Break.HEBREW
     if name.startswith(("KATAKANA ", "HALFWIDTH KATAKANA ")):
         return Break.KATAKANA
-    if (
-        "HIRAGANA" in name
-        or name.startswith("HENTAIGANA ")
-        or name.startswith(_NO_SPACES)
-        or name.startswith(_IDEOGRAPHS)
-        or name == ""
-    ):
+    if not name or "HIRAGANA" in name or name.startswith(("HENTAIGANA ", *_NO_SPACES, *_IDEOGRAPHS)):
         return Break.OTHER
     return Break.LETTER
 
@@ -122,8 +116,8 @@ _JOINING = (Break.LETTER, Break.HEBREW, Break.NUMERIC, Break.KATAKANA, Break.CON
 
 
 def joins(before: Break, left: Break, right: Break, after: Break) -> bool:
-    """Whether no boundary stands between `left` and `right` (WB5 to WB13b), between whose neighbours nothing but
-    EXTEND was left out. OTHER stands for a missing neighbour."""
+    """Whether there is no boundary between `left` and `right` (WB5 to WB13b). Characters of class EXTEND are left out
+    before; OTHER replaces a missing neighbour."""
     if left in _JOINING and right in _JOINING:
         if Break.CONNECTOR in (left, right):
             return True
@@ -142,7 +136,7 @@ def joins(before: Break, left: Break, right: Break, after: Break) -> bool:
 
 
 def split_words(text: str) -> Iterator[tuple[int, int]]:
-    """The places (start, end) of the words of a text: the segments between boundaries that hold a letter or number."""
+    """Yield (start, end) of each word of a text: the segments between boundaries that hold a letter or number."""
     starts: list[int] = []
     kinds: list[Break] = []
     for place, kind in enumerate(map(break_of, text)):

@@ -1,8 +1,8 @@
-"""Other stores' full-text queries, written as selections where they can be.
+"""Translate the full-text queries of other stores to selections.
 
 ``virtuoso``: ``bif:contains``. ``lucene``: the classic syntax of Jena's ``text:query`` and Stardog's ``textMatch``,
-where terms without operator are alternatives. ``blazegraph``: ``bds:search``. Each gives the text of a selection or
-raises `TextFault`; what ranks, scores, guesses or names fields is refused, because an answer has no rank here.
+where terms without an operator are alternatives. ``blazegraph``: ``bds:search``. Each returns the text of a selection
+or raises `TextFault`; what ranks, scores, guesses or names fields is refused, because answers have no rank here.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _VIRTUOSO = re.compile(r"\s*(?:\"([^\"]*)\"|'([^']*)'|([()])|([^\s()\"']+))")
 _LUCENE = re.compile(r"\s*(?:\"((?:[^\"\\]|\\.)*)\"|([()])|(\+|-|!|&&|\|\|)|((?:[^\s()\"+!&|\\]|\\.|[+!&|](?=\S))+))")
 _ESCAPED = re.compile(r"\\.|.", re.DOTALL)
 _LUCENE_WORDS = {"&&": "AND", "||": "OR", "!": "NOT"}
-_RANKED = "an answer has no rank and no similarity here"
+_RANKED = "answers have no rank and no similarity here"
 _LUCENE_REFUSED = (
     (":", "a field of a Lucene query", "name the property in a triple pattern"),
     ("~", "~ (fuzziness and slop) of a Lucene query", "use ft:contains with distance or wildcards"),
@@ -28,7 +28,7 @@ _LUCENE_REFUSED = (
     ("{", "a range of a Lucene query", "compare values in a FILTER"),
     ("/", "a regular expression of a Lucene query", "use REGEX, or ft:contains using wildcards"),
 )
-"""Signs inside a term: what they ask for, and what to write instead."""
+"""Signs inside a term: what they mean, and what to write instead."""
 
 
 def quote(text: str, wild: bool = False) -> str:
@@ -36,18 +36,18 @@ def quote(text: str, wild: bool = False) -> str:
 
 
 def _term(signs: Sequence[str], place: int, wildcards: str = "") -> str:
-    """One word or phrase. `signs` are its characters, those that a backslash took as they are with it; of the others
-    those among `wildcards` are what they are elsewhere."""
+    """Write one word or phrase. `signs` are its characters, an escaped one with its backslash; unescaped ones among
+    `wildcards` are wildcards."""
     if any(sign in wildcards for sign in signs):
         return quote(" ".join(_patterns(signs, wildcards)), wild=True)
     text = "".join(sign[-1] for sign in signs)
     if not words_of(text):
-        raise TextFault(place, f"there is no word in {text}", ("a word with a letter or a number",))
+        raise TextFault(place, f"{text} has no word", ("a word with a letter or a number",))
     return quote(text)
 
 
 def _patterns(signs: Sequence[str], wildcards: str) -> Iterator[str]:
-    """The words of a phrase as patterns of a selection; punctuation around a word is no part of it."""
+    """Yield the words of a phrase as patterns of a selection, without punctuation around them."""
     meant = {sign: {"*": ".*", "?": "."}[sign] for sign in wildcards}
     word: list[str] = []
     for sign in (*signs, " "):
@@ -64,14 +64,14 @@ def _patterns(signs: Sequence[str], wildcards: str) -> Iterator[str]:
 
 
 def _pieces(form: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
-    """The matches of a text one behind the other. Raises `TextRefused` where a quotation mark has no other."""
+    """Yield the successive matches in a text. Raises `TextRefused` for a quotation mark without its pair."""
     at = 0
     for match in (*form.finditer(text), None):
         passed = text[at : match.start() if match else len(text)]
         for place, sign in enumerate(passed, at):
             if sign in "\"'":
                 raise TextRefused(
-                    place, f"a search with an open {sign}", "where its phrase ends is not said", f"a closing {sign}"
+                    place, f"a search with an open {sign}", "its phrase does not end", f"add a closing {sign}"
                 )
         if match:
             at = match.end()
@@ -85,7 +85,7 @@ class _Piece(NamedTuple):
 
 
 def virtuoso(text: str) -> str:
-    """Words and phrases with ``AND``, ``OR``, ``NOT``, ``NEAR`` and brackets; ``*`` in a word."""
+    """Translate words and phrases with ``AND``, ``OR``, ``NOT`` and brackets; ``*`` in a word is a wildcard."""
     check_length(text)
     pieces = []
     for match in _pieces(_VIRTUOSO, text):
@@ -129,8 +129,8 @@ class _Clause(NamedTuple):
 
 
 def lucene(text: str) -> str:
-    """Words and phrases with ``+``, ``-``, ``AND``, ``OR``, ``NOT`` and brackets; ``*`` and ``?`` in a word. ``AND``
-    makes what stands on both its sides necessary; where something is necessary, what is not does not count."""
+    """Translate words and phrases with ``+``, ``-``, ``AND``, ``OR``, ``NOT`` and brackets; ``*`` and ``?`` in a word
+    are wildcards. ``AND`` makes both sides required; where a clause is required, those that are not are ignored."""
     check_length(text)
     pieces = []
     for match in _pieces(_LUCENE, text):
@@ -155,11 +155,11 @@ def _refuse_lucene(word: str, place: int) -> None:
     word = re.sub(r"\\.", "", word)
     for sign, construct, hint in _LUCENE_REFUSED:
         if sign in word:
-            raise TextRefused(place, construct, _RANKED if sign in "~^" else "ft:contains has no such thing", hint)
+            raise TextRefused(place, construct, _RANKED if sign in "~^" else "ft:contains has no equivalent", hint)
 
 
 def _lucene_clauses(pieces: list[_Piece], at: int, depth: int) -> tuple[int, str]:
-    """Clauses up to a closing bracket: (where they end, the selection)."""
+    """Translate the clauses up to a closing bracket; return where they end and the selection."""
     check_depth(depth, pieces[at - 1].place if at else 0)
     clauses: list[_Clause] = []
     start = pieces[at].place if at < len(pieces) else 0
@@ -196,7 +196,7 @@ def _lucene_text(clauses: list[_Clause], place: int) -> str:
     should = [clause.text for clause in clauses if clause.occurs == "should"]
     never = [f"ftnot {clause.text}" for clause in clauses if clause.occurs == "not"]
     if not must and not should:
-        raise TextFault(place, "there is no word that has to be there", ("a word",))
+        raise TextFault(place, "no word is required", ("a word",))
     if must:
         return " ftand ".join(must + never)
     either = should[0] if len(should) == 1 else " ftor ".join(should)
@@ -204,7 +204,7 @@ def _lucene_text(clauses: list[_Clause], place: int) -> str:
 
 
 def blazegraph(text: str, every: bool, exact: bool) -> str:
-    """Words with ``*`` at their ends: any of them, `every` one, or `exact` as a phrase."""
+    """Translate words with ``*`` at their ends: any of them, `every` one, or `exact` as a phrase."""
     check_length(text)
     if exact:
         return _term(text, 0)

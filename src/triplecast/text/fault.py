@@ -1,11 +1,10 @@
-"""What is wrong with the text of a full-text selection, and where."""
+"""Errors in the text of a full-text selection, with their place."""
 
 from __future__ import annotations
 
 
 class TextFault(ValueError):
-    """It is not in the grammar, or asks for what cannot be: `offset` into its text, in characters, and what was
-    expected there."""
+    """Text outside the grammar, or that cannot match: `offset` in characters, and what was expected there."""
 
     def __init__(self, offset: int, message: str, expected: tuple[str, ...] = ()) -> None:
         super().__init__(message)
@@ -15,7 +14,7 @@ class TextFault(ValueError):
 
 
 class TextRefused(TextFault):
-    """It is understood and not answered: the `construct` by name, the reason (`message`) and the `hint`."""
+    """A construct that is understood but not answered, with its name, the reason (`message`) and a `hint`."""
 
     def __init__(self, offset: int, construct: str, reason: str, hint: str) -> None:
         super().__init__(offset, reason)

@@ -1,4 +1,4 @@
-"""The text of a full-text selection to its value: XQuery and XPath Full Text 1.0, appendix A, the answered part.
+"""Parse the text of a full-text selection: the answered part of XQuery and XPath Full Text 1.0, appendix A.
 
 ::
 
@@ -12,7 +12,7 @@
     filter    = "ordered" | "window" n "words" | "distance" range "words"
     range     = "exactly" n | "at" "least" n | "at" "most" n | "from" n "to" n
 
-Keywords in any letter case. ``ftnear`` is the RTF paper's, between single words or phrases.
+Keywords may have any letter case. ``ftnear``, from the RTF paper, joins single words or phrases.
 """
 
 from __future__ import annotations
@@ -28,28 +28,28 @@ from triplecast.text.wildcards import split_patterns
 from triplecast.text.words import words_of
 
 LONGEST = 10_000
-"""Characters of a selection."""
+"""Most characters of a selection."""
 DEEPEST = 50
-"""Brackets open at once."""
+"""Most brackets open at once."""
 MOST_WORDS = 200
-"""Words of a selection, and of the terms of a score."""
+"""Most words of a selection, and of the terms of a score."""
 MOST_FILTERS = 50
-"""Distances, windows and ``ordered`` of a selection: each holds what stands before it."""
+"""Most distances, windows and ``ordered`` of a selection, which nest."""
 _TOKEN = re.compile(r"\s*(?:(\"(?:[^\"]|\"\")*\"|'(?:[^']|'')*')|([A-Za-z]+)|([0-9]+)|(\S)|$)")
 _REFUSED = {
-    "occurs": ("counting occurrences is not built", "name the words only"),
-    "same": ("sentences and paragraphs are not known", "use window n words"),
-    "different": ("sentences and paragraphs are not known", "use distance n words"),
+    "occurs": ("occurrences are not counted", "name only the words"),
+    "same": ("sentences and paragraphs are not recognised", "use window n words"),
+    "different": ("sentences and paragraphs are not recognised", "use distance n words"),
     "weight": ("matching has no weights", "use ft:score"),
-    "not": ("the mild not is not built", "use ftnot"),
-    "at": ("anchors in the text are not built", "leave 'at start' or 'at end' out"),
-    "entire": ("anchors in the text are not built", "leave 'entire content' out"),
-    "without": ("content to be ignored is not known in a literal", "leave it out"),
+    "not": ("the mild not is not supported", "use ftnot"),
+    "at": ("anchors in the text are not supported", "leave 'at start' or 'at end' out"),
+    "entire": ("anchors in the text are not supported", "leave 'entire content' out"),
+    "without": ("a literal has no content to ignore", "leave it out"),
 }
 _REFUSED_OPTIONS = {
     "thesaurus": ("there is no thesaurus", "write the synonyms with ftor"),
     "stop": ("there are no stop words", "leave it out: every word counts"),
-    "language": ("the language is the literal's own tag", "ask for it with LANGMATCHES"),
+    "language": ("the language is the literal's own tag", "filter it with LANGMATCHES"),
     "option": ("there are no extension options", "leave it out"),
 }
 _OPTION_WORDS: dict[str, tuple[tuple[tuple[str, ...], object], ...]] = {
@@ -63,7 +63,7 @@ _OPTION_WORDS: dict[str, tuple[tuple[tuple[str, ...], object], ...]] = {
     "stemming": ((("stemming",), True), (("no", "stemming"), False)),
     "wildcards": ((("wildcards",), True), (("no", "wildcards"), False)),
 }
-"""By the field of `Options`: the words behind ``using``, and the value that they mean."""
+"""By field of `Options`: the words after ``using``, and their value."""
 _FILTERS = ("ordered", "window", "distance")
 _Bounds: TypeAlias = tuple[int | None, int | None]
 
@@ -77,7 +77,7 @@ class _Token(NamedTuple):
 
 
 class _Leaf(NamedTuple):
-    """A string before its options are known."""
+    """A string whose options are not complete yet."""
 
     text: str
     place: int
@@ -87,19 +87,19 @@ class _Leaf(NamedTuple):
 
 
 class _Inner(NamedTuple):
-    """A selection in the making: which options hold for its strings is known once all of it has been read."""
+    """A selection whose strings' options are not complete until all of it is read."""
 
     kind: str
-    """The keyword that makes it."""
+    """Its keyword."""
     place: int
     parts: tuple[_Inner | _Leaf, ...]
     numbers: tuple[_Bounds, ...] = ()
-    """Of each gap of a ``ftnear``, of a distance, and, as its upper bound, of a window."""
+    """The bounds of each gap of ``ftnear``, of a distance, or (the upper one) of a window."""
 
 
 @lru_cache(maxsize=65_536)
 def parse_selection(text: str) -> Selection:
-    """Raises `TextFault`, of which `TextRefused` is one kind."""
+    """Parse a selection. Raises `TextFault` or its subclass `TextRefused`."""
     check_length(text)
     parser = _Parser(text)
     tree = parser.selection(0)
@@ -113,13 +113,13 @@ def parse_selection(text: str) -> Selection:
 
 
 def check_length(text: str) -> None:
-    """Raises `TextRefused`."""
+    """Raise `TextRefused` for a text that is too long."""
     if len(text) > LONGEST:
         raise TextRefused(LONGEST, "a longer full-text selection", f"the limit is {LONGEST:,} characters", "split it")
 
 
 def check_depth(depth: int, place: int) -> None:
-    """Raises `TextRefused` where more than `DEEPEST` brackets are open."""
+    """Raise `TextRefused` if more than `DEEPEST` brackets are open."""
     if depth > DEEPEST:
         raise TextRefused(place, "nesting", f"brackets are nested more than {DEEPEST} deep", "flatten it")
 
@@ -134,7 +134,7 @@ def count_words(selection: Selection) -> int:
 
 @lru_cache(maxsize=65_536)
 def find_patterns(text: str) -> tuple[str, ...]:
-    """The words of a selection that are read ``using wildcards``. Raises what `parse_selection` raises."""
+    """Return the words of a selection read ``using wildcards``. Raises what `parse_selection` raises."""
     if "wildcards" not in text.lower():
         return ()
     found: list[str] = []
@@ -164,7 +164,7 @@ class _Parser:
         return token
 
     def _accept(self, *words: str) -> bool:
-        """Takes these words if they follow."""
+        """Take these words if they follow."""
         texts = [token.text for token in self._tokens[self._at : self._at + len(words)] if token.kind == "word"]
         if texts != list(words):
             return False
@@ -213,7 +213,7 @@ class _Parser:
                 self._units()
                 found = _Inner("distance", place, (found,), (bounds,))
             elif isinstance(found, _Inner) and found.kind in _FILTERS and self.peek().text in ("ftand", "ftor"):
-                joined = f"{self.peek().text} behind a filter (distance, window, ordered), which ends its selection"
+                joined = f"{self.peek().text} after a filter (distance, window, ordered), which ends its selection"
                 raise TextFault(place, joined, ('brackets, as in ("a" ftand "b" distance at most 2 words) ftand "c"',))
             else:
                 return found
@@ -270,7 +270,7 @@ class _Parser:
         if not gaps:
             return parts[0]
         if any(isinstance(part, _Inner) or part.choice != "phrase" for part in parts):
-            raise TextFault(place, "ftnear stands between single words or phrases", ("a string on each side",))
+            raise TextFault(place, "ftnear joins single words or phrases only", ("a string on each side",))
         return _Inner("ftnear", place, tuple(parts), tuple(gaps))
 
     def _primary(self, depth: int) -> _Inner | _Leaf:
@@ -316,7 +316,7 @@ class _Parser:
 
 
 def _with_options(tree: _Inner | _Leaf, options: dict[str, object]) -> _Inner | _Leaf:
-    """Options reach what they stand behind; what stands nearer to a string wins."""
+    """Apply options to all strings of `tree`; those nearer to a string win."""
     if isinstance(tree, _Leaf):
         return tree._replace(options={**options, **tree.options})
     return tree._replace(parts=tuple(_with_options(part, options) for part in tree.parts))
@@ -346,7 +346,7 @@ def _tokenise(text: str) -> list[_Token]:
 
 
 def _make(tree: _Inner | _Leaf, positional: bool) -> Selection:
-    """The selection that a tree is, its options known; `positional`: under a filter."""
+    """Make the selection of a tree whose options are complete; `positional`: under a filter."""
     if isinstance(tree, _Leaf):
         return _make_leaf(tree)
     if tree.kind == "ftnot" and positional:
@@ -380,7 +380,7 @@ def _make_leaf(leaf: _Leaf) -> Selection:
     options = Options()._replace(**leaf.options)  # type: ignore[arg-type]
     words = split_patterns(leaf.text) if options.wildcards else words_of(leaf.text)
     if not words:
-        raise TextFault(leaf.place, "there is no word in this string", ("a string with a letter or a number",))
+        raise TextFault(leaf.place, "this string has no word", ("a string with a letter or a number",))
     if leaf.choice == "phrase" or len(words) == 1:
         return Phrase(tuple(words), options)
     singles = tuple(Phrase((word,), options) for word in words)

@@ -1,7 +1,7 @@
-"""Whether a literal's text fulfils a selection (XQuery Full Text 1.0, section 4): plain, one literal at a time.
+"""Match a literal's text against a selection (XQuery Full Text 1.0, section 4), one literal at a time.
 
-A match is a set of spans, one for each phrase that took part. ``distance`` and ``window`` join the spans of a match
-that they keep into one, as the recommendation's ``joinIncludes`` does, so that filters around them see a whole.
+A match is a set of spans, one for each phrase that takes part. ``distance`` and ``window`` join the spans of a match
+into one, as the recommendation's ``joinIncludes`` does, so that filters around them see one span.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from triplecast.text.wildcards import compile_pattern, count_positions
 from triplecast.text.words import Form, fold, places_of, stemmer_of, words_of
 
 Spend = Callable[[int], None]
-"""Told of work in steps before it is done; raises when there have been too many."""
+"""Called with the steps of work before it is done; raises when the budget is spent."""
 CHARACTERS_A_STEP = 8
-"""Of a text cut into words."""
+"""Characters of a text that is cut into words, for one step."""
 PATTERN_CHARACTERS_A_STEP = 64
-"""Of words held against a pattern, where RE2 has to follow no more than `POSITIONS_A_CHARACTER` of its positions."""
+"""Characters matched with a pattern of at most `POSITIONS_A_CHARACTER` positions, for one step."""
 POSITIONS_A_CHARACTER = 16
 
 
@@ -29,19 +29,19 @@ class Span(NamedTuple):
     start: int
     end: int
     number: int
-    """The place in the query of the phrase that is found here."""
+    """The place of its phrase in the query."""
 
 
 Match = tuple[Span, ...]
 
 
 def holds(selection: Selection, text: str, language: str | None, spend: Spend) -> bool:
-    """Whether a literal with this text and language tag fulfils the selection."""
+    """Whether a literal with this text and language tag satisfies the selection."""
     return _Literal(text, language, spend).holds(selection)
 
 
 def find_spans(selection: Selection, text: str, language: str | None, spend: Spend) -> list[Span]:
-    """The first place of each phrase that has one, negated ones left out: what an explanation shows."""
+    """Return the first span of each phrase that has one, without negated phrases, for an explanation."""
     literal = _Literal(text, language, spend)
     spans = [literal.spans(phrase, number) for number, phrase in enumerate(_phrases(selection))]
     return [found[0] for found in spans if found]
@@ -78,7 +78,7 @@ class _Literal:
         return next(self.matches(selection, 0), None) is not None
 
     def matches(self, selection: Selection, number: int) -> Iterator[Match]:
-        """All matches of a selection without `Not`; its phrases are counted from `number`."""
+        """Yield all matches of a selection without `Not`, its phrases numbered from `number`."""
         match selection:
             case Phrase():
                 yield from ((span,) for span in self.spans(selection, number))
@@ -122,7 +122,7 @@ class _Literal:
     def _near(
         self, parts: tuple[Phrase, ...], gaps: tuple[tuple[int | None, int | None], ...], number: int
     ) -> Iterator[Match]:
-        """Chains from left to right."""
+        """Yield chains of spans from left to right."""
         chains: list[Match] = [(span,) for span in self.spans(parts[0], number)]
         for at, (least, most) in enumerate(gaps, 1):
             following = self.spans(parts[at], number + at)
@@ -133,7 +133,7 @@ class _Literal:
         yield from chains
 
     def spans(self, phrase: Phrase, number: int) -> list[Span]:
-        """Where a phrase stands, from left to right."""
+        """Return the spans of a phrase from left to right."""
         form, words = self._forms(phrase)
         places = places_of(self.text, form)
         sets = []
@@ -155,7 +155,7 @@ class _Literal:
         return [Span(start, start + length - 1, number) for start in starts]
 
     def _forms(self, phrase: Phrase) -> tuple[Form, tuple[str, ...]]:
-        """The form in which the phrase's words are compared, and the words in it."""
+        """Return the form in which the phrase's words are compared, and the words in that form."""
         options = phrase.options
         form = Form(
             options.case != "insensitive", options.marks, stemmer_of(self.language) if options.stemming else None
@@ -176,11 +176,11 @@ def _join(match: Match) -> Span:
 
 
 def _count(selection: Selection) -> int:
-    """Phrases of a selection."""
+    """Count the phrases of a selection."""
     return sum(1 for _ in _phrases(selection))
 
 
 def show_spans(text: str, spans: Sequence[Span]) -> str:
-    """The words that spans cover, with their places counted from 1."""
+    """Show the words that spans cover, with their places counted from 1."""
     words = words_of(text)
     return ", ".join(f"'{' '.join(words[span.start : span.end + 1])}' at word {span.start + 1}" for span in spans)

@@ -1,4 +1,4 @@
-"""What every text that fulfils a selection holds: alternatives of phrases, as the index files them."""
+"""The phrases that a text needs to satisfy a selection, by which the index files it."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ from triplecast.text.score import term_weights
 from triplecast.text.words import fold
 
 ALTERNATIVES_LIMIT = 16
-"""Alternatives beyond which a part of a selection is not used."""
+"""Most alternatives of a part of a selection; with more it is not used."""
 PHRASE_LIMIT = 8
-"""Words of a phrase that the index knows as one; a longer one is known by its words."""
+"""Most words of a phrase that the index files as one; a longer one is filed by its words."""
 
 Alternative: TypeAlias = tuple[str, ...]
-"""Folded words and phrases (words with one space between) that stand together in a text, each once, in order."""
+"""Folded words and phrases (words joined by one space) that occur together in a text, unique, in order."""
 
 
 class Needed(NamedTuple):
-    """Every text that fulfils the selection has all phrases of some alternative."""
+    """Every text that satisfies the selection has all phrases of some alternative."""
 
     alternatives: tuple[Alternative, ...]
-    """One empty alternative: nothing is known."""
+    """One empty alternative if nothing is needed."""
     exact: bool
-    """There is one alternative, and every text that has its phrases fulfils the selection."""
+    """There is one alternative, and every text with its phrases satisfies the selection."""
 
 
 @lru_cache(maxsize=65_536)
 def needed_phrases(text: str) -> Needed:
-    """For the text of a selection. Raises `TextFault`."""
+    """Return what the text of a selection needs. Raises `TextFault`."""
     return _needed(parse_selection(text))
 
 
 @lru_cache(maxsize=65_536)
 def needed_terms(terms: str) -> Needed:
-    """For a score above 0: one of the terms' words."""
+    """Return what a score above 0 needs: one of the terms' words."""
     words = tuple((word,) for word in term_weights(terms))
     return Needed(words if len(words) <= ALTERNATIVES_LIMIT else ((),), False)
 
@@ -70,7 +70,7 @@ def _needed_of(phrase: Phrase) -> Needed:
 
 
 def _all_of(parts: list[Needed]) -> tuple[Alternative, ...]:
-    """The product; parts with many alternatives are left out where it would pass the limit."""
+    """Multiply the alternatives of all parts, without those that would exceed the limit."""
     kept: list[tuple[Alternative, ...]] = []
     size = 1
     for part in sorted(parts, key=lambda part: len(part.alternatives)):

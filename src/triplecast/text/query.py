@@ -1,4 +1,4 @@
-"""Full-text selections as frozen values: the part of XQuery and XPath Full Text 1.0, section 3, that is answered."""
+"""Full-text selections as frozen values: the answered part of XQuery and XPath Full Text 1.0, section 3."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ class Options(NamedTuple):
     """Match options (section 3.4) with the defaults of semantics 5.2."""
 
     case: str = "insensitive"
-    """``insensitive``, ``sensitive``, or ``lowercase`` or ``uppercase``: only words written so."""
+    """``insensitive``, ``sensitive``, or only words in ``lowercase`` or ``uppercase``."""
     marks: bool = False
-    """Diacritics count."""
+    """Whether diacritics count."""
     stemming: bool = False
     wildcards: bool = False
 
@@ -21,15 +21,14 @@ PLAIN = Options()
 
 
 def in_case(word: str, options: Options) -> str:
-    """A word of the query as texts have to have it: under ``uppercase`` ``ı`` asks for ``I``, another word than its
-    own folding."""
+    """Return a word of the query as texts must have it: with ``uppercase``, ``ı`` needs ``I``, which folds
+    otherwise."""
     return {"lowercase": word.lower(), "uppercase": word.upper()}.get(options.case, word)
 
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """Words side by side, one or more, as written in the query; with `Options.wildcards` each is a pattern
-    (`wildcards.Pattern`)."""
+    """One or more adjacent words as written in the query; with `Options.wildcards` each is a pattern."""
 
     words: tuple[str, ...]
     options: Options = PLAIN
@@ -52,8 +51,8 @@ class Not:
 
 @dataclass(frozen=True, slots=True)
 class Near:
-    """``ftnear``: the parts in text order, `gaps[i]` (fewest and most words, None: no bound) between part i and the
-    next (semantics 5.4)."""
+    """``ftnear``: the parts in text order, with `gaps[i]` words (fewest and most, None: no bound) between part i and
+    the next (semantics 5.4)."""
 
     parts: tuple[Phrase, ...]
     gaps: tuple[tuple[int | None, int | None], ...]
@@ -61,8 +60,7 @@ class Near:
 
 @dataclass(frozen=True, slots=True)
 class Distance:
-    """Between neighbours in text order lie at least and at most so many words (None: no bound); -1 for two at one
-    place."""
+    """The fewest and most words between neighbours in text order (None: no bound); two at one place are -1 apart."""
 
     part: Selection
     least: int | None
@@ -71,7 +69,7 @@ class Distance:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """All within `size` words."""
+    """All parts within `size` words."""
 
     part: Selection
     size: int
@@ -79,10 +77,10 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Ordered:
-    """In the order in which the query names them."""
+    """The parts in the order of the query."""
 
     part: Selection
 
 
 Selection: TypeAlias = Phrase | And | Or | Not | Near | Distance | Window | Ordered
-"""No `Not` stands inside a `Distance`, `Window` or `Ordered` (semantics 5.5)."""
+"""No `Distance`, `Window` or `Ordered` holds a `Not` (semantics 5.5)."""

@@ -1,9 +1,9 @@
-"""``ft:score``: how like a literal's text is to some terms, from these two alone (semantics 5.6).
+"""``ft:score``: the similarity of a literal's text to some terms (semantics 5.6).
 
-The vector-space model (Salton, Wong, Yang 1975) with logarithmic term frequencies and no statistics of any collection:
-the weight of word t in a text is w(t) = 1 + ln(number of times t occurs), and the score is the cosine of the angle
-between the two vectors of weights, from 0 (no word in common) to 1 (the same words, equally often). Words are compared
-folded. The result is rounded to 9 decimal places, so that it is the same on every machine.
+The vector-space model (Salton, Wong, Yang 1975) with logarithmic term frequencies and no collection statistics: the
+weight of word t in a text is w(t) = 1 + ln(occurrences of t), and the score is the cosine of the two vectors of
+weights, from 0 (no common word) to 1 (the same words, equally often). Words are compared folded. The score is rounded
+to 9 decimal places, so that it is the same on every machine.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def score(text: str, terms: str) -> float:
 
 @lru_cache(maxsize=4096)
 def term_weights(terms: str) -> dict[str, float]:
-    """The weights of the terms' words, folded, in order of appearance. Callers do not change it."""
+    """Return the weights of the terms' folded words, in order of appearance. Callers must not change it."""
     counts: dict[str, int] = {}
     for word in words_of(terms):
         folded = fold(word)

@@ -1,8 +1,8 @@
-"""Text to words, and words to the forms under which they are compared (semantics 5.2).
+"""Split text into words, and fold words to the forms in which they are compared (semantics 5.2).
 
 A text is normalised (NFC), cut at Unicode's word boundaries, and each word folded: case by full case folding, marks
 (accents, points; not kana's voicing, nuktas or viramas, which make other letters) by dropping them after decomposition.
-Folding a word is folding its characters one by one, which the kernels rely on.
+A word is folded character by character, which the kernels rely on.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from typing import NamedTuple
 from triplecast.text.breaks import UNICODE, split_words
 
 ANALYSER = f"1/{UNICODE}"
-"""The version of everything that decides which words a text has and which of them are equal."""
+"""The version of the rules that decide which words a text has and which are equal."""
 LONGEST_STEMMED = 100
-"""Characters beyond which a word is its own stem: the stemmers take time that grows with the square."""
+"""Most characters of a word that is stemmed: the stemmers take quadratic time."""
 REMEMBERED_TEXTS = 16
-"""Texts that are kept cut into words."""
+"""Texts whose words are cached."""
 _SMALL_IOTA = "\u0345"
-"""A mark that is the letter iota in another case, and folds to it: under forms that keep case it is a letter too."""
+"""A mark that folds to the letter iota, so forms that keep case treat it as a letter too."""
 _OVERLAY, _FIRST_ACCENT = 1, 10
-"""Canonical combining classes: overlays, and from here on accents and points."""
+"""Canonical combining classes: overlays; the first of accents and points."""
 _STEMMERS = {
     "ar": "arabic", "hy": "armenian", "eu": "basque", "ca": "catalan", "da": "danish", "nl": "dutch", "en": "english",
     "eo": "esperanto", "et": "estonian", "fi": "finnish", "fr": "french", "de": "german", "el": "greek", "hi": "hindi",
@@ -34,7 +34,7 @@ _STEMMERS = {
 
 
 class Form(NamedTuple):
-    """What of a word counts when it is compared."""
+    """What counts when words are compared."""
 
     case: bool = False
     marks: bool = False
@@ -43,11 +43,11 @@ class Form(NamedTuple):
 
 
 FOLDED = Form()
-"""Neither case nor marks count: the form of index keys. Words equal in any other form without stem are equal in it."""
+"""Neither case nor marks count: the form of index keys. Words equal in another form without stem are equal in it."""
 
 
 def fold(word: str, form: Form = FOLDED) -> str:
-    """The word as it is compared under a form; never empty for a word."""
+    """Fold a word to a form; never empty for a word."""
     if word.isascii():
         text = word if form.case else word.lower()
         return text if form.stem is None else _stem(text, form.stem)
@@ -69,7 +69,7 @@ def _dropped(character: str, marks: bool) -> bool:
 
 
 def stemmer_of(language: str | None) -> str | None:
-    """The stemming algorithm for a language tag, None where there is none."""
+    """Return the stemming algorithm for a language tag, or None."""
     return None if language is None else _STEMMERS.get(language.partition("-")[0])
 
 
@@ -79,7 +79,7 @@ def _stem(word: str, algorithm: str) -> str:
 
 @lru_cache(maxsize=65_536)
 def _stem_short(word: str, algorithm: str) -> str:
-    import snowballstemmer  # half of this package's import time, and few subscriptions ask for stems
+    import snowballstemmer  # half of this package's import time, and few subscriptions use stems
 
     stemmed: str = snowballstemmer.stemmer(algorithm).stemWord(word)
     return stemmed or word
@@ -87,14 +87,14 @@ def _stem_short(word: str, algorithm: str) -> str:
 
 @lru_cache(maxsize=REMEMBERED_TEXTS)
 def words_of(text: str) -> tuple[str, ...]:
-    """The words of a text in order, as written but for NFC."""
+    """Return the words of a text in order, as written but for NFC."""
     normal = text if text.isascii() else unicodedata.normalize("NFC", text)
     return tuple([normal[start:end] for start, end in split_words(normal)])
 
 
 @lru_cache(maxsize=REMEMBERED_TEXTS)
 def places_of(text: str, form: Form) -> dict[str, tuple[int, ...]]:
-    """Where each word of a text stands, words counted from 0, under a form. Callers do not change it."""
+    """Return the places of each word of a text, counted from 0, by its form. Callers must not change it."""
     places: dict[str, list[int]] = {}
     for place, word in enumerate(words_of(text)):
         places.setdefault(fold(word, form), []).append(place)

@@ -10,9 +10,9 @@ import pytest
 
 from tests.unit.outbox.outbox_samples import batch, registrations
 from triplecast.cli import main
-from triplecast.model.census import Census
+from triplecast.kernels.compiling import FIRST, LATER, compile_kernels
+from triplecast.model.counts import SubscriptionCounts
 from triplecast.model.match import MatchStats
-from triplecast.warming import compile_kernels
 
 RECORD = """@prefix dcterms: <http://purl.org/dc/terms/> .
 <https://example.org/1> dcterms:title "Air" ; dcterms:extent 5 ."""
@@ -21,7 +21,7 @@ RECORD = """@prefix dcterms: <http://purl.org/dc/terms/> .
 @pytest.fixture(autouse=True, scope="module")
 def kernels() -> None:
     """Compiled before, so that nobody is told that they are being compiled."""
-    compile_kernels(lambda text: None)
+    compile_kernels(lambda text: None, units=(*FIRST, *LATER))
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def test_match_prints_a_json_line_a_match_and_nothing_else_on_stdout(
         }
     ]
     counts = json.loads(err)
-    assert counts["standing"] == asdict(Census(predicate=2, index=2))
+    assert counts["standing"] == asdict(SubscriptionCounts(predicate=2, index=2))
     assert counts["work"] == asdict(MatchStats(publications=1, keys=2, touched=2, joins=2, matches=1))
     assert (counts["publications"], counts["subscriptions"], counts["matches"], counts["reject_count"]) == (1, 2, 1, 0)
 
@@ -69,13 +69,13 @@ def test_files_that_are_no_documents_are_named_and_counted(desk: Path, capsys: p
         (desk / "inbox" / f"{number}.csv").write_text("a,b")
     assert match(desk) == 0
     told = capsys.readouterr().err.splitlines()
-    assert told[0].startswith("passed over 7 files (an unknown extension, a link or a pipe): 0.csv, 1.csv,")
+    assert told[0].startswith("skipped 7 files (an unknown extension, a link or a pipe): 0.csv, 1.csv,")
     assert told[0].endswith("4.csv and 2 more")
     (desk / "subscriptions" / "more.sparql").write_text("ASK { ?s ?p ?o }")
     assert match(desk) == 0
     told = capsys.readouterr().err.splitlines()
     assert told[0].endswith("among the subscriptions, which are read from .rq, .rdql, .jsonl files: more.sparql")
-    assert told[-1].endswith("0 subscriptions refused, 8 files passed over")
+    assert told[-1].endswith("0 subscriptions refused, 8 files skipped")
 
 
 def test_what_a_subscription_hardly_means_is_told_before_it_is_asked(

@@ -151,8 +151,8 @@ def test_explain_shows_what_they_returned(place: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "told"),
     [
-        ('"attachment": {}', 'has a field "attachment", which is none; write "attachments" if that was meant'),
-        ('"attachements": {}', 'has a field "attachements", which is none'),
+        ('"attachment": {}', 'has an unknown field "attachment"; write "attachments" if that was meant'),
+        ('"attachements": {}', 'has an unknown field "attachements"'),
         ('"attachments": {}, "attachment": {}', ""),
         ('"date": "2026-11-22", "note": 3', ""),
     ],

@@ -44,9 +44,9 @@ def test_a_few_publications_have_no_rate() -> None:
 
 
 def test_what_was_passed_over_is_counted() -> None:
-    assert describe_summary(replace(DONE, ignored=("a.csv", "b.csv"))).splitlines()[1].endswith(", 2 files passed over")
+    assert describe_summary(replace(DONE, ignored=("a.csv", "b.csv"))).splitlines()[1].endswith(", 2 files skipped")
     more = replace(DONE, ignored=("a.csv",), ignored_subscriptions=("b.sparql",), warnings=1)
-    assert describe_summary(more).splitlines()[1].endswith("refused, 2 files passed over, 1 note on subscriptions")
+    assert describe_summary(more).splitlines()[1].endswith("refused, 2 files skipped, 1 note on subscriptions")
 
 
 def test_an_interrupt_that_left_something_says_what_was_done_and_what_is_left() -> None:

@@ -110,5 +110,5 @@ def test_names_that_no_encoding_or_terminal_takes_are_escaped(tmp_path: Path, lo
         else:
             assert b"  d\\xff\\u001B]0;x\\u0007\\u202E\\u000A.rq  " in done.stdout
             told = done.stderr.decode()
-            assert "passed over a file (an unknown extension, a link or a pipe): \\u001B.csv\n" in told
+            assert "skipped a file (an unknown extension, a link or a pipe): \\u001B.csv\n" in told
             assert "rejected \\xff\\u001B[2J\\u000A.ttl:1:" in told

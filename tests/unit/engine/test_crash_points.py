@@ -10,9 +10,14 @@ import sys
 from pathlib import Path
 
 import triplecast
-from triplecast.faults import POINTS
+from triplecast.crash_points import POINTS
 
-REACH = "from triplecast.faults import reach\nfor _ in range(5): reach('journal.appended'); print('alive', flush=True)"
+REACH = """
+from triplecast.crash_points import reach
+for _ in range(5):
+    reach('journal.appended')
+    print('alive', flush=True)
+"""
 
 
 def run(armed: dict[str, str]) -> subprocess.CompletedProcess[str]:

@@ -106,10 +106,10 @@ def test_renewing_sets_the_end_sooner_later_or_never() -> None:
 @pytest.mark.parametrize(
     ("lease", "said"),
     [
-        (0, "over when it begins"),
-        (-1, "over when it begins"),
-        (datetime(2020, 1, 1, tzinfo=UTC), "over when it begins"),
-        (datetime(2030, 1, 1), "no zone"),
+        (0, "ends before it begins"),
+        (-1, "ends before it begins"),
+        (datetime(2020, 1, 1, tzinfo=UTC), "ends before it begins"),
+        (datetime(2030, 1, 1), "no time zone"),
         (timedelta(days=4_000_000), "year 9999"),
         (1e300, "cannot be 1e"),
         (float("nan"), "cannot be nan"),

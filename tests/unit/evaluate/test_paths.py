@@ -42,6 +42,12 @@ def ends(path: str, subject: str = "?s", object_: str = "?o") -> list[str]:
         ("(:p/:p)*", ":a", "?o", [":a", ":b", ":c"]),
         ("(:p*)*", ":a", "?o", [":a", ":b", ":c"]),
         ("(:p?)+", ":a", "?o", [":a", ":b", ":c"]),
+        ("(:p?)+", ":absent", "?o", [":absent"]),
+        ("(:p*)+", ":absent", "?o", [":absent"]),
+        ("(:p*)+", "?s", ":absent", [":absent"]),
+        ("(:p?|:q)+", ":absent", "?o", [":absent"]),
+        ("((:p?)+)?", ":absent", ":absent", [""]),
+        ("(:p/:q?)+", ":absent", "?o", []),
     ],
 )
 def test_path(path: str, subject: str, object_: str, expected: list[str]) -> None:

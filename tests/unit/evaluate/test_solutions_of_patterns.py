@@ -14,6 +14,9 @@ DOC = published(
        :c :p :a , :c ; :price 9.5 ."""
 )
 
+NOON_UTC = "'2026-01-01T12:00:00Z'^^xsd:dateTime"
+NOON_IN_PARIS = "'2026-01-01T13:00:00+01:00'^^xsd:dateTime"
+
 
 def column(text: str, name: str) -> list[str | None]:
     return [row.get(name) for row in answers(text, DOC)]
@@ -142,6 +145,23 @@ def test_order_goes_before_the_canonical_order_and_projection_breaks_ties() -> N
     assert column("SELECT ?o { ?s :p ?o } ORDER BY DESC(?nothing)", "o") == [":a", ":b", ":c", ":c"]
     assert column("SELECT ?s ?n { ?s :price ?v OPTIONAL { ?s :name ?n } } ORDER BY ?n OFFSET 1", "s") == [":b", ":a"]
     assert column("SELECT ?s { ?s :price ?v } ORDER BY (?v > 6) ?s LIMIT 2", "s") == [":a", ":b"]
+
+
+@pytest.mark.parametrize(
+    ("values", "keys", "expected"),
+    [
+        ("(1.0 2) (1 1) (01 3)", "?v ?w", ["1", "2", "3"]),
+        ("(1.0 2) (1 1) (01 3)", "?v DESC(?w)", ["3", "2", "1"]),
+        ("(1.0 2) (1 1) (2 0)", "DESC(?v) ?w", ["0", "1", "2"]),
+        (f"({NOON_UTC} 2) ({NOON_IN_PARIS} 1)", "?v ?w", ["1", "2"]),
+        (f"({NOON_UTC} 1) ({NOON_IN_PARIS} 2)", "DESC(?v) DESC(?w)", ["2", "1"]),
+        ("('NaN'^^xsd:float 2) ('NaN'^^xsd:double 1)", "?v ?w", ["1", "2"]),
+        ("('b' 2) ('a' 3) ('b' 1)", "?v ?w", ["3", "1", "2"]),
+    ],
+)
+def test_the_next_key_decides_among_equal_values(values: str, keys: str, expected: list[str]) -> None:
+    """SPARQL 15.1: terms of one value tie, however they are written."""
+    assert column(f"SELECT ?w {{ VALUES (?v ?w) {{ {values} }} }} ORDER BY {keys}", "w") == expected
 
 
 def test_graph_is_the_publication_itself() -> None:

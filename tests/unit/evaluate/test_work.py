@@ -195,7 +195,7 @@ def test_the_limits_are_documented_with_their_values() -> None:
         "seconds of a request, memory above the evaluator's own": f"{LIMITS.seconds:g}, {LIMITS.memory >> 20} MiB",
     }
     for name, value in rows.items():
-        assert f"| {name} | {value} |" in text
+        assert f"|{name}|{value}|" in text
     prose = " ".join(text.split())
     assert f"one more for every {ENTRIES_A_STEP} variables that it binds" in prose
     assert f"{BYTES_A_STEP} characters of a term longer than {LONGEST_FREE}" in prose

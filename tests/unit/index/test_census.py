@@ -14,7 +14,7 @@ from triplecast.index.anchors import Anchor
 from triplecast.index.census import broad_registrations, take_census
 from triplecast.index.removals import NO_REMOVALS
 from triplecast.index.snapshot import Snapshot
-from triplecast.model.census import Census
+from triplecast.model.counts import SubscriptionCounts
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
 from triplecast.registry.admission import admit
 
@@ -48,13 +48,13 @@ def _random_subscription(source: Random, number: int) -> Subscription:
     return Subscription(f"s{number}", text, entailment=source.choice((None, None, "taxonomy", "rdfs")))
 
 
-def _told(registrations: list[Registration]) -> tuple[Census, list[int]]:
+def _told(registrations: list[Registration]) -> tuple[SubscriptionCounts, list[int]]:
     """By admission."""
     admissions = {int(each.id): admit(each.subscription) for each in registrations}
     counts: Counter[str] = Counter()
     for each in admissions.values():
         counts.update((each.cost, each.decider))
-    return Census(**counts), [id for id, each in admissions.items() if each.cost == "broad"]
+    return SubscriptionCounts(**counts), [id for id, each in admissions.items() if each.cost == "broad"]
 
 
 @pytest.mark.parametrize("anchor", [RarestKey(), FirstWritten(), NoFilter()])
@@ -92,4 +92,4 @@ def test_also_after_removals_and_merges(seed: int, monkeypatch: pytest.MonkeyPat
 
 def test_nobody_stands_in_an_empty_index() -> None:
     snapshot = MemoryIndex().apply([], [], 0)
-    assert (take_census(snapshot), broad_registrations(snapshot)) == (Census(), [])
+    assert (take_census(snapshot), broad_registrations(snapshot)) == (SubscriptionCounts(), [])

@@ -17,7 +17,7 @@ def test_bytes_count_whatever_a_memoryview_counts(monkeypatch: pytest.MonkeyPatc
     check_attachments({"urn:a": numbers[::2]})
     with pytest.raises(InputError, match="have 72 bytes") as raised:
         check_attachments({"urn:a": numbers[:9]})
-    assert "64 are allowed" in str(raised.value)
+    assert "64 bytes are allowed" in str(raised.value)
     with pytest.raises(InputError, match="have 65 bytes"):
         check_attachments({"urn:a": bytes(64), "urn:b": bytearray(1)})
 

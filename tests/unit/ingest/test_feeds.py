@@ -209,7 +209,7 @@ def test_ill_formed_feeds_give_what_can_be_saved() -> None:
     assert says(draft, "Bees & wasps")
     (reject,) = parsed.rejects
     assert (reject.stage, reject.line) == ("feed", 4)
-    assert "items saved: 1" in reject.reason
+    assert "items published: 1" in reject.reason
     broken = RSS_1.replace('xmlns:dc="http://purl.org/dc/elements/1.1/"', "")
     assert [d.graph for d in parse_document(Document("f.xml", broken.encode())).drafts] == [f"{NEWS}1?a=1&b=2"]
 

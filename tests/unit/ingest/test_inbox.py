@@ -174,8 +174,8 @@ def test_folders_that_cannot_be_listed_are_told_and_nothing_else_suffers(
     assert [file.source for file in scan.ready] == ["a.ttl"]
     assert scan.ignored == ("secret\x1b/",)
     assert describe_ignored(["b.csv", *scan.ignored]) == (
-        "passed over a file (an unknown extension, a link or a pipe): b.csv\n"
-        "passed over a folder that this user cannot list, or too deep to be: secret\\u001B/"
+        "skipped a file (an unknown extension, a link or a pipe): b.csv\n"
+        "skipped a folder that cannot be listed: secret\\u001B/"
     )
 
 

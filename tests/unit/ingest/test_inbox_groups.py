@@ -13,7 +13,7 @@ from triplecast.ingest import inbox_groups, inbox_lines
 from triplecast.ingest.inbox import QUIET, InboxFile, scan_inbox
 from triplecast.ingest.inbox_groups import DocumentGroup, read_groups
 from triplecast.ingest.inbox_lines import is_whole
-from triplecast.model.source import SourceState
+from triplecast.model.file_state import FileState
 
 
 def line(name: str, text: str = "<a> <b> <c> .") -> str:
@@ -24,7 +24,7 @@ def ready(folder: Path) -> tuple[InboxFile, ...]:
     return scan_inbox(folder, {}, scan_inbox(folder, {}, {}, 0.0).looks, QUIET).ready
 
 
-def groups(folder: Path, known: Mapping[str, SourceState] | None = None, dataset: bool = False) -> list[DocumentGroup]:
+def groups(folder: Path, known: Mapping[str, FileState] | None = None, dataset: bool = False) -> list[DocumentGroup]:
     return list(read_groups(folder, ready(folder), known or {}, dataset))
 
 
@@ -32,7 +32,7 @@ def graphs(found: list[DocumentGroup]) -> list[str | None]:
     return [document.graph for group in found for document in group.documents]
 
 
-def states(found: list[DocumentGroup]) -> dict[str, SourceState]:
+def states(found: list[DocumentGroup]) -> dict[str, FileState]:
     return {source: state for group in found for source, state in group.sources.items()}
 
 

@@ -9,7 +9,7 @@ import random
 import pytest
 
 from triplecast.ingest import Document, ParsedDocument, Parser, document_iri, media_type_of
-from triplecast.ingest.frames import pack_document, pack_parsed, unpack_document, unpack_parsed
+from triplecast.ingest.messages import pack_document, pack_parsed, unpack_document, unpack_parsed
 from triplecast.ingest.parse import parse_document
 from triplecast.model.publication import Draft, Reject
 
@@ -279,7 +279,7 @@ def test_a_context_inside_is_bundled_too_and_another_refused() -> None:
     ):
         (reject,) = parse_document(Document("d.jsonld", json.dumps({"@context": context, "a": 1}).encode())).rejects
         assert "is not bundled" in reject.reason
-        assert "write the context's content into the document" in reject.hint
+        assert "replace the address in the document" in reject.hint
     many = json.dumps([{"@context": "https://schema.org", "name": "N"}] * 1001)
     (reject,) = parse_document(Document("d.jsonld", many.encode())).rejects
     assert "1000 places" in reject.reason

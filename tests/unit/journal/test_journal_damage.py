@@ -14,7 +14,7 @@ import pytest
 from journal_samples import draft
 
 from triplecast.errors import StorageFault, StorageFull
-from triplecast.journal import Journal, SourceState
+from triplecast.journal import FileState, Journal
 from triplecast.journal.record import checksum
 from triplecast.model.publication import Reject
 from triplecast.model.subscription import Subscription
@@ -25,7 +25,7 @@ def fill(folder: Path) -> None:
         journal.commit_documents(
             [draft(f"d{i}", "x" * 50 * i) for i in range(8)],
             [Reject("a", "parse", "reason", "hint", 1, 2)],
-            {"a.ttl": SourceState(1, 2, b"12", "accepted")},
+            {"a.ttl": FileState(1, 2, b"12", "accepted")},
         )
         journal.subscribe([Subscription("a", "ASK {}"), Subscription("b", "ASK {}")])
         journal.cancel([10])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from journal_samples import StepClock, draft
 
 from triplecast.errors import InputError
-from triplecast.journal import Journal, SourceState
+from triplecast.journal import FileState, Journal
 from triplecast.model.publication import Reject
 
 CALLS = st.lists(
@@ -132,7 +132,7 @@ def test_rejects_keep_their_place_and_position() -> None:
 
 
 def test_sources_are_written_with_the_documents_they_brought(tmp_path: Path) -> None:
-    taken = SourceState(5, 17, b"digest", "accepted")
+    taken = FileState(5, 17, b"digest", "accepted")
     with Journal.open(tmp_path) as journal:
         journal.commit_documents(
             [draft("a", "A")],
@@ -148,7 +148,7 @@ def test_sources_are_written_with_the_documents_they_brought(tmp_path: Path) -> 
 def test_text_that_is_no_unicode_is_refused_and_nothing_written() -> None:
     with Journal.in_memory() as journal:
         with pytest.raises(InputError, match="half a character"):
-            journal.commit_documents([draft("a", "A")], sources={"\udc80": SourceState(1, 1, b"", "accepted")})
+            journal.commit_documents([draft("a", "A")], sources={"\udc80": FileState(1, 1, b"", "accepted")})
         assert journal.head() == 0
         assert journal.sources() == {}
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import numba
 import pytest
 
-from triplecast.kernels import CACHE_FOLDER, njit
-from triplecast.kernels.cache import choose_folder, source_digest
+from triplecast.kernels import njit
+from triplecast.kernels.cache import CACHE_FOLDER, choose_folder, source_digest
+from triplecast.kernels.compiling import warm
 from triplecast.kernels.hashing import hash_slices
 from triplecast.kernels.scan import scan_text
-from triplecast.kernels.warm import warm
 
 
 def write_sources(folder: Path, **modules: str) -> Path:
@@ -107,7 +107,7 @@ def test_warming_runs_the_kernels_that_python_calls() -> None:
 @pytest.mark.slow
 def test_a_second_process_compiles_nothing(tmp_path: Path) -> None:
     environment = {**os.environ, "TRIPLECAST_CACHE": str(tmp_path)}
-    command = [sys.executable, "-m", "triplecast.kernels.warm"]
+    command = [sys.executable, "-m", "triplecast.kernels"]
     subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)
     first = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*") if path.is_file()}
     assert any(path.suffix == ".nbc" for path in first)

@@ -9,9 +9,9 @@ from pyoxigraph import Literal, NamedNode
 
 from triplecast.errors import QuerySyntaxError
 from triplecast.languages import fill, parse_query, parse_template
-from triplecast.languages.prefixes import DECLARED
 from triplecast.languages.template import slot_kind
 from triplecast.languages.tokens import TOKEN, find_tokens
+from triplecast.languages.vocabularies import DECLARED
 from triplecast.model.algebra import BasicPattern, Node, TriplePattern
 
 XSD = "http://www.w3.org/2001/XMLSchema#"

@@ -14,7 +14,7 @@ from tests.unit.match.match_samples import PREFIXES, matcher, publication, snaps
 from triplecast.index.segment import build_segments
 from triplecast.match.readings import Readings
 from triplecast.match.views import encode, scan_views
-from triplecast.model.entailment import Reading
+from triplecast.model.entailment import EntailmentMode
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
 from triplecast.taxonomy import Taxonomies, TaxonomyVersion, read_taxonomy
 
@@ -69,10 +69,10 @@ def test_terms_are_looked_up_once_a_segment_and_words_cut_once_a_batch(monkeypat
 
     segments, readings, views = _segments(), Readings(), scan_views([PUBLICATION])
     assert [segment.reading for segment in segments] == [
-        Reading.PLAIN,
-        Reading.TAXONOMY,
-        Reading.RDFS,
-        Reading.RDFS_BARE,
+        EntailmentMode.PLAIN,
+        EntailmentMode.TAXONOMY,
+        EntailmentMode.RDFS,
+        EntailmentMode.RDFS_BARE,
     ]
     list(readings.of(segments, TAXONOMY, views).read(segments))
     for name in ("find_identity", "cut_texts", "entail_views"):

@@ -6,7 +6,7 @@ import pytest
 
 from triplecast.operators.extra import INSTALL
 from triplecast.operators.mending import find_module, mend_failure, mend_import
-from triplecast.sandbox import Failure
+from triplecast.sandbox import RequestFailure
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,7 @@ from triplecast.sandbox import Failure
     ],
 )
 def test_what_it_raised(detail: str, hint: str) -> None:
-    assert mend_failure(Failure("error", detail)).startswith(hint)
+    assert mend_failure(RequestFailure("error", detail)).startswith(hint)
 
 
 @pytest.mark.parametrize(

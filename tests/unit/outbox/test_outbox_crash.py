@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.journal.journal_samples import run_and_crash
-from triplecast.faults import POINTS
+from triplecast.crash_points import POINTS
 from triplecast.outbox import Outbox
 
 COMMIT = f"""

@@ -138,11 +138,11 @@ def test_what_is_never_taken_is_named_once(door: Door) -> None:
     door.write("a.ttl", "<http://e/s> <http://e/p> 1 .")
     door.take()
     (told,) = door.told
-    assert str(told).startswith("passed over 6 files")
+    assert str(told).startswith("skipped 6 files")
     assert str(told).endswith("0.csv, 1.csv, 2.csv, 3.csv, 4.csv and 1 more")
     door.write("late.pdf", "a")
     door.take()
-    assert "passed over a file" in str(door.told[1])
+    assert "skipped a file" in str(door.told[1])
     assert "late.pdf" in str(door.told[1])
     door.take()
     assert len(door.told) == 2

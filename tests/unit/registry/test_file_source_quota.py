@@ -11,7 +11,7 @@ import pytest
 
 from tests.unit.registry.test_file_source import Desk
 from triplecast.index.census import take_census
-from triplecast.model.census import Census
+from triplecast.model.counts import SubscriptionCounts
 from triplecast.model.subscription import Subscription
 from triplecast.registry.admission import admit
 
@@ -44,7 +44,7 @@ def test_places_go_in_file_order_and_the_others_are_told_and_wait(desk: Desk) ->
         "another broad subscription is refused: subscriptions without an owner hold 2 places of 2 for broad ones"
     )
     assert "--broad-per-owner" in fault.hint
-    assert take_census(desk.registry.index.snapshot) == Census(narrow=1, broad=3, index=4)
+    assert take_census(desk.registry.index.snapshot) == SubscriptionCounts(narrow=1, broad=3, index=4)
     before = desk.live()
     desk.restart()
     assert desk.live() == before

@@ -10,7 +10,7 @@ import pytest
 from tests.unit.engine.engine_samples import ANY_TITLE, PREFIX, TITLES, UNTITLED, StepClock, turtle
 from triplecast import Engine, InputError, QueryRefused, QuotaReached, Subscription
 from triplecast.compile import compiled
-from triplecast.model.census import Census
+from triplecast.model.counts import SubscriptionCounts
 from triplecast.model.subscription import BROAD_PER_OWNER
 from triplecast.registry import quota
 
@@ -134,11 +134,13 @@ def test_statistics_say_who_stands_and_who_decided(tmp_path: Path) -> None:
     combined = PREFIX + "SELECT * { ?i ex:topic ex:rail OPTIONAL { ?i ex:title ?t } }"
     calculated = PREFIX + "SELECT * { ?i ex:topic ex:rail ; ex:title ?t FILTER(STRLEN(?t) > 2) }"
     with Engine.open(tmp_path) as engine:
-        assert engine.statistics().standing == Census()
+        assert engine.statistics().standing == SubscriptionCounts()
         for text in (TITLES, ANY_TITLE, BROAD, UNTITLED, combined, calculated, TITLES):
             engine.subscribe(text)
         engine.unsubscribe("subscription-7")
-        assert engine.statistics().standing == Census(narrow=3, predicate=2, broad=1, index=3, combined=2, evaluator=1)
+        assert engine.statistics().standing == SubscriptionCounts(
+            narrow=3, predicate=2, broad=1, index=3, combined=2, evaluator=1
+        )
         engine.publish(turtle("Train"), graph="http://x/1")
         engine.publish(turtle(None), graph="http://x/2")
         work = engine.statistics().work
@@ -157,7 +159,7 @@ def test_what_this_version_does_not_ask_is_counted_apart(tmp_path: Path, monkeyp
         engine.subscribe(TITLES)
     monkeypatch.undo()
     with Engine.open(tmp_path, broad_per_owner=1) as engine:
-        assert engine.statistics().standing == Census(narrow=1, index=1, refused=1)
+        assert engine.statistics().standing == SubscriptionCounts(narrow=1, index=1, refused=1)
         assert engine.subscribe(BROAD).cost == "broad", "it costs no publication anything"
 
 

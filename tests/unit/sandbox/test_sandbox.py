@@ -1,4 +1,4 @@
-"""Every fault a parser can have ends as one Failure; neighbours are answered once, in order."""
+"""Every fault a parser can have ends as one RequestFailure; neighbours are answered once, in order."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from triplecast.errors import SandboxFailed
-from triplecast.sandbox import Failure, Limits, Sandbox
-from triplecast.sandbox.frames import FrameReader
+from triplecast.sandbox import Limits, RequestFailure, Sandbox
+from triplecast.sandbox.messages import MessageReader
 
 MEGABYTE = 1 << 20
 HERE = Path(__file__).parent
@@ -79,7 +79,7 @@ def test_a_fault_is_one_failure(
     before = sandbox.started
     first, failure, *rest = sandbox.map([b"abc", fault, b"def", b"ghi"])
     assert (first, rest) == (b"cba", [b"fed", b"ihg"])
-    assert isinstance(failure, Failure)
+    assert isinstance(failure, RequestFailure)
     assert failure.kind == kind
     assert word in failure.detail
     assert sandbox.started - before == children
@@ -97,8 +97,8 @@ def test_a_forked_process_that_comes_back_answers_nothing(sandbox: Sandbox) -> N
 def test_an_answer_too_many_is_believed_of_none(hasty_sandbox: Sandbox) -> None:
     hasty_sandbox.close()
     (failure,) = hasty_sandbox.map([b"chatter 2"])
-    assert isinstance(failure, Failure)
-    assert "an answer too many" in failure.detail
+    assert isinstance(failure, RequestFailure)
+    assert "an extra answer" in failure.detail
     assert hasty_sandbox.map([b"ab"]) == [b"ba"]
 
 
@@ -110,8 +110,8 @@ def test_an_answer_to_one_request_is_none_to_another(hasty_sandbox: Sandbox) -> 
     assert hasty_sandbox.started == before + 2
     hasty_sandbox.map([b"ab"])
     (failure,) = hasty_sandbox.map([b"chatter 1"], once=(0,))
-    assert isinstance(failure, Failure)
-    assert re.search("an answer to request 1 where [0-9]+ was asked", failure.detail)
+    assert isinstance(failure, RequestFailure)
+    assert re.search("an answer to request 1 instead of [0-9]+", failure.detail)
 
 
 def test_what_a_child_said_unasked_is_no_answer(sandbox: Sandbox) -> None:
@@ -120,7 +120,7 @@ def test_what_a_child_said_unasked_is_no_answer(sandbox: Sandbox) -> None:
     child = sandbox._child
     assert child
     assert child.quiet
-    child._reader = FrameReader(MEGABYTE)
+    child._reader = MessageReader(MEGABYTE)
     assert list(child._reader.feed(b"A")) == []
     assert not child.quiet
     before = sandbox.started
@@ -132,7 +132,7 @@ def test_only_the_guilty_fail_among_many(sandbox: Sandbox) -> None:
     requests = [b"abort" if i % 50 == 7 else b"request %d" % i for i in range(200)]
     outcomes = sandbox.map(requests)
     for request, outcome in zip(requests, outcomes, strict=True):
-        assert isinstance(outcome, Failure) if request == b"abort" else outcome == request[::-1]
+        assert isinstance(outcome, RequestFailure) if request == b"abort" else outcome == request[::-1]
 
 
 def test_prints_do_not_disturb_the_frames(sandbox: Sandbox) -> None:
@@ -142,7 +142,7 @@ def test_prints_do_not_disturb_the_frames(sandbox: Sandbox) -> None:
 def test_answers_are_never_asked_again() -> None:
     with Sandbox("faulty_functions:misbehave", Limits(5, 128 * MEGABYTE, MEGABYTE)) as sandbox:
         before, failure, after = sandbox.map([b"pid", b"abort", b"pid"])
-    assert isinstance(failure, Failure)
+    assert isinstance(failure, RequestFailure)
     assert before != after
     assert sandbox.started == 3
 
@@ -178,7 +178,7 @@ def test_a_child_that_died_between_calls_is_replaced(sandbox: Sandbox) -> None:
 
 
 def test_threads_take_turns(sandbox: Sandbox) -> None:
-    outcomes: dict[int, list[bytes | Failure]] = {}
+    outcomes: dict[int, list[bytes | RequestFailure]] = {}
 
     def ask(number: int) -> None:
         outcomes[number] = sandbox.map([b"%d-%d" % (number, i) for i in range(300)])

@@ -110,7 +110,7 @@ def test_a_taxonomy_whose_closure_would_explode_is_refused(monkeypatch: pytest.M
     monkeypatch.setattr(sys.modules["triplecast.taxonomy.read"], "REACH_LIMIT", sum(range(3, 103)))
     assert read_taxonomy([lines(*chain)]).count(SUB_CLASS) == 100
     monkeypatch.setattr(sys.modules["triplecast.taxonomy.read"], "REACH_LIMIT", sum(range(3, 103)) - 1)
-    with pytest.raises(InputError, match="the 100 terms of the taxonomy are under comes to more than"):
+    with pytest.raises(InputError, match="the 100 terms of the taxonomy have more than"):
         read_taxonomy([lines(*chain)])
 
 

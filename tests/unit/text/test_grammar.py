@@ -37,14 +37,14 @@ def test_strings() -> None:
         ("games", 0, "the word games is not in quotes"),
         ('"a" ftand ("b"', 14, "ends too early"),
         ('"a', 0, "does not end"),
-        ('"a" ftand "…"', 10, "no word in this string"),
+        ('"a" ftand "…"', 10, "this string has no word"),
         ('"a" distance 3 words', 13, "unexpected 3"),
         ('"a" distance at most x words', 21, "unexpected x"),
         ('"a" window 3 lines', 13, "unexpected lines"),
         ('"a" using magic', 10, "unexpected magic"),
         ('"a" using stemming using no stemming', 25, "given twice"),
-        ('("a" ftand "b") ordered ftand "c"', 24, "ftand behind a filter"),
-        ('("a" ftand "b") ftnear[0,1] "c"', 0, "ftnear stands between"),
+        ('("a" ftand "b") ordered ftand "c"', 24, "ftand after a filter"),
+        ('("a" ftand "b") ftnear[0,1] "c"', 0, "ftnear joins"),
     ],
 )  # fmt: skip
 def test_faults_say_where(text: str, offset: int, said: str) -> None:

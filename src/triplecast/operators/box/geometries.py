@@ -100,8 +100,8 @@ def checked(read: Geometry | None, text: str, first: str) -> Geometry:
     places = shapely.get_coordinates(geometry)
     if not (np.abs(places) <= (180.0, 90.0)).all():
         raise Unanswerable(
-            f"{shortened(text, 80)} leaves the earth: longitudes are from -180 to 180, latitudes from -90 to 90, and "
-            f"the {first} is written first here"
+            f"{shortened(text, 80)} is out of range: longitudes are from -180 to 180, latitudes from -90 to 90, and "
+            f"the {first} comes first"
         )
     if not shapely.is_valid(geometry):
         raise Unanswerable(

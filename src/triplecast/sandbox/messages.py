@@ -1,0 +1,85 @@
+"""The messages between a sandbox and its child, and the one form of what they carry.
+
+On the pipe a message is one byte of kind, four bytes with the number of its request, eight bytes of length (both little
+endian) and the payload. An answer has the number of its request; what a child writes before the first request has
+number 0. A payload of several parts is a JSON header, in which the parts' lengths come last, a line feed, and the
+parts.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+HEADER = struct.Struct("<cIQ")
+NUMBERS = 1 << 32
+"""Request numbers are below this; then they start again at 0."""
+
+REQUEST = b"Q"
+READY = b"R"
+"""The child has imported its function and set its limits."""
+ANSWER = b"A"
+ERROR = b"E"
+"""The function raised; the payload is the detail."""
+MEMORY = b"M"
+"""The function raised MemoryError."""
+SIZE = b"S"
+"""The answer is longer than the limit."""
+
+ANSWERS = frozenset((READY, ANSWER, ERROR, MEMORY, SIZE))
+
+
+class BrokenMessage(Exception):
+    """The child wrote something that is no message."""
+
+
+class MessageReader:
+    """Cuts a byte stream into messages; `longest` bounds the payload that a header may announce."""
+
+    def __init__(self, longest: int) -> None:
+        self._longest = longest
+        self._pending = bytearray()
+
+    @property
+    def between(self) -> bool:
+        """Whether no message is incomplete."""
+        return not self._pending
+
+    def feed(self, chunk: bytes) -> Iterator[tuple[bytes, int, bytes]]:
+        """Yield kind, number and payload of each message that `chunk` completes. Raises BrokenMessage on an impossible
+        header."""
+        pending = self._pending
+        pending += chunk
+        start = 0
+        while len(pending) - start >= HEADER.size:
+            kind, number, length = HEADER.unpack_from(pending, start)
+            if kind not in ANSWERS or length > self._longest:
+                raise BrokenMessage(f"kind {kind!r}, length {length}")
+            end = start + HEADER.size + length
+            if len(pending) < end:
+                break
+            with memoryview(pending) as view:
+                payload = bytes(view[start + HEADER.size : end])
+            start = end
+            yield kind, number, payload
+        del pending[:start]
+
+
+def pack_parts(header: object, parts: Sequence[bytes]) -> bytes:
+    """Join a JSON header and byte strings to one payload."""
+    return b"".join((json.dumps([header, [len(part) for part in parts]]).encode(), b"\n", *parts))
+
+
+def unpack_parts(payload: bytes) -> tuple[Any, list[bytes]]:
+    """Return the header and the byte strings that `pack_parts` joined. Raises ValueError for anything else."""
+    start = payload.index(b"\n") + 1
+    header, lengths = json.loads(payload[:start])
+    parts: list[bytes] = []
+    for length in lengths:
+        parts.append(payload[start : start + length])
+        start += length
+    if start != len(payload):
+        raise ValueError(f"the payload has {len(payload)} bytes where {start} were announced")
+    return header, parts
