@@ -33,7 +33,6 @@ FILE_LINES = 400
 
 LONGER = {
     "engine/engine.py": 640,
-    "index/build.py": 403,
     "journal/journal.py": 486,
     "journal/reader.py": 455,
     "kernels/entailment.py": 456,
@@ -41,12 +40,23 @@ LONGER = {
     "kernels/scan.py": 473,
 }
 
-# fmt: off
 NAMED_TWICE = {
-    "Asked", "Database", "Filter", "Found", "Graph", "Ground", "Grown", "Matched", "Operator", "Progress", "Registry",
-    "Rows", "Slice", "Standing", "Template", "_Kept",
+    "Asked",
+    "Database",
+    "Filter",
+    "Found",
+    "Graph",
+    "Ground",
+    "Matched",
+    "Operator",
+    "Progress",
+    "Registry",
+    "Rows",
+    "Slice",
+    "Standing",
+    "Template",
+    "_Kept",
 }
-# fmt: on
 """Classes of which there are two, still; goal: none."""
 
 IN_CIRCLES = {
@@ -57,19 +67,52 @@ IN_CIRCLES = {
 }
 """Modules that import each other, still; goal: none."""
 
-# fmt: off
 RIDDLES = {
-    "absence", "admitted", "asked", "begun", "decided", "doubts", "flat", "followed", "found", "given", "instead",
-    "late", "learnt", "meaning", "meant", "mending", "met", "numbers", "own_rules", "questions", "remaking", "said",
-    "slips", "standing", "told", "waiting", "waits", "wanted", "worn",
+    "absence",
+    "admitted",
+    "asked",
+    "begun",
+    "decided",
+    "doubts",
+    "flat",
+    "followed",
+    "found",
+    "given",
+    "instead",
+    "late",
+    "learnt",
+    "meaning",
+    "meant",
+    "mending",
+    "met",
+    "numbers",
+    "own_rules",
+    "questions",
+    "remaking",
+    "said",
+    "slips",
+    "standing",
+    "told",
+    "waiting",
+    "waits",
+    "wanted",
+    "worn",
 }
-# fmt: on
 """File names that say nothing to a newcomer. `RIDDLES_LEFT` are there, still; goal: none."""
 
-# fmt: off
 RIDDLES_LEFT = {
-    "engine/given", "index/flat", "index/numbers", "index/worn", "match/begun", "match/found", "match/learnt",
-    "match/own_rules", "match/questions", "match/standing", "match/waiting", "match/wanted", "operators/absence",
-    "operators/mending", "pipeline/followed", "pipeline/late", "registry/admitted",
+    "engine/given",
+    "match/begun",
+    "match/found",
+    "match/learnt",
+    "match/own_rules",
+    "match/questions",
+    "match/standing",
+    "match/waiting",
+    "match/wanted",
+    "operators/absence",
+    "operators/mending",
+    "pipeline/followed",
+    "pipeline/late",
+    "registry/admitted",
 }
-# fmt: on

@@ -1,4 +1,4 @@
-"""Plans to indexes: immutable segments of flat arrays, and the snapshots made of them."""
+"""The index: immutable segments of flat arrays, built from plans, and the snapshots that name them."""
 
 from triplecast.index.anchors import Anchor, FirstWritten, NoFilter, RarestKey
 from triplecast.index.folder import INDEX, IndexFolder

@@ -16,7 +16,7 @@ from triplecast.kernels.layout import I32, I64
 
 
 class KeyFacts(NamedTuple):
-    """What is known of the distinct keys of a segment."""
+    """Statistics of the distinct keys of a segment."""
 
     terms: I32
     """[K, 3] dictionary ids, -1 for variables, -2 for the key that every publication has."""
@@ -25,19 +25,19 @@ class KeyFacts(NamedTuple):
 
 
 class Anchor(Protocol):
-    """A strategy."""
+    """A strategy that ranks keys as anchors."""
 
     @property
     def unfiltered(self) -> bool:
-        """Whether every structure is tried against every publication."""
+        """Whether every structure is a candidate of every publication."""
 
     def rank(self, facts: KeyFacts) -> NDArray[np.int64]:
-        """The keys in order of preference as anchors, best first."""
+        """Order the keys by preference as anchors, best first."""
 
 
 @dataclass(frozen=True, slots=True)
 class RarestKey:
-    """Most constants (subject or object before predicate), then fewest subscriptions."""
+    """Prefer most constants (subject or object before predicate), then fewest subscriptions."""
 
     unfiltered: bool = False
 
@@ -49,7 +49,7 @@ class RarestKey:
 
 @dataclass(frozen=True, slots=True)
 class FirstWritten:
-    """The key that occurs first in the subscriptions: no statistics at all."""
+    """Prefer the key that occurs first in the subscriptions, without statistics."""
 
     unfiltered: bool = False
 
@@ -59,7 +59,7 @@ class FirstWritten:
 
 @dataclass(frozen=True, slots=True)
 class NoFilter:
-    """Every structure is a candidate of every publication: the oracle of the others."""
+    """Make every structure a candidate of every publication: the reference for the others."""
 
     unfiltered: bool = True
 

@@ -1,6 +1,6 @@
-"""Who stands in a snapshot: how narrow the keys are under which a subscription is filed, and who decides it.
+"""Counts of a snapshot's subscriptions: how narrow their keys are, and what decides them.
 
-Read off the arrays of the segments, so that nothing is counted while subscriptions come and go.
+They are computed from the arrays of the segments; nothing is counted while subscriptions come and go.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ NARROW, PREDICATE, BROAD = 0, 1, 2
 
 
 class _Kinds(NamedTuple):
-    """Of the live subscriptions of one segment that are asked."""
+    """The valid live subscriptions of one segment."""
 
     registration: I64
     cost: U8
     combined: NDArray[np.bool_]
     evaluated: NDArray[np.bool_]
     refused: int
-    """Live ones that are not asked."""
+    """Invalid live subscriptions, which are never evaluated."""
 
 
 def take_census(snapshot: Snapshot) -> SubscriptionCounts:
-    """As of the last position that the snapshot covers."""
+    """Count the subscriptions that are live at the last position that the snapshot covers."""
     narrow = predicate = broad = combined = evaluated = refused = 0
     for kinds in _all_kinds(snapshot):
         costs = np.bincount(kinds.cost, minlength=3).tolist()
@@ -45,7 +45,7 @@ def take_census(snapshot: Snapshot) -> SubscriptionCounts:
 
 
 def broad_registrations(snapshot: Snapshot) -> list[int]:
-    """The live subscriptions that every publication is tried against, ascending."""
+    """The live subscriptions that are candidates of every publication, ascending."""
     return sorted(id for kinds in _all_kinds(snapshot) for id in kinds.registration[kinds.cost == BROAD].tolist())
 
 
@@ -72,7 +72,7 @@ def _kinds_of(segment: Segment, removed: I64) -> _Kinds:
 
 
 def _costs(segment: Segment, firsts: NDArray[np.integer]) -> U8:
-    """By subscription: the broadest of its conjunctions, each as narrow as its narrowest key."""
+    """The cost of each subscription: that of its broadest conjunction, each as narrow as its narrowest key."""
     index = segment.tables.index
     structures = index.structures
     if not len(firsts) or len(structures) == 1:

@@ -25,9 +25,9 @@ from triplecast.sqlite import storage_faults, sync_folder
 
 MAGIC = b"TRARRAYS"
 FORMAT = 1
-"""Of the file and of what segments keep in it; raised whenever either changes."""
+"""Of the file and of the arrays of a segment; raised whenever either changes."""
 TEMPORARY = ".tmp"
-"""How names of files end that are being written."""
+"""The suffix of a file that is being written."""
 _HEAD = struct.Struct("<8sIIQQ")
 _ALIGNMENT = 64
 REBUILD = "delete the index folder; it is rebuilt from the journal"
@@ -40,11 +40,11 @@ class ArrayFile:
 
 
 Sole = Callable[[], AbstractContextManager[object]]
-"""Gives a context in which nobody else writes to the folder; entering raises where another has become its writer."""
+"""A context in which nobody else writes to the folder; entering raises when another process has become its writer."""
 
 
 def write_arrays(path: Path, file: ArrayFile, sole: Sole = nullcontext) -> None:
-    """Writes `path` as `write_durably` does. Raises `StorageFault`."""
+    """Write `file` to `path` as `write_durably` does. Raises `StorageFault`."""
     head, offsets, size = _lay_out(file)
     content = np.zeros(size, np.uint8)
     content[_HEAD.size : _HEAD.size + len(head)] = np.frombuffer(head, np.uint8)
@@ -57,9 +57,9 @@ def write_arrays(path: Path, file: ArrayFile, sole: Sole = nullcontext) -> None:
 
 
 def write_durably(path: Path, content: bytes | memoryview, sole: Sole = nullcontext) -> None:
-    """Replaces `path` in one step; the content is on disk before its name is. Raises `StorageFault`.
+    """Replace `path` in one step; the content is synced before it gets its name. Raises `StorageFault`.
 
-    The content is written under a name that nobody else writes to; it gets the name `path` inside `sole`.
+    The content is written under a temporary name of its own and renamed to `path` inside `sole`.
     """
     temporary = path.with_name(f"{path.name}.{os.urandom(4).hex()}{TEMPORARY}")
     with storage_faults(path.name):
@@ -79,7 +79,7 @@ def write_durably(path: Path, content: bytes | memoryview, sole: Sole = nullcont
 
 
 def read_arrays(path: Path) -> ArrayFile:
-    """Maps a file, copy on write, after checking every byte of it. Raises `StorageFault`."""
+    """Check every byte of a file and map it, copy on write. Raises `StorageFault`."""
     try:
         with open(path, "rb") as stream:
             content = _map(stream)
@@ -110,18 +110,18 @@ def _map(stream: BinaryIO) -> NDArray[np.uint8]:
 
 
 def _checksum(content: NDArray[np.uint8], head_size: int, size: int) -> int:
-    """Over the fields before the checksum and everything after it."""
+    """Compute the checksum of the fields before it and of everything after it."""
     return int(checksum(content[_HEAD.size :])) ^ (hash_fields(head_size, size))
 
 
 def hash_fields(head_size: int, size: int) -> int:
-    """The fields of the head as 64 bits."""
+    """Hash the fields of the head to 64 bits."""
     fields = np.frombuffer(struct.pack("<8sIIQ", MAGIC, FORMAT, head_size, size), np.uint8)
     return int(checksum(np.array(fields)))
 
 
 def _lay_out(file: ArrayFile) -> tuple[bytes, dict[str, int], int]:
-    """(JSON head, offset of each array, length of the file). The head's own length decides where arrays begin."""
+    """Lay out a file: (JSON head, offset of each array, length of the file); the arrays begin behind the head."""
     room = 0
     while True:
         at = _aligned(_HEAD.size + room)

@@ -1,8 +1,8 @@
 """The index on disk: segment files under numbered manifests. It is a cache of the journal's registry.
 
-A manifest is immutable and names its segments; the one with the highest number holds. So a worker that was given a
-manifest's name sees the same snapshot for as long as the files stay: manifests older than the last `MANIFESTS_KEPT`,
-and segments that none of the kept ones names, are deleted. (A file that is mapped stays readable after its deletion.)
+A manifest is immutable and names its segments; the one with the highest number is current. A worker that has a
+manifest's name sees the same snapshot while its files exist: manifests older than the last `MANIFESTS_KEPT`, and
+segments that no kept manifest names, are deleted. A mapped file stays readable after its deletion.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from triplecast.compile.compiled import CompiledSubscription
 from triplecast.crash_points import reach
 from triplecast.errors import StorageFault
 from triplecast.index.file import TEMPORARY, Sole
-from triplecast.index.flat import NONE_COMPILED
 from triplecast.index.manifest import Manifest, open_segment, read_manifest, write_manifest
+from triplecast.index.members import NONE_COMPILED
 from triplecast.index.merge import apply_changes
+from triplecast.index.rebuilding import DueSegments, RebuiltSegment, find_due, rebuild, replace_due
 from triplecast.index.removals import NO_REMOVALS, Removals
 from triplecast.index.segment import Segment
 from triplecast.index.snapshot import Snapshot
-from triplecast.index.worn import Remade, Worn, find_worn, remake, replace_worn
 from triplecast.model.subscription import Registration
 
 INDEX = "index"
@@ -33,8 +33,8 @@ _NAME = re.compile(r"(manifest|segment)-([0-9]{10})\.(json|tcx)")
 
 
 class IndexFolder:
-    """The one writer of an index folder: its caller holds the journal's lock, and changes files inside `sole`
-    (`Journal.sole`), so that a writer whose place another has taken changes none."""
+    """The one writer of an index folder. Its caller holds the journal's lock; files change inside `sole`
+    (`Journal.sole`), so that a writer that another has replaced changes none."""
 
     def __init__(self, path: Path, sole: Sole = nullcontext) -> None:
         self._path = path
@@ -42,27 +42,27 @@ class IndexFolder:
         self._segments: dict[str, Segment] = {}
         self._manifest = Manifest(0, 0, (), NO_REMOVALS)
         self._named: dict[int, tuple[str, ...]] = {}
-        """The segments of the kept manifests that were written or read here, by the manifest's number."""
+        """The segments of kept manifests that this process wrote or read, by the manifest's number."""
         self._naming = Lock()
         self._last = 0
-        """The number of the segment named last."""
+        """The highest segment number used."""
         self._remade = ""
-        """The name of the segment that was made again last; no manifest may name it yet."""
+        """The name of the last rebuilt segment, which no manifest may name yet."""
 
     @property
     def covers(self) -> int:
-        """The last registry position applied, of the snapshot opened or applied last."""
+        """The last registry position in the current snapshot."""
         return self._manifest.covers
 
     @property
     def needed_from(self) -> int:
-        """Of the same snapshot: it answers for publications after this position only."""
+        """The position after which the current snapshot is valid."""
         return self._manifest.needed_from
 
     def open(self) -> Snapshot:
-        """The latest snapshot; an empty one that covers position 0 in a folder without manifests.
+        """Open the latest snapshot, or an empty one that covers position 0 if there is no manifest.
 
-        Raises `StorageFault` where a file is missing, damaged or of another format: call `reset`, then `apply` the
+        Raises `StorageFault` for a file that is missing, damaged or of another format: call `reset`, then `apply` the
         registry.
         """
         numbers = self._numbers("manifest")
@@ -73,7 +73,7 @@ class IndexFolder:
         return self.snapshot()
 
     def reset(self) -> Snapshot:
-        """Forgets what the folder holds and starts with an empty snapshot, which is not written."""
+        """Start with an empty snapshot, which is not written, whatever the folder contains."""
         self._segments = {}
         self._manifest = Manifest(max(self._numbers("manifest"), default=0), 0, (), NO_REMOVALS)
         return self.snapshot()
@@ -86,11 +86,10 @@ class IndexFolder:
         needed_from: int = 0,
         compiled: Mapping[int, CompiledSubscription] = NONE_COMPILED,
     ) -> Snapshot:
-        """Writes the snapshot after these changes of the registry: (registration, position of its removal) for each
-        removed.
+        """Write the snapshot after these registry changes; `removed` has (registration, position of its removal).
 
-        `needed_from`: no publication at or before this position will be asked again. `compiled`: of some that are
-        added, by id, which are not parsed again. Raises `StorageFault`, and then nothing has changed.
+        `needed_from`: no publication at or before this position will be matched again. `compiled`: compiled
+        subscriptions of some of `added`, by registration. Raises `StorageFault`; then nothing has changed.
         """
         grown = apply_changes(
             tuple(self._segments.values()), self._manifest.removals, added, removed, needed_from, compiled
@@ -111,41 +110,41 @@ class IndexFolder:
         needed_from = max(self._manifest.needed_from, needed_from)
         return self._write(segments, grown.removals, covers, needed_from)
 
-    def find_worn(self) -> Worn | None:
+    def find_due(self) -> DueSegments | None:
         manifest = self._manifest
-        return find_worn(tuple(self._segments.values()), manifest.removals, manifest.needed_from)
+        return find_due(tuple(self._segments.values()), manifest.removals, manifest.needed_from)
 
-    def remake(self, worn: Worn) -> Remade:
-        """Writes what lives of worn segments under a name that no manifest has yet. In any thread, beside all else;
-        `adopt` has to follow. Raises `StorageFault`."""
-        segment = remake(worn)
+    def rebuild(self, due: DueSegments) -> RebuiltSegment:
+        """Write the live subscriptions of due segments as one segment, in any thread; `adopt` has to follow. Raises
+        `StorageFault`."""
+        segment = rebuild(due)
         if segment is None:
-            return Remade(None)
+            return RebuiltSegment(None)
         name = self._new_name()
         self._remade = name
         segment.write(self._path / name, self._sole)
-        return Remade(self._open_written(name), name)
+        return RebuiltSegment(self._open_written(name), name)
 
-    def adopt(self, worn: Worn, remade: Remade) -> bool:
-        """Writes the snapshot in which the remade segment stands in the place of the worn ones, if those still stand;
-        whether they did. Raises `StorageFault`, and then nothing has changed."""
-        segments = replace_worn(tuple(self._segments.values()), worn, remade.segment)
+    def adopt(self, due: DueSegments, rebuilt: RebuiltSegment) -> bool:
+        """Write the snapshot with the rebuilt segment in the place of the due ones; return False if those have been
+        merged meanwhile. Raises `StorageFault`; then nothing has changed."""
+        segments = replace_due(tuple(self._segments.values()), due, rebuilt.segment)
         if segments is None:
             return False
         names = {segment: name for name, segment in self._segments.items()}
-        named = {names.get(segment, remade.name): segment for segment in segments}
+        named = {names.get(segment, rebuilt.name): segment for segment in segments}
         manifest = self._manifest
         removals = manifest.removals.within(segment.tables.registrations for segment in segments)
         self._write(named, removals, manifest.covers, manifest.needed_from)
         return True
 
     def snapshot(self) -> Snapshot:
-        """The one opened or applied last."""
+        """The current snapshot."""
         manifest = self._manifest
         return Snapshot(manifest.covers, tuple(self._segments.values()), manifest.removals, manifest.name)
 
     def _write(self, segments: dict[str, Segment], removals: Removals, covers: int, needed_from: int) -> Snapshot:
-        """The manifest of these segments, whose files are written."""
+        """Write the manifest of these segments, whose files exist."""
         number = max([*self._numbers("manifest"), self._manifest.number]) + 1
         manifest = Manifest(number, covers, tuple(segments), removals, needed_from)
         write_manifest(self._path, manifest, self._sole)
@@ -156,7 +155,7 @@ class IndexFolder:
         return self.snapshot()
 
     def _new_name(self) -> str:
-        """Of a segment's file: nobody else's, in whatever thread."""
+        """Choose an unused name for a segment's file, in any thread."""
         with self._naming:
             self._last = max([*self._numbers("segment"), self._last]) + 1
             return f"segment-{self._last:010}.tcx"
@@ -165,7 +164,7 @@ class IndexFolder:
         try:
             return open_segment(self._path / name)
         except StorageFault:
-            with self._sole():  # raises where it is gone because another has become the writer
+            with self._sole():  # raises if it is gone because another process has become the writer
                 raise
 
     def _numbers(self, kind: str) -> list[int]:
@@ -175,8 +174,8 @@ class IndexFolder:
         return sorted(int(match[2]) for match in matches)
 
     def _sweep(self) -> None:
-        """Deletes what no kept manifest needs, and what a killed process was writing. A manifest that cannot be read
-        keeps nothing alive."""
+        """Delete the files that no kept manifest needs, and unfinished ones of killed processes. An unreadable manifest
+        keeps no file."""
         numbers = self._numbers("manifest")
         self._named = {number: self._segments_of(number) for number in numbers[-MANIFESTS_KEPT:]}
         needed = {self._remade, *(name for names in self._named.values() for name in names)}
@@ -191,7 +190,7 @@ class IndexFolder:
                 left.unlink(missing_ok=True)
 
     def _segments_of(self, number: int) -> tuple[str, ...]:
-        """The segments that a manifest names, which is read once."""
+        """The segments that a manifest names; each manifest is read once."""
         known = self._named.get(number)
         if known is not None:
             return known

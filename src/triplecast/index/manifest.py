@@ -27,14 +27,14 @@ FORMAT = 1
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Manifest:
-    """A snapshot by name: `segments` are file names."""
+    """The files and removals of a snapshot: `segments` are file names."""
 
     number: int
     covers: int
     segments: tuple[str, ...]
     removals: Removals
     needed_from: int = 0
-    """It answers for publications after this position only: what was cancelled up to it may have been merged away."""
+    """The snapshot is valid after this position only: subscriptions cancelled up to it may have been merged away."""
 
     @property
     def name(self) -> str:
@@ -42,7 +42,7 @@ class Manifest:
 
 
 def open_segment(path: Path) -> Segment:
-    """A segment, opened once per process while its file is the same."""
+    """Open a segment, once per process while its file is unchanged."""
     try:
         state = path.stat()
     except OSError as error:
@@ -56,7 +56,7 @@ def _open_once(path: Path, state: tuple[int, ...]) -> Segment:
 
 
 def read_manifest(folder: Path, name: str) -> Manifest:
-    """Raises `StorageFault`."""
+    """Read a manifest. Raises `StorageFault` for a damaged one and for another format."""
     try:
         content = json.loads((folder / name).read_bytes())
     except (OSError, ValueError, RecursionError) as error:
@@ -92,7 +92,7 @@ def write_manifest(folder: Path, manifest: Manifest, sole: Sole = nullcontext) -
 
 
 def _write_numbers(numbers: I64) -> str:
-    """As differences, which are small, packed: writing 100,000 takes 3 ms."""
+    """Compress ascending numbers as differences: 100,000 take 3 ms."""
     return b64encode(zlib.compress(np.diff(numbers, prepend=0).astype("<i8").tobytes(), 1)).decode()
 
 

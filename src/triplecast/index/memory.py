@@ -1,21 +1,21 @@
-"""An index in memory: of an engine without a folder, of files that are matched offline, of one query for a preview."""
+"""An index in memory, for an engine without a folder, for offline matching and for previews."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
 from triplecast.compile.compiled import CompiledSubscription
-from triplecast.index.flat import NONE_COMPILED
+from triplecast.index.members import NONE_COMPILED
 from triplecast.index.merge import apply_changes
+from triplecast.index.rebuilding import DueSegments, RebuiltSegment, find_due, rebuild, replace_due
 from triplecast.index.removals import NO_REMOVALS
 from triplecast.index.segment import Segment
 from triplecast.index.snapshot import Snapshot
-from triplecast.index.worn import Remade, Worn, find_worn, remake, replace_worn
 from triplecast.model.subscription import Registration
 
 
 class MemoryIndex:
-    """Segments in memory; `apply` gives the next snapshot and leaves earlier ones valid."""
+    """Segments in memory; `apply` returns the next snapshot and leaves earlier ones valid."""
 
     def __init__(self) -> None:
         self._segments: tuple[Segment, ...] = ()
@@ -35,10 +35,10 @@ class MemoryIndex:
         needed_from: int = 0,
         compiled: Mapping[int, CompiledSubscription] = NONE_COMPILED,
     ) -> Snapshot:
-        """Adds and removes (registration, position of its removal); `covers` is the last registry position applied.
+        """Add registrations and remove (registration, position); `covers` is the last registry position applied.
 
-        `needed_from`: no publication at or before this position will be asked again. `compiled`: of some that are
-        added, by id, which are not parsed again.
+        `needed_from`: no publication at or before this position will be matched again. `compiled`: compiled
+        subscriptions of some of `added`, by registration.
         """
         grown = apply_changes(self._segments, self._removals, added, removed, needed_from, compiled)
         self._segments, self._removals = grown
@@ -47,16 +47,16 @@ class MemoryIndex:
             self._covers = covers
         return self.snapshot()
 
-    def find_worn(self) -> Worn | None:
-        return find_worn(self._segments, self._removals, self._needed_from)
+    def find_due(self) -> DueSegments | None:
+        return find_due(self._segments, self._removals, self._needed_from)
 
-    def remake(self, worn: Worn) -> Remade:
-        """In any thread, beside all else."""
-        return Remade(remake(worn))
+    def rebuild(self, due: DueSegments) -> RebuiltSegment:
+        """Rebuild `due` segments, in any thread."""
+        return RebuiltSegment(rebuild(due))
 
-    def adopt(self, worn: Worn, remade: Remade) -> bool:
-        """Puts what was made in the place of the worn segments, if they still stand; whether they did."""
-        segments = replace_worn(self._segments, worn, remade.segment)
+    def adopt(self, due: DueSegments, rebuilt: RebuiltSegment) -> bool:
+        """Put the rebuilt segment in the place of the due ones; return False if those have been merged meanwhile."""
+        segments = replace_due(self._segments, due, rebuilt.segment)
         if segments is None:
             return False
         self._segments = tuple(segments)

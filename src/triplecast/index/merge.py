@@ -1,4 +1,4 @@
-"""Merging segments: several small ones become one, without what nobody will ask for again."""
+"""Merge small segments into one, without the cancelled subscriptions that no publication needs any more."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import numpy as np
 
 from triplecast.compile.compiled import CompiledSubscription
 from triplecast.index.anchors import Anchor, RarestKey
-from triplecast.index.flat import NONE_COMPILED, Flat, Projection, join_items, offsets_of
+from triplecast.index.members import NONE_COMPILED, MemberArrays, Projection, join_items, offsets_of
 from triplecast.index.removals import Removals
-from triplecast.index.segment import Segment, build_segments, index_flat
+from triplecast.index.segment import Segment, build_segments, index_members
 from triplecast.kernels.build import ALWAYS, Items
 from triplecast.kernels.layout import I32, I64, Answers
 from triplecast.kernels.unfold import unfold
@@ -21,15 +21,17 @@ from triplecast.model.entailment import EntailmentMode
 from triplecast.model.subscription import Registration
 
 GROWTH = 4
-"""Segments whose sizes lie within this factor are merged when there are as many of them."""
+"""As many neighbours whose sizes lie within this factor are merged."""
 MERGE_LIMIT = 250_000
-"""Subscriptions that one `apply` rebuilds at most, so that its time stays bounded."""
+"""The most subscriptions that one `apply` rebuilds, to bound its time."""
 
 
-class Grown(NamedTuple):
+class ChangedIndex(NamedTuple):
+    """The segments and removals after a change of the registry."""
+
     segments: tuple[Segment, ...]
     removals: Removals
-    """Those that still have to be known."""
+    """The removals of registrations that the segments still contain."""
 
 
 def apply_changes(
@@ -39,9 +41,9 @@ def apply_changes(
     removed: Sequence[tuple[int, int]],
     needed_from: int,
     compiled: Mapping[int, CompiledSubscription] = NONE_COMPILED,
-) -> Grown:
-    """The segments after these changes of the registry; `known` are the removals from among them before; `compiled`
-    those of some that were added."""
+) -> ChangedIndex:
+    """Apply registry changes to `segments`; `known` are their removals so far, `compiled` the compiled subscriptions of
+    some of `added`."""
     cancelled = [(int(each.id), each.removed) for each in added if each.removed is not None]
     fresh = build_segments(added, known=compiled) if added else []
     return append_segments(segments, fresh, known.joined([*removed, *cancelled]), needed_from)
@@ -49,14 +51,13 @@ def apply_changes(
 
 def append_segments(
     segments: tuple[Segment, ...], fresh: Sequence[Segment], removals: Removals, needed_from: int
-) -> Grown:
-    """The segments after `fresh` joined them, by reading, then by age: the last ones of a reading are merged while they
-    are of one tier."""
+) -> ChangedIndex:
+    """Append `fresh` segments, by entailment mode, then by age; the last of a mode are merged while similar in size."""
     kept: list[Segment] = []
     for reading in EntailmentMode:
         tail = [segment for segment in (*segments, *fresh) if segment.reading == reading]
         kept += _merge_tail(tail, removals, needed_from)
-    return Grown(tuple(kept), removals.within(segment.tables.registrations for segment in kept))
+    return ChangedIndex(tuple(kept), removals.within(segment.tables.registrations for segment in kept))
 
 
 def _merge_tail(segments: list[Segment], removals: Removals, needed_from: int) -> list[Segment]:
@@ -66,8 +67,7 @@ def _merge_tail(segments: list[Segment], removals: Removals, needed_from: int) -
 
 
 def _merge_start(sizes: list[int]) -> int:
-    """Where the run of segments begins that are merged next: the longest tail of at least `GROWTH` segments of the last
-    one's tier."""
+    """Find the start of the next merge: the longest tail of at least `GROWTH` segments similar in size to the last."""
     if not sizes:
         return 0
     start = len(sizes) - 1
@@ -79,8 +79,8 @@ def _merge_start(sizes: list[int]) -> int:
 
 
 def merge_segments(segments: Sequence[Segment], gone: set[int], anchor: Anchor | None = None) -> Segment:
-    """One segment of all subscriptions but those `gone`, rebuilt from the arrays; the texts are not parsed again. All
-    segments are of one reading."""
+    """Rebuild segments of one entailment mode as one, without subscriptions in `gone`, from their arrays: no text is
+    parsed again."""
     ids: dict[bytes, int] = {}
     projections: dict[Projection, int] = {}
     parts = [_unfold_segment(segment, gone, ids, projections) for segment in segments]
@@ -93,7 +93,7 @@ def merge_segments(segments: Sequence[Segment], gone: set[int], anchor: Anchor |
         items.append(part.items._replace(subscription=rank[part.items.subscription + offset]))
         texts.update({int(rank[number + offset]): text for number, text in part.texts.items()})
         offset += len(part.registrations)
-    flat = Flat(
+    laid_out = MemberArrays(
         registrations[order],
         join_items(items),
         tuple(ids),
@@ -102,7 +102,7 @@ def merge_segments(segments: Sequence[Segment], gone: set[int], anchor: Anchor |
         texts,
         tuple(refused for segment in segments for refused in segment.refused if refused.registration not in gone),
     )
-    return index_flat(flat, anchor or RarestKey(), segments[0].reading)
+    return index_members(laid_out, anchor or RarestKey(), segments[0].reading)
 
 
 class _Unfolded(NamedTuple):
@@ -115,7 +115,7 @@ class _Unfolded(NamedTuple):
 def _unfold_segment(
     segment: Segment, gone: set[int], ids: dict[bytes, int], projections: dict[Projection, int]
 ) -> _Unfolded:
-    """What lives of a segment, in the dictionary and projections of the merged one."""
+    """Unfold the live members of a segment, with the dictionary and projections of the merged one."""
     registrations = segment.tables.registrations.all()
     lives = ~np.isin(registrations, np.fromiter(gone, np.int64, len(gone)))
     number = np.cumsum(lives) - 1
@@ -151,7 +151,7 @@ def _keep_items(items: Items, lives: np.ndarray[tuple[int], np.dtype[np.bool_]])
 
 
 def _translate(segment: Segment, items: Items, ids: dict[bytes, int]) -> dict[str, np.ndarray]:
-    """Patterns and atoms with the ids of the merged dictionary, to which the segment's used constants are added."""
+    """Translate patterns and atoms to the merged dictionary `ids`, adding the constants that they use."""
     dictionary = segment.tables.dictionary
     values = items.atom_value.copy()
     ordered = items.atom_code[:, 2] == Lane.STRING_ORDER
@@ -169,7 +169,7 @@ def _translate(segment: Segment, items: Items, ids: dict[bytes, int]) -> dict[st
 
 
 def _translate_answers(segment: Segment, projections: dict[Projection, int]) -> I32:
-    """The merged number of each answer as a projection; the last place (index -1) is for what the evaluator decides."""
+    """Number each answer as a merged projection; the last place (index -1) is for members without an answer."""
     answers = segment.tables.answers
     numbers = []
     for answer in range(len(answers.flags)):

@@ -1,7 +1,4 @@
-"""Cancelled registrations of a snapshot's segments.
-
-There may be a hundred thousand of them, and some change every second: they are arrays, from manifest to matching.
-"""
+"""Cancelled registrations of a snapshot's segments, as arrays: there may be 100,000, changing every second."""
 
 from __future__ import annotations
 
@@ -10,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from triplecast.index.numbers import Registrations
+from triplecast.index.registration_numbers import RegistrationNumbers
 from triplecast.kernels.layout import I64
 
 
@@ -21,19 +18,19 @@ class Removals(NamedTuple):
     position: I64
 
     def up_to(self, position: int) -> I64:
-        """Those that no publication after `position` is asked of."""
+        """The registrations cancelled at or before `position`: later publications are not evaluated against them."""
         return self.registration[self.position <= position]
 
     def joined(self, pairs: Sequence[tuple[int, int]]) -> Removals:
-        """With further (registration, position)."""
+        """Add pairs of (registration, position)."""
         if not pairs:
             return self
         more = np.array(pairs, np.int64)
         registration, first = np.unique(np.concatenate([self.registration, more[:, 0]]), return_index=True)
         return Removals(registration, np.concatenate([self.position, more[:, 1]])[first])
 
-    def within(self, parts: Iterable[Registrations]) -> Removals:
-        """Those of registrations that some of `parts` has."""
+    def within(self, parts: Iterable[RegistrationNumbers]) -> Removals:
+        """Keep the removals of registrations that `parts` contain."""
         kept = np.zeros(len(self.registration), np.bool_)
         for part in parts:
             kept |= part.among(self.registration)
@@ -44,5 +41,5 @@ NO_REMOVALS = Removals(np.zeros(0, np.int64), np.zeros(0, np.int64))
 
 
 def make_removals(pairs: Mapping[int, int]) -> Removals:
-    """Registration to position."""
+    """Make removals of a mapping from registration to position."""
     return NO_REMOVALS.joined([*pairs.items()])

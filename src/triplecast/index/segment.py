@@ -1,4 +1,4 @@
-"""Segments: immutable indexes of some subscriptions, in memory or in one file."""
+"""Segments: immutable indexes of a range of subscriptions, in memory or in one file."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from triplecast.errors import StorageFault
 from triplecast.index.anchors import Anchor, RarestKey
 from triplecast.index.build import Tables, build_tables
 from triplecast.index.file import REBUILD, ArrayFile, Sole, read_arrays, write_arrays
-from triplecast.index.flat import NONE_COMPILED, Flat, Refused, Role, flatten_registrations, offsets_of
-from triplecast.index.numbers import Registrations
+from triplecast.index.members import NONE_COMPILED, MemberArrays, Refused, Role, lay_out_members, offsets_of
+from triplecast.index.registration_numbers import RegistrationNumbers
 from triplecast.kernels.layout import FACT_LANGUAGES, I32, I64, U8, Answers, Dictionary, Index
 from triplecast.kernels.pairing import find_places
 from triplecast.model.entailment import EntailmentMode
@@ -27,7 +27,7 @@ from triplecast.text import ANALYSER
 
 
 class Texts(NamedTuple):
-    """The queries of the subscriptions that the evaluator decides or may have to."""
+    """The query texts of subscriptions that the evaluator decides or may have to decide."""
 
     subscription: I32
     """First members, ascending."""
@@ -38,7 +38,7 @@ class Texts(NamedTuple):
     languages: tuple[str, ...]
 
     def of(self, subscription: int) -> tuple[str, str]:
-        """(text, language) of a subscription that has one."""
+        """The (text, language) of a subscription that has them here."""
         row = int(np.searchsorted(self.subscription, subscription))
         assert self.subscription[row] == subscription
         text = self.text[self.offsets[row] : self.offsets[row + 1]].tobytes().decode()
@@ -63,15 +63,15 @@ def make_texts(texts: Mapping[int, tuple[str, str]]) -> Texts:
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Segment:
-    """An index of subscriptions as members (`flat.Flat`), numbered by ascending registration id."""
+    """An index of subscriptions as members (`members.MemberArrays`), numbered by ascending registration id."""
 
     tables: Tables
     texts: Texts
     refused: tuple[Refused, ...]
     reading: EntailmentMode = EntailmentMode.PLAIN
-    """As what it reads publications; all its subscriptions are asked of that."""
+    """The view of publications that all its subscriptions are evaluated against."""
     places: U8 = field(init=False)
-    """What its keys look at, by predicate (`pairing.find_places`)."""
+    """The places of a triple that its keys use, by predicate (`pairing.find_places`)."""
 
     def __post_init__(self) -> None:
         places = find_places(self.tables.index.key_terms, len(self.tables.dictionary.hashes))
@@ -79,17 +79,17 @@ class Segment:
 
     @property
     def uses_languages(self) -> bool:
-        """Whether any condition looks at language tags."""
+        """Whether any condition compares language tags."""
         return bool(self.tables.index.facts[FACT_LANGUAGES])
 
     @property
     def uses_words(self) -> bool:
-        """Whether any subscription asks for words of a literal."""
+        """Whether any subscription searches for words of a literal."""
         return len(self.tables.index.word_predicates) > 0
 
     @property
     def combines(self) -> bool:
-        """Whether any subscription is decided on the rows of several members."""
+        """Whether any subscription combines the rows of several members."""
         return any(role is not None for role in self.tables.roles)
 
     @property
@@ -103,11 +103,11 @@ class Segment:
         return np.flatnonzero(np.diff(registrations, prepend=-1)).astype(np.int32)
 
     def __len__(self) -> int:
-        """How many subscriptions."""
+        """Count the subscriptions."""
         return len(self.firsts) if self.combines else self.members
 
     def write(self, path: Path, sole: Sole = nullcontext) -> None:
-        """Writes the file durably, or not at all, as `write_durably` does. Raises `StorageFault`."""
+        """Write the segment to `path` as `write_durably` does. Raises `StorageFault`."""
         arrays: dict[str, NDArray[Any]] = {"registrations": self.tables.registrations.distances}
         groups = (
             ("index", self.tables.index),
@@ -131,7 +131,7 @@ class Segment:
 
     @classmethod
     def open(cls, path: Path) -> Segment:
-        """Maps a file that `write` wrote. Raises `StorageFault` for anything else."""
+        """Map a file that `write` wrote. Raises `StorageFault` for any other."""
         file = read_arrays(path)
 
         def group(name: str) -> dict[str, Any]:
@@ -141,7 +141,7 @@ class Segment:
             Index(**group("index.")),
             Dictionary(**group("dictionary.")),
             Answers(**group("answers.")),
-            Registrations(file.notes["base"], file.arrays["registrations"]),
+            RegistrationNumbers(file.notes["base"], file.arrays["registrations"]),
             _read_roles(file.notes["combinations"], file.notes["roles"]),
         )
         texts = Texts(**group("texts."), languages=tuple(file.notes["languages"]))
@@ -154,7 +154,7 @@ class Segment:
 
 
 def _write_roles(roles: Sequence[Role | None]) -> dict[str, Any]:
-    """Each combination once, and (answer, combination, branch) of the answers that have a role."""
+    """List each combination once, and (answer, combination, branch) for each answer with a role."""
     numbers: dict[Combination, int] = {}
     rows = [
         [answer, numbers.setdefault(role.combination, len(numbers)), role.branch]
@@ -178,21 +178,23 @@ def build_segments(
     anchor: Anchor | None = None,
     known: Mapping[int, CompiledSubscription] = NONE_COMPILED,
 ) -> list[Segment]:
-    """Parses, compiles and indexes, a segment for each reading that the registrations need; refusals are recorded in a
-    plain segment, not raised. `known`: the compiled of those that have been read already, by id."""
-    flats = flatten_registrations(registrations, known)
+    """Parse, compile and index `registrations`: one segment for each entailment mode that they need.
+
+    Refusals are recorded in the segment of mode `PLAIN`, not raised. `known`: compiled subscriptions, by registration.
+    """
+    laid_out = lay_out_members(registrations, known)
     return [
-        index_flat(flat, anchor or RarestKey(), reading)
-        for reading, flat in flats.items()
-        if len(flat.registrations) or len(flats) == 1
+        index_members(members, anchor or RarestKey(), mode)
+        for mode, members in laid_out.items()
+        if len(members.registrations) or len(laid_out) == 1
     ]
 
 
 def build_segment(registrations: Sequence[Registration], anchor: Anchor | None = None) -> Segment:
-    """`build_segments` of registrations that need one reading. Raises ValueError for others."""
+    """Build the segment of registrations that need one entailment mode. Raises ValueError for others."""
     (segment,) = build_segments(registrations, anchor)
     return segment
 
 
-def index_flat(flat: Flat, anchor: Anchor, reading: EntailmentMode) -> Segment:
-    return Segment(build_tables(flat, anchor), make_texts(flat.texts), flat.refused, reading)
+def index_members(members: MemberArrays, anchor: Anchor, mode: EntailmentMode) -> Segment:
+    return Segment(build_tables(members, anchor), make_texts(members.texts), members.refused, mode)

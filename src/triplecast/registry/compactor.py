@@ -1,4 +1,4 @@
-"""Worn segments of the index are made again in a thread of their own, so that no publication waits for it."""
+"""Rebuild due segments of the index in a thread of its own, so that no publication waits for it."""
 
 from __future__ import annotations
 
@@ -7,35 +7,35 @@ from weakref import WeakSet
 
 from triplecast.errors import FolderLocked, StorageFault
 from triplecast.index import IndexFolder, MemoryIndex, Segment
-from triplecast.index.worn import Remade, Worn
+from triplecast.index.rebuilding import DueSegments, RebuiltSegment
 
 
 class Compactor:
-    """One segment at a time, for the one writer of an index."""
+    """Rebuilds one segment at a time, for the one writer of an index."""
 
     def __init__(self, index: IndexFolder | MemoryIndex) -> None:
         self._index = index
         self._thread = ThreadPoolExecutor(1, "triplecast-index")
-        self._worn: Worn | None = None
-        self._made: Future[Remade] | None = None
-        self._let_be: WeakSet[Segment] = WeakSet()
+        self._due: DueSegments | None = None
+        self._made: Future[RebuiltSegment] | None = None
+        self._given_up: WeakSet[Segment] = WeakSet()
 
     def look(self) -> bool:
-        """Puts what is ready in its place and begins with the next; whether the index has changed. To be called by the
-        writer once it has changed the index. Raises `StorageFault` where the new snapshot cannot be written.
+        """Adopt the rebuilt segment if it is ready, and start on the next; return whether the index has changed.
 
-        Segments that could not be made again are let be: their dead cost time, nothing else.
+        The writer calls it after each change of the index. Segments that could not be rebuilt are not tried again:
+        their cancelled subscriptions cost time only. Raises `StorageFault` if the snapshot cannot be written.
         """
         if self._made is not None and not self._made.done():
             return False
         changed = self._adopt()
-        worn = self._index.find_worn()
-        if worn is not None and self._let_be.isdisjoint(worn.segments):
-            self._worn, self._made = worn, self._thread.submit(self._index.remake, worn)
+        due = self._index.find_due()
+        if due is not None and self._given_up.isdisjoint(due.segments):
+            self._due, self._made = due, self._thread.submit(self._index.rebuild, due)
         return changed
 
     def wait(self) -> None:
-        """Until what was begun is ready."""
+        """Wait for the rebuild that has started."""
         if self._made is not None:
             self._made.exception()
 
@@ -43,13 +43,13 @@ class Compactor:
         self._thread.shutdown(wait=True)
 
     def _adopt(self) -> bool:
-        if self._worn is None or self._made is None:
+        if self._due is None or self._made is None:
             return False
-        worn, made = self._worn, self._made
-        self._worn = self._made = None
+        due, made = self._due, self._made
+        self._due = self._made = None
         try:
-            remade = made.result()
+            rebuilt = made.result()
         except (StorageFault, FolderLocked):
-            self._let_be.update(worn.segments)
+            self._given_up.update(due.segments)
             return False
-        return self._index.adopt(worn, remade)
+        return self._index.adopt(due, rebuilt)

@@ -10,7 +10,7 @@ from triplecast.compile.compiled import CompiledSubscription
 from triplecast.compile.operator_arguments import operators_of
 from triplecast.errors import QueryRefused, QuerySyntaxError, StorageFault
 from triplecast.index import IndexFolder, MemoryIndex, Snapshot
-from triplecast.index.flat import NONE_COMPILED
+from triplecast.index.members import NONE_COMPILED
 from triplecast.index.merge import MERGE_LIMIT
 from triplecast.journal import Journal, JournalReader
 from triplecast.languages import parse_template

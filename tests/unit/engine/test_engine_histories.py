@@ -22,12 +22,13 @@ from tests.unit.match.match_samples import InProcess, query_of
 from tests.unit.match.test_entailed_random import published, random_graph, random_query, random_taxonomy
 from tests.unit.text.text_samples import random_selection, random_text, write_text
 from triplecast import FOREVER, Engine
-from triplecast.engine import engine, registry
+from triplecast.engine import engine
 from triplecast.evaluate import DEFAULT_STEPS, Background, Budget, bindings_json, evaluate
-from triplecast.index import IndexFolder, merge, worn
+from triplecast.index import IndexFolder, merge, rebuilding
 from triplecast.ingest import Parser
 from triplecast.match import Matcher
 from triplecast.model.entailment import ENTAILMENTS, Entailment
+from triplecast.registry import upkeep
 from triplecast.taxonomy import NO_TAXONOMY, Taxonomy
 
 SECOND = 1_000_000
@@ -144,7 +145,7 @@ class Histories(RuleBasedStateMachine):
             graph.add((source.choice(["<http://e/n0>", "<http://e/n1>"]), f"<http://e/p{source.randrange(3)}>", text))
         publication = published(graph, 1)
         receipt = self.engine.publish(publication.quads, "application/n-triples", f"http://g/{self.version}")
-        self.engine._remaking.wait()
+        self.engine._compactor.wait()
         assert not receipt.undecided
         assert not receipt.rejects
         wanted = {}
@@ -196,8 +197,8 @@ def test_histories_equal_asking_again_from_scratch(examples: int, seed: int, mon
     adopt = IndexFolder.adopt
     monkeypatch.setattr(merge, "merge_segments", counting)
     monkeypatch.setattr(IndexFolder, "adopt", adopting)
-    monkeypatch.setattr(worn, "WORN_LEAST", 2)
-    monkeypatch.setattr(registry, "AT_ONCE", 3)
+    monkeypatch.setattr(rebuilding, "DUE_LEAST", 2)
+    monkeypatch.setattr(upkeep, "AT_ONCE", 3)
     monkeypatch.setattr(engine, "UNINDEXED", 4)
     with Parser() as shared:
 

@@ -13,7 +13,7 @@ from engine_samples import ANY_TITLE, PREFIX, TITLES, UNTITLED, turtle
 from triplecast import Engine, Subscription
 from triplecast.compile import compiled
 from triplecast.compile.compiled import CompiledSubscription
-from triplecast.index import IndexFolder, worn
+from triplecast.index import IndexFolder, rebuilding
 from triplecast.registry import admission, upkeep
 from triplecast.sqlite import Database
 
@@ -163,7 +163,7 @@ def test_who_publishes_does_not_wait_for_a_text_to_be_read(monkeypatch: pytest.M
 
 
 def test_worn_segments_are_made_again_beside_the_engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(worn, "WORN_LEAST", 8)
+    monkeypatch.setattr(rebuilding, "DUE_LEAST", 8)
     with Engine.open(tmp_path) as engine:
         engine.subscribe_many(_many(40))
         engine.publish(turtle("0"), "text/turtle")
@@ -180,13 +180,13 @@ def test_worn_segments_are_made_again_beside_the_engine(monkeypatch: pytest.Monk
         assert [match.subscription for match in receipt.matches] == ["s33", "any"]
         assert sum(map(len, engine._upkeep.snapshot.segments)) == 11
         assert len(engine._upkeep.snapshot.removals.registration) == 0
-        assert engine._upkeep._compactor._worn is None
+        assert engine._upkeep._compactor._due is None
     with Engine.open(tmp_path) as engine:
         assert sum(map(len, engine._upkeep.snapshot.segments)) == 11
 
 
 def test_one_that_cannot_be_made_again_is_let_be(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(worn, "WORN_LEAST", 8)
+    monkeypatch.setattr(rebuilding, "DUE_LEAST", 8)
     tried: list[int] = []
 
     with Engine.open(tmp_path) as engine:
@@ -194,7 +194,7 @@ def test_one_that_cannot_be_made_again_is_let_be(monkeypatch: pytest.MonkeyPatch
         engine.publish(turtle("0"), "text/turtle")
         for n in range(30):
             engine.unsubscribe(f"s{n}")
-        monkeypatch.setattr(IndexFolder, "remake", _refusing(tried))
+        monkeypatch.setattr(IndexFolder, "rebuild", _refusing(tried))
         for n in range(3):
             engine.subscribe(ANY_TITLE, id=f"any{n}")
             assert len(engine.publish(turtle("33"), "text/turtle", f"urn:{n}").matches) == 2 + n

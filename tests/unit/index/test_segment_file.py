@@ -14,7 +14,7 @@ from tests.unit.match.match_samples import random_case, registrations
 from triplecast.errors import StorageFault
 from triplecast.index import Segment, build_segment
 from triplecast.index import file as file_module
-from triplecast.index.numbers import Registrations
+from triplecast.index.registration_numbers import RegistrationNumbers
 
 QUERIES = (
     "SELECT ?x { ?x e:p ?y FILTER(?y > 3 && ?y < 9) }",
@@ -33,7 +33,7 @@ def _write(folder: Path) -> Path:
 
 def _arrays(segment: Segment, name: str) -> tuple[np.ndarray, ...]:
     found = getattr(segment.tables, name)
-    if isinstance(found, Registrations):
+    if isinstance(found, RegistrationNumbers):
         found = found.distances
     return (found,) if isinstance(found, np.ndarray) else tuple(found)
 

@@ -1,4 +1,4 @@
-"""Subscriptions laid out flat: what an index is built from, and what a segment unfolds to when it is merged."""
+"""MemberArrays: subscriptions laid out as flat arrays, from which an index is built and to which a segment unfolds."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from triplecast.compile.compiled import CompiledSubscription, compile_subscripti
 from triplecast.compile.constants import place_of
 from triplecast.compile.plan import Branch, Plan
 from triplecast.errors import QueryRefused, QuerySyntaxError
-from triplecast.kernels.build import ALWAYS, Items
+from triplecast.kernels.build import ALWAYS, Items, empty_items
 from triplecast.kernels.layout import ASK_FLAG, CONTINUES, DISTINCT_FLAG, I32, I64
 from triplecast.model.conditions import TERM_LANES, Lane
 from triplecast.model.entailment import Entailment, EntailmentMode, mode_of
@@ -25,39 +25,39 @@ from triplecast.model.subscription import Registration
 
 
 class Role(NamedTuple):
-    """Which branch of a combination a member is."""
+    """The branch of a combination that a member has."""
 
     combination: Combination
     branch: int
 
 
 class Projection(NamedTuple):
-    """How the bindings of a decided member are written: columns by name, and flags as in `Answers.flags`."""
+    """The columns of a decided member's bindings, by name, and flags as in `Answers.flags`."""
 
     names: tuple[str, ...]
     variables: tuple[int, ...]
     flags: int
     role: Role | None
-    """None: its solutions are the subscription's."""
+    """None if its solutions are those of the subscription."""
 
 
 class Refused(NamedTuple):
-    """A registration that cannot be asked; it never matches."""
+    """An invalid registration, which never matches."""
 
     registration: int
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class Flat:
+class MemberArrays:
     """N members, ascending by registration id, as M items (one per branch).
 
-    A subscription that the evaluator decides is one member with all its branches; of one that the index decides, every
-    branch is a member, in order. Below the kernels and in all numbers of a segment, *subscription* means member.
+    A subscription that the evaluator decides is one member with all its branches. Each branch of one that the index
+    decides is a member of its own, in order. In kernels and in the numbers of a segment, *subscription* means member.
     """
 
     registrations: I64
-    """[N]; members of one subscription stand side by side."""
+    """[N]; members of one subscription are side by side."""
     items: Items
     constants: tuple[bytes, ...]
     """By dictionary id."""
@@ -65,17 +65,17 @@ class Flat:
     """[N], -1 where the evaluator decides."""
     projections: tuple[Projection, ...]
     texts: dict[int, tuple[str, str]]
-    """First member of a subscription to its (text, language), where the evaluator decides or may have to."""
+    """(text, language) by first member, of subscriptions that the evaluator decides or may have to decide."""
     refused: tuple[Refused, ...]
 
 
 LAID_OUT_AT_ONCE = 20_000
-"""Registrations whose constants are held as Python objects together, unless their compiled are known."""
+"""Registrations whose constants are held as Python objects at a time."""
 NONE_COMPILED: Mapping[int, CompiledSubscription] = MappingProxyType({})
 
 
 class _Alike(NamedTuple):
-    """Subscriptions with one plan, by their numbers, and the constants of each."""
+    """Subscriptions with the same plan, by number, and the constants of each."""
 
     plan: Plan
     entailment: Entailment
@@ -83,13 +83,13 @@ class _Alike(NamedTuple):
     constants: list[tuple[str, ...]]
 
 
-def flatten_registrations(
+def lay_out_members(
     registrations: Iterable[Registration], known: Mapping[int, CompiledSubscription] = NONE_COMPILED
-) -> dict[EntailmentMode, Flat]:
-    """Parses, compiles and lays out, by the reading of publications that each is asked of; every reading that occurs,
-    and `EntailmentMode.PLAIN` always. A registration that is refused is recorded there and takes part in nothing.
+) -> dict[EntailmentMode, MemberArrays]:
+    """Parse, compile and lay out `registrations`, by entailment mode: each that occurs, and `PLAIN` always. An invalid
+    registration is recorded in `PLAIN` and has no members.
 
-    `known`: the compiled of registrations whose texts have been read already, by id.
+    `known`: compiled subscriptions, by registration.
     """
     ordered = sorted(registrations, key=lambda registration: registration.id)
     layouts: defaultdict[EntailmentMode, _Layout] = defaultdict(_Layout)
@@ -114,7 +114,7 @@ def flatten_registrations(
 def _group_alike(
     registrations: Sequence[Registration], first: int, known: Mapping[int, CompiledSubscription], plain: _Layout
 ) -> Iterable[_Alike]:
-    """`first`: the number of the first of these registrations."""
+    """Group registrations by plan; `first` is the number of the first of them."""
     groups: dict[tuple[int, Entailment], _Alike] = {}
     for number, registration in enumerate(registrations, first):
         try:
@@ -132,7 +132,7 @@ def _group_alike(
 
 
 class _Layout:
-    """Collects arrays, a template at a time."""
+    """The arrays of one entailment mode, collected a template at a time."""
 
     def __init__(self) -> None:
         self.ids: defaultdict[str, int] = defaultdict(count().__next__)
@@ -163,8 +163,8 @@ class _Layout:
             kept = self.projections.setdefault(projection, len(self.projections))
             self.projected.append((subscriptions, number, kept))
 
-    def finish(self, registrations: I64, own: NDArray[np.bool_]) -> Flat:
-        """Of all `registrations` only those are this layout's `own`: their members are numbered."""
+    def finish(self, registrations: I64, own: NDArray[np.bool_]) -> MemberArrays:
+        """Number the members of this layout's `own` registrations."""
         sizes = own.astype(np.int64)
         for subscriptions, branch, _ in self.projected:
             sizes[subscriptions] = np.maximum(sizes[subscriptions], branch + 1)
@@ -173,7 +173,7 @@ class _Layout:
         for subscriptions, branch, number in self.projected:
             projection_of[first[subscriptions] + branch] = number
         items = join_items([part.items(first) for part in self.parts])
-        return Flat(
+        return MemberArrays(
             np.repeat(registrations, sizes),
             items,
             tuple(constant.encode() for constant in self.ids),
@@ -209,7 +209,7 @@ class _Part(NamedTuple):
 
     subscriptions: NDArray[np.int64]
     member: int
-    """Which of a subscription's members has this branch."""
+    """The number of the member that has this branch, within its subscription."""
     patterns: I32
     """[n, k, 3]"""
     code: NDArray[np.uint8]
@@ -220,7 +220,7 @@ class _Part(NamedTuple):
     variables: int
 
     def items(self, first: I64) -> Items:
-        """`first`: the first member of each subscription."""
+        """Number the items; `first` is the first member of each subscription."""
         members, size = self.patterns.shape[:2]
         return Items(
             (first[self.subscriptions] + self.member).astype(np.int32),
@@ -235,7 +235,7 @@ class _Part(NamedTuple):
 
 
 def _lay_out(branch: Branch, decided: bool, of: tuple[NDArray[np.int64], int], columns: _Columns) -> _Part:
-    """`of`: the subscriptions, and which member of each."""
+    """Lay out a branch; `of` has the subscriptions, and the member of each that has the branch."""
     subscriptions, member = of
     members = len(subscriptions)
     size = max(1, len(branch.patterns))
@@ -258,9 +258,9 @@ def _lay_out(branch: Branch, decided: bool, of: tuple[NDArray[np.int64], int], c
 
 
 def join_items(parts: Sequence[Items]) -> Items:
-    """All items, one part after the other."""
+    """Concatenate items."""
     if not parts:
-        parts = [_no_items()]
+        parts = [empty_items()]
     return Items(
         np.concatenate([part.subscription for part in parts]),
         _join_offsets([part.offsets for part in parts]),
@@ -273,23 +273,10 @@ def join_items(parts: Sequence[Items]) -> Items:
     )
 
 
-def _no_items() -> Items:
-    return Items(
-        np.zeros(0, np.int32),
-        np.zeros(1, np.int64),
-        np.zeros((0, 3), np.int32),
-        np.zeros(1, np.int64),
-        np.zeros((0, 4), np.uint8),
-        np.zeros(0, np.float64),
-        np.zeros(0, np.uint8),
-        np.zeros(0, np.int32),
-    )
-
-
 def _join_offsets(parts: Sequence[I64]) -> I64:
     return offsets_of(np.concatenate([np.diff(part) for part in parts]))
 
 
 def offsets_of(sizes: NDArray[np.integer] | Sequence[int]) -> I64:
-    """[n + 1] where each of n parts of these sizes begins, and where the last one ends."""
+    """[n + 1] the offsets of n parts of these sizes, and the end of the last."""
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)])

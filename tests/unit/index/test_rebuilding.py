@@ -1,4 +1,4 @@
-"""Worn segments: which are found, what is made of them, and that nothing but their dead is gone."""
+"""DueSegments segments: which are found, what is made of them, and that nothing but their dead is gone."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 
 from tests.unit.match.match_samples import AFTER_ALL, matcher, matches_of, publication, registrations
 from triplecast.errors import StorageFault
-from triplecast.index import IndexFolder, MemoryIndex, Snapshot, worn
-from triplecast.index.numbers import Registrations
+from triplecast.index import IndexFolder, MemoryIndex, Snapshot, rebuilding
+from triplecast.index.registration_numbers import RegistrationNumbers
 from triplecast.index.removals import NO_REMOVALS, make_removals
 from triplecast.model.subscription import Registration
 
@@ -20,7 +20,7 @@ CALCULATED = "ASK { ?x e:p ?y FILTER(STRLEN(STR(?y)) = 1) }"
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worn, "WORN_LEAST", 8)
+    monkeypatch.setattr(rebuilding, "DUE_LEAST", 8)
 
 
 def _queries(count: int) -> list[Registration]:
@@ -42,25 +42,25 @@ def index(request: pytest.FixtureRequest, tmp_path: Path) -> MemoryIndex | Index
     return MemoryIndex() if request.param == "memory" else IndexFolder(tmp_path)
 
 
-def test_a_segment_is_worn_by_those_that_nobody_will_ask_again(index: MemoryIndex | IndexFolder) -> None:
+def test_a_segment_is_due_by_its_cancelled_subscriptions(index: MemoryIndex | IndexFolder) -> None:
     index.apply(_queries(80), (), 80)
     _cancel(index, range(1, 11), 110)
-    assert index.find_worn() is None, "one in eight is no more than one in eight"
+    assert index.find_due() is None, "one in eight is no more than one in eight"
     _cancel(index, range(11, 21), 110)
-    assert index.find_worn() is None, "what is cancelled after 110 is still asked by what comes before"
+    assert index.find_due() is None, "what is cancelled after 110 is still asked by what comes before"
     _cancel(index, range(21, 22), 111)
-    found = index.find_worn()
+    found = index.find_due()
     assert found is not None
     assert found.dead.tolist() == [*range(1, 12)]
 
 
-def test_the_most_worn_of_several_is_found() -> None:
+def test_the_most_due_of_several_is_found() -> None:
     index, queries = MemoryIndex(), _queries(120)
     for start in range(0, 120, 40):
         index.apply(queries[start : start + 40], (), start + 40)
     _cancel(index, range(1, 9), 200)
     _cancel(index, range(41, 71), 200)
-    found = index.find_worn()
+    found = index.find_due()
     assert found is not None
     assert found.segments[0].tables.registrations[0] == 41
 
@@ -69,25 +69,25 @@ def test_what_is_made_again_answers_the_same_without_its_dead(index: MemoryIndex
     index.apply(_queries(40), (), 40)
     _cancel(index, range(3, 25), 120)
     before = _found(index.snapshot())
-    found = index.find_worn()
+    found = index.find_due()
     assert found is not None
-    remade = index.remake(found)
+    rebuilt = index.rebuild(found)
     assert [len(segment) for segment in index.snapshot().segments] == [40], "nothing has changed yet"
-    assert index.adopt(found, remade)
+    assert index.adopt(found, rebuilt)
     after = index.snapshot()
     assert [len(segment) for segment in after.segments] == [22]
     assert after.removals.registration.tolist() == [21, 22, 23, 24], "cancelled after 120"
     assert before == _found(after) == [1, 2, *range(25, 41)]
     assert len(after) == 18
-    assert index.find_worn() is None
+    assert index.find_due() is None
 
 
 def test_a_segment_of_which_nothing_lives_is_dropped(index: MemoryIndex | IndexFolder) -> None:
     index.apply(_queries(20), (), 20)
     _cancel(index, range(1, 21), 200)
-    found = index.find_worn()
+    found = index.find_due()
     assert found is not None
-    assert index.adopt(found, index.remake(found))
+    assert index.adopt(found, index.rebuild(found))
     assert (index.snapshot().segments, len(index.snapshot().removals.registration)) == ((), 0)
 
 
@@ -96,12 +96,12 @@ def test_what_was_merged_meanwhile_is_not_replaced(index: MemoryIndex | IndexFol
     for start in range(0, 30, 10):
         index.apply(queries[start : start + 10], (), start + 10)
     _cancel(index, range(1, 9), 200)
-    found = index.find_worn()
+    found = index.find_due()
     assert found is not None
-    remade = index.remake(found)
+    rebuilt = index.rebuild(found)
     index.apply(queries[30:], (), 40, 200)
     (merged,) = index.snapshot().segments
-    assert not index.adopt(found, remade)
+    assert not index.adopt(found, rebuilt)
     assert index.snapshot().segments == (merged,)
     assert _found(index.snapshot()) == [*range(9, 41)]
 
@@ -111,20 +111,20 @@ def test_a_file_made_again_stays_until_it_has_its_place(tmp_path: Path) -> None:
     index, queries = IndexFolder(tmp_path), _queries(60)
     index.apply(queries[:40], (), 40)
     _cancel(index, range(1, 31), 200)
-    found = index.find_worn()
+    found = index.find_due()
     assert found is not None
-    remade = index.remake(found)
+    rebuilt = index.rebuild(found)
     for query in queries[40:43]:
         index.apply([query], (), int(query.id), 200)
-    assert (tmp_path / remade.name).exists()
-    assert index.adopt(found, remade)
+    assert (tmp_path / rebuilt.name).exists()
+    assert index.adopt(found, rebuilt)
     again = IndexFolder(tmp_path)
     assert _found(again.open()) == _found(index.snapshot()) == [*range(31, 44)]
-    assert again.find_worn() is None
+    assert again.find_due() is None
     for query in queries[43:60]:
         snapshot = index.apply([query], (), int(query.id), 200)
     kept = {path.name for path in tmp_path.glob("segment-*")}
-    assert remade.name in kept
+    assert rebuilt.name in kept
     assert len(kept) < 25
     assert _found(snapshot) == [*range(31, 61)]
 
@@ -133,7 +133,7 @@ def test_one_that_cannot_be_written_changes_nothing(tmp_path: Path, monkeypatch:
     index = IndexFolder(tmp_path)
     index.apply(_queries(40), (), 40)
     _cancel(index, range(1, 31), 200)
-    found, before = index.find_worn(), sorted(tmp_path.iterdir())
+    found, before = index.find_due(), sorted(tmp_path.iterdir())
     assert found is not None
 
     def refuse(*_: object) -> None:
@@ -141,7 +141,7 @@ def test_one_that_cannot_be_written_changes_nothing(tmp_path: Path, monkeypatch:
 
     monkeypatch.setattr("triplecast.index.segment.write_arrays", refuse)
     with pytest.raises(StorageFault):
-        index.remake(found)
+        index.rebuild(found)
     assert sorted(tmp_path.iterdir()) == before
     assert _found(IndexFolder(tmp_path).open()) == [*range(31, 41)]
 
@@ -151,7 +151,7 @@ def test_removals_are_joined_and_left_out() -> None:
     joined = removals.joined([(5, 30), (3, 10)])
     assert [column.tolist() for column in joined] == [[3, 5, 7], [10, 30, 20]]
     assert joined.up_to(20).tolist() == [3, 7]
-    parts = [Registrations.of(np.array(numbers, np.int64)) for numbers in ([1, 3], [7, 9])]
+    parts = [RegistrationNumbers.of(np.array(numbers, np.int64)) for numbers in ([1, 3], [7, 9])]
     assert [column.tolist() for column in joined.within(parts)] == [[3, 7], [10, 20]]
     assert joined.within([]).registration.tolist() == []
     assert NO_REMOVALS.joined([]) is NO_REMOVALS
@@ -162,7 +162,7 @@ def test_removals_are_joined_and_left_out() -> None:
     [([], 4), ([5], 4), ([7, 7, 9], 4), ([2**62, 2**62 + 2**32 - 1], 4), ([3, 3 + 2**32], 8), ([0, 2**62], 8)],
 )
 def test_registrations_are_kept_in_few_bytes(numbers: list[int], width: int) -> None:
-    kept = Registrations.of(np.array(numbers, np.int64))
+    kept = RegistrationNumbers.of(np.array(numbers, np.int64))
     assert kept.distances.itemsize == width
     assert (len(kept), kept.all().tolist(), np.asarray(kept).tolist()) == (len(numbers), numbers, numbers)
     members = np.arange(len(numbers))[::-1]
@@ -181,17 +181,17 @@ def test_neighbours_that_are_left_apart_become_one(
     for start in (0, 20, 40, 60, 80, 100):
         index.apply(queries[start : start + 20], (), start + 20)
         if start < 60:
-            assert index.find_worn() is None, "fewer than four"
+            assert index.find_due() is None, "fewer than four"
     index.apply((), [(3, 150), (30, 150)], 150, 150)
-    monkeypatch.setattr(worn, "REMADE_LIMIT", 100)
-    found = index.find_worn()
+    monkeypatch.setattr(rebuilding, "REBUILT_LIMIT", 100)
+    found = index.find_due()
     assert found is not None
     assert [each.tables.registrations[0] for each in found.segments] == [1, 21, 41, 61, 81], "100 at most"
     index.apply(queries[120:], (), 140)
-    assert index.adopt(found, index.remake(found))
+    assert index.adopt(found, index.rebuild(found))
     assert [len(segment) for segment in index.snapshot().segments] == [98, 20, 20]
     assert _found(index.snapshot()) == [each for each in range(1, 141) if each not in (3, 30)]
-    assert index.find_worn() is None
+    assert index.find_due() is None
 
 
 def test_readings_stay_apart(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -201,9 +201,9 @@ def test_readings_stay_apart(monkeypatch: pytest.MonkeyPatch) -> None:
         index.apply(entailed[start : start + 5] + _queries(40)[start + 5 : start + 10], (), start + 10)
     readings = [segment.reading for segment in index.snapshot().segments]
     assert len({*readings}) == 2
-    monkeypatch.setattr(worn, "WORN_LEAST", 5)
-    found = index.find_worn()
+    monkeypatch.setattr(rebuilding, "DUE_LEAST", 5)
+    found = index.find_due()
     assert found is not None
     assert len({segment.reading for segment in found.segments}) == 1
-    assert index.adopt(found, index.remake(found))
+    assert index.adopt(found, index.rebuild(found))
     assert sorted(map(len, index.snapshot().segments)) == [5, 5, 5, 5, 20]

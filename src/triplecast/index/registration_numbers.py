@@ -12,19 +12,18 @@ from triplecast.kernels.layout import I64
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Registrations:
-    """Ascending 64-bit numbers by member, kept as distances from the first of them.
+class RegistrationNumbers:
+    """Ascending 64-bit registration ids by member, stored as distances from the first.
 
-    Reads like an array: by members, as a whole (`all`), by length.
+    They read like an array: by member, as a whole (`all`), by length.
     """
 
     base: int
     distances: NDArray[np.integer]
-    """uint32 where they are small enough, which they are until four thousand million records lie between two
-    registrations of one segment; else int64."""
+    """uint32, or int64 once four thousand million journal records lie between two registrations of one segment."""
 
     @classmethod
-    def of(cls, numbers: I64) -> Registrations:
+    def of(cls, numbers: I64) -> RegistrationNumbers:
         base = int(numbers[0]) if len(numbers) else 0
         small = not len(numbers) or int(numbers[-1]) - base < 1 << 32
         return cls(base, (numbers - base).astype(np.uint32 if small else np.int64))
@@ -33,7 +32,7 @@ class Registrations:
         return len(self.distances)
 
     def __getitem__(self, members: Any) -> Any:
-        """Of one member or of an array of them."""
+        """The ids of one member or of an array of members."""
         return self.distances[members].astype(np.int64) + self.base
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
@@ -43,7 +42,7 @@ class Registrations:
         return self.distances.astype(np.int64) + self.base
 
     def among(self, numbers: I64) -> NDArray[np.bool_]:
-        """Of each of some numbers, ascending, whether it is one of these."""
+        """Tell for each of `numbers`, ascending, whether it is one of these ids."""
         found = np.zeros(len(numbers), np.bool_)
         if len(self):
             first, end = np.searchsorted(numbers, [self.base, self.base + int(self.distances[-1]) + 1])
