@@ -33,7 +33,7 @@ FILE_LINES = 400
 
 LONGER = {
     "engine/engine.py": 640,
-    "journal/journal.py": 486,
+    "journal/journal.py": 495,
     "journal/reader.py": 455,
     "kernels/entailment.py": 456,
     "kernels/join.py": 577,

@@ -176,6 +176,12 @@ class Journal(JournalReader):
     def __enter__(self) -> Journal:
         return self
 
+    def announce(self, address: str) -> None:
+        """Note with the writer's lock at which control socket this writer answers."""
+        for held in self._held:
+            if isinstance(held, WriterLock):
+                held.announce(address)
+
     def check_writer(self) -> None:
         """Raises `FolderLocked` where another writer has taken this one's place."""
         (epoch,) = self._database.ask_one("SELECT epoch FROM writer")

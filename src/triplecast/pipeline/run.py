@@ -34,9 +34,11 @@ from triplecast.pipeline.horizon import HorizonFile
 from triplecast.pipeline.query import SparkSide
 from triplecast.pipeline.report import Notice, Phase, Progress, Summary, Teller
 from triplecast.pipeline.sink import Sink
+from triplecast.registry.control import ControlServer
 from triplecast.registry.file_source import FileSource
 from triplecast.registry.files import find_subscription_files
 from triplecast.registry.registry import Registry, settle_documents
+from triplecast.registry.requests import Requests
 from triplecast.registry.taxonomy_files import TaxonomyFiles
 from triplecast.registry.upkeep import IndexUpkeep, check_progress
 
@@ -143,6 +145,13 @@ def run(
         registry = Registry(journal, upkeep, broad_per_owner)
         files = FileSource(sources.subscriptions, registry, journal, notices.put)
         acceptor = Acceptor(sources.inbox, journal, parser, sources.dataset, notices.put)
+        requests = Requests(registry, journal, outbox)
+
+        def listen() -> None:
+            control = ControlServer(output, requests.answer_line)
+            closing.callback(control.close)
+            journal.announce(str(control.address))
+
         given = nullcontext(spark) if spark is not None else None
         side = SparkSide(output, sink, cores, notices.put, given, schedule=schedule)
         known = TaxonomyFiles(sources.taxonomy, sources.broader, journal, notices.put)
@@ -158,9 +167,8 @@ def run(
             acceptor.taken,
             sink.matched,
         )
-        return _Run(Parts(journal, outbox, registry, files, known, acceptor, sink, side, teller), once).follow(
-            caller.stop
-        )
+        parts = Parts(journal, outbox, registry, files, known, acceptor, sink, side, teller)
+        return _Run(parts, once, listen).follow(caller.stop)
 
 
 def merge_learnt(journal: Journal) -> Callable[[Sequence[Learnt]], None]:
@@ -180,8 +188,10 @@ def merge_learnt(journal: Journal) -> Callable[[Sequence[Learnt]], None]:
 class _Run:
     """The threads of one run, from start to end."""
 
-    def __init__(self, parts: Parts, once: bool) -> None:
+    def __init__(self, parts: Parts, once: bool, listen: Callable[[], None]) -> None:
+        """`listen` opens the control socket, once the registry is ready."""
         self._parts = parts
+        self._listen = listen
         self._once = once
         self._registered = threading.Event()
         self._drained = threading.Event()
@@ -218,6 +228,7 @@ class _Run:
         for line in self._parts.registry.index.open():
             self._parts.teller.note(line)
         self._parts.files.start(time.monotonic())
+        self._listen()
         self._registered.set()
         self._parts.spark.go()
         self._repeat(self._look)

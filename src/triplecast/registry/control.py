@@ -11,7 +11,7 @@ import tempfile
 from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from threading import Thread
 
@@ -43,6 +43,7 @@ class ControlServer:
         self._clients: OrderedDict[asyncio.StreamWriter, None] = OrderedDict()
         self._workers = ThreadPoolExecutor(4, "triplecast-control")
         self._loop = asyncio.new_event_loop()
+        self._ended = asyncio.Event()
         self.address = _choose_address(folder)
         with storage_faults(self.address):
             self._socket = _bind(self.address)
@@ -52,7 +53,7 @@ class ControlServer:
 
     def close(self) -> None:
         """Stop listening; requests that are being answered are done when this returns."""
-        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._loop.call_soon_threadsafe(self._ended.set)
         self._thread.join()
         self._workers.shutdown(wait=True)
         with suppress(FileNotFoundError):
@@ -60,17 +61,17 @@ class ControlServer:
                 os.unlink(self.address)
 
     def _run(self) -> None:
-        asyncio.set_event_loop(self._loop)
-        server = self._loop.run_until_complete(
-            asyncio.start_unix_server(self._serve, sock=self._socket, limit=LINE_BYTES)
-        )
-        self._loop.run_forever()
+        with closing(self._loop):
+            self._loop.run_until_complete(self._listen())
+
+    async def _listen(self) -> None:
+        server = await asyncio.start_unix_server(self._serve, sock=self._socket, limit=LINE_BYTES)
+        await self._ended.wait()
         server.close()
-        tasks = asyncio.all_tasks(self._loop)
-        for task in tasks:
+        served = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in served:
             task.cancel()
-        self._loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
-        self._loop.close()
+        await asyncio.gather(*served, return_exceptions=True)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._clients[writer] = None
@@ -84,13 +85,13 @@ class ControlServer:
                 answer = await self._loop.run_in_executor(self._workers, self._answer, line)
                 await _write(writer, answer)
         except ValueError:
-            with suppress(OSError, TimeoutError):
+            with suppress(OSError):
                 await _write(writer, _TOO_LONG)
-        except (OSError, TimeoutError):
-            pass
+        except OSError:  # TimeoutError among them: it reads no answer
+            writer.transport.abort()
         finally:
             self._clients.pop(writer, None)
-            writer.transport.abort() if writer.is_closing() else writer.close()
+            writer.close()
 
 
 async def _read_line(reader: asyncio.StreamReader) -> bytes:
