@@ -200,7 +200,7 @@ def status(arguments: argparse.Namespace) -> int:
 
 
 def _check_folder(folder: Path) -> None:
-    from triplecast.journal.reader import DATABASE
+    from triplecast.journal.records import DATABASE
 
     if not (folder / DATABASE).exists():
         raise InputError(f"{folder} holds no journal", "name the folder of a run or of Engine.open")

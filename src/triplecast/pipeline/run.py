@@ -131,7 +131,7 @@ def run(
         horizon = HorizonFile(output)
         sink = Sink(
             outbox,
-            journal.registrations_of,
+            journal.registrations,
             horizon.learn,
             notices.put,
             journal.keep_results,

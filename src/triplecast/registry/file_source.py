@@ -74,7 +74,9 @@ class FileSource:
 
     def start(self, now: float) -> None:
         """Register the files as they are. Raises `InputError` where there are none."""
-        self._live = {each.subscription.name: each for each in self._journal.registrations() if each.source == FILES}
+        self._live = {
+            each.subscription.name: each for each in self._journal.live_registrations() if each.source == FILES
+        }
         self._seen, self._since = self._find(), now
         if self._paths:
             self._register(self._seen)

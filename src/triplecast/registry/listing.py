@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from triplecast.errors import QueryRefused, QuerySyntaxError
-from triplecast.journal import JournalReader, time_text
+from triplecast.journal import JournalFile, time_text
 from triplecast.model.subscription import Registration
 from triplecast.outbox import OutboxReader
 from triplecast.registry.admission import admit
@@ -75,7 +75,7 @@ def list_live(
     )
 
 
-def read_page(journal: JournalReader, now: int, after: int, limit: int, owner: str | None = None) -> Page:
+def read_page(journal: JournalFile, now: int, after: int, limit: int, owner: str | None = None) -> Page:
     """At most `limit` live subscriptions beyond registration `after`. Leases that are over at `now`, in microseconds
     since 1970, have ended, whether or not the writer has noted it."""
     head = journal.head()
@@ -97,7 +97,7 @@ def read_page(journal: JournalReader, now: int, after: int, limit: int, owner: s
     return Page(list(list_live(live, ends)), following)
 
 
-def read_status(journal: JournalReader, outbox: OutboxReader) -> FolderStatus:
+def read_status(journal: JournalFile, outbox: OutboxReader) -> FolderStatus:
     state = outbox.state
     return FolderStatus(
         journal.count_live(),

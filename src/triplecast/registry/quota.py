@@ -8,7 +8,7 @@ from triplecast.compile.plan import Cost
 from triplecast.errors import InputError, QuotaReached
 from triplecast.index import Snapshot
 from triplecast.index.census import broad_registrations
-from triplecast.journal import JournalReader
+from triplecast.journal import JournalFile
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
 from triplecast.registry.admission import Admission
 
@@ -62,7 +62,7 @@ class Holdings:
     kept of, or done for, any other subscription.
     """
 
-    def __init__(self, journal: JournalReader) -> None:
+    def __init__(self, journal: JournalFile) -> None:
         self._journal = journal
         self._of: dict[Owner, set[int]] = {}
         self._found = False
@@ -84,13 +84,13 @@ class Holdings:
 
     def _held(self, owner: Owner, snapshot: Snapshot) -> set[int]:
         self._find(snapshot)
-        known = self._journal.registrations_of(sorted(self._of.get(owner, ())))
+        known = self._journal.registrations(sorted(self._of.get(owner, ())))
         self._of[owner] = {int(found.id) for found in known if found.removed is None}
         return self._of[owner]
 
     def _find(self, snapshot: Snapshot) -> None:
         if not self._found:
-            for found in self._journal.registrations_of(broad_registrations(snapshot)):
+            for found in self._journal.registrations(broad_registrations(snapshot)):
                 self.note(found.subscription.owner, int(found.id))
             self._found = True
 

@@ -137,7 +137,7 @@ class Registry:
         """The live subscriptions by registration, or those of one owner. What changes meanwhile is not seen."""
         with self.lock:
             self._journal.end_leases()
-            registrations, ends = self._journal.registrations(), self._journal.lease_ends()
+            registrations, ends = self._journal.live_registrations(), self._journal.lease_ends()
         return list_live(registrations, ends, owner)
 
     def follow(self) -> bool:

@@ -35,7 +35,7 @@ def subscribe(registry: Registry, name: str, text: str, source: str = API) -> Su
 
 
 def sources(desk: Desk) -> dict[str, str]:
-    return {each.subscription.name: each.source for each in desk.journal.registrations()}
+    return {each.subscription.name: each.source for each in desk.journal.live_registrations()}
 
 
 def test_files_cancel_their_own_only_also_after_a_restart(desk: Desk) -> None:
@@ -150,6 +150,6 @@ def test_random_changes_of_three_sources_end_as_each_source_says(desk: Desk, see
         model |= {each: (FILES, text) for each, text in wanted.items() if each not in model}
         if dice.random() < 0.1:
             desk.restart()
-        found = {e.subscription.name: (e.source, e.subscription.text) for e in desk.journal.registrations()}
+        found = {e.subscription.name: (e.source, e.subscription.text) for e in desk.journal.live_registrations()}
         assert found == model | {"n.rq": (FILES, query("n"))}
         assert len(desk.snapshot()) == len(found)
