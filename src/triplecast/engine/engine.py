@@ -13,6 +13,7 @@ from contextlib import ExitStack, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from triplecast.compile.compiled import SubscriptionCompiler
 from triplecast.engine.given import check_subscriptions, document_of, group_documents
 from triplecast.engine.receipt import (
     Findings,
@@ -52,6 +53,7 @@ from triplecast.match import Matcher
 from triplecast.match.found import merge_batches
 from triplecast.model.lease import Lease, read_lease
 from triplecast.model.match import MatchedBatch, MatchStats
+from triplecast.model.operators import OperatorSet
 from triplecast.model.publication import Position, Publication
 from triplecast.model.schedules import SCHEDULE, check_schedule
 from triplecast.model.subscription import (
@@ -63,12 +65,13 @@ from triplecast.model.subscription import (
     check_fields,
 )
 from triplecast.operators.asking import Asker, match_and_ask, settle
+from triplecast.operators.operator_set import Declared, declared_operators, operator_set
 from triplecast.outbox import Cursor, Notification, Outbox, OutboxBatch, UndecidedPair
 from triplecast.registry.admission import AdmittedSubscription, admit, examine
 from triplecast.registry.listing import LiveSubscription
 from triplecast.registry.quota import check_quota
 from triplecast.registry.registry import Refusal, Registry, Subscribed
-from triplecast.registry.upkeep import IndexUpkeep, check_progress
+from triplecast.registry.upkeep import IndexUpkeep, check_progress, settle_operators
 
 MET = 100_000
 """Registrations whose queries an engine keeps at hand, so that not every match is looked up in the journal."""
@@ -94,14 +97,17 @@ class Engine:
         randomness: Callable[[int], bytes] = os.urandom,
         broad_per_owner: int = BROAD_PER_OWNER,
         schedule: str = SCHEDULE,
+        operators: Iterable[Declared] | None = None,
     ) -> None:
         """`broad_per_owner`: how many broad subscriptions one owner may hold. `schedule`: in which order operators are
-        asked (docs/schedules.md). Raises `InputError` for one that is not known, and TypeError for a folder: that is
-        what `open` takes."""
+        asked (docs/schedules.md). `operators`: those that queries may call, functions below `@operator`; without it all
+        that are declared in this program and by entry points, later ones too. Raises `InputError` for what cannot be
+        given, and TypeError for a folder: that is what `open` takes."""
         if not callable(clock):
             raise TypeError("Engine() is in memory and takes no folder; the durable one is Engine.open(folder)")
         self._broad_per_owner = check_quota(broad_per_owner)
         self._schedule = check_schedule(schedule)
+        self._given = operators
         self._assemble(Journal.in_memory(clock), Outbox.in_memory(), MemoryIndex(), clock, randomness)
 
     @classmethod
@@ -113,11 +119,12 @@ class Engine:
         broad_per_owner: int = BROAD_PER_OWNER,
         take_over: bool = False,
         schedule: str = SCHEDULE,
+        operators: Iterable[Declared] | None = None,
     ) -> Engine:
         """The engine in `folder`, made where there is none. What was accepted there and not matched is matched now.
 
         Whoever holds more than `broad_per_owner` broad subscriptions already keeps them and gets no further one. The
-        `schedule` may be another one each time.
+        `schedule` and the `operators` (as `Engine()` takes them) may be others each time.
 
         In the output of `triplecast run` everything but subscribing and unsubscribing works: who is registered there
         is what the run's subscription files say.
@@ -129,6 +136,7 @@ class Engine:
         engine = cls.__new__(cls)
         engine._broad_per_owner = check_quota(broad_per_owner)
         engine._schedule = check_schedule(schedule)
+        engine._given = operators
         folder = Path(folder).absolute()
         with ExitStack() as opened:
             journal = opened.enter_context(Journal.open(folder, clock, take_over))
@@ -153,8 +161,10 @@ class Engine:
         self._parser = Parser()
         self._evaluator = Evaluator()
         self._explainer = Explainer()
-        self._matcher = Matcher(self._evaluator)
-        self._asker = Asker(schedule=self._schedule, learnt=journal.learnt())
+        self._declared = operator_set(self._given)
+        self._operators = settle_operators(journal, self._declared)
+        self._matcher = Matcher(self._evaluator, self._operators)
+        self._asker = Asker(schedule=self._schedule, learnt=journal.learnt(), operators=self._operators)
         self._met: dict[int, Subscription] = {}
         """Registrations that matches were told of lately; at most `MET`, or those of one call."""
         self._matched = outbox.progress
@@ -163,7 +173,7 @@ class Engine:
         """Whether some up to there wait for operators that could not be asked."""
         self._work = MatchStats()
         self._learnt_at = 0
-        self._upkeep = IndexUpkeep(index, journal, lambda: self._outbox.progress if self._waits else self._matched)
+        self._upkeep = IndexUpkeep(index, journal, self._needed_from, operators=self._current_operators)
         self._registry = Registry(journal, self._upkeep, self._broad_per_owner, randomness)
         for line in self._upkeep.open():
             warnings.warn(line, OperatorWarning, stacklevel=4)
@@ -350,32 +360,34 @@ class Engine:
             Publication(Position(0), draft.graph, 0, at, draft.quads, draft.dataset, draft.labels, draft.attachments)
             for draft in parsed.drafts
         ]
-        admission = admit(subscription)
+        operators = self._current_operators()
+        admission = admit(subscription, operators=operators)
         head = self._journal.head()
         background = Background.of(admission.entailment, self._journal.taxonomies(head, head).before(head + 1))
-        kept = [self._journal.answers_to(draft) for draft in parsed.drafts]
-        return self._explainer.explain(subscription, publications, admission.bounded, background, kept)
+        kept = [self._journal.answers_to(draft, operators) for draft in parsed.drafts]
+        return self._explainer.explain(subscription, publications, admission.bounded, background, kept, operators)
 
     def preview(self, text: str, last: int = 1000, language: str = "sparql", entailment: str | None = None) -> Preview:
         """What a subscription would have matched among the `last` publications, or as many as `BYTES_AT_ONCE` holds.
         Calls that write wait for it. Raises what `subscribe` raises."""
         subscription = Subscription("preview", text, language, entailment=entailment)
         check_fields(subscription)
-        admission = examine(subscription).admission
+        operators = self._current_operators()
+        admission = examine(subscription, operators=operators).admission
         with self._lock:
             publications = self._journal.last_publications(last, BYTES_AT_ONCE)
             registration = Registration(RegistrationId(0), subscription)
-            snapshot = MemoryIndex().apply([registration], [], 0)
+            snapshot = MemoryIndex().apply([registration], [], 0, compiler=SubscriptionCompiler(operators))
             first = publications[0].position - 1 if publications else 0
             taxonomies = self._journal.taxonomies(first, self._journal.head())
-            known = self._journal.answers(first, self._journal.head())
+            known = self._journal.answers(first, self._journal.head(), operators)
             matched = match_and_ask(self._matcher, self._asker, snapshot, publications, taxonomies, known)
         asked = {0: subscription}
         times = [datetime.fromisoformat(publication.accepted_at) for publication in publications]
         seconds = (times[-1] - times[0]).total_seconds() if times else 0.0
         return Preview(
             len(publications),
-            tuple(match for _, match in matches_of(publications, matched, asked)),
+            tuple(match for _, match in matches_of(publications, matched, asked, operators)),
             tuple(pair for _, pair in undecided_of(publications, matched.undecided, asked)),
             admission.cost,
             admission.warnings,
@@ -425,6 +437,19 @@ class Engine:
 
     # ---- inside -----------------------------------------------------------------------------------------------------
 
+    def _current_operators(self) -> OperatorSet:
+        """Return those that queries may call; where none were given, with those declared meanwhile."""
+        if self._given is None and (declared := declared_operators()) is not self._declared:
+            with self._lock:
+                self._declared = declared
+                self._operators = declared.with_recorded(self._journal.operators())
+                self._matcher.operators = self._asker.performer.operators = self._operators
+        return self._operators
+
+    def _needed_from(self) -> int:
+        """No publication at or before this position will be matched again."""
+        return self._outbox.progress if self._waits else self._matched
+
     def _change(self, candidates: Sequence[AdmittedSubscription | Refusal], lease: Lease) -> list[Subscribed | Refusal]:
         self._match_accepted()
         return self._registry.change(API, candidates, lease=lease, tickets=True)
@@ -432,6 +457,7 @@ class Engine:
     def _match_accepted(self, outcome: Findings | None = None) -> None:
         """Matches what the journal has and the outbox has not, and tells it to `outcome` too. What waits for operators
         that could not be asked is passed by until they can be."""
+        self._current_operators()
         if self._waits and self._asker.performer.revive():
             self._matched, self._waits = self._outbox.progress, False
         head = self._journal.head()
@@ -448,7 +474,7 @@ class Engine:
                 self._registry.follow()
                 matched = self._match(publications, upto)
                 if outcome is not None:
-                    outcome.add(publications, matched, self._asked(matched))
+                    outcome.add(publications, matched, self._asked(matched), self._operators)
             self._matched = upto
 
     def _match(self, publications: Sequence[Publication], upto: int) -> MatchedBatch:
@@ -460,7 +486,7 @@ class Engine:
             self._outbox.commit(OutboxBatch.of(publications, matched), upto, self._journal.registrations)
             self._work += matched.stats
         if matched.open.pairs:
-            known = self._journal.answers(self._matched, upto)
+            known = self._journal.answers(self._matched, upto, self._operators)
             self._asker.leave(self._upkeep.snapshot)
             settled = settle(
                 self._asker, self._matcher, matched.open, publications, taxonomies, known, matched.conditions

@@ -18,6 +18,7 @@ from triplecast.model.algebra import Term
 from triplecast.model.counts import SubscriptionCounts
 from triplecast.model.events import Removal
 from triplecast.model.match import CHANGES, Awaited, MatchedBatch, MatchStats, Undecided, notification_id
+from triplecast.model.operators import OperatorSet
 from triplecast.model.publication import Publication, Reject
 from triplecast.model.subscription import Subscription
 from triplecast.model.terms import from_ntriples
@@ -71,6 +72,8 @@ class Match:
     """The solutions as written in the outbox."""
     asked: Subscription = field(repr=False)
     """What was asked, as its owner wrote it."""
+    operators: OperatorSet = field(repr=False, compare=False)
+    """Those that it may call."""
 
     @property
     def bindings(self) -> list[dict[str, Term]]:
@@ -81,7 +84,7 @@ class Match:
     @property
     def graph(self) -> list[Triple]:
         """The triples of a ``CONSTRUCT``, sorted by their text, each once; none for another form. Made at each call."""
-        query = parse_query(self.asked.text, self.asked.language, self.asked.name)
+        query = parse_query(self.asked.text, self.asked.language, self.asked.name, self.operators)
         return construct(query.template, self.bindings, self.notification)
 
 
@@ -151,9 +154,13 @@ class Findings:
         self._waiting: dict[int, list[UndecidedMatch]] = {}
 
     def add(
-        self, publications: Sequence[Publication], matched: MatchedBatch, asked: Mapping[int, Subscription]
+        self,
+        publications: Sequence[Publication],
+        matched: MatchedBatch,
+        asked: Mapping[int, Subscription],
+        operators: OperatorSet,
     ) -> None:
-        for position, match in matches_of(publications, matched, asked):
+        for position, match in matches_of(publications, matched, asked, operators):
             self._matches.setdefault(position, []).append(match)
         for position, pair in undecided_of(publications, matched.undecided, asked):
             self._undecided.setdefault(position, []).append(pair)
@@ -176,7 +183,10 @@ class Findings:
 
 
 def matches_of(
-    publications: Sequence[Publication], matched: MatchedBatch, asked: Mapping[int, Subscription]
+    publications: Sequence[Publication],
+    matched: MatchedBatch,
+    asked: Mapping[int, Subscription],
+    operators: OperatorSet,
 ) -> Iterator[tuple[int, Match]]:
     """Each match with the position of its publication, in the batch's order."""
     ends = np.cumsum(np.bincount(matched.publication, minlength=len(publications))).tolist()
@@ -190,7 +200,8 @@ def matches_of(
             change = CHANGES[matched.change[row]] if len(matched.change) else CHANGES[0]
             id = notification_id(of.graph, of.version, registration, change)
             query = asked[registration]
-            yield of.position, Match(query.name, registration, of.graph, of.version, change, id, text, query)
+            found = Match(query.name, registration, of.graph, of.version, change, id, text, query, operators)
+            yield of.position, found
 
 
 def undecided_of(

@@ -9,13 +9,14 @@ from typing import NamedTuple
 
 from triplecast.compile.compiled import CompiledSubscription, compile_subscription
 from triplecast.compile.graph_names import refuse_two_graphs
-from triplecast.compile.operator_arguments import operators_of
+from triplecast.compile.operator_arguments import called_operators
 from triplecast.compile.plan import Cost, Plan
 from triplecast.compile.plans import graphs_of, matches_nothing
 from triplecast.errors import InputError, QueryRefused, QuerySyntaxError
 from triplecast.languages import sources_of
 from triplecast.model.counts import SubscriptionCounts
 from triplecast.model.entailment import Entailment
+from triplecast.model.operators import NO_OPERATORS, OperatorSet
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
 from triplecast.registry.constant_checks import refuse_unanswerable
 from triplecast.registry.files import LoadedSubscriptions
@@ -74,12 +75,12 @@ class Admission:
         return tuple(warning for warning in self.warnings if warning not in (_PREDICATE_WARNING, _BROAD_WARNING))
 
 
-def admit(subscription: Subscription, datasets: bool = True) -> Admission:
+def admit(subscription: Subscription, datasets: bool = True, operators: OperatorSet = NO_OPERATORS) -> Admission:
     """Of one that stands already. Raises `QuerySyntaxError` or `QueryRefused`, both with the subscription's name.
 
     `datasets`: whether publications may hold several named graphs; a query that needs such is refused where not.
     """
-    return _read(subscription, datasets).admission
+    return _read(subscription, datasets, operators).admission
 
 
 class AdmittedSubscription(NamedTuple):
@@ -97,40 +98,44 @@ class AdmittedSubscription(NamedTuple):
         return self.replaces is not None and self.replaces.id in registrations
 
 
-def examine(subscription: Subscription, datasets: bool = True) -> AdmittedSubscription:
+def examine(
+    subscription: Subscription, datasets: bool = True, operators: OperatorSet = NO_OPERATORS
+) -> AdmittedSubscription:
     """Admit a new subscription: as `admit`, and its operators are asked whether the constants in their arguments can be
     answered (`operator(check=…)`). Raises what `admit` raises."""
-    candidate = _read(subscription, datasets)
+    candidate = _read(subscription, datasets, operators)
     try:
         template, constants = candidate.compiled.template, candidate.compiled.constants
-        refuse_unanswerable(template, constants, subscription.text, subscription.language)
+        refuse_unanswerable(template, constants, subscription.text, subscription.language, operators)
     except QueryRefused as fault:
         fault.name = subscription.name
         raise
     return candidate
 
 
-def _read(subscription: Subscription, datasets: bool) -> AdmittedSubscription:
+def _read(subscription: Subscription, datasets: bool, operators: OperatorSet) -> AdmittedSubscription:
     try:
-        compiled = compile_subscription(subscription)
-        return AdmittedSubscription(subscription, _describe(subscription, compiled, datasets), compiled)
+        compiled = compile_subscription(subscription, operators)
+        return AdmittedSubscription(subscription, _describe(subscription, compiled, datasets, operators), compiled)
     except (QuerySyntaxError, QueryRefused) as fault:
         fault.name = fault.name or subscription.name
         raise
 
 
-def _describe(subscription: Subscription, compiled: CompiledSubscription, datasets: bool) -> Admission:
+def _describe(
+    subscription: Subscription, compiled: CompiledSubscription, datasets: bool, operators: OperatorSet
+) -> Admission:
     template, constants, entailment, plan = compiled
     graphs = graphs_of(template, constants, entailment is not Entailment.NONE)
     if not datasets:
         refuse_two_graphs(graphs)
     empty = needs_nothing(plan) and not matches_nothing(template, constants)
-    asked = empty and bool(operators_of([template]))
+    asked = empty and bool(called_operators(template))
     sources = sources_of(subscription.text, subscription.language)
     told = (_ASKED_WARNING if asked else _EMPTY_WARNING) if empty else ""
     return Admission(
         plan.cost.value,
-        (*template.notes, *_warnings(plan.cost, graphs, told, sources), *find_doubts(template, constants)),
+        (*template.notes, *_warnings(plan.cost, graphs, told, sources), *find_doubts(template, constants, operators)),
         _why_broad(plan, empty and not asked),
         plan.decided,
         entailment,
@@ -182,7 +187,7 @@ class Admitted:
     standing: SubscriptionCounts = field(default_factory=SubscriptionCounts)
 
 
-def admit_all(loaded: LoadedSubscriptions, datasets: bool = True) -> Admitted:
+def admit_all(loaded: LoadedSubscriptions, datasets: bool = True, operators: OperatorSet = NO_OPERATORS) -> Admitted:
     """Those of some files that can be asked; the files' faults first, then those of the queries (`examine`)."""
     taken: list[Subscription] = []
     faults = [*loaded.faults]
@@ -190,7 +195,7 @@ def admit_all(loaded: LoadedSubscriptions, datasets: bool = True) -> Admitted:
     kinds: Counter[tuple[str, str]] = Counter()
     for subscription, place in zip(loaded.subscriptions, loaded.places, strict=True):
         try:
-            admission = examine(subscription, datasets).admission
+            admission = examine(subscription, datasets, operators).admission
         except (QuerySyntaxError, QueryRefused) as error:
             faults.append(fault_of(error, place))
             continue

@@ -12,10 +12,11 @@ from triplecast.errors import FolderLocked, InputError
 from triplecast.index import INDEX, IndexFolder
 from triplecast.journal import Journal, read_address
 from triplecast.model.subscription import BROAD_PER_OWNER
+from triplecast.operators import declared_operators
 from triplecast.outbox import Outbox
 from triplecast.registry.registry import Registry
 from triplecast.registry.requests import Requests
-from triplecast.registry.upkeep import IndexUpkeep
+from triplecast.registry.upkeep import IndexUpkeep, settle_operators
 
 WAIT_SECONDS = 120.0
 """How long a live run may take to answer: it may be busy with a large change."""
@@ -45,7 +46,10 @@ def open_requests(folder: Path, broad_per_owner: int = BROAD_PER_OWNER) -> Itera
 def _open(folder: Path, broad_per_owner: int, opened: ExitStack) -> Ask:
     journal = opened.enter_context(Journal.open(folder))
     outbox = opened.enter_context(Outbox.open(folder, journal.check_writer, epoch=journal.epoch))
-    upkeep = IndexUpkeep(IndexFolder(folder / INDEX, journal.sole), journal, lambda: outbox.progress)
+    called = settle_operators(journal, declared_operators())
+    upkeep = IndexUpkeep(
+        IndexFolder(folder / INDEX, journal.sole), journal, lambda: outbox.progress, None, lambda: called
+    )
     opened.callback(upkeep.close)
     return Requests(Registry(journal, upkeep, broad_per_owner), journal, outbox).answer
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.journal import JournalFile, time_text
+from triplecast.model.operators import OperatorSet
 from triplecast.model.subscription import Registration
 from triplecast.outbox import OutboxReader
 from triplecast.registry.admission import admit
@@ -65,17 +66,19 @@ class FolderStatus:
 
 
 def list_live(
-    registrations: Iterable[Registration], ends: Mapping[int, int], owner: str | None = None
+    registrations: Iterable[Registration], ends: Mapping[int, int], operators: OperatorSet, owner: str | None = None
 ) -> Iterator[LiveSubscription]:
     """Live registrations, or those of one owner. `ends`: of their leases, by registration."""
     return (
-        _listed(found, ends.get(int(found.id)))
+        _listed(found, ends.get(int(found.id)), operators)
         for found in registrations
         if owner is None or found.subscription.owner == owner
     )
 
 
-def read_page(journal: JournalFile, now: int, after: int, limit: int, owner: str | None = None) -> Page:
+def read_page(
+    journal: JournalFile, operators: OperatorSet, now: int, after: int, limit: int, owner: str | None = None
+) -> Page:
     """At most `limit` live subscriptions beyond registration `after`. Leases that are over at `now`, in microseconds
     since 1970, have ended, whether or not the writer has noted it."""
     head = journal.head()
@@ -94,7 +97,7 @@ def read_page(journal: JournalFile, now: int, after: int, limit: int, owner: str
             break
     ends = journal.lease_ends([int(each.id) for each in found])
     live = (each for each in found if ends.get(each.id, now + 1) > now)
-    return Page(list(list_live(live, ends)), following)
+    return Page(list(list_live(live, ends, operators)), following)
 
 
 def read_status(journal: JournalFile, outbox: OutboxReader) -> FolderStatus:
@@ -110,10 +113,10 @@ def read_status(journal: JournalFile, outbox: OutboxReader) -> FolderStatus:
     )
 
 
-def _listed(found: Registration, end: int | None) -> LiveSubscription:
+def _listed(found: Registration, end: int | None, operators: OperatorSet) -> LiveSubscription:
     subscription = found.subscription
     try:
-        admission = admit(subscription)
+        admission = admit(subscription, operators=operators)
         cost, warnings = admission.cost, admission.warnings
     except (QuerySyntaxError, QueryRefused) as fault:
         cost, warnings = "refused", (str(fault),)

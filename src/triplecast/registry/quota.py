@@ -62,8 +62,10 @@ class Holdings:
     kept of, or done for, any other subscription.
     """
 
-    def __init__(self, journal: JournalFile) -> None:
+    def __init__(self, journal: JournalFile, snapshot: Callable[[], Snapshot]) -> None:
+        """`snapshot` returns one that holds all that was registered and never noted."""
         self._journal = journal
+        self._snapshot = snapshot
         self._of: dict[Owner, set[int]] = {}
         self._found = False
 
@@ -71,26 +73,26 @@ class Holdings:
         """Add a broad one that was registered."""
         self._of.setdefault(owner, set()).add(registration)
 
-    def places(self, quota: int, snapshot: Snapshot, ended: Collection[int]) -> Places:
-        """The places left by all but the `ended`. `snapshot` holds all that was registered and never noted."""
-        return Places(quota, lambda owner: len(self._held(owner, snapshot).difference(ended)))
+    def places(self, quota: int, ended: Collection[int]) -> Places:
+        """The places left by all but the `ended`."""
+        return Places(quota, lambda owner: len(self._held(owner).difference(ended)))
 
-    def broad_among(self, registrations: Iterable[Registration], snapshot: Snapshot) -> frozenset[RegistrationId]:
+    def broad_among(self, registrations: Iterable[Registration]) -> frozenset[RegistrationId]:
         """Those of the live `registrations` that are broad."""
-        self._find(snapshot)
+        self._find()
         return frozenset(
             each.id for each in registrations if int(each.id) in self._of.get(each.subscription.owner, frozenset())
         )
 
-    def _held(self, owner: Owner, snapshot: Snapshot) -> set[int]:
-        self._find(snapshot)
+    def _held(self, owner: Owner) -> set[int]:
+        self._find()
         known = self._journal.registrations(sorted(self._of.get(owner, ())))
         self._of[owner] = {int(found.id) for found in known if found.removed is None}
         return self._of[owner]
 
-    def _find(self, snapshot: Snapshot) -> None:
+    def _find(self) -> None:
         if not self._found:
-            for found in self._journal.registrations(broad_registrations(snapshot)):
+            for found in self._journal.registrations(broad_registrations(self._snapshot())):
                 self.note(found.subscription.owner, int(found.id))
             self._found = True
 

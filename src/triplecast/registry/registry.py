@@ -62,7 +62,7 @@ class Registry:
         self._datasets = journal.settings().get(DOCUMENTS) != "graph"
         self._quota = check_quota(broad_per_owner)
         self._randomness = randomness
-        self._holdings = Holdings(journal)
+        self._holdings = Holdings(journal, index.opened)
         self.lock = RLock()
         """Held over each change of the registry and of the index."""
 
@@ -71,7 +71,7 @@ class Registry:
         Takes no lock: it may parse a long text or call a worker."""
         try:
             check_fields(subscription)
-            return examine(subscription, self._datasets)._replace(named=named)
+            return examine(subscription, self._datasets, self.index.operators())._replace(named=named)
         except (QuerySyntaxError, QueryRefused, InputError) as error:
             return error
 
@@ -138,7 +138,7 @@ class Registry:
         with self.lock:
             self._journal.end_leases()
             registrations, ends = self._journal.live_registrations(), self._journal.lease_ends()
-        return list_live(registrations, ends, owner)
+        return list_live(registrations, ends, self.index.operators(), owner)
 
     def follow(self) -> bool:
         """Bring the index up to the journal's head; whether it changed."""
@@ -167,9 +167,9 @@ class Registry:
         live = self._journal.live_ids([each.subscription.name for each in candidates.values()])
         taken = {name: id for name, id in live.items() if id not in ended}
         replaced = [each.replaces for each in candidates.values() if each.replaces]
-        broad = self._holdings.broad_among(replaced, self.index.snapshot) if replaced else frozenset()
+        broad = self._holdings.broad_among(replaced) if replaced else frozenset()
         ended |= {int(each.replaces.id) for each in candidates.values() if each.replaces and not each.admission.broad}
-        places = self._holdings.places(self._quota, self.index.snapshot, ended)
+        places = self._holdings.places(self._quota, ended)
         in_turn = sorted(
             candidates.items(), key=lambda each: each[1].replaces is None or each[1].replaces.id not in broad
         )
@@ -204,7 +204,9 @@ class Registry:
         if not candidates and not ended:
             return []
         self.index.expect(len(candidates))
-        self._journal.declare_operators(operators_of(each.compiled.template for each in candidates))
+        self._journal.declare_operators(
+            operators_of((each.compiled.template for each in candidates), self.index.operators())
+        )
         secrets = [make_ticket(self._randomness) if tickets else "" for _ in candidates]
         hashes = [hash_ticket(each) for each in secrets] if tickets else None
         subscriptions = [each.subscription for each in candidates]

@@ -91,7 +91,9 @@ class Requests:
     def _list(self, fields: Fields) -> Answer:
         """A page of at most `PAGE` live subscriptions beyond registration ``after``, of one ``owner``."""
         owner = None if fields.get("owner") is None else _text(fields, "owner")
-        page = read_page(self._journal, self._clock(), _number(fields, "after", 0), PAGE, owner)
+        page = read_page(
+            self._journal, self._registry.index.operators(), self._clock(), _number(fields, "after", 0), PAGE, owner
+        )
         return {"subscriptions": [asdict(each) for each in page.subscriptions], "after": page.after}
 
     def _status(self, fields: Fields) -> Answer:

@@ -3,20 +3,19 @@ An outbox ahead of its journal is a fault."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from triplecast.compile.compiled import CompiledSubscription
+from triplecast.compile.compiled import DEFAULT_COMPILER, CompiledSubscription, SubscriptionCompiler
 from triplecast.compile.operator_arguments import operators_of
 from triplecast.errors import QueryRefused, QuerySyntaxError, StorageFault
 from triplecast.index import IndexFolder, MemoryIndex, Snapshot
-from triplecast.index.members import NONE_COMPILED
 from triplecast.index.merge import MERGE_LIMIT
 from triplecast.journal import Journal, JournalFile
 from triplecast.languages import parse_template
+from triplecast.model.operators import NO_OPERATORS, Operator, OperatorSet
 from triplecast.model.subscription import Registration
-from triplecast.operators import Operator, known_operators
-from triplecast.operators.registry import missing_modules
+from triplecast.operators.mending import missing_modules
 from triplecast.outbox import Outbox
 from triplecast.registry.compactor import Compactor
 
@@ -39,13 +38,16 @@ class IndexUpkeep:
         journal: Journal,
         needed_from: Callable[[], int],
         publish: Callable[[Snapshot], None] | None = None,
+        operators: Callable[[], OperatorSet] = lambda: NO_OPERATORS,
     ) -> None:
         """`needed_from`: no publication at or before this position will be matched again. `publish` receives the
-        snapshot that `open` finds and each new one, which is on disk by then."""
+        snapshot that `open` finds and each new one, which is on disk by then. `operators`: what queries may call."""
         self._index = index
         self._journal = journal
         self._needed_from = needed_from
         self._publish = publish
+        self.operators = operators
+        self._is_open = False
         self._compactor = Compactor(index)
         self._compiled: dict[int, CompiledSubscription] = {}
         """By registration: what admission read of subscriptions that the index lacks. At most `UNINDEXED`, or those of
@@ -55,15 +57,22 @@ class IndexUpkeep:
     def open(self) -> tuple[str, ...]:
         """Bring the index of a folder in line with the journal before anything else is done; what is wrong with live
         subscriptions, a line each. Raises `StorageFault`."""
-        index, journal = self._index, self._journal
+        index, journal, operators = self._index, self._journal, self.operators()
+        self._is_open = True
         if not isinstance(index, IndexFolder):
             return ()
-        self.snapshot = open_index(index, journal, self._needed_from(), settle_operators(journal))
+        self.snapshot = open_index(index, journal, self._needed_from(), operators)
         if self._publish is not None:
             if self.snapshot.covers == 0:  # no file yet that a worker could open
                 self.snapshot = index.apply([], [], journal.head())
             self._publish(self.snapshot)
-        return (*missing_operators(journal), *unread_subscriptions(journal, self.snapshot))
+        return (*missing_operators(journal, operators), *unread_subscriptions(journal, self.snapshot))
+
+    def opened(self) -> Snapshot:
+        """The current snapshot; the index is opened where it has not been."""
+        if not self._is_open:
+            self.open()
+        return self.snapshot
 
     def expect(self, coming: int) -> None:
         """Make room for the compiled form of so many new subscriptions: update the index where too many wait for it."""
@@ -77,9 +86,10 @@ class IndexUpkeep:
 
     def update(self) -> bool:
         """Bring the index up to the journal's head and compact it; whether it changed. Raises `StorageFault`."""
-        before = self.snapshot
+        before = self.opened()
         head, needed = self._journal.head(), self._needed_from()
-        self.snapshot = update_index(self._index, before, self._journal, head, needed, self._compiled)
+        compiler = SubscriptionCompiler(self.operators(), self._compiled)
+        self.snapshot = update_index(self._index, before, self._journal, head, needed, compiler)
         self._compiled.clear()
         if self._compactor.look():
             self.snapshot = self._index.snapshot()
@@ -93,28 +103,20 @@ class IndexUpkeep:
         self._compactor.close()
 
 
-def settle_operators(journal: Journal) -> bool:
+def settle_operators(journal: Journal, declared: OperatorSet) -> OperatorSet:
     """Holds what the journal says of operators against what is declared here; to be called before the index is opened.
 
     One that is not declared here is known as it was declared last, until it is: who asks it stands, and its calls wait
-    unless a worker can import its module. One that is declared otherwise is written so. True where arguments have
-    changed: then the index has to be made again.
+    unless a worker can import its module. One that is declared otherwise is written so. Returns the operators with
+    those recorded.
     """
-    known = known_operators()
-    stale = False
-    changed: list[Operator] = []
-    for recorded in journal.operators():
-        declared = known.find_declared(recorded.iri)
-        if declared is None:
-            known.record(recorded)
-        elif declared != recorded:
-            changed.append(declared)
-            stale = stale or declared.arguments != recorded.arguments
-    journal.declare_operators(changed)
-    return stale
+    recorded = journal.operators()
+    pairs = ((declared.find_declared(each.iri), each) for each in recorded)
+    journal.declare_operators([now for now, before in pairs if now is not None and now != before])
+    return declared.with_recorded(recorded)
 
 
-def missing_operators(journal: JournalFile) -> tuple[str, ...]:
+def missing_operators(journal: JournalFile, operators: OperatorSet) -> tuple[str, ...]:
     """What is wrong with operators that live subscriptions ask and whose module is not here (`missing_modules`)."""
     lost = {each.iri: each for each in journal.operators() if missing_modules([each])}
     needed: dict[str, Operator] = {}
@@ -122,8 +124,9 @@ def missing_operators(journal: JournalFile) -> tuple[str, ...]:
         if len(needed) == len(lost):
             break
         with suppress(QuerySyntaxError, QueryRefused):
-            template, _ = parse_template(found.subscription.text, found.subscription.language)
-            needed |= {each.iri: each for each in operators_of([template]) if each.iri in lost}
+            asked = found.subscription
+            template, _ = parse_template(asked.text, asked.language, operators=operators)
+            needed |= {each.iri: each for each in operators_of([template], operators) if each.iri in lost}
     return missing_modules(needed.values())
 
 
@@ -142,23 +145,23 @@ def unread_subscriptions(journal: JournalFile, snapshot: Snapshot) -> tuple[str,
     return (*lines, f"and {more} more subscriptions that cannot be read") if more else tuple(lines)
 
 
-def open_index(index: IndexFolder, journal: JournalFile, matched: int, fresh: bool = False) -> Snapshot:
-    """The index brought up to the journal's head; made again if it has to be `fresh`.
+def open_index(
+    index: IndexFolder, journal: JournalFile, matched: int, operators: OperatorSet = NO_OPERATORS
+) -> Snapshot:
+    """Open the index and bring it up to the journal's head. Queries may call `operators`.
 
-    One that is missing, damaged, of another format, ahead of the journal, or of which something was dropped that a
-    publication after position `matched` may be asked of (the outbox was restored from an older copy), is made again
-    from the journal's records.
+    It is rebuilt from the journal's records if it is missing, damaged, of another format or ahead of the journal, if an
+    operator takes other arguments now, or if it lacks something that a publication after position `matched` needs (the
+    outbox was restored from an older copy).
     """
-    head = journal.head()
+    head, compiler = journal.head(), SubscriptionCompiler(operators)
     try:
         snapshot = index.open()
     except StorageFault:
-        fresh = True
-    if fresh:
-        return _rebuild(index, journal, matched, head)
-    if snapshot.covers > head or index.needed_from > matched:
-        return _rebuild(index, journal, matched, head)
-    if not _apply_changes(index, journal, head, matched):
+        return _rebuild(index, journal, matched, head, compiler)
+    if snapshot.covers > head or index.needed_from > matched or not index.is_compiled_for(operators):
+        return _rebuild(index, journal, matched, head, compiler)
+    if not _apply_changes(index, journal, head, matched, compiler):
         return snapshot
     return index.snapshot()
 
@@ -177,20 +180,22 @@ def update_index(
     journal: JournalFile,
     head: int,
     matched: int,
-    compiled: Mapping[int, CompiledSubscription] = NONE_COMPILED,
+    compiler: SubscriptionCompiler = DEFAULT_COMPILER,
 ) -> Snapshot:
     """The index as the registry is at `head`; `snapshot` is what it was, and stays where nothing has changed.
 
     What changed is read from the journal, so that an exception anywhere before leaves nothing behind that is unknown;
-    the texts of those whose `compiled` are given, by registration, are not parsed.
+    `compiler` says how texts are read.
     """
-    _apply_changes(index, journal, head, matched, compiled)
+    _apply_changes(index, journal, head, matched, compiler)
     return snapshot if index.covers == snapshot.covers else index.snapshot()
 
 
-def _rebuild(index: IndexFolder, journal: JournalFile, matched: int, head: int) -> Snapshot:
+def _rebuild(
+    index: IndexFolder, journal: JournalFile, matched: int, head: int, compiler: SubscriptionCompiler
+) -> Snapshot:
     index.reset()
-    if not _apply_changes(index, journal, head, matched):
+    if not _apply_changes(index, journal, head, matched, compiler):
         return index.apply([], [], head, needed_from=matched)
     return index.snapshot()
 
@@ -200,13 +205,13 @@ def _apply_changes(
     journal: JournalFile,
     head: int,
     matched: int,
-    compiled: Mapping[int, CompiledSubscription] = NONE_COMPILED,
+    compiler: SubscriptionCompiler,
 ) -> bool:
     """Applies what the journal says after what the index covers, in slices; whether it said anything. What had ended
     before anything that is still to be matched is left out."""
     changed = False
     for (added, removed), upto in journal.registry_slices(index.covers, head, AT_ONCE):
         needed = [found for found in added if found.removed is None or found.removed > matched]
-        index.apply(needed, removed, upto, matched, compiled)
+        index.apply(needed, removed, upto, matched, compiler)
         changed = True
     return changed
