@@ -12,7 +12,7 @@ from triplecast.errors import FolderLocked, InputError
 from triplecast.index import INDEX, IndexFolder
 from triplecast.journal import Journal, read_address
 from triplecast.model.subscription import BROAD_PER_OWNER
-from triplecast.operators import declared_operators
+from triplecast.operators.operator_set import declared_operators
 from triplecast.outbox import Outbox
 from triplecast.registry.registry import Registry
 from triplecast.registry.requests import Requests

@@ -15,7 +15,7 @@ from triplecast.journal import Journal, JournalFile
 from triplecast.languages import parse_template
 from triplecast.model.operators import NO_OPERATORS, Operator, OperatorSet
 from triplecast.model.subscription import Registration
-from triplecast.operators.mending import missing_modules
+from triplecast.operators.failure_hints import missing_modules
 from triplecast.outbox import Outbox
 from triplecast.registry.compactor import Compactor
 
