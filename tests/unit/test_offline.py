@@ -7,7 +7,7 @@ from triplecast.ingest import Document
 from triplecast.model.publication import Draft, Reject
 from triplecast.model.subscription import Subscription
 from triplecast.offline import Versions, cut_batches, match_documents
-from triplecast.registry.admitted import admit_all
+from triplecast.registry.admission import admit_all
 from triplecast.registry.files import LoadedSubscriptions
 
 

@@ -14,6 +14,9 @@ RegistrationId = NewType("RegistrationId", int)
 """64 bits, never reused: the journal position of the record that added the subscription."""
 
 
+API, FILES = "api", "files"
+"""Sources of subscriptions: calls (`Engine`, the command line), and the subscription files of a run."""
+
 BROAD_PER_OWNER = 100
 """Broad subscriptions (`compile.plan.Cost`) that one owner may hold, unless an engine or a run is told otherwise."""
 
@@ -38,6 +41,8 @@ class Registration:
     id: RegistrationId
     subscription: Subscription
     removed: Position | None = None
+    source: str = API
+    """Who registered it; nobody else may cancel it."""
 
     @property
     def added(self) -> Position:

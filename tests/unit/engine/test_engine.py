@@ -50,7 +50,7 @@ def test_a_publication_is_matched_when_its_receipt_is_given() -> None:
 
 
 def test_a_query_that_is_no_longer_at_hand_is_looked_up_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("triplecast.engine.engine.MET", 3)
+    monkeypatch.setattr("triplecast.engine.matching.SUBSCRIPTIONS_CACHED", 3)
     with Engine() as engine:
         for name in ("a", "b", "c", "d", "e"):
             engine.subscribe(TITLES, id=name)
@@ -136,7 +136,7 @@ def test_a_feed_gives_a_publication_per_item() -> None:
 
 @pytest.mark.parametrize("graphs", [2, 3, 6, 8])
 def test_a_document_may_bring_more_than_is_matched_at_once(graphs: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("triplecast.engine.engine.MATCHED_AT_ONCE", 3)
+    monkeypatch.setattr("triplecast.engine.matching.MATCHED_AT_ONCE", 3)
     quads = "".join(f'<urn:s> <https://example.org/title> "{i}" <urn:g{i}> .\n' for i in range(graphs))
     with Engine() as engine:
         engine.subscribe(ANY_TITLE, id="any")
@@ -168,10 +168,10 @@ def test_after_a_cancel_nothing_new() -> None:
         rail = engine.subscribe(TITLES, id="rail")
         other = engine.subscribe(TITLES, id="other")
         engine.publish(turtle("A"), "text/turtle", GRAPH)
-        with pytest.raises(InputError, match="not that of 'rail'"):
+        with pytest.raises(InputError, match="does not belong to 'rail'"):
             engine.unsubscribe("rail", ticket=other.ticket)
         assert engine.unsubscribe("rail", ticket=rail.ticket) == 4
-        with pytest.raises(InputError, match="no subscription is live as 'rail'"):
+        with pytest.raises(InputError, match="no live subscription 'rail'"):
             engine.unsubscribe("rail")
         assert [m.subscription for m in engine.publish(turtle("B"), "text/turtle", GRAPH).matches] == ["other"]
         again = engine.subscribe(ANY_TITLE, id="rail")
@@ -197,7 +197,7 @@ def test_what_is_not_built_is_refused_by_name() -> None:
         with pytest.raises(QuerySyntaxError):
             engine.subscribe("SELECT ?x WHERE {")
         engine.subscribe(TITLES, id="rail")
-        with pytest.raises(InputError, match="'rail' is registered already"):
+        with pytest.raises(InputError, match="'rail' is in use"):
             engine.subscribe(TITLES, id="rail")
 
 
@@ -270,7 +270,7 @@ def test_explain_says_why_and_why_not() -> None:
         assert list(engine.notifications()) == []
         with pytest.raises(triplecast.DocumentRejected, match="line 1"):
             engine.explain("<a> <b> .", "rail", "text/turtle", GRAPH)
-        with pytest.raises(InputError, match="no subscription is live as 'nobody'"):
+        with pytest.raises(InputError, match="no live subscription 'nobody'"):
             engine.explain(turtle("A"), "nobody", "text/turtle", GRAPH)
 
 
