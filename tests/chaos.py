@@ -32,13 +32,14 @@ import pyarrow as pa
 from tests.spark import weighing
 from tests.spark.workplace import QUERIES, Workplace, document
 from triplecast import crash_points
+from triplecast.driver import Driver
 from triplecast.index import INDEX, IndexFolder
 from triplecast.ingest import Parser, inbox_groups
 from triplecast.ingest.inbox import QUIET
 from triplecast.journal import Journal
 from triplecast.operators import declared_operators
 from triplecast.outbox import Notification, Outbox
-from triplecast.pipeline import horizon, late
+from triplecast.pipeline import horizon, operator_jobs
 from triplecast.pipeline.acceptor import Acceptor
 from triplecast.pipeline.horizon import HorizonFile, read_horizon
 from triplecast.pipeline.rows import MATCHES, SLICES
@@ -119,7 +120,7 @@ def run_in_turn(place: Workplace, prune: int = 0) -> None:
         FileSource([place.subscriptions], Registry(journal, upkeep), journal, lambda fault: None).start(0.0)
         for now in (0.0, QUIET):
             acceptor.look(now, threading.Event())
-        sink = Sink(outbox, journal.registrations, moving.learn, keep=journal.keep_results)
+        sink = Sink(Driver(journal, outbox), outbox, moving.learn)
         stream = JournalStream({"folder": str(place.output), "slices": "2"})
         start = stream.initialOffset()
         while (end := stream.latestOffset(start)) != start:
@@ -133,21 +134,23 @@ def run_in_turn(place: Workplace, prune: int = 0) -> None:
             start = end
             if end["position"] % 3 == 0:
                 ask_in_turn(place, sink)
-        while sink.waiting(1)[1]:
-            ask_in_turn(place, sink)
+        while ask_in_turn(place, sink):
+            pass
         if prune:
             outbox.prune(prune)
 
 
-def ask_in_turn(place: Workplace, sink: Sink) -> None:
-    """Operators about some of the publications that wait for them, in two slices."""
-    progress, positions = sink.waiting(12)
-    moving = read_horizon(place.output)
-    if positions and moving is not None:
-        with patch.object(late, "SMALLEST_SLICE", 4):
-            slices = late.cut(progress, positions, moving.manifest, 2)
-        batches = [batch for each in slices for batch in ask_slice(place.output, each, operators=declared_operators())]
-        sink.settle(lambda: pa.Table.from_batches(batches, MATCHES))
+def ask_in_turn(place: Workplace, sink: Sink) -> bool:
+    """Ask operators about some of the publications that wait for them, in two slices; whether some did."""
+    batch, moving = sink.driver.next_batch(0.0, 12), read_horizon(place.output)
+    if batch is None or moving is None:
+        return False
+    with patch.object(operator_jobs, "SMALLEST_SLICE", 4):
+        slices = operator_jobs.cut(batch.after, batch.positions, moving.manifest, 2)
+    batches = [row for each in slices for row in ask_slice(place.output, each, operators=declared_operators())]
+    sink.settle(lambda: pa.Table.from_batches(batches, MATCHES))
+    sink.driver.note_settled(batch, 0.0, 0.0)
+    return True
 
 
 def run_on_spark(place: Workplace) -> None:

@@ -23,7 +23,7 @@ LINES = {
 }
 
 FILES = {
-    "publish → receipt": Bound(26, 12),
+    "publish → receipt": Bound(28, 12),
     "for operators alone, but box": Bound(41, 25),
     "outside operators/, importing from it": Bound(31, 20),
 }
@@ -32,7 +32,7 @@ FILE_LINES = 400
 """No file is longer, but these, which may not grow."""
 
 LONGER = {
-    "engine/engine.py": 521,
+    "engine/engine.py": 439,
     "journal/journal.py": 374,
     "journal/reader.py": 267,
     "kernels/entailment.py": 456,
@@ -105,6 +105,5 @@ RIDDLES_LEFT = {
     "operators/absence",
     "operators/failure_hints",
     "pipeline/followed",
-    "pipeline/late",
     "registry/admitted",
 }

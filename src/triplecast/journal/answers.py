@@ -41,17 +41,6 @@ def read_answers(
     return answers
 
 
-def is_outdated(database: Database, position: int, operators: OperatorSet) -> bool:
-    """Whether something is kept of this publication that another version gave than that of `operators`."""
-    for operator, version in database.ask(
-        "SELECT DISTINCT operator, version FROM answer WHERE position = ?", (position,)
-    ):
-        declared = operators.find(operator)
-        if declared is None or declared.version != version:
-            return True
-    return False
-
-
 def write_operator(declared: Operator) -> bytes:
     return json.dumps(astuple(declared)).encode()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
@@ -11,7 +11,6 @@ from typing import NamedTuple
 from triplecast.errors import StorageFault
 from triplecast.journal.answers import (
     check_answers,
-    is_outdated,
     read_answers,
     read_learnt,
     read_operator,
@@ -173,11 +172,6 @@ class JournalFile(RegistryReader):
         it is kept."""
         with self._database.reading():
             return read_answers(self._database, after, upto, operators)
-
-    def outdated(self, positions: Iterable[int], operators: OperatorSet) -> list[int]:
-        """Of these, where something is kept that another version of an operator gave than that of `operators`."""
-        with self._database.reading():
-            return [position for position in positions if is_outdated(self._database, position, operators)]
 
     def operators(self) -> list[Operator]:
         """Those that subscriptions ask or have asked, as they were declared last, by IRI."""

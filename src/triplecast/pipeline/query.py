@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from triplecast.errors import InputError, PipelineFailed, StorageFull
 from triplecast.model.operators import NO_OPERATORS, OperatorSet
 from triplecast.model.schedules import SCHEDULE
-from triplecast.pipeline.late import OperatorJobs
+from triplecast.pipeline.operator_jobs import OperatorJobs
 from triplecast.pipeline.rows import MATCHES, spark_schema
 from triplecast.pipeline.session import last_line, session
 from triplecast.pipeline.sink import Sink
@@ -191,7 +191,7 @@ class SparkSide:
 
 def slots(cores: int, operators: OperatorSet) -> int:
     """Tasks that Spark runs at a time: one more than there are cores where operators may be asked, whose task waits
-    for them (`pipeline.late`)."""
+    for them (`pipeline.operator_jobs`)."""
     return cores + bool(operators)
 
 

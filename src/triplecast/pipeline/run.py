@@ -18,6 +18,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, NamedTuple
 
+from triplecast.driver import Driver
 from triplecast.errors import InputError
 from triplecast.index import INDEX, IndexFolder
 from triplecast.ingest import Parser
@@ -133,15 +134,8 @@ def run(
         parser = closing.enter_context(Parser(cores))
         notices: SimpleQueue[Notice] = SimpleQueue()
         horizon = HorizonFile(output)
-        sink = Sink(
-            outbox,
-            journal.registrations,
-            horizon.learn,
-            notices.put,
-            journal.keep_results,
-            merge_learnt(journal),
-            lambda positions: journal.outdated(positions, called),
-        )
+        driver = Driver(journal, outbox)
+        sink = Sink(driver, outbox, horizon.learn, notices.put, merge_learnt(journal))
         upkeep = IndexUpkeep(
             IndexFolder(output / INDEX, journal.sole),
             journal,
@@ -295,7 +289,7 @@ class _Run:
         were not asked, or could not be, in this run."""
         journal = self._parts.journal
         beyond = journal.publications(self._parts.outbox.told, journal.head(), 1)
-        return bool(beyond) or self._parts.sink.to_ask()
+        return bool(beyond) or self._parts.sink.has_open()
 
 
 def raise_failure(tasks: Sequence[Future[None]]) -> None:

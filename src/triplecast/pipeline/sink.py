@@ -12,11 +12,10 @@ from typing import Any
 import pyarrow as pa
 
 from triplecast.crash_points import reach
-from triplecast.errors import StorageFault, TriplecastError
-from triplecast.model.answers import OperatorResult
+from triplecast.driver import Driver
+from triplecast.errors import TriplecastError
 from triplecast.model.match import Learnt, MatchStats
-from triplecast.model.subscription import Registration
-from triplecast.outbox import Committed, Outbox, OutboxBatch, UndecidedPair
+from triplecast.outbox import Committed, OutboxBatch, OutboxReader, UndecidedPair
 from triplecast.pipeline.rows import from_arrow, learnt_of, parts_of, results_of, work_of
 
 TOLD = 20
@@ -61,29 +60,20 @@ class Sink:
 
     def __init__(
         self,
-        outbox: Outbox,
-        registrations: Callable[[Sequence[int]], Iterable[Registration]],
+        driver: Driver,
+        outbox: OutboxReader,
         learn: Callable[[int, int, float], None],
         tell: Callable[[UndecidedPair | str], None] = lambda notice: None,
-        keep: Callable[[Sequence[OperatorResult]], bool] = lambda results: True,
         learn_operators: Callable[[Sequence[Learnt]], None] = lambda learnt: None,
-        outdated: Callable[[Iterable[int]], list[int]] = lambda positions: [],
     ) -> None:
-        """`keep` stores what operators gave before it is told; false where another answer is stored already.
-        `learn_operators` takes what a batch told of their costs and truth. `outdated` are, of publications, those about
-        which operators were asked in another version than is declared now: what was told of them stands (decision 12).
-        """
-        self._outdated = outdated
-        self._learn_operators = learn_operators
-        self._tell = tell
-        self._keep = keep
+        """`learn` takes what a batch took, `learn_operators` what it told of operators' costs and truth."""
+        self.driver = driver
         self._outbox = outbox
-        self._registrations = registrations
         self._learn = learn
+        self._tell = tell
+        self._learn_operators = learn_operators
         self.committing = threading.Lock()
         self.failure: TriplecastError | None = None
-        self._asked = 0
-        """Up to here everything was asked about that can be."""
         self._unasked: set[str] = set()
         """Why operators could not be, as far as it was told."""
         self.matched = Matched()
@@ -97,16 +87,10 @@ class Sink:
         """As `take`, for what operators were asked about. Raises `AnsweredOtherwise` where that is to be done again."""
         self._write(collect, self._settle)
 
-    def waiting(self, limit: int, after: int = 0) -> tuple[int, list[int]]:
-        """How far everything is told, `after` at least, and the first positions beyond that wait for operators, at most
-        `limit`."""
+    def has_open(self) -> bool:
+        """Whether a pair is open that operators were not asked about yet, but for those passed by."""
         with self.committing:
-            return max(after, self._outbox.progress), self._outbox.pending(after, limit).positions
-
-    def to_ask(self) -> bool:
-        """Whether anything waits that operators were not asked about yet, or could not be a while ago."""
-        with self.committing:
-            return bool(self._outbox.pending(self._asked, 1).positions)
+            return self.driver.has_open()
 
     def _write(self, collect: Callable[[], pa.Table], write: Callable[[list[Row], float], None]) -> None:
         try:
@@ -130,31 +114,23 @@ class Sink:
         batch = OutboxBatch.joined([from_arrow(row) for row in rows])
         told = self._outbox.told
         parts = sorted(part for row in rows for part in parts_of(row) if part.after >= told)
-        committed = self._outbox.commit(batch, upto, self._registrations, after, parts)
+        committed = self.driver.commit(batch, upto, after, parts)
         work = self._count(rows, committed)
         self._learn(work.publications, len(batch.publication), time.monotonic() - began)
         self.matched.publications += work.publications
 
     def _settle(self, rows: list[Row], began: float) -> None:
         after, upto = check_cover(rows, self._outbox.told)
-        if not self._keep([result for row in rows for result in results_of(row)]):
+        if not self.driver.keep([result for row in rows for result in results_of(row)]):
             raise AnsweredOtherwise("operators answered another attempt otherwise; what was kept first is read again")
         self._learn_operators([each for row in rows for each in learnt_of(row)])
         batch = OutboxBatch.joined([from_arrow(row) for row in rows])
-        self._count(rows, self._outbox.settle(batch, upto, self._registrations, after))
-        self._asked = max(self._asked, upto)
+        self._count(rows, self.driver.settle(batch, upto, after))
         for reason in sorted({pair.reason for pair in batch.awaited} - self._unasked)[: TOLD - len(self._unasked)]:
             self._unasked.add(reason)
             self._tell(reason)
 
     def _count(self, rows: list[Row], committed: Committed) -> MatchStats:
-        differing = sorted({*committed.differing} - {*self._outdated(committed.differing)})
-        if differing:
-            raise StorageFault(
-                "outbox",
-                f"a replay gave other matches than were committed for positions {differing[:5]}",
-                "report it to the authors of Triplecast; the rows committed first stay",
-            )
         work = sum(map(work_of, rows), MatchStats())
         self.matched.work += work
         self.matched.matches += committed.last - committed.first + 1

@@ -8,7 +8,9 @@ from typing import NamedTuple, NoReturn
 
 import pytest
 
+from triplecast.driver import Driver
 from triplecast.errors import PipelineFailed, StorageFull
+from triplecast.journal import Journal
 from triplecast.outbox import Outbox
 from triplecast.pipeline.query import ATTEMPTS, SparkSide
 from triplecast.pipeline.sink import Sink
@@ -30,7 +32,7 @@ class Failing(NamedTuple):
             raise PySparkException(error)
 
         told: list[str] = []
-        sink = Sink(outbox, lambda ids: (), lambda publications, rows, seconds: None)
+        sink = Sink(Driver(Journal.in_memory(), outbox), outbox, lambda publications, rows, seconds: None)
         side = SparkSide(folder, sink, 2, told.append, nullcontext(), start)
         side.go()
         return cls(side, told)

@@ -9,9 +9,11 @@ import pyarrow as pa
 import pytest
 
 from tests.unit.pipeline.batches import random_batch, rows_of
+from triplecast.driver import Driver
 from triplecast.errors import StorageFault
-from triplecast.model.match import MatchStats, Undecided
-from triplecast.model.subscription import Registration, RegistrationId, Subscription
+from triplecast.journal import Journal
+from triplecast.model.match import Awaited, MatchStats, Undecided
+from triplecast.model.subscription import Subscription
 from triplecast.outbox import Outbox, OutboxBatch, UndecidedPair
 from triplecast.pipeline import sink as sink_module
 from triplecast.pipeline.rows import MATCHES, to_arrow
@@ -19,10 +21,9 @@ from triplecast.pipeline.sink import Matched, Sink, check_cover
 
 
 def make_sink(outbox: Outbox, tell: Callable[[UndecidedPair | str], None] = lambda notice: None) -> Sink:
-    def registrations(ids: list[int]) -> list[Registration]:
-        return [Registration(RegistrationId(id), Subscription(f"s{id}", "")) for id in ids]
-
-    return Sink(outbox, registrations, lambda publications, rows, seconds: None, tell)
+    journal = Journal.in_memory()
+    journal.subscribe([Subscription(f"s{number}", "ASK {}") for number in range(1, 100)])
+    return Sink(Driver(journal, outbox), outbox, lambda publications, rows, seconds: None, tell)
 
 
 def table(*pieces: tuple[OutboxBatch, int, int]) -> pa.Table:
@@ -69,21 +70,20 @@ def test_a_replay_without_a_publication_that_was_told_of_is_reported() -> None:
 
 
 def test_what_another_version_of_an_operator_told_stands() -> None:
-    """A later attempt finds other matches then, which is no fault (decision 12)."""
-    first, then = random_batch(1), random_batch(2)
+    """A later attempt at the same pairs finds other matches then, which is no fault (decision 12)."""
+    settled, then = random_batch(1), random_batch(2)
+    pairs = sorted({*zip(settled.publication.tolist(), settled.registration.tolist(), strict=True)})
+    first = replace(settled.of_pairs(()), undecided=(), awaited=tuple(Awaited(*pair) for pair in pairs))
     with Outbox.in_memory() as outbox:
         sink = make_sink(outbox)
         sink.take(lambda: table((first, 0, 24)))
+        assert list(outbox.notifications()) == []
+        sink.settle(lambda: table((settled, 0, 24)))
         told = list(outbox.notifications())
-        outdated: list[int] = []
-        sink._outdated = lambda positions: [each for each in positions if each in outdated]
-        with pytest.raises(StorageFault, match="a replay gave other matches") as raised:
-            sink.take(lambda: table((then, 0, 24)))
-        outdated += range(25)
-        sink.take(lambda: table((then, 0, 24)))
+        assert len(told) == len(pairs) > 0
+        sink.settle(lambda: table((then, 0, 24)))
         assert list(outbox.notifications()) == told
-        outdated.remove(int(first.positions[3]))
-        with pytest.raises(StorageFault, match=rf"for positions \[{first.positions[3]}\]"):
+        with pytest.raises(StorageFault, match="a replay gave other matches") as raised:
             sink.take(lambda: table((then, 0, 24)))
         assert "report it to the authors" in str(raised.value)
 

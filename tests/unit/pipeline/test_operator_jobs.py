@@ -10,9 +10,12 @@ from types import SimpleNamespace
 
 import pytest
 
+from triplecast.driver import Driver
+from triplecast.driver.driver import BACK, BACK_SECONDS
 from triplecast.errors import StorageFault
-from triplecast.pipeline import late
-from triplecast.pipeline.late import BACK, BACK_SECONDS, OperatorJobs
+from triplecast.outbox import Pending
+from triplecast.pipeline import operator_jobs
+from triplecast.pipeline.operator_jobs import OperatorJobs
 from triplecast.pipeline.stages import AskedSlice, MatchSlices
 
 pytest.importorskip("pyspark", reason="the pipeline needs the extra [spark]")
@@ -20,7 +23,8 @@ pytest.importorskip("pyspark", reason="the pipeline needs the extra [spark]")
 
 @dataclass
 class Simulated:
-    """A sink whose publications come at given times, and whose operators take time of a clock of their own."""
+    """A sink and an outbox whose publications come at given times, and whose operators take time of a clock of their
+    own."""
 
     comes: dict[int, float]
     """By position."""
@@ -32,12 +36,17 @@ class Simulated:
     asked: list[tuple[int, float]] = field(default_factory=list)
     committing: threading.Lock = field(default_factory=threading.Lock)
 
-    def waiting(self, limit: int, after: int = 0) -> tuple[int, list[int]]:
+    progress: int = 0
+
+    def __post_init__(self) -> None:
+        self.driver = Driver(SimpleNamespace(check_writer=lambda: None), self)  # type: ignore[arg-type]
+
+    def pending(self, after: int, limit: int) -> Pending:
         came = sorted(position for position, at in self.comes.items() if at <= self.now)
         for position in came:
             del self.comes[position]
         self.waits = sorted([*self.waits, *came])
-        return after, [position for position in self.waits if position > after][:limit]
+        return Pending([position for position in self.waits if position > after][:limit], [], [])
 
     def settle(self, collect: Callable[[], Sequence[int]]) -> None:
         positions = collect()
@@ -47,8 +56,8 @@ class Simulated:
 
     def run(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Runs the thread's loop until the end, here."""
-        monkeypatch.setattr(late, "time", SimpleNamespace(monotonic=lambda: self.now))
-        monkeypatch.setattr(late, "read_horizon", lambda folder: SimpleNamespace(manifest="m"))
+        monkeypatch.setattr(operator_jobs, "time", SimpleNamespace(monotonic=lambda: self.now))
+        monkeypatch.setattr(operator_jobs, "read_horizon", lambda folder: SimpleNamespace(manifest="m"))
         monkeypatch.setattr(OperatorJobs, "_ask", lambda _, slices: [each for one in slices for each in one.positions])
         asker = OperatorJobs.__new__(OperatorJobs)
         asker._stage, asker._sink, asker._ending = MatchSlices("nowhere"), self, self  # type: ignore[assignment]
@@ -116,7 +125,7 @@ def test_what_fails_at_the_very_end_is_raised(monkeypatch: pytest.MonkeyPatch) -
             assert ending.wait(10)
             raise fault
 
-    monkeypatch.setattr(late, "read_horizon", lambda folder: SimpleNamespace(manifest="m"))
+    monkeypatch.setattr(operator_jobs, "read_horizon", lambda folder: SimpleNamespace(manifest="m"))
     spark = SimpleNamespace(sparkContext=SimpleNamespace(defaultParallelism=2))
     sink = Failing({1: 0.0}, 1.0)
 
@@ -132,8 +141,8 @@ def test_what_fails_at_the_very_end_is_raised(monkeypatch: pytest.MonkeyPatch) -
 
 def test_slices_cover_what_waits() -> None:
     positions = [*range(11, 60), 70, 80]
-    (whole,) = late.cut(7, positions, "m", 4)
+    (whole,) = operator_jobs.cut(7, positions, "m", 4)
     assert whole == AskedSlice(7, 80, "m", tuple(positions))
-    many = late.cut(7, list(range(8, 108)), "m", 4)
+    many = operator_jobs.cut(7, list(range(8, 108)), "m", 4)
     assert [each.after for each in many] == [7, *(each.upto for each in many[:-1])]
     assert [position for each in many for position in each.positions] == list(range(8, 108))

@@ -1,9 +1,7 @@
-"""What operators are asked about: small Spark jobs beside the streaming query, so that nothing else waits for them.
+"""Spark jobs that ask operators, beside the streaming query, so that nothing else waits for them.
 
-The query tells what is decided without operators and notes the pairs that wait (`Outbox.waiting`). One thread asks
-about those, in order of position; a kill anywhere leaves them waiting, and the next start asks again, but for answers
-that the journal keeps. What they could not be asked about, since a worker does not start, waits on: the thread passes
-it by and comes back to it, in turns with what is new.
+One thread takes from the driver what is due, in order of position, and has a small job ask about it. A kill anywhere
+leaves the pairs open, and the next start asks again, but for answers that the journal has.
 """
 
 from __future__ import annotations
@@ -13,7 +11,6 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -36,9 +33,6 @@ JOB_SECONDS = 2.5
 """How long one should take; one whose operators hang takes longer."""
 SMALLEST_SLICE = 32
 """Publications of one task: as many as a batch operator is given at once."""
-BACK = 20
-"""Times as long as was spent on what could not be asked about, it is not gone over again; at least `BACK_SECONDS`."""
-BACK_SECONDS = 2.0
 _REST = 0.05
 _GROUP = "triplecast-operators"
 
@@ -84,36 +78,23 @@ class OperatorJobs:
             self._work.result()
 
     def _repeat(self) -> None:
-        size, passing = SMALLEST, Passing()
+        size = SMALLEST
         while not self._ending.wait(_REST):
-            progress, positions = self._next(passing, size)
-            horizon = read_horizon(Path(self._stage.folder)) if positions else None
-            if horizon is None:
+            with self._sink.committing:
+                batch = self._sink.driver.next_batch(time.monotonic(), size)
+            horizon = read_horizon(Path(self._stage.folder)) if batch else None
+            if batch is None or horizon is None:
                 continue
             began = time.monotonic()
-            slices = cut(progress, positions, horizon.manifest, self._slots())
+            slices = cut(batch.after, batch.positions, horizon.manifest, self._slots())
             try:
                 self._sink.settle(partial(self._ask, slices))
             except AnsweredOtherwise:
                 continue
             ended = time.monotonic()
-            size, upto = next_size(size, ended - began), slices[-1].upto
-            left = [each for each in self._sink.waiting(len(positions), progress)[1] if each <= upto]
-            passing.note(upto, (ended - began) * len(left) / len(positions), ended)
-
-    def _next(self, passing: Passing, size: int) -> tuple[int, list[int]]:
-        """What is asked about next, after which position; nothing where nothing waits, or not yet again."""
-        now = time.monotonic()
-        for _ in range(2):
-            passing.turn(now)
-            progress, positions = self._sink.waiting(size, passing.after)
-            if passing.back:
-                positions = [each for each in positions if each <= passing.asked]
-                if not positions:
-                    passing.end_round(now)
-            if positions:
-                break
-        return progress, positions
+            size = next_size(size, ended - began)
+            with self._sink.committing:
+                self._sink.driver.note_settled(batch, ended - began, ended)
 
     def _ask(self, slices: Sequence[AskedSlice]) -> pa.Table:
         """Of a job that is abandoned, Spark's error."""
@@ -129,45 +110,6 @@ class OperatorJobs:
     def _slots(self) -> int:
         """Tasks at a time: one slot at least is left to the query, where there are two."""
         return max(1, min(self._cores, int(self._spark.sparkContext.defaultParallelism) - 1))
-
-
-@dataclass(slots=True)
-class Passing:
-    """How far everything was asked about or passed by (`asked`), and the round over what was passed by (`back`)."""
-
-    asked: int = 0
-    back: bool = False
-    """Whether it is the round's turn."""
-    again: float = float("inf")
-    """When the round begins or goes on; never where nothing was passed by."""
-    reached: int = 0
-    """How far the round has come."""
-    spent: float = 0.0
-    """In the round, on what was passed by once more."""
-
-    @property
-    def after(self) -> int:
-        """Where what is asked about next begins."""
-        return self.reached if self.back else self.asked
-
-    def turn(self, now: float) -> None:
-        """The round's turn is every second one while it lasts."""
-        self.back = not self.back and now >= self.again
-
-    def note(self, upto: int, lost: float, now: float) -> None:
-        """What comes next up to `upto` was asked about, which took `lost` seconds for what could not be."""
-        if self.back:
-            self.reached = upto
-            self.spent += lost
-        else:
-            self.asked = upto
-            if lost and self.again == float("inf"):
-                self.again = now + max(BACK_SECONDS, BACK * lost)
-
-    def end_round(self, now: float) -> None:
-        """The next one, where there is still something, is as far off as this one spent on it."""
-        self.again = now + max(BACK_SECONDS, BACK * self.spent) if self.spent else float("inf")
-        self.reached, self.spent = 0, 0.0
 
 
 def next_size(size: int, seconds: float) -> int:
