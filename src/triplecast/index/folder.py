@@ -8,17 +8,16 @@ segments that no kept manifest names, are deleted. A mapped file stays readable 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from threading import Lock
 
-from triplecast.compile.compiled import CompiledSubscription
+from triplecast.compile.compiled import DEFAULT_COMPILER, SubscriptionCompiler
 from triplecast.crash_points import reach
 from triplecast.errors import StorageFault
 from triplecast.index.file import TEMPORARY, Sole
 from triplecast.index.manifest import Manifest, open_segment, read_manifest, write_manifest
-from triplecast.index.members import NONE_COMPILED
 from triplecast.index.merge import apply_changes
 from triplecast.index.rebuilding import DueSegments, RebuiltSegment, find_due, rebuild, replace_due
 from triplecast.index.removals import NO_REMOVALS, Removals
@@ -84,15 +83,15 @@ class IndexFolder:
         removed: Sequence[tuple[int, int]],
         covers: int,
         needed_from: int = 0,
-        compiled: Mapping[int, CompiledSubscription] = NONE_COMPILED,
+        compiler: SubscriptionCompiler = DEFAULT_COMPILER,
     ) -> Snapshot:
         """Write the snapshot after these registry changes; `removed` has (registration, position of its removal).
 
-        `needed_from`: no publication at or before this position will be matched again. `compiled`: compiled
-        subscriptions of some of `added`, by registration. Raises `StorageFault`; then nothing has changed.
+        `needed_from`: no publication at or before this position will be matched again. `compiler`
+        compiles those `added`. Raises `StorageFault`; then nothing has changed.
         """
         grown = apply_changes(
-            tuple(self._segments.values()), self._manifest.removals, added, removed, needed_from, compiled
+            tuple(self._segments.values()), self._manifest.removals, added, removed, needed_from, compiler
         )
         names = {id(segment): name for name, segment in self._segments.items()}
         segments: dict[str, Segment] = {}

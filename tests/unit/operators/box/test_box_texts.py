@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 from pyoxigraph import BlankNode, Literal, NamedNode
 
-from triplecast.operators import Event, Unanswerable
+from triplecast.operators import Event, Unanswerable, declared_operators
 from triplecast.operators.box.likeness import compare_texts, rarity, shipped_vocabulary
 from triplecast.operators.box.texts import LONGEST, SHIPPED, read_text, similarity
 from triplecast.operators.box.vocabulary import Vocabulary, count_vocabulary
-from triplecast.operators.registry import find_operator
 
 EVENT = Event(NamedNode("urn:g"), 1, {"urn:text": "Ünïted boats".encode(), "urn:pic": b"\x89PNG"}, b"")
 CORPUS = ("the boat in the harbour", "the train to the harbour", "a boat and the ferry", "the museum opens")
@@ -73,7 +72,7 @@ def test_the_operator_answers_of_the_shipped_vocabulary() -> None:
     assert ours == swapped == compare_texts(one.value, other.value, shipped_vocabulary())
     assert 0.5 < ours < 1.0
     assert equal == attached == 1.0
-    declared = find_operator("urn:triplecast:op:similarity")
+    declared = declared_operators().find("urn:triplecast:op:similarity")
     assert declared is not None
     assert declared.version == f"1/{shipped_vocabulary().name}" == f"1/{SHIPPED}"
 
