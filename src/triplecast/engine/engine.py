@@ -41,7 +41,7 @@ from triplecast.errors import (
     TriplecastError,
 )
 from triplecast.evaluate import Background, Evaluator
-from triplecast.explain import Explainer, Explanation
+from triplecast.explain import Explanation, explain_subscription, explaining_sandbox
 from triplecast.index import INDEX, IndexFolder, MemoryIndex
 from triplecast.index.census import take_census
 from triplecast.ingest import Document, Parser
@@ -181,7 +181,7 @@ class Engine:
         self._compactor = Compactor(index)
         self._parser = Parser()
         self._evaluator = Evaluator()
-        self._explainer = Explainer()
+        self._explaining = explaining_sandbox()
         self._declared = operator_set(self._given)
         self._operators, stale = settle_operators(journal, self._declared)
         self._matcher = Matcher(self._evaluator, self._operators)
@@ -213,7 +213,7 @@ class Engine:
             self._asker.close()
             self._matcher.close()
             self._evaluator.close()
-            self._explainer.close()
+            self._explaining.close()
             self._compactor.close()
             self._outbox.close()
             self._journal.close()
@@ -423,7 +423,9 @@ class Engine:
         head = self._journal.head()
         background = Background.of(admission.entailment, self._journal.taxonomies(head, head).before(head + 1))
         kept = [self._journal.answers_to(draft, operators) for draft in parsed.drafts]
-        return self._explainer.explain(subscription, publications, admission.bounded, background, kept, operators)
+        return explain_subscription(
+            subscription, publications, admission.bounded, background, operators, kept, self._explaining
+        )
 
     def preview(self, text: str, last: int = 1000, language: str = "sparql", entailment: str | None = None) -> Preview:
         """What a subscription would have matched among the `last` publications, or as many as `BYTES_AT_ONCE` holds.
