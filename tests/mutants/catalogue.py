@@ -20,7 +20,7 @@ class Mutant(NamedTuple):
 MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "constant-on-the-left-not-mirrored",
-        "model/conditions.py",
+        "model/comparison_codes.py",
         '"<": ">", "<=": ">=", ">": "<", ">=": "<="}',
         '"<": "<", "<=": ">=", ">": "<", ">=": "<="}',
     ),
