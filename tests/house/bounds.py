@@ -23,7 +23,7 @@ LINES = {
 }
 
 FILES = {
-    "publish → receipt": Bound(25, 12),
+    "publish → receipt": Bound(26, 12),
     "for operators alone, but box": Bound(41, 25),
     "outside operators/, importing from it": Bound(31, 20),
 }
@@ -58,10 +58,7 @@ NAMED_TWICE = {
 }
 """Classes of which there are two, still; goal: none."""
 
-IN_CIRCLES = {
-    "operators.box.likeness",
-    "operators.box.texts",
-}
+IN_CIRCLES: set[str] = set()
 """Modules that import each other, still; goal: none."""
 
 RIDDLES = {

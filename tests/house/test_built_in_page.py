@@ -53,7 +53,7 @@ def test_its_numbers_are_those_of_the_code() -> None:
     assert f"Formats are {formats} of at most {MOST_PIXELS:,} pixels and {LONGEST_SIDE:,} a side" in PAGE
     assert f"at most {LONGEST:,} characters" in PAGE
     assert f"at most {MOST_MEASURED:,} objects)" in PAGE
-    vocabulary = shipped_vocabulary()
+    vocabulary = shipped_vocabulary(SHIPPED)
     told = f"`{SHIPPED}`, has {len(vocabulary.frequencies):,} words of {vocabulary.documents} paragraphs"
     assert told in PAGE
     for name in ("width", "height", "colour", "objects", "objectsOfColour"):

@@ -8,7 +8,7 @@ segments that no kept manifest names, are deleted. A mapped file stays readable 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from threading import Lock
@@ -23,6 +23,7 @@ from triplecast.index.rebuilding import DueSegments, RebuiltSegment, find_due, r
 from triplecast.index.removals import NO_REMOVALS, Removals
 from triplecast.index.segment import Segment
 from triplecast.index.snapshot import Snapshot
+from triplecast.model.operators import OperatorSet
 from triplecast.model.subscription import Registration
 
 INDEX = "index"
@@ -57,6 +58,10 @@ class IndexFolder:
     def needed_from(self) -> int:
         """The position after which the current snapshot is valid."""
         return self._manifest.needed_from
+
+    def is_compiled_for(self, operators: OperatorSet) -> bool:
+        """Whether no operator takes other arguments than when the current snapshot's subscriptions were compiled."""
+        return self._manifest.is_compiled_for(operators)
 
     def open(self) -> Snapshot:
         """Open the latest snapshot, or an empty one that covers position 0 if there is no manifest.
@@ -107,7 +112,8 @@ class IndexFolder:
                 segment = self._open_written(name)
             segments[name] = segment
         needed_from = max(self._manifest.needed_from, needed_from)
-        return self._write(segments, grown.removals, covers, needed_from)
+        operators = {each.iri: each.signature for each in compiler.operators} | {**self._manifest.operators}
+        return self._write(segments, grown.removals, covers, needed_from, operators)
 
     def find_due(self) -> DueSegments | None:
         manifest = self._manifest
@@ -134,7 +140,7 @@ class IndexFolder:
         named = {names.get(segment, rebuilt.name): segment for segment in segments}
         manifest = self._manifest
         removals = manifest.removals.within(segment.tables.registrations for segment in segments)
-        self._write(named, removals, manifest.covers, manifest.needed_from)
+        self._write(named, removals, manifest.covers, manifest.needed_from, manifest.operators)
         return True
 
     def snapshot(self) -> Snapshot:
@@ -142,10 +148,17 @@ class IndexFolder:
         manifest = self._manifest
         return Snapshot(manifest.covers, tuple(self._segments.values()), manifest.removals, manifest.name)
 
-    def _write(self, segments: dict[str, Segment], removals: Removals, covers: int, needed_from: int) -> Snapshot:
+    def _write(
+        self,
+        segments: dict[str, Segment],
+        removals: Removals,
+        covers: int,
+        needed_from: int,
+        operators: Mapping[str, str],
+    ) -> Snapshot:
         """Write the manifest of these segments, whose files exist."""
         number = max([*self._numbers("manifest"), self._manifest.number]) + 1
-        manifest = Manifest(number, covers, tuple(segments), removals, needed_from)
+        manifest = Manifest(number, covers, tuple(segments), removals, needed_from, operators)
         write_manifest(self._path, manifest, self._sole)
         self._segments, self._manifest = segments, manifest
         self._named[manifest.number] = manifest.segments

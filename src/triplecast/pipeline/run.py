@@ -121,14 +121,14 @@ def run(
         journal = closing.enter_context(Journal.open(output))
         outbox = closing.enter_context(Outbox.open(output, journal.check_writer, epoch=journal.epoch))
         check_progress(journal, outbox)
-        called, stale = settle_operators(journal, declared)
+        called = settle_operators(journal, declared)
         parser = closing.enter_context(Parser(cores))
         notices: SimpleQueue[Notice] = SimpleQueue()
         accepting = threading.Lock()
         horizon = HorizonFile(output)
         sink = Sink(
             outbox,
-            journal.registrations_of,
+            journal.registrations,
             horizon.learn,
             notices.put,
             journal.keep_results,
@@ -147,7 +147,6 @@ def run(
             sources.dataset,
             broad_per_owner,
             called,
-            stale,
         )
         acceptor = Acceptor(sources.inbox, journal, parser, accepting, sources.dataset, notices.put)
         given = nullcontext(spark) if spark is not None else None

@@ -75,11 +75,9 @@ class FileSource:
         datasets: bool = True,
         broad_per_owner: int = BROAD_PER_OWNER,
         operators: OperatorSet = NO_OPERATORS,
-        stale: bool = False,
     ) -> None:
-        """`operators`: those that queries may call; `stale`: whether the index was made with other arguments of theirs.
-        `datasets`: whether what comes in may be a dataset (`admit`). `broad_per_owner`: broad subscriptions that one
-        owner may have registered."""
+        """`datasets`: whether what comes in may be a dataset (`admit`). `broad_per_owner`: broad subscriptions that one
+        owner may have registered. `operators`: those that queries may call."""
         self._paths = paths
         self._journal = journal
         self._index = index
@@ -89,9 +87,8 @@ class FileSource:
         self._tell = tell
         self._datasets = datasets
         self._operators = operators
-        self._stale = stale
         self._broad_per_owner = check_quota(broad_per_owner)
-        self._live = {found.subscription.name: found for found in journal.registrations()}
+        self._live = {found.subscription.name: found for found in journal.live_registrations()}
         self._read: dict[Path, _Read] = {}
         self._seen: list[SubscriptionFile] = []
         self._since = 0.0
@@ -124,7 +121,7 @@ class FileSource:
         none.
         """
         self._seen, self._since = self._find(), now
-        snapshot = open_index(self._index, self._journal, self._progress(), self._operators, self._stale)
+        snapshot = open_index(self._index, self._journal, self._progress(), self._operators)
         for told in (
             *missing_operators(self._journal, self._operators),
             *unread_subscriptions(self._journal, snapshot),

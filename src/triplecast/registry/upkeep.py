@@ -10,7 +10,7 @@ from triplecast.compile.operator_arguments import operators_of
 from triplecast.errors import QueryRefused, QuerySyntaxError, StorageFault
 from triplecast.index import IndexFolder, MemoryIndex, Snapshot
 from triplecast.index.merge import MERGE_LIMIT
-from triplecast.journal import Journal, JournalReader
+from triplecast.journal import Journal, JournalFile
 from triplecast.languages import parse_template
 from triplecast.model.operators import NO_OPERATORS, Operator, OperatorSet
 from triplecast.operators.mending import missing_modules
@@ -23,25 +23,24 @@ NAMED = 20
 """Subscriptions that cannot be read any more and are told by name."""
 
 
-def settle_operators(journal: Journal, declared: OperatorSet) -> tuple[OperatorSet, bool]:
+def settle_operators(journal: Journal, declared: OperatorSet) -> OperatorSet:
     """Holds what the journal says of operators against what is declared here; to be called before the index is opened.
 
     One that is not declared here is known as it was declared last, until it is: who asks it stands, and its calls wait
     unless a worker can import its module. One that is declared otherwise is written so. Returns the operators with
-    those recorded, and whether arguments have changed: then the index has to be made again.
+    those recorded.
     """
     recorded = journal.operators()
     pairs = ((declared.find_declared(each.iri), each) for each in recorded)
-    changed = [(now, before) for now, before in pairs if now is not None and now != before]
-    journal.declare_operators([now for now, _ in changed])
-    return declared.with_recorded(recorded), any(now.arguments != before.arguments for now, before in changed)
+    journal.declare_operators([now for now, before in pairs if now is not None and now != before])
+    return declared.with_recorded(recorded)
 
 
-def missing_operators(journal: JournalReader, operators: OperatorSet) -> tuple[str, ...]:
+def missing_operators(journal: JournalFile, operators: OperatorSet) -> tuple[str, ...]:
     """What is wrong with operators that live subscriptions ask and whose module is not here (`missing_modules`)."""
     lost = {each.iri: each for each in journal.operators() if missing_modules([each])}
     needed: dict[str, Operator] = {}
-    for found in journal.registrations() if lost else ():
+    for found in journal.live_registrations() if lost else ():
         if len(needed) == len(lost):
             break
         with suppress(QuerySyntaxError, QueryRefused):
@@ -51,12 +50,12 @@ def missing_operators(journal: JournalReader, operators: OperatorSet) -> tuple[s
     return missing_modules(needed.values())
 
 
-def unread_subscriptions(journal: JournalReader, snapshot: Snapshot) -> tuple[str, ...]:
+def unread_subscriptions(journal: JournalFile, snapshot: Snapshot) -> tuple[str, ...]:
     """What is wrong with live subscriptions that are asked nothing, as they cannot be read any more (an operator takes
     other arguments now): a line for each of the first `NAMED`, and how many more."""
     ended = {*snapshot.removals.registration.tolist()}
     reasons = {each.registration: each.reason for each in snapshot.refused if each.registration not in ended}
-    first = journal.registrations_of(sorted(reasons)[:NAMED])
+    first = journal.registrations(sorted(reasons)[:NAMED])
     lines = [
         f"subscription {each.subscription.name!r} is asked nothing any more: {reasons[each.id]}; subscribe anew, or "
         "declare the operator as it was"
@@ -67,33 +66,27 @@ def unread_subscriptions(journal: JournalReader, snapshot: Snapshot) -> tuple[st
 
 
 def open_index(
-    index: IndexFolder,
-    journal: JournalReader,
-    matched: int,
-    operators: OperatorSet = NO_OPERATORS,
-    fresh: bool = False,
+    index: IndexFolder, journal: JournalFile, matched: int, operators: OperatorSet = NO_OPERATORS
 ) -> Snapshot:
-    """The index brought up to the journal's head; made again if it has to be `fresh`. Queries may call `operators`.
+    """Open the index and bring it up to the journal's head. Queries may call `operators`.
 
-    One that is missing, damaged, of another format, ahead of the journal, or of which something was dropped that a
-    publication after position `matched` may be asked of (the outbox was restored from an older copy), is made again
-    from the journal's records.
+    It is rebuilt from the journal's records if it is missing, damaged, of another format or ahead of the journal, if an
+    operator takes other arguments now, or if it lacks something that a publication after position `matched` needs (the
+    outbox was restored from an older copy).
     """
-    head = journal.head()
+    head, compiler = journal.head(), SubscriptionCompiler(operators)
     try:
         snapshot = index.open()
     except StorageFault:
-        fresh = True
-    if fresh:
-        return _rebuild(index, journal, matched, head, SubscriptionCompiler(operators))
-    if snapshot.covers > head or index.needed_from > matched:
-        return _rebuild(index, journal, matched, head, SubscriptionCompiler(operators))
-    if not _apply_changes(index, journal, head, matched, SubscriptionCompiler(operators)):
+        return _rebuild(index, journal, matched, head, compiler)
+    if snapshot.covers > head or index.needed_from > matched or not index.is_compiled_for(operators):
+        return _rebuild(index, journal, matched, head, compiler)
+    if not _apply_changes(index, journal, head, matched, compiler):
         return snapshot
     return index.snapshot()
 
 
-def check_progress(journal: JournalReader, outbox: Outbox) -> None:
+def check_progress(journal: JournalFile, outbox: Outbox) -> None:
     """Raises `StorageFault` where more has been matched than the journal holds: it has lost its end."""
     head = journal.head()
     if outbox.progress > head:
@@ -104,7 +97,7 @@ def check_progress(journal: JournalReader, outbox: Outbox) -> None:
 def update_index(
     index: IndexFolder | MemoryIndex,
     snapshot: Snapshot,
-    journal: JournalReader,
+    journal: JournalFile,
     head: int,
     matched: int,
     compiler: SubscriptionCompiler = DEFAULT_COMPILER,
@@ -119,7 +112,7 @@ def update_index(
 
 
 def _rebuild(
-    index: IndexFolder, journal: JournalReader, matched: int, head: int, compiler: SubscriptionCompiler
+    index: IndexFolder, journal: JournalFile, matched: int, head: int, compiler: SubscriptionCompiler
 ) -> Snapshot:
     index.reset()
     if not _apply_changes(index, journal, head, matched, compiler):
@@ -129,7 +122,7 @@ def _rebuild(
 
 def _apply_changes(
     index: IndexFolder | MemoryIndex,
-    journal: JournalReader,
+    journal: JournalFile,
     head: int,
     matched: int,
     compiler: SubscriptionCompiler,
