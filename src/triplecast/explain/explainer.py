@@ -14,7 +14,7 @@ from triplecast.languages import parse_query
 from triplecast.model.operators import NO_OPERATORS, OperatorSet
 from triplecast.model.publication import Publication
 from triplecast.model.subscription import Subscription
-from triplecast.operators.frames import Asked
+from triplecast.operators.messages import PublicationCall
 from triplecast.operators.perform import Performer
 from triplecast.sandbox import Limits, RequestFailure, Sandbox
 
@@ -65,5 +65,5 @@ def _explain(request: ExplainRequest, sandbox: Sandbox, performer: Performer) ->
         if rows is None:
             return read_explanation(answered)
         calls = list(dict.fromkeys(row[0] for row in rows))
-        performed = performer.perform([Asked(publication, call) for call in calls])
+        performed = performer.perform([PublicationCall(publication, call) for call in calls])
         answers.update((call, each.answer) for call, each in zip(calls, performed, strict=True))
