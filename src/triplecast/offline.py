@@ -15,13 +15,14 @@ from triplecast.ingest.document import cut_groups
 from triplecast.ingest.inbox import LINES, distinct_paths, scan_inbox
 from triplecast.journal import Clock, system_clock, time_text
 from triplecast.match import Matcher
+from triplecast.model.events import TaxonomyVersion
 from triplecast.model.match import MatchedBatch
 from triplecast.model.publication import Draft, Position, Publication, Reject
 from triplecast.model.schedules import SCHEDULE, check_schedule
 from triplecast.model.subscription import Registration, RegistrationId
 from triplecast.operators.asking import Asker, match_and_ask
 from triplecast.registry.admitted import Admitted
-from triplecast.taxonomy import NO_TAXONOMY, Taxonomies, Taxonomy, TaxonomyVersion
+from triplecast.taxonomy import NO_TAXONOMY, Taxonomies, Taxonomy
 
 BATCH_DOCUMENTS = 256
 BATCH_BYTES = 4 << 20

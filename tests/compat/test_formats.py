@@ -81,7 +81,7 @@ def test_a_journal_of_format_1_opens(folder: Path) -> None:
             Publication(2, "urn:2", 1, TIME, QUADS, dataset=True, labels="input"),
             Publication(9, "urn:2", 2, TIME, QUADS, labels="canonical", attachments=ATTACHMENTS),
         ]
-        assert journal.registrations() == [Registration(RegistrationId(5), SUBSCRIPTIONS[1])]
+        assert journal.live_registrations() == [Registration(RegistrationId(5), SUBSCRIPTIONS[1])]
         assert journal.registration(4) == Registration(RegistrationId(4), SUBSCRIPTIONS[0], removed=6)
         assert [(r.position, r.rejected_at, r.reject) for r in journal.rejects()] == [(3, TIME, REJECT)]
         (version,) = journal.taxonomies(0, 99).versions

@@ -71,7 +71,7 @@ PUBLISH = Walk(
         *("index.folder", "index.memory", "index.merge", "engine.registry", "engine.remaking", "registry"),
         *("residual", "match.members", "match.resolve"),
         *("match.closures", "match.entailed", "match.entailed_views", "match.own_rules", "match.schema_triples"),
-        *("match.wanted", "journal.answers", "journal.attached"),
+        *("match.wanted", "journal.answers", "journal.attachments"),
     ),
 )
 SUBSCRIBE = Walk(

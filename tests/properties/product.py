@@ -16,9 +16,10 @@ from triplecast.evaluate import Background, Budget, BudgetExceeded, bindings_jso
 from triplecast.index import MemoryIndex, Snapshot
 from triplecast.languages import parse_query, parse_template
 from triplecast.match import Matcher
+from triplecast.model.events import TaxonomyVersion
 from triplecast.model.publication import Publication
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
-from triplecast.taxonomy import Taxonomies, Taxonomy, TaxonomyVersion, read_taxonomy
+from triplecast.taxonomy import Taxonomies, Taxonomy, read_taxonomy
 
 Answer: TypeAlias = list[Row] | str
 """The rows in the order given, or what else was said of the pair."""

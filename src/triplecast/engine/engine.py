@@ -94,7 +94,6 @@ those of one call may be more. Four times as many are what the index merges at o
 MATCHED_AT_ONCE = 1_000
 """Publications that are matched and committed to the outbox together, unless fewer come to `BYTES_AT_ONCE`."""
 
-
 LEARNT_AT_ONCE = 1_000
 """Calls of operators after which what was learnt of them is kept, as it is at `Engine.close`."""
 
@@ -370,14 +369,13 @@ class Engine:
             receipts += outcome.share_out(parsed, acceptance)
         return receipts
 
-    def remove(self, graph: str) -> int | None:
-        """Ends the current document of `graph`; gives the removal's journal position, None where there was no document.
-
-        In publication scope nobody is told. Raises `StorageFault`, and `InputError` for text that is not Unicode.
-        """
+    def remove(self, graph: str) -> Receipt | None:
+        """Remove the current document of `graph`: its next one is a new version. Return a receipt with the `removal`,
+        None where there was none; nothing is matched. Raises `StorageFault`, and `InputError` for half a character."""
         with self._lock:
             self._match_accepted()
-            return self._journal.remove(graph)
+            removal = self._journal.remove(graph)
+        return None if removal is None else Receipt.of_removal(removal)
 
     # ---- asking -----------------------------------------------------------------------------------------------------
 
@@ -416,9 +414,7 @@ class Engine:
 
     def preview(self, text: str, last: int = 1000, language: str = "sparql", entailment: str | None = None) -> Preview:
         """What a subscription would have matched among the `last` publications, or as many as `BYTES_AT_ONCE` holds.
-
-        Raises what `subscribe` raises. It holds the engine's lock: calls that write wait for it.
-        """
+        Calls that write wait for it. Raises what `subscribe` raises."""
         subscription = Subscription("preview", text, language, entailment=entailment)
         check_fields(subscription)
         admission = understand(subscription).admission
@@ -443,10 +439,8 @@ class Engine:
         )
 
     def notifications(self, since: Cursor | str | int = 0, limit: int | None = None) -> Iterator[Notification]:
-        """The notifications after `since` (a sequence, or the `cursor` of a notification), in order, at most `limit`.
-
-        Reading raises `StorageFault`, and `InputError` for a cursor of an earlier epoch.
-        """
+        """The notifications after `since` (a sequence, or the `cursor` of one), in order, at most `limit`. Reading
+        raises `StorageFault`, and `InputError` for a cursor of an earlier epoch."""
         return self._outbox.notifications(since, limit)
 
     def subscriptions(self, owner: str | None = None) -> Iterator[Standing]:
@@ -454,7 +448,7 @@ class Engine:
         while they are read is not seen. Reading raises `StorageFault`."""
         with self._lock:
             self._journal.end_leases()
-            registrations, ends = self._journal.registrations(), self._journal.lease_ends()
+            registrations, ends = self._journal.live_registrations(), self._journal.lease_ends()
         for found in registrations:
             if owner is None or found.subscription.owner == owner:
                 yield standing(found, ends.get(found.id))
@@ -563,7 +557,7 @@ class Engine:
         taxonomies = self._journal.taxonomies(self._matched, upto)
         matched = self._matcher.match(self._snapshot, publications, taxonomies)
         if upto > self._outbox.told:
-            self._outbox.commit(OutboxBatch.of(publications, matched), upto, self._journal.registrations_of)
+            self._outbox.commit(OutboxBatch.of(publications, matched), upto, self._journal.registrations)
             self._work += matched.stats
         if matched.open.pairs:
             known = self._journal.answers(self._matched, upto)
@@ -577,7 +571,7 @@ class Engine:
             matched = merge_batches(matched, settled.matched)
         if upto > self._outbox.progress:
             batch = OutboxBatch.of(publications, matched)
-            self._outbox.settle(batch, upto, self._journal.registrations_of, self._matched)
+            self._outbox.settle(batch, upto, self._journal.registrations, self._matched)
         self._keep_learnt(LEARNT_AT_ONCE)
         return matched
 
@@ -597,7 +591,7 @@ class Engine:
         unknown = told - self._met.keys()
         if len(self._met) + len(unknown) > MET:
             self._met, unknown = {}, told
-        self._met.update((found.id, found.subscription) for found in self._journal.registrations_of(sorted(unknown)))
+        self._met.update((found.id, found.subscription) for found in self._journal.registrations(sorted(unknown)))
         return self._met
 
     def _places(self) -> Places:

@@ -34,7 +34,7 @@ from triplecast.outbox.tables import OUTBOX, fields_checksum, write_notification
 from triplecast.sqlite import Database, make_folder, row_number
 
 Names = Callable[[Sequence[int]], Iterable[Registration]]
-"""Gives name and owner of the ids that the outbox sees for the first time (`JournalReader.registrations_of`)."""
+"""Gives name and owner of the ids that the outbox sees for the first time (`JournalFile.registrations`)."""
 
 _NO_ROWS = OutboxBatch.joined(()).digest(0, 0)
 """The digest of a publication without rows."""

@@ -124,7 +124,7 @@ def run(
         horizon = HorizonFile(output)
         sink = Sink(
             outbox,
-            journal.registrations_of,
+            journal.registrations,
             horizon.learn,
             notices.put,
             journal.keep_results,
