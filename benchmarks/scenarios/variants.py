@@ -15,9 +15,10 @@ from triplecast.match import Matcher
 from triplecast.match.pairs import Scratch, match_ids
 from triplecast.match.readings import Readings
 from triplecast.match.views import Views, scan_views
+from triplecast.model.events import TaxonomyVersion
 from triplecast.model.publication import Publication
 from triplecast.model.subscription import Registration, RegistrationId
-from triplecast.taxonomy import Taxonomies, TaxonomyVersion
+from triplecast.taxonomy import Taxonomies
 
 CHECKED = 100
 """Publications whose matches and bindings are compared before anything is measured."""
