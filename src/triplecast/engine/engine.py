@@ -180,7 +180,7 @@ class Engine:
         self._compactor = Compactor(index)
         self._parser = Parser()
         self._evaluator = Evaluator()
-        self._explaining = explaining_sandbox()
+        self._explainer = explaining_sandbox()
         self._declared = operator_set(self._given)
         self._operators = settle_operators(journal, self._declared)
         self._matcher = Matcher(self._evaluator, self._operators)
@@ -212,7 +212,7 @@ class Engine:
             self._asker.close()
             self._matcher.close()
             self._evaluator.close()
-            self._explaining.close()
+            self._explainer.close()
             self._compactor.close()
             self._outbox.close()
             self._journal.close()
@@ -422,7 +422,7 @@ class Engine:
         background = Background.of(admission.entailment, self._journal.taxonomies(head, head).before(head + 1))
         kept = [self._journal.answers_to(draft, operators) for draft in parsed.drafts]
         return explain_subscription(
-            subscription, publications, admission.bounded, background, operators, kept, self._explaining
+            subscription, publications, admission.bounded, background, operators, kept, self._explainer
         )
 
     def preview(self, text: str, last: int = 1000, language: str = "sparql", entailment: str | None = None) -> Preview:
