@@ -126,8 +126,8 @@ class Engine:
         Whoever holds more than `broad_per_owner` broad subscriptions already keeps them and gets no further one. The
         `schedule` and the `operators` (as `Engine()` takes them) may be others each time.
 
-        In the output of `triplecast run` everything but subscribing and unsubscribing works: who is registered there
-        is what the run's subscription files say.
+        In the output of `triplecast run` the subscriptions of its files stand beside those of the engine, and neither
+        cancels the other's.
 
         With `take_over` the folder is taken from a process that has it and lives, maybe stopped: whatever that one does
         later, it writes nothing. Raises `FolderLocked` while another process, or another engine of this one, has it (to
@@ -213,8 +213,8 @@ class Engine:
         seconds from now on, a datetime with a zone, or `triplecast.FOREVER`; without one, a day.
 
         Raises `QuerySyntaxError`, `QueryRefused` (`QuotaReached` for a broad one too many of its `owner`),
-        `InputError` for an `id` that is live already, a lease that cannot be and in the output of a run, and
-        `StorageFault`: then nothing was registered.
+        `InputError` for an `id` that is in use and a lease that cannot be, and `StorageFault`: then nothing was
+        registered.
         """
         end = read_lease(lease)
         self._journal.check_writer()
@@ -233,8 +233,8 @@ class Engine:
         """Registers all that can be, in one step and with one `lease` (as `subscribe` takes it); in the place of each
         other one stands what is wrong with it.
 
-        Raises `StorageFault`, `InputError` for a lease that cannot be and in the output of a run, and TypeError for
-        what is no subscription: then none was registered.
+        Raises `StorageFault`, `InputError` for a lease that cannot be, and TypeError for what is no subscription: then
+        none was registered.
         """
         check_subscriptions(subscriptions)
         end = read_lease(lease)
