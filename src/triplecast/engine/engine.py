@@ -247,8 +247,8 @@ class Engine:
         """Cancels the subscription that is live as `id`; gives the journal position from which it is asked no more.
 
         What it matched before stays in the outbox (semantics 9.8). The ticket is checked where one is given; without
-        one, whoever has the engine may cancel any subscription. Raises `InputError` where none is live as `id`, the
-        ticket is another's or the folder is the output of a run, and `StorageFault`.
+        one, whoever has the engine may cancel any subscription of calls. Raises `InputError` where none is live as
+        `id`, it is another source's or the ticket is another's, and `StorageFault`.
         """
         with self._lock:
             self._match_accepted()
