@@ -41,11 +41,9 @@ LONGER = {
 }
 
 NAMED_TWICE = {
-    "Asked",
     "Database",
     "Filter",
     "Found",
-    "Graph",
     "Ground",
     "Matched",
     "Operator",
@@ -105,7 +103,7 @@ RIDDLES_LEFT = {
     "match/waiting",
     "match/wanted",
     "operators/absence",
-    "operators/mending",
+    "operators/failure_hints",
     "pipeline/followed",
     "pipeline/late",
     "registry/admitted",
