@@ -35,7 +35,7 @@ from triplecast.errors import (
     TriplecastError,
 )
 from triplecast.evaluate import Background, Evaluator
-from triplecast.explain import Explainer, Explanation
+from triplecast.explain import Explanation, explain_subscription, explaining_sandbox
 from triplecast.index import INDEX, IndexFolder, MemoryIndex
 from triplecast.index.census import take_census
 from triplecast.ingest import Document, Parser
@@ -115,8 +115,8 @@ class Engine:
         Whoever holds more than `broad_per_owner` broad subscriptions already keeps them and gets no further one. The
         `schedule` and the `operators` (as `Engine()` takes them) may be others each time.
 
-        In the output of `triplecast run` everything but subscribing and unsubscribing works: who is registered there
-        is what the run's subscription files say.
+        In the output of `triplecast run` the subscriptions of its files stand beside those of the engine, and neither
+        cancels the other's.
 
         With `take_over` the folder is taken from a process that has it and lives, maybe stopped: whatever that one does
         later, it writes nothing. Raises `FolderLocked` while another process, or another engine of this one, has it (to
@@ -149,7 +149,7 @@ class Engine:
         self._outbox = outbox
         self._parser = Parser()
         self._evaluator = Evaluator()
-        self._explainer = Explainer()
+        self._explainer = explaining_sandbox()
         self._declared = operator_set(self._given)
         self._operators = settle_operators(journal, self._declared)
         self._matcher = Matcher(self._evaluator, self._operators)
@@ -196,8 +196,8 @@ class Engine:
         seconds from now on, a datetime with a zone, or `triplecast.FOREVER`; without one, a day.
 
         Raises `QuerySyntaxError`, `QueryRefused` (`QuotaReached` for a broad one too many of its `owner`),
-        `InputError` for an `id` that is live already, a lease that cannot be and in the output of a run, and
-        `StorageFault`: then nothing was registered.
+        `InputError` for an `id` that is in use and a lease that cannot be, and `StorageFault`: then nothing was
+        registered.
         """
         end = read_lease(lease)
         self._journal.check_writer()
@@ -216,8 +216,8 @@ class Engine:
         """Registers all that can be, in one step and with one `lease` (as `subscribe` takes it); in the place of each
         other one stands what is wrong with it.
 
-        Raises `StorageFault`, `InputError` for a lease that cannot be and in the output of a run, and TypeError for
-        what is no subscription: then none was registered.
+        Raises `StorageFault`, `InputError` for a lease that cannot be, and TypeError for what is no subscription: then
+        none was registered.
         """
         check_subscriptions(subscriptions)
         end = read_lease(lease)
@@ -230,8 +230,8 @@ class Engine:
         """Cancels the subscription that is live as `id`; gives the journal position from which it is asked no more.
 
         What it matched before stays in the outbox (semantics 9.8). The ticket is checked where one is given; without
-        one, whoever has the engine may cancel any subscription. Raises `InputError` where none is live as `id`, the
-        ticket is another's or the folder is the output of a run, and `StorageFault`.
+        one, whoever has the engine may cancel any subscription of calls. Raises `InputError` where none is live as
+        `id`, it is another source's or the ticket is another's, and `StorageFault`.
         """
         with self._lock:
             self._match_accepted()
@@ -348,7 +348,9 @@ class Engine:
         head = self._journal.head()
         background = Background.of(admission.entailment, self._journal.taxonomies(head, head).before(head + 1))
         kept = [self._journal.answers_to(draft, operators) for draft in parsed.drafts]
-        return self._explainer.explain(subscription, publications, admission.bounded, background, kept, operators)
+        return explain_subscription(
+            subscription, publications, admission.bounded, background, operators, kept, self._explainer
+        )
 
     def preview(self, text: str, last: int = 1000, language: str = "sparql", entailment: str | None = None) -> Preview:
         """What a subscription would have matched among the `last` publications, or as many as `BYTES_AT_ONCE` holds.

@@ -19,8 +19,7 @@ from triplecast.model.entailment import Entailment
 from triplecast.model.operators import NO_OPERATORS, OperatorSet
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
 from triplecast.registry.constant_checks import refuse_unanswerable
-from triplecast.registry.files import LoadedSubscriptions
-from triplecast.registry.lines import SubscriptionFault
+from triplecast.registry.lines import LoadedSubscriptions, SubscriptionFault
 from triplecast.registry.query_warnings import find_doubts
 
 WARNINGS_TOLD = 20

@@ -12,15 +12,13 @@ from triplecast.journal import Journal
 from triplecast.model.subscription import FILES, Registration, RegistrationId, Subscription
 from triplecast.registry.admission import AdmittedSubscription, describe_doubts, fault_of, first_of
 from triplecast.registry.files import (
-    FileContent,
-    LoadedSubscriptions,
     SubscriptionFile,
     describe_unread,
     find_subscription_files,
     join_contents,
     read_subscription_file,
 )
-from triplecast.registry.lines import SubscriptionFault
+from triplecast.registry.lines import FileContent, LoadedSubscriptions, SubscriptionFault
 from triplecast.registry.registry import Refusal, Registry
 
 QUIET = 0.3

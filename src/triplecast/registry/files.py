@@ -13,7 +13,7 @@ import errno
 import os
 import stat
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,7 +21,7 @@ from triplecast.errors import InputError
 from triplecast.ingest.inbox import distinct_paths, list_names
 from triplecast.model.printable import decodable, printable_name
 from triplecast.model.subscription import Subscription
-from triplecast.registry.lines import SubscriptionFault, not_utf8, read_lines
+from triplecast.registry.lines import FileContent, LoadedSubscriptions, SubscriptionFault, not_utf8, read_lines
 
 LANGUAGES: Mapping[str, str] = {".rq": "sparql", ".rdql": "rdql", ".rule": "rule"}
 """The language that a file's extension says."""
@@ -37,28 +37,6 @@ _LATER = (".rule",)
 _TAKEN = ", ".join(extension for extension in _KNOWN if extension not in _LATER)
 """What users are told to write."""
 _PIECE = 1 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class LoadedSubscriptions:
-    """All subscriptions of some paths, in the order of the paths, then of file names, then of lines; names are
-    unique.
-    """
-
-    subscriptions: tuple[Subscription, ...]
-    places: tuple[str, ...]
-    """Where each of them stands (`SubscriptionFault.place`)."""
-    faults: tuple[SubscriptionFault, ...]
-    ignored: tuple[str, ...] = ()
-    """`FoundFiles.ignored` of the paths."""
-
-
-class FileContent(NamedTuple):
-    """What one file holds; ids may still repeat inside it (`join_contents`)."""
-
-    loaded: LoadedSubscriptions
-    lines: Mapping[bytes, Subscription] = {}
-    """Of a ``.jsonl`` file: what each good line says, so that reading it again after a small change costs little."""
 
 
 class SubscriptionFile(NamedTuple):
@@ -154,8 +132,7 @@ def read_subscription_file(file: SubscriptionFile, before: FileContent | None = 
     if isinstance(content, SubscriptionFault):
         return _unread(content)
     if file.path.suffix == LINES:
-        lines = read_lines(content, place, before.lines if before is not None else {})
-        return FileContent(LoadedSubscriptions(lines.subscriptions, lines.places, lines.faults), lines.known)
+        return read_lines(content, place, before.lines if before is not None else {})
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

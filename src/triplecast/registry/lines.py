@@ -30,17 +30,29 @@ class SubscriptionFault:
         return f"{self.place}: {self.reason}{end}{self.hint}"
 
 
-class Lines(NamedTuple):
-    """What the lines of a file say; ids may still repeat."""
+@dataclass(frozen=True, slots=True)
+class LoadedSubscriptions:
+    """All subscriptions of some paths, in the order of the paths, then of file names, then of lines; names are
+    unique.
+    """
 
     subscriptions: tuple[Subscription, ...]
     places: tuple[str, ...]
+    """Where each of them stands (`SubscriptionFault.place`)."""
     faults: tuple[SubscriptionFault, ...]
-    known: Mapping[bytes, Subscription]
-    """What each good line says, so that reading the file again after a small change costs little."""
+    ignored: tuple[str, ...] = ()
+    """`FoundFiles.ignored` of the paths."""
 
 
-def read_lines(content: bytes, path: str, known: Mapping[bytes, Subscription]) -> Lines:
+class FileContent(NamedTuple):
+    """What one file holds; ids may still repeat inside it (`join_contents`)."""
+
+    loaded: LoadedSubscriptions
+    lines: Mapping[bytes, Subscription] = {}
+    """Of a ``.jsonl`` file: what each good line says, so that reading it again after a small change costs little."""
+
+
+def read_lines(content: bytes, path: str, known: Mapping[bytes, Subscription]) -> FileContent:
     """The lines of a file called `path`; `known`: what good lines said when it was read last."""
     lines: dict[bytes, Subscription] = {}
     subscriptions: list[Subscription] = []
@@ -57,7 +69,7 @@ def read_lines(content: bytes, path: str, known: Mapping[bytes, Subscription]) -
             subscriptions.append(found)
             places.append(place)
             lines[line] = found
-    return Lines(tuple(subscriptions), tuple(places), tuple(faults), lines)
+    return FileContent(LoadedSubscriptions(tuple(subscriptions), tuple(places), tuple(faults)), lines)
 
 
 def _read_line(line: bytes, place: str) -> Subscription | SubscriptionFault:

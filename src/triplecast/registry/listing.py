@@ -1,4 +1,4 @@
-"""Who is live: subscriptions as they are listed, and what a folder holds, from the journal alone."""
+"""Live subscriptions as they are listed, all or in pages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.journal import JournalFile, time_text
 from triplecast.model.operators import OperatorSet
 from triplecast.model.subscription import Registration
-from triplecast.outbox import OutboxReader
 from triplecast.registry.admission import admit
 
 PAGE_BYTES = 4 << 20
@@ -43,26 +42,6 @@ class Page(NamedTuple):
     subscriptions: list[LiveSubscription]
     after: int | None
     """Where the next page begins; None: this is the last one."""
-
-
-@dataclass(frozen=True, slots=True)
-class FolderStatus:
-    """Where a folder stands."""
-
-    subscriptions: int
-    """Live ones."""
-    position: int
-    """The journal's last one."""
-    decided: int
-    """Publications up to this position are matched, but for open pairs."""
-    settled: int
-    """Everything up to this position is in the outbox."""
-    publications_left: int
-    """Accepted and not matched yet."""
-    sequence: int
-    """The last notification's."""
-    documents: str | None
-    """``graph`` or ``dataset``: what a publication is, once a run has settled it."""
 
 
 def list_live(
@@ -98,19 +77,6 @@ def read_page(
     ends = journal.lease_ends([int(each.id) for each in found])
     live = (each for each in found if ends.get(each.id, now + 1) > now)
     return Page(list(list_live(live, ends, operators)), following)
-
-
-def read_status(journal: JournalFile, outbox: OutboxReader) -> FolderStatus:
-    state = outbox.state
-    return FolderStatus(
-        journal.count_live(),
-        journal.head(),
-        state.told,
-        state.progress,
-        journal.count_publications(state.told),
-        state.sequence,
-        journal.settings().get("documents"),
-    )
 
 
 def _listed(found: Registration, end: int | None, operators: OperatorSet) -> LiveSubscription:

@@ -13,8 +13,8 @@ from triplecast.model.subscription import API
 from triplecast.outbox import Outbox
 from triplecast.registry.admission import AdmittedSubscription
 from triplecast.registry.lines import SubscriptionFault, subscription_of
-from triplecast.registry.listing import read_page, read_status
-from triplecast.registry.registry import Refusal, Registry, Subscribed
+from triplecast.registry.listing import read_page
+from triplecast.registry.registry import DOCUMENTS, Refusal, Registry, Subscribed
 
 PAGE = 1000
 """Most subscriptions that one answer lists."""
@@ -97,7 +97,16 @@ class Requests:
         return {"subscriptions": [asdict(each) for each in page.subscriptions], "after": page.after}
 
     def _status(self, fields: Fields) -> Answer:
-        return asdict(read_status(self._journal, self._outbox))
+        journal, state = self._journal, self._outbox.state
+        return {
+            "subscriptions": journal.count_live(),
+            "position": journal.head(),
+            "decided": state.told,
+            "settled": state.progress,
+            "publications_left": journal.count_publications(state.told),
+            "sequence": state.sequence,
+            "documents": journal.settings().get(DOCUMENTS),
+        }
 
     def _prune(self, fields: Fields) -> Answer:
         """Notifications up to ``sequence``, which their subscribers have."""
