@@ -24,8 +24,8 @@ LINES = {
 
 FILES = {
     "publish → receipt": Bound(26, 12),
-    "for operators alone, but box": Bound(34, 25),
-    "outside operators/, importing from it": Bound(16, 13),
+    "for operators alone, but box": Bound(36, 25),
+    "outside operators/, importing from it": Bound(20, 20),
 }
 
 FILE_LINES = 400
