@@ -32,9 +32,9 @@ FILE_LINES = 400
 """No file is longer, but these, which may not grow."""
 
 LONGER = {
-    "engine/engine.py": 658,
-    "journal/journal.py": 478,
-    "journal/reader.py": 440,
+    "engine/engine.py": 521,
+    "journal/journal.py": 374,
+    "journal/reader.py": 267,
     "kernels/entailment.py": 456,
     "kernels/join.py": 577,
     "kernels/scan.py": 473,
