@@ -46,7 +46,6 @@ NAMED_TWICE = {
     "Found",
     "Ground",
     "Matched",
-    "Operator",
     "Progress",
     "Rows",
     "Slice",
@@ -103,7 +102,6 @@ RIDDLES_LEFT = {
     "match/waiting",
     "match/wanted",
     "operators/absence",
-    "operators/failure_hints",
     "pipeline/followed",
     "registry/admitted",
 }
