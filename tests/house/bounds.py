@@ -24,8 +24,8 @@ LINES = {
 
 FILES = {
     "publish → receipt": Bound(28, 12),
-    "for operators alone, but box": Bound(41, 25),
-    "outside operators/, importing from it": Bound(31, 20),
+    "for operators alone, but box": Bound(36, 25),
+    "outside operators/, importing from it": Bound(20, 20),
 }
 
 FILE_LINES = 400
