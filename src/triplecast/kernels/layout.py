@@ -197,6 +197,12 @@ EXTRA_LANGUAGE = 1
 
 
 @inlined
+def read_code(code: int) -> tuple[int, int, int]:
+    """Split the code of a group into variable, operator and lane."""
+    return code & GROUP_BYTE, (code >> GROUP_OPERATOR) & GROUP_BYTE, (code >> GROUP_LANE) & GROUP_BYTE
+
+
+@inlined
 def hash_key(subject: Integer, predicate: Integer, end: Integer) -> np.uint64:
     mixed = (
         np.uint64(np.uint32(subject)) * np.uint64(0x9E3779B97F4A7C15)
