@@ -8,21 +8,21 @@ SIDE_BY_SIDE := --numprocesses 2 --dist loadfile
 
 .PHONY: lock setup demo test check format differential mutants chaos flips kills schedules bench peers experiments clean
 
-# Makes .venv with every pinned dependency; says so when a piece of the system is missing
+# Create .venv with every pinned dependency, or say what the system lacks
 setup: $(READY)
 
 $(READY): requirements.lock requirements-build.lock pyproject.toml scripts/setup.sh
 	@PYTHON=$(PYTHON) VENV=$(VENV) bash scripts/setup.sh
 
-# Runs the whole pipeline on the sample data, on Spark, and says what matched, for whom and how fast
+# Run the whole pipeline on the sample data, on Spark, and show what matched
 demo: setup
 	@$(BIN)/triplecast demo
 
-# The fast tier: every test that needs no long run
+# Run the fast tests
 test: setup
 	@$(BIN)/python -m pytest $(SIDE_BY_SIDE) -m "not slow"
 
-# Format, lint, types, import layers and all tests with the slow ones
+# Check format, lint, types and import layers, and run all tests
 check: setup
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
@@ -30,11 +30,11 @@ check: setup
 	@$(BIN)/lint-imports
 	@$(BIN)/python -m pytest $(SIDE_BY_SIDE)
 
-# Rewrites the sources in the project's format
+# Format the sources
 format: setup
 	@$(BIN)/ruff format . && $(BIN)/ruff check --fix .
 
-# Rewrites the pinned dependencies with hashes and no index address (needs uv on the path)
+# Update the pinned dependencies with hashes and no index address (needs uv on the path)
 lock:
 	uv pip compile pyproject.toml --extra spark --extra operators --group dev --universal --python-version 3.11 --generate-hashes \
 	  --no-emit-index-url --no-header --quiet --output-file requirements.lock
@@ -42,42 +42,42 @@ lock:
 	uv pip compile --group experiments --constraint requirements.lock --universal --python-version 3.11 --generate-hashes \
 	  --no-emit-index-url --no-header --quiet --output-file requirements-experiments.lock
 
-# Compares N generated pairs with the oracles from SEED on JOBS processes; goes on where LOG ends (docs/testing.md)
+# Compare N generated pairs with the oracles, from SEED on JOBS processes; continue where LOG ends (docs/testing.md)
 differential: setup
 	@$(BIN)/python -m tests.properties --pairs $(or $(N),20000) --seed $(or $(SEED),1) --jobs $(or $(JOBS),1) \
 	  $(if $(PUBLICATIONS),--publications $(PUBLICATIONS)) $(if $(LOG),--log $(LOG))
 
-# Plants each seeded fault in a copy of the sources; the differential test must catch every one (docs/testing.md)
+# Plant each fault in a copy of the sources; the differential test must catch every one (docs/testing.md)
 mutants: setup
 	@$(BIN)/python -m tests.mutants $(if $(ONLY),--only $(ONLY))
 
-# Kills the pipeline N times at each crash point and at random moments; nothing may be lost, twice or renamed
+# Kill the pipeline N times at each crash point and at random moments; nothing may be lost, repeated or renamed
 chaos: setup
 	@$(BIN)/python -m tests.chaos $(or $(N),5) $(if $(SEED),--seed $(SEED))
 
-# Damages a folder's files N times; every answer must be the right one or a fault by name (docs/testing.md)
+# Damage a folder's files N times; every answer must be right or a StorageFault (docs/testing.md)
 flips: setup
 	@$(BIN)/python -m tests.flips $(or $(N),1000) $(if $(SEED),--seed $(SEED))
 
-# Kills, or stops and follows, an engine's process N times; nothing acknowledged may be lost, nothing cancelled be back
+# Kill, or stop and replace, an engine's process N times; nothing acknowledged may be lost, nothing cancelled return
 kills: setup
 	@$(BIN)/python -m tests.kills $(or $(N),100) $(if $(SEED),--seed $(SEED))
 
-# Compares N random pairs under every schedule of operators with each subscription alone (docs/schedules.md)
+# Compare N random pairs under every schedule of operators with each subscription alone (docs/schedules.md)
 schedules: setup
 	@$(BIN)/python -m tests.schedules $(or $(N),10000) $(if $(SEED),--seed $(SEED))
 
-# Measures and writes benchmarks/results (about an hour); `make bench QUICK=1` takes two minutes and writes nothing
+# Measure and write benchmarks/results (about an hour); `make bench QUICK=1` takes two minutes and writes nothing
 bench: setup
 	@$(BIN)/python -m benchmarks $(if $(QUICK),--quick)
 
-# Triplecast, Lucene, pyoxigraph and CLIPS in turns on the same input; writes benchmarks/results (about 25 minutes);
+# Measure Triplecast, Lucene, pyoxigraph and CLIPS on the same input; write benchmarks/results (about 25 minutes);
 # `make peers QUICK=1` takes two minutes and writes nothing. Peers are fetched outside the repository, or left out
 peers: setup
 	@$(BIN)/python -m benchmarks.peers $(if $(QUICK),--quick)
 
-# Remakes the papers' figures beside the engine's, in small sizes, into build/experiments (about three minutes);
-# `make experiments FULL=1` makes the records anew in experiments/*/results (over an hour on a quiet machine; ONLY=rtf: one)
+# Measure the papers' figures beside the engine's, in small sizes, into build/experiments (about three minutes);
+# `make experiments FULL=1` replaces the records in experiments/*/results (over an hour; ONLY=rtf: one paper)
 experiments: $(VENV)/plotting
 	@$(BIN)/python -m experiments $(if $(FULL),--record,--quick) $(if $(ONLY),--only $(ONLY))
 
@@ -85,6 +85,6 @@ $(VENV)/plotting: $(READY) requirements-experiments.lock
 	@$(BIN)/python -m pip --disable-pip-version-check install --quiet --require-hashes -r requirements-experiments.lock
 	@touch $@
 
-# Removes what setup and the runs made
+# Remove what setup and the runs made
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache demo-output

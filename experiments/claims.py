@@ -38,7 +38,7 @@ from experiments.figures import Figure, Line, Point
 @dataclass(frozen=True, slots=True)
 class Claim:
     name: str
-    """E.g. ``G-9b``; `docs/papers.md` and the paper's README have it under this name."""
+    """E.g. ``G-9b``; The paper's README has it under this name."""
     figure: str
     says: str
     """What the paper states or the issue expects, in few words."""

@@ -117,7 +117,7 @@ def run_in_turn(place: Workplace, prune: int = 0) -> None:
         ).start(0.0)
         for now in (0.0, QUIET):
             acceptor.look(now, threading.Event())
-        sink = Sink(outbox, journal.registrations_of, moving.learn, keep=journal.keep_results)
+        sink = Sink(outbox, journal.registrations, moving.learn, keep=journal.keep_results)
         stream = JournalStream({"folder": str(place.output), "slices": "2"})
         start = stream.initialOffset()
         while (end := stream.latestOffset(start)) != start:

@@ -35,12 +35,13 @@ from triplecast.evaluate import Evaluator
 from triplecast.index import INDEX, IndexFolder, Snapshot
 from triplecast.index.manifest import read_manifest
 from triplecast.ingest import Document
-from triplecast.journal import Journal, JournalReader
+from triplecast.journal import Journal, JournalFile
 from triplecast.match import Matcher
 from triplecast.model.lease import FOREVER
 from triplecast.model.match import MatchedBatch
 from triplecast.model.subscription import Subscription
-from triplecast.outbox import Outbox
+from triplecast.outbox import Cursor, Outbox
+from triplecast.outbox.reader import END
 from triplecast.registry.upkeep import check_progress, open_index
 
 AT = 1_800_000_000_000_000
@@ -64,11 +65,12 @@ KINDS = (
     "journal.end",
     "outbox.sqlite",
     "outbox.sqlite-wal",
+    "outbox.end",
     "manifest-",
     "segment-",
 )
 """Of files, by how their names begin."""
-WEIGHTS = (5, 3, 1, 2, 1, 4, 6)
+WEIGHTS = (5, 3, 1, 3, 2, 1, 4, 6)
 PROBES = 4
 """Publications that each folder is asked of."""
 LOOKUPS = ("live", "leases", "undecided", "rejects", "counts")
@@ -133,7 +135,7 @@ def _document(number: int) -> Document:
 # ---- what it answers -------------------------------------------------------------------------------------------------
 
 
-def ask_journal(journal: JournalReader) -> Questions:
+def ask_journal(journal: JournalFile) -> Questions:
     yield "head", journal.head
     yield "publications", lambda: journal.publications(0, 1 << 40)
     yield "registrations", lambda: journal.registry_changes(0, 1 << 40)
@@ -144,7 +146,7 @@ def ask_journal(journal: JournalReader) -> Questions:
 
 
 def ask_outbox(outbox: Outbox) -> Questions:
-    yield "notifications", lambda: list(outbox.notifications())
+    yield "notifications", lambda: [replace(each, cursor=Cursor(0, each.sequence)) for each in outbox.notifications()]
     yield "undecided", outbox.undecided
     yield "counts", outbox.counts
 
@@ -157,7 +159,7 @@ class Asking:
         self._matcher = Matcher(self._evaluator)
         self._known: dict[tuple[object, ...], object] = {}
 
-    def __call__(self, folder: Path, journal: JournalReader, matched: int, in_full: bool) -> object:
+    def __call__(self, folder: Path, journal: JournalFile, matched: int, in_full: bool) -> object:
         """What a start in `folder` matches; its index is brought up to the journal, or made again, where it must."""
         snapshot = open_index(IndexFolder(folder / INDEX), journal, matched)
         head = journal.head()
@@ -260,16 +262,22 @@ class Whole:
             journal = opened.enter_context(Journal.open(folder, lambda: AT))
             yield from ask_journal(journal)
         elif damaged.name.startswith("outbox."):
-            outbox = opened.enter_context(Outbox.open(folder))
-            if outbox.progress < self._outbox.progress:
-                outbox.close()
+            try:
+                outbox = opened.enter_context(Outbox.open(folder))
+            except StorageFault as fault:
+                outcomes.add(REFUSED)
+                if END not in fault.hint:
+                    raise
+                (folder / END).unlink()
                 self._match_again()
                 outcomes.add("matched again, answered as before")
                 outbox = opened.enter_context(Outbox.open(folder))
+                assert outbox.state.epoch > self._outbox.state.epoch, "a lost end is told to readers"
+            assert outbox.progress >= self._outbox.progress, "a lost end is noticed"
             yield from ask_outbox(outbox)
         yield from self._ask_together(folder, journal, outbox, in_full)
 
-    def _ask_together(self, folder: Path, journal: JournalReader, outbox: Outbox, in_full: bool) -> Questions:
+    def _ask_together(self, folder: Path, journal: JournalFile, outbox: Outbox, in_full: bool) -> Questions:
         yield "progress", lambda: check_progress(journal, outbox)
         yield "matches", lambda: self._asking(folder, journal, outbox.progress, in_full)
 

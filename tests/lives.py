@@ -227,7 +227,7 @@ def check_files(folder: Path, ledger: Ledger) -> None:
         journal.check()
         outbox.check()
         assert journal.head() == ledger.head, f"{journal.head()} records instead of {ledger.head}"
-        found = journal.registrations_of(range(1, ledger.head + 1))
+        found = journal.registrations(range(1, ledger.head + 1))
         told = {int(each.id): (each.subscription.name, each.subscription.text, each.removed) for each in found}
         expected = {id: (name, query(kind), ledger.ended.get(id)) for id, (name, kind, _) in ledger.taken.items()}
         assert told == expected, f"registered: {sorted({*told.items()} ^ {*expected.items()}, key=str)[:5]}"

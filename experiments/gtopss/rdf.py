@@ -13,7 +13,8 @@ from experiments.engine import Rows
 from experiments.gtopss.model import COMPARISONS, Answers, Label, Node, Publication, Row, Subscription, is_star
 from experiments.gtopss.taxonomy import Taxonomy
 from triplecast import Subscription as Asked
-from triplecast.taxonomy import Taxonomies, TaxonomyVersion, read_taxonomy
+from triplecast.model.events import TaxonomyVersion
+from triplecast.taxonomy import Taxonomies, read_taxonomy
 
 _PREFIXES = "PREFIX b: <http://bench.example/>\nPREFIX tc: <urn:triplecast:taxonomy:>\n"
 _RDFS = "<http://www.w3.org/2000/01/rdf-schema#subClassOf>"

@@ -1,7 +1,7 @@
 """What scheduling costs in the engine: a publication through the product's matcher, its operators' time left out.
 
 Every subscription asks one operator about its numbers, ``FILTER(holds(?p, 17))``, so that each number is a predicate;
-the workers are replaced by one that knows the answers. *Scheduling* is what `Operators.start` takes (rows and their
+the workers are replaced by one that knows the answers. *Scheduling* is what `Asker.start` takes (rows and their
 conditions become a schedule's arrays) and what the schedule's run takes; the *stage* is all that the matcher does but
 for that worker. Both as shares of themselves and a millisecond for each call.
 """
@@ -19,16 +19,17 @@ from experiments.figures import Figure, Line, Point
 from experiments.measuring import without_collector
 from experiments.operators.workload import Sizes, Workload, make_events, make_workload
 from triplecast.index import MemoryIndex, Snapshot
-from triplecast.match import Matcher, operate
-from triplecast.match.conditions import Ground
-from triplecast.match.waiting import Waiting
+from triplecast.match import Matcher
+from triplecast.model.answers import Found
 from triplecast.model.publication import Position, Publication
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
 from triplecast.operators import Event, operator
-from triplecast.operators.answers import Found
+from triplecast.operators.asking import Asker, match_and_ask
+from triplecast.operators.asking.run import ConditionRun
 from triplecast.operators.frames import Asked
 from triplecast.operators.perform import Performed, Performer
 from triplecast.operators.schedules import Run
+from triplecast.residual import PublicationConditions
 
 SEED = 2007
 OPERATOR_SECONDS = 0.001
@@ -90,16 +91,16 @@ class _TimedRun:
         return self.run.outcomes()
 
 
-class _TimedOperators(operate.Operators):
+class _TimedAsker(Asker):
     """The product's, with a clock beside its schedule."""
 
     def __init__(self, told: _Told) -> None:
         super().__init__(told)
         self.clock = Clock()
 
-    def start(self, ground: Ground, rows: Waiting) -> operate._Running:
+    def start(self, conditions: PublicationConditions, offered: int) -> ConditionRun:
         with self.clock:
-            running = super().start(ground, rows)
+            running = super().start(conditions, offered)
         running.run = _TimedRun(running.run, self.clock)
         return running
 
@@ -133,22 +134,22 @@ def ask_engine(workload: Workload, events: int) -> list[Shares]:
     """One matcher's events, in order: what it has learnt of one it believes in the next."""
     snapshot = _snapshot_of(workload)
     told = _Told()
-    operators = _TimedOperators(told)
+    asker = _TimedAsker(told)
     shares = []
-    with Matcher(operators=operators) as matcher:
+    with Matcher() as matcher:
         for number, satisfied in enumerate(make_events(workload, events, SEED)):
-            told.satisfied, told.calls, told.clock.spent, operators.clock.spent = satisfied.tolist(), 0, 0.0, 0.0
+            told.satisfied, told.calls, told.clock.spent, asker.clock.spent = satisfied.tolist(), 0, 0.0, 0.0
             position = Position(len(workload.starts) + number)
             publication = Publication(position, f"urn:event:{number}", 1, "2026-01-01T00:00:00.000000Z", _PICTURE)
             whole = Clock()
             with without_collector(), whole:
-                matched = matcher.match(snapshot, [publication])
+                matched = match_and_ask(matcher, asker, snapshot, [publication])
             expected = int(np.logical_and.reduceat(satisfied[workload.members], workload.starts[:-1]).sum())
             if len(matched.registration) != expected:
                 raise AssertionError(f"{len(matched.registration)} subscriptions match, expected {expected}")
             asked = told.calls * OPERATOR_SECONDS
             own = whole.spent - told.clock.spent
-            scheduled = operators.clock.spent
+            scheduled = asker.clock.spent
             shares.append(Shares(100 * scheduled / (scheduled + asked), 100 * own / (own + asked), told.calls))
     return shares
 

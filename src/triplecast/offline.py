@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,13 +15,14 @@ from triplecast.ingest.document import cut_groups
 from triplecast.ingest.inbox import LINES, distinct_paths, scan_inbox
 from triplecast.journal import Clock, system_clock, time_text
 from triplecast.match import Matcher
-from triplecast.match.operate import Operators
+from triplecast.model.events import TaxonomyVersion
 from triplecast.model.match import MatchedBatch
 from triplecast.model.publication import Draft, Position, Publication, Reject
 from triplecast.model.schedules import SCHEDULE, check_schedule
 from triplecast.model.subscription import Registration, RegistrationId
+from triplecast.operators.asking import Asker, match_and_ask
 from triplecast.registry.admitted import Admitted
-from triplecast.taxonomy import NO_TAXONOMY, Taxonomies, Taxonomy, TaxonomyVersion
+from triplecast.taxonomy import NO_TAXONOMY, Taxonomies, Taxonomy
 
 BATCH_DOCUMENTS = 256
 BATCH_BYTES = 4 << 20
@@ -74,12 +76,12 @@ def match_documents(
     snapshot = MemoryIndex().apply(registrations, (), len(registrations))
     versions = Versions(len(registrations), clock)
     taxonomies = Taxonomies((TaxonomyVersion(0, taxonomy.lines, taxonomy.broader),))
-    operators = Operators(schedule=check_schedule(schedule))
-    with Evaluator() as evaluator, Parser() as parser, Matcher(evaluator, operators) as matcher:
+    asker = Asker(schedule=check_schedule(schedule))
+    with Evaluator() as evaluator, Parser() as parser, Matcher(evaluator) as matcher, closing(asker):
         for batch in cut_batches(documents):
             drafts, rejects = parse_batch(parser, batch)
             publications = versions.accept(drafts)
-            matched = matcher.match(snapshot, publications, taxonomies)
+            matched = match_and_ask(matcher, asker, snapshot, publications, taxonomies)
             yield MatchedDocuments(tuple(publications), matched, tuple(rejects))
 
 

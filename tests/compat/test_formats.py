@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 
 from tests.unit.outbox.outbox_samples import AT, batch
-from triplecast.journal import FileState, Journal, KeptResult
+from triplecast.journal import FileState, Journal
 from triplecast.journal.record import JOURNAL
+from triplecast.model.answers import OperatorResult
 from triplecast.model.lease import read_lease
 from triplecast.model.publication import Draft, Publication, Reject
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
@@ -36,7 +37,7 @@ SUBSCRIPTIONS = [
 STATE = FileState(61, 1_795_000_000_000_000_000, b"digest", "accepted")
 TAXONOMY = Taxonomy((("<urn:a>", "<http://www.w3.org/2000/01/rdf-schema#subClassOf>", "<urn:b>"),))
 ATTACHMENTS = (("urn:picture", b"\x89PNG"),)
-ANSWER = KeptResult(9, "urn:op:boats", "1", ('"x"',), b'{"value": 2}')
+ANSWER = OperatorResult(9, "urn:op:boats", "1", ('"x"',), b'{"value": 2}')
 PARTS = [OpenPart(1, 4, 1, b"open rows")]
 
 
@@ -80,7 +81,7 @@ def test_a_journal_of_format_1_opens(folder: Path) -> None:
             Publication(2, "urn:2", 1, TIME, QUADS, dataset=True, labels="input"),
             Publication(9, "urn:2", 2, TIME, QUADS, labels="canonical", attachments=ATTACHMENTS),
         ]
-        assert journal.registrations() == [Registration(RegistrationId(5), SUBSCRIPTIONS[1])]
+        assert journal.live_registrations() == [Registration(RegistrationId(5), SUBSCRIPTIONS[1])]
         assert journal.registration(4) == Registration(RegistrationId(4), SUBSCRIPTIONS[0], removed=6)
         assert [(r.position, r.rejected_at, r.reject) for r in journal.rejects()] == [(3, TIME, REJECT)]
         (version,) = journal.taxonomies(0, 99).versions

@@ -1,4 +1,4 @@
-"""A run writes its record and plots; what the papers' folders and `docs/papers.md` promise of each other holds."""
+"""A run writes its record and plots; what the papers' folders and `docs/papers.md` say of each other is true."""
 
 from __future__ import annotations
 

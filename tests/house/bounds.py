@@ -23,7 +23,7 @@ LINES = {
 }
 
 FILES = {
-    "publish → receipt": Bound(25, 12),
+    "publish → receipt": Bound(26, 12),
     "for operators alone, but box": Bound(52, 25),
     "outside operators/, importing from it": Bound(36, 20),
 }

@@ -15,6 +15,8 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted((*ROOT.glob("[ARC]*.md"), *(ROOT / "docs").rglob("*.md")))
+"""What is counted together."""
+BESIDE = [ROOT / name / "README.md" for name in ("benchmarks", "examples", "experiments")]
 _FENCE = re.compile(r"^ *```(\w*)\n(.*?)^ *```$", re.M | re.S)
 
 

@@ -69,10 +69,9 @@ PUBLISH = Walk(
     ("engine", "driver", "ingest.parser", "ingest.gate", "ingest.document", "journal", "match", "index", "outbox"),
     besides=(
         *("index.folder", "index.memory", "index.merge", "engine.registry", "engine.remaking", "registry"),
-        *("match.operate", "match.standing", "match.learnt", "match.asking", "match.questions", "match.waiting"),
-        *("match.combine", "match.members", "match.calculate", "match.conditions", "match.answer"),
+        *("residual", "match.members", "match.resolve"),
         *("match.closures", "match.entailed", "match.entailed_views", "match.own_rules", "match.schema_triples"),
-        *("match.wanted", "journal.answers", "journal.attached"),
+        *("match.wanted", "journal.answers", "journal.attachments"),
     ),
 )
 SUBSCRIBE = Walk(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import re
 import subprocess
 import sys
@@ -43,17 +44,30 @@ def test_every_path_that_a_document_names_exists(document: str) -> None:
     assert [name for name in named if not (ROOT / name).exists()] == []
 
 
+def test_every_command_and_option_is_documented() -> None:
+    from triplecast.cli import build_parser
+
+    (commands,) = (each for each in build_parser()._actions if isinstance(each, argparse._SubParsersAction))
+    pages = "".join(page.read_text("utf-8") for page in (ROOT / "docs").rglob("*.md"))
+    known = {f"triplecast {name}" for name in commands.choices}
+    known |= {option for each in commands.choices.values() for option in each._option_string_actions}
+    known -= {"-h", "--help"}
+    assert len(known) > 20
+    assert sorted(name for name in known if not re.search(rf"(?<![\w-]){name}(?![\w-])", pages)) == []
+
+
 def test_the_table_of_layers_is_that_of_the_import_contract() -> None:
     """Every layer has a row, the lowest first."""
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
     layers = reversed(next(contract["layers"] for contract in contracts if contract["type"] == "layers"))
-    height = {
-        name.strip().removeprefix("triplecast."): number
-        for number, layer in enumerate(layers)
-        for name in layer.split("|")
-    }
-    rows = [line for line in (ROOT / "ARCHITECTURE.md").read_text("utf-8").splitlines() if line.startswith("| ")]
-    named = [name for row in rows for name in re.findall(r"`src/triplecast/([a-z_]+)(?:\.py)?`", row)]
+    rows = [line for line in (ROOT / "ARCHITECTURE.md").read_text("utf-8").splitlines() if line.startswith("|")]
+    paths = [path for row in rows for path in re.findall(r"`src/triplecast/([a-z_/]+)(?:\.py)?`", row)]
+    named = [path.replace("/", ".") for path in paths]
+    height: dict[str, int] = {}
+    for number, layer in enumerate(layers):
+        for name in re.split(r"[|:]", layer):
+            module = name.strip(" ()").removeprefix("triplecast.")
+            height[module if module in named else module.partition(".")[0]] = number
     assert set(height) <= set(named)
     heights = [height[name] for name in named if name in height]
     assert heights == sorted(heights)

@@ -20,7 +20,7 @@ class Mutant(NamedTuple):
 MUTANTS: tuple[Mutant, ...] = (
     Mutant(
         "constant-on-the-left-not-mirrored",
-        "model/conditions.py",
+        "model/comparison_codes.py",
         '"<": ">", "<=": ">=", ">": "<", ">=": "<="}',
         '"<": "<", "<=": ">=", ">": "<", ">=": "<="}',
     ),
@@ -74,9 +74,9 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "value-that-fails-drops-its-row",
-        "match/calculate.py",
-        "                row[each.variable.name] = term\n        else:\n",
-        "                row[each.variable.name] = term\n            else:\n                break\n        else:\n",
+        "residual/plans.py",
+        "        if value is None or self.value < 0:\n            return (row,)\n",
+        "        if value is None or self.value < 0:\n            return ()\n",
     ),
     Mutant(
         "minus-removes-without-a-variable-in-common",
@@ -92,21 +92,21 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "rows-of-a-union-counted-once",
-        "match/combine.py",
-        "        if combination.distinct:\n",
-        "        if combination.distinct or len(combination.parts) > 1:\n",
+        "residual/agreement.py",
+        "if combination.distinct else made\n",
+        "if combination.distinct or len(combination.parts) > 1 else made\n",
     ),
     Mutant(
         "exists-is-not-exists",
-        "match/combine.py",
+        "residual/agreement.py",
         "is check.wanted]",
         "is not check.wanted]",
     ),
     Mutant(
         "only-the-first-check-counts",
-        "match/combine.py",
-        "    for check in part.checks:\n",
-        "    for check in part.checks[:1]:\n",
+        "residual/agreement.py",
+        "    for check in part.checks:\n        choices = ",
+        "    for check in part.checks[:1]:\n        choices = ",
     ),
     Mutant(
         "removal-forgotten",

@@ -20,6 +20,7 @@ from random import Random
 from tests.properties.operators import NOTHING, answer_slowly
 from tests.properties.substitutes import draw_readings, first_difference, has_two, shape_of, written
 from tests.properties.test_operators import (
+    Asking,
     asked_twice,
     found,
     is_decided_by_index,
@@ -27,8 +28,6 @@ from tests.properties.test_operators import (
     publications_of,
     snapshot_of,
 )
-from triplecast.match import Matcher
-from triplecast.match.operate import Operators
 from triplecast.operators.schedules import SCHEDULES
 
 PUBLICATIONS = 48
@@ -39,18 +38,16 @@ LEAST_MATCHING = 0.25
 ENOUGH = 10_000
 
 
-def check_round(matcher: Matcher, seed: int, fails: bool) -> Counter[str]:
+def check_round(asking: Asking, seed: int, fails: bool) -> Counter[str]:
     """Counts of pairs, of matching and undecided ones, of calls, and by shape of pairs that were left undecided though
     they have one answer. Raises AssertionError with the first difference."""
     random = Random(seed)
     trees, texts, graphs = made(seed, fails, PUBLICATIONS)
-    matched = matcher.match(snapshot_of(texts), publications_of(graphs, len(texts)))
+    matched, results = asking.match(snapshot_of(texts), publications_of(graphs, len(texts)))
     got, undecided = found(matched), {(each.publication, each.registration) for each in matched.undecided}
-    assert asked_twice(matched) == [], "a call was made twice"
+    assert asked_twice(results) == [], "a call was made twice"
     assert fails or not undecided, f"undecided where nothing fails: {sorted(undecided)[:3]}"
-    counts = Counter(
-        pairs=len(texts) * len(graphs), matching=len(got), undecided=len(undecided), calls=len(matched.results)
-    )
+    counts = Counter(pairs=len(texts) * len(graphs), matching=len(got), undecided=len(undecided), calls=len(results))
     for number, (tree, text) in enumerate(zip(trees, texts, strict=True), 1):
         for publication, graph in enumerate(graphs):
             if (publication, number) in undecided:
@@ -78,16 +75,15 @@ def main() -> int:
     by_schedule = dict.fromkeys(SCHEDULES, 0)
     began = time.monotonic()
     with ExitStack() as opened:
-        operators = {name: Operators(schedule=name) for name in SCHEDULES}
-        matchers = {name: opened.enter_context(Matcher(operators=each)) for name, each in operators.items()}
+        products = {name: opened.enter_context(Asking(name)) for name in SCHEDULES}
         for seed in count(wanted.seed):
             if total["pairs"] >= wanted.pairs:
                 break
             name = list(SCHEDULES)[seed % len(SCHEDULES)]
             for fails in (False, True):
-                operators[name].performer.standings.clear()
+                products[name].asker.performer.standings.clear()
                 try:
-                    counts = check_round(matchers[name], seed, fails)
+                    counts = check_round(products[name], seed, fails)
                 except AssertionError as difference:
                     print(f"seed {seed}, schedule {name}, fails {fails}: {difference}")
                     return 1

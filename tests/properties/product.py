@@ -16,9 +16,10 @@ from triplecast.evaluate import Background, Budget, BudgetExceeded, bindings_jso
 from triplecast.index import MemoryIndex, Snapshot
 from triplecast.languages import parse_query, parse_template
 from triplecast.match import Matcher
+from triplecast.model.events import TaxonomyVersion
 from triplecast.model.publication import Publication
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
-from triplecast.taxonomy import Taxonomies, Taxonomy, TaxonomyVersion, read_taxonomy
+from triplecast.taxonomy import Taxonomies, Taxonomy, read_taxonomy
 
 Answer: TypeAlias = list[Row] | str
 """The rows in the order given, or what else was said of the pair."""
@@ -122,6 +123,7 @@ class ByIndex:
             last = max(timeline.published[at] for at in batch)
             snapshot = log.advance(index, last, needed_from=min(timeline.published[at] for at in batch) - 1)
             matched = self._matcher.match(snapshot, [publications[at] for at in batch], taxonomies)
+            assert not matched.open.pairs, "none of these calls an operator"
             for row in range(len(matched)):
                 pair = batch[int(matched.publication[row])], number[int(matched.registration[row])]
                 rows = rows_from(matched.bindings_of(row))

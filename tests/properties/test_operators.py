@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from itertools import islice
 from pathlib import Path
 from random import Random
@@ -26,13 +27,17 @@ from tests.properties.substitutes import (
 from tests.reference.queries import Query
 from tests.reference.terms import Triple, write
 from triplecast.errors import QueryRefused
+from triplecast.evaluate.unknown import Answers
 from triplecast.index import MemoryIndex, Snapshot
 from triplecast.match import Matcher
-from triplecast.match.operate import Operators
+from triplecast.match.found import merge_batches
+from triplecast.match.matcher import NO_ANSWERS
+from triplecast.model.answers import Answer, GroundCall, OperatorResult, parse_answer
 from triplecast.model.match import MatchedBatch
 from triplecast.model.publication import Publication
+from triplecast.model.schedules import SCHEDULE
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
-from triplecast.operators.answers import Answer, GroundCall, parse_answer
+from triplecast.operators.asking import Asker, settle
 from triplecast.operators.schedules import SCHEDULES
 from triplecast.registry.admission import admit
 
@@ -75,6 +80,30 @@ def publications_of(graphs: list[tuple[Triple, ...]], after: int, notes: Path | 
     return [Publication(after + i, f"urn:g:{i}", 1, at, text, attachments=attached) for i, text in enumerate(quads, 1)]
 
 
+class Asking:
+    """A matcher and an asker."""
+
+    def __init__(self, schedule: str = SCHEDULE) -> None:
+        self.matcher, self.asker = Matcher(), Asker(schedule=schedule)
+
+    def __enter__(self) -> Asking:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.asker.close()
+        self.matcher.close()
+
+    def match(
+        self, snapshot: Snapshot, publications: list[Publication], known: Mapping[int, Answers] = NO_ANSWERS
+    ) -> tuple[MatchedBatch, tuple[OperatorResult, ...]]:
+        """What matches after all calls, and what these gave."""
+        matched = self.matcher.match(snapshot, publications)
+        settled = settle(
+            self.asker, self.matcher, matched.open, publications, known=known, conditions=matched.conditions
+        )
+        return merge_batches(matched, settled.matched), settled.results
+
+
 def found(matched: MatchedBatch) -> dict[tuple[int, int], tuple[str, ...]]:
     """By publication and registration, comparable to `written`."""
     pairs = zip(matched.publication.tolist(), matched.registration.tolist(), strict=True)
@@ -85,18 +114,18 @@ def read_bindings(text: bytes) -> tuple[str, ...]:
     return tuple(sorted(repr(sorted(row.items())) for row in json.loads(text)))
 
 
-def asked_twice(matched: MatchedBatch) -> list[tuple[int, str, tuple[str, ...]]]:
-    counts = Counter((each.publication, each.operator, each.arguments) for each in matched.results)
+def asked_twice(results: Iterable[OperatorResult]) -> list[tuple[int, str, tuple[str, ...]]]:
+    counts = Counter((each.position, each.operator, each.arguments) for each in results)
     return [call for call, count in counts.items() if count > 1]
 
 
 @pytest.mark.parametrize("schedule", sorted(SCHEDULES))
 def test_the_answers_are_those_of_each_subscription_alone(schedule: str) -> None:
     trees, texts, graphs = made(SEED, fails=False)
-    with Matcher(operators=Operators(schedule=schedule)) as matcher:
-        matched = matcher.match(snapshot_of(texts), publications_of(graphs, len(texts)))
+    with Asking(schedule) as asking:
+        matched, results = asking.match(snapshot_of(texts), publications_of(graphs, len(texts)))
     assert matched.undecided == ()
-    assert asked_twice(matched) == []
+    assert asked_twice(results) == []
     got = found(matched)
     assert len(got) >= QUERIES * PUBLICATIONS / 4
     for publication, graph in enumerate(graphs):
@@ -110,8 +139,8 @@ def test_what_does_not_depend_on_a_failure_is_decided_and_nothing_else_is() -> N
     difference, but for three shapes that are permitted."""
     random = Random(SEED)
     trees, texts, graphs = made(SEED + 1, True, 6)
-    with Matcher() as matcher:
-        matched = matcher.match(snapshot_of(texts), publications_of(graphs, len(texts)))
+    with Asking() as asking:
+        matched, _ = asking.match(snapshot_of(texts), publications_of(graphs, len(texts)))
     got = found(matched)
     undecided = {(pair.publication, pair.registration) for pair in matched.undecided}
     shapes: Counter[str | None] = Counter()
@@ -133,20 +162,20 @@ def test_what_is_known_before_changes_nothing() -> None:
     random = Random(SEED)
     _, texts, graphs = made(SEED, False, 6)
     publications = publications_of(graphs, len(texts))
-    with Matcher() as matcher:
-        first = matcher.match(snapshot_of(texts), publications)
-        assert len(first.results) > 50
+    with Asking() as asking:
+        first, results = asking.match(snapshot_of(texts), publications)
+        assert len(results) > 50
         for part in (1.0, 0.5, 0.2):
             known: dict[int, dict[GroundCall, Answer]] = {}
-            for each in first.results:
+            for each in results:
                 if random.random() < part:
-                    answers = known.setdefault(publications[each.publication].position, {})
+                    answers = known.setdefault(each.position, {})
                     answers[GroundCall(each.operator, each.arguments)] = parse_answer(each.answer)
-            again = matcher.match(snapshot_of(texts), publications, known=known)
+            again, more = asking.match(snapshot_of(texts), publications, known)
             assert found(again) == found(first), (SEED, part)
             assert again.undecided == ()
             if part == 1:
-                assert again.results == ()
+                assert more == ()
 
 
 @pytest.mark.parametrize("schedule", ["adaptive", "naive"])
@@ -154,9 +183,10 @@ def test_each_call_runs_once_by_the_workers_own_notes(schedule: str, tmp_path: P
     """Those that fail among them; and what the match tells of calls is what ran."""
     _, texts, graphs = made(SEED + 2, True, 6)
     publications = publications_of(graphs, len(texts), tmp_path / "notes")
-    with Matcher(operators=Operators(schedule=schedule)) as matcher:
-        matched = matcher.match(snapshot_of(texts), publications)
+    with Asking(schedule) as asking:
+        _, results = asking.match(snapshot_of(texts), publications)
     ran = (tmp_path / "notes").read_text().splitlines()
-    told = [f"{publications[each.publication].graph} {each.operator} {each.arguments[0]}" for each in matched.results]
+    graph_at = {each.position: each.graph for each in publications}
+    told = [f"{graph_at[each.position]} {each.operator} {each.arguments[0]}" for each in results]
     assert len(ran) > 100
     assert sorted(ran) == sorted(set(ran)) == sorted(told)

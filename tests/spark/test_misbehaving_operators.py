@@ -91,7 +91,7 @@ def delays(place: Workplace, spark: SparkSession) -> tuple[list[float], list[int
                 drop(place, name)
                 found.append(seconds_until_told(place, number * DOCUMENTS * len(OTHERS), task))
                 with OutboxReader.read_only(place.output) as outbox:
-                    waiting.append(len(outbox.waiting(1_000)))
+                    waiting.append(len(outbox.pending(0, 1_000).positions))
             with OutboxReader.read_only(place.output) as outbox:
                 while outbox.progress < outbox.told:
                     assert not task.done()

@@ -1,4 +1,4 @@
-"""The command line. Data on stdout, progress on stderr and only at a terminal; exit codes as in `exits.Exit`."""
+"""The command line: data on stdout, all else on stderr, exit codes as in `exits.Exit`."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ STDOUT = 1
 def build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="triplecast",
-        description="Publish/subscribe for RDF: leave standing queries, be told what matches.",
-        epilog="Exit codes: 0 done; 1 done, but something was rejected or undecided; 2 usage, or nothing could be "
-        "done; 3 done, nothing rejected, nothing matched.",
+        description="Publish/subscribe for RDF: match standing SPARQL queries against every publication.",
+        epilog="Exit codes: 0 done; 1 done, but something was rejected, refused or undecided; 2 wrong usage, or "
+        "nothing could be done; 3 done, but nothing matched.",
     )
     parser.add_argument("--version", action="version", version=f"triplecast {version('triplecast')}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
@@ -35,7 +35,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     _open_closed_streams()
-    _write_what_cannot_be_encoded_as_escapes()
+    _escape_what_cannot_be_encoded()
     arguments = build_parser().parse_args(argv)
     try:
         code = _run(arguments)
@@ -45,8 +45,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return Exit.UNREAD
     except OSError as error:
         _drop_output()
-        lost = "stdout is closed, and there is something to print; give it a file, a pipe or /dev/null"
-        other = f"{error}; see that there is space and the right to write"
+        lost = "stdout is closed; redirect it to a file, a pipe or /dev/null"
+        other = f"{error}; check the disk space and the right to write"
         say(f"triplecast {arguments.command}: {lost if error.errno == errno.EBADF else other}")
         return Exit.FAILED
     return code
@@ -66,22 +66,21 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _open_closed_streams() -> None:
-    """The number of a closed stream must not become that of a file of ours, and Python has no stream for it. Whoever
-    closes stdin or stderr wants nothing of it; but data that cannot be written must not be lost in silence, so what
-    stands for a closed stdout takes nothing (EBADF)."""
+    """Open the null device for closed streams, so that no file of ours gets their numbers. For stdout it is not
+    writable (EBADF): lost data must be an error."""
     for number in range(3):
         try:
             os.fstat(number)
         except OSError:
-            os.open(os.devnull, os.O_RDONLY if number == STDOUT else os.O_RDWR)  # the lowest free number is this one
+            os.open(os.devnull, os.O_RDONLY if number == STDOUT else os.O_RDWR)  # the lowest free number is this
     if sys.stdout is None:
         sys.stdout = os.fdopen(1, "w", closefd=False)
     if sys.stderr is None:
         sys.stderr = os.fdopen(2, "w", closefd=False)
 
 
-def _write_what_cannot_be_encoded_as_escapes() -> None:
-    """Data is UTF-8 whatever the locale; messages are in the terminal's encoding."""
+def _escape_what_cannot_be_encoded() -> None:
+    """Write data as UTF-8 in any locale and messages in the terminal's encoding, with escapes for what it lacks."""
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
     if isinstance(sys.stderr, TextIOWrapper):
@@ -89,5 +88,5 @@ def _write_what_cannot_be_encoded_as_escapes() -> None:
 
 
 def _drop_output() -> None:
-    """What is still buffered goes nowhere: the interpreter would fail over it at its end."""
+    """Discard what is still buffered, on which the interpreter would fail at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

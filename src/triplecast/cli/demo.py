@@ -1,4 +1,4 @@
-"""`triplecast demo`: the whole pipeline on the sample data, with a summary."""
+"""`triplecast demo`: run the pipeline on the sample data and show what matched."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from triplecast.cli.run import describe_summary, exit_code, run_pipeline
-from triplecast.cli.terminal import Progress, clip, describe_solution, table, tell
+from triplecast.cli.terminal import StatusLine, clip, describe_solution, print_text, table
 
 if TYPE_CHECKING:
     from triplecast.outbox import Notification
@@ -21,12 +21,15 @@ if TYPE_CHECKING:
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "demo",
-        help="the whole pipeline on sample data, on Spark, with a summary",
-        description="Copies the sample documents (three news feeds, a data catalogue, essays) to a fresh inbox, runs "
-        "the pipeline once against the sample subscriptions, and shows what matched.",
+        help="run the pipeline on sample data and show what matched",
+        description="Copy the sample documents (three news feeds, a data catalogue, essays) to a new inbox, run the "
+        "pipeline on Spark once with the sample subscriptions, and show what matched.",
     )
     parser.add_argument(
-        "--output", metavar="DIR", type=Path, help="keep inbox, journal and outbox here (else they are removed)"
+        "--output",
+        metavar="DIR",
+        type=Path,
+        help="keep inbox, journal and outbox in this folder (default: remove them)",
     )
     parser.set_defaults(run=run)
 
@@ -44,10 +47,10 @@ def _run_in(folder: Path) -> int:
     with as_file(files("triplecast.samples")) as samples:
         subscriptions = samples / "subscriptions"
         shutil.copytree(samples / "inbox", folder / "inbox", dirs_exist_ok=True)
-        Progress().show("Starting Spark; this takes about ten seconds ...")
+        StatusLine().show("Starting Spark; this takes about ten seconds ...")
         summary = run_pipeline([subscriptions], folder / "inbox", folder / "run", once=True)
         with Outbox.read_only(folder / "run") as outbox:
-            tell(_describe(list(outbox.notifications()), subscriptions))
+            print_text(_describe(list(outbox.notifications()), subscriptions))
     print(describe_summary(summary))
     return exit_code(summary)
 
@@ -55,7 +58,7 @@ def _run_in(folder: Path) -> int:
 def _describe(notifications: list[Notification], subscriptions: Path) -> str:
     counts = Counter(notification.subscription for notification in notifications)
     first = {notification.subscription: notification for notification in reversed(notifications)}
-    rows = [("notified", "subscription", "what it asks", "one solution")]
+    rows = [("matches", "subscription", "query", "example")]
     for path in sorted(subscriptions.rglob("*.rq")):
         name = path.relative_to(subscriptions).as_posix()
         asked = path.read_text("utf-8").splitlines()[0].lstrip("# ")

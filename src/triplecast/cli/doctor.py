@@ -1,4 +1,4 @@
-"""`triplecast doctor`: what is installed, what is missing, how to fix it."""
+"""`triplecast doctor`: check the installation and say how to fix it."""
 
 from __future__ import annotations
 
@@ -28,15 +28,19 @@ ENOUGH_SPACE = 1 << 30
 class Finding:
     what: str
     state: str
-    """``ok``, ``missing`` (Triplecast does not work without it) or ``limited`` (a part of it does not)."""
+    """``ok``, ``missing`` (Triplecast does not work) or ``limited`` (part of it does not work)."""
     detail: str
     hint: str = ""
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser("doctor", help="what is installed, what is missing, how to fix it")
+    parser = commands.add_parser(
+        "doctor",
+        help="check the installation",
+        description="List what is installed, what is missing and how to fix it.",
+    )
     add_operators(parser)
-    parser.add_argument("--json", action="store_true", help="one JSON object a finding")
+    parser.add_argument("--json", action="store_true", help="print one JSON object per finding")
     parser.set_defaults(run=run)
 
 
@@ -72,23 +76,23 @@ def _package(name: str, state: str, hint: str) -> Finding:
 
 
 def _operators() -> Iterator[Finding]:
-    """The extra, module by module of the box, then what is declared here, then what could not be imported."""
+    """Yield the modules of built-in operators, the operators declared here, and those that could not be imported."""
     from triplecast.operators import known_operators
     from triplecast.operators.extra import CLASSES, INSTALL, LIBRARIES, libraries_of, missing_libraries
 
     for module in (*LIBRARIES, *CLASSES):
         missing = missing_libraries(module)
         if missing:
-            hint = f"{INSTALL}; without it everything but {module} of the box works"
-            yield Finding(f"box: {module}", "limited", f"needs {', '.join(missing)}", hint)
+            hint = f"{INSTALL}; without it the built-in operators of {module} do not work"
+            yield Finding(f"built-in: {module}", "limited", f"needs {', '.join(missing)}", hint)
         else:
-            yield Finding(f"box: {module}", "ok", ", ".join(libraries_of(module)) or "needs no library")
+            yield Finding(f"built-in: {module}", "ok", ", ".join(libraries_of(module)) or "needs no library")
     known = known_operators().all()
     modules = dict.fromkeys(each.module for each in known)
-    yield Finding("operators", "ok", f"{len(known)} known, of {', '.join(modules) or 'no module'}")
+    yield Finding("operators", "ok", f"{len(known)} declared, in {', '.join(modules) or 'no module'}")
     for fault in known_operators().faults:
-        hint = "install what it needs, or fix or uninstall its package: queries that ask its operators are refused"
-        yield Finding("operators of an entry point", "limited", fault, hint)
+        hint = "install what it needs, or fix or uninstall its package; queries that call its operators are refused"
+        yield Finding("installed operators", "limited", fault, hint)
 
 
 def _java() -> Iterator[Finding]:
@@ -123,14 +127,14 @@ def _sqlite() -> Iterator[Finding]:
         yield Finding("SQLite", "ok", sqlite3.sqlite_version)
     else:
         yield Finding(
-            "SQLite", "missing", f"journal_mode is {mode!r}, not WAL", "keep folders on a local disk, not on a share"
+            "SQLite", "missing", f"journal_mode is {mode!r}, not WAL", "use a local disk, not a network share"
         )
 
 
 def _disk() -> Iterator[Finding]:
     free = shutil.disk_usage(os.getcwd()).free
     state = "ok" if free >= ENOUGH_SPACE else "limited"
-    yield Finding("disk", state, f"{free >> 20} MiB free here", "" if state == "ok" else "free some space before a run")
+    yield Finding("disk", state, f"{free >> 20} MiB free here", "" if state == "ok" else "free disk space before a run")
 
 
 CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (

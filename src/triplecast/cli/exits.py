@@ -1,4 +1,4 @@
-"""What the exit codes of all commands mean."""
+"""The exit codes of all commands."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ class Exit(IntEnum):
     PARTLY = 1
     """Done, but something was rejected, refused or undecided."""
     FAILED = 2
-    """Usage, or nothing could be done."""
+    """Wrong usage, or nothing could be done."""
     NOTHING = 3
-    """Done, nothing rejected, nothing matched."""
+    """Done; nothing rejected, nothing matched."""
     INTERRUPTED = 130
-    """As the shell has it: an interrupt left something undone."""
+    """Interrupted with work left; the shell's code."""
     UNREAD = 141
-    """As the shell has it: the reader of stdout has gone."""
+    """The reader of stdout has gone; the shell's code."""

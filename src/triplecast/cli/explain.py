@@ -1,4 +1,4 @@
-"""`triplecast explain`: why a publication matches a subscription, or where it fails."""
+"""`triplecast explain`: show why a publication matches a subscription, or where it fails."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from triplecast.cli.exits import Exit
-from triplecast.cli.inputs import add_taxonomy, choose_subscription, load_taxonomy
+from triplecast.cli.inputs import add_dataset, add_taxonomy, choose_subscription, load_taxonomy
 from triplecast.cli.operators import add_operators
-from triplecast.cli.terminal import describe_reject, print_json, say, tell
+from triplecast.cli.terminal import describe_reject, print_json, print_text, say
 from triplecast.errors import InputError
 
 if TYPE_CHECKING:
@@ -19,30 +19,30 @@ if TYPE_CHECKING:
     from triplecast.model.publication import Draft, Reject
 
 SHOWN = 3
-"""Explanations printed for a file of many publications."""
+"""Most explanations printed for a document of many publications."""
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "explain",
-        help="why a publication matches a subscription, or where it fails",
-        description=f"A file of many publications (a feed, a dataset): the first {SHOWN} that match are explained, or, "
-        "when none does, the first that do not; --graph names one.",
+        help="show why a publication matches, or where it fails",
+        description="Explain why a document's publications match a subscription, or where they fail. Of many (a feed, "
+        f"a dataset), explain the first {SHOWN} that match or, if none does, the first {SHOWN}; --graph names one.",
     )
-    parser.add_argument("publication", metavar="PUBLICATION", type=Path, help="a document")
-    parser.add_argument("subscription", metavar="SUBSCRIPTION", type=Path, help="a subscription file")
-    parser.add_argument("--id", help="which subscription of a .jsonl file")
-    parser.add_argument("--graph", metavar="IRI", help="which publication of the document")
+    parser.add_argument("publication", metavar="PUBLICATION", type=Path, help="read this document")
+    parser.add_argument("subscription", metavar="SUBSCRIPTION", type=Path, help="read this subscription file")
+    parser.add_argument("--id", help="choose a subscription of a .jsonl file or folder")
+    parser.add_argument("--graph", metavar="IRI", help="choose a publication of the document")
     parser.add_argument(
         "--inbox",
         metavar="FOLDER",
         type=Path,
-        help="name the document by its path in this folder, as a run over it does",
+        help="name the document by its path in this folder, as `run` does",
     )
-    parser.add_argument("--dataset", action="store_true", help="a dataset is one publication that keeps its graphs")
+    add_dataset(parser)
     add_taxonomy(parser)
     add_operators(parser)
-    parser.add_argument("--json", action="store_true", help="one JSON object an explanation")
+    parser.add_argument("--json", action="store_true", help="print one JSON object per explanation")
     parser.set_defaults(run=run)
 
 
@@ -67,13 +67,13 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.graph:
         publications = [publication for publication in publications if publication.graph == arguments.graph]
         if publications:
-            rejects.clear()  # whoever named one does not ask what else stands beside it
+            rejects.clear()  # the other publications were not asked for
     for reject in rejects:
         say(describe_reject(reject))
     if not publications:
         raise InputError(
             f"no publication {f'{arguments.graph} ' if arguments.graph else ''}in {arguments.publication}",
-            "see its graphs with `triplecast match`" if drafts else "fix the document",
+            "list its graphs with `triplecast match`" if drafts else "fix the document",
         )
     admission = admit(subscription)
     background = Background.of(admission.entailment, taxonomy)
@@ -91,6 +91,6 @@ def _print(explanations: Sequence[Explanation], as_json: bool) -> None:
         if as_json:
             print_json(asdict(explanation))
         else:
-            tell(str(explanation))
+            print_text(str(explanation))
     if len(explanations) > 1 and not as_json:
-        print(f"{len(matched)} of {len(explanations)} publications match; --graph IRI explains one")
+        print(f"{len(matched)} of {len(explanations)} publications match; use --graph IRI to explain another")

@@ -1,4 +1,4 @@
-"""The files that `match`, `explain` and `preview` are given."""
+"""Read the files given to `match`, `explain` and `preview`."""
 
 from __future__ import annotations
 
@@ -17,13 +17,11 @@ if TYPE_CHECKING:
     from triplecast.taxonomy import Taxonomy
 
 
-_NO_ORDER = "no rdfs:subClassOf or rdfs:subPropertyOf (--broader takes skos:broader too)"
+_NO_ORDER = "no rdfs:subClassOf or rdfs:subPropertyOf (--broader reads skos:broader too)"
 
 
 def load_admitted(paths: list[Path], datasets: bool = True) -> Admitted:
-    """The subscriptions that can be asked (of datasets, or not). Each of the others is told on stderr, and so are files
-    that are skipped.
-    """
+    """Load the valid subscriptions (for datasets, or not). Report the others, and files that are skipped, on stderr."""
     from triplecast.registry.admitted import admit_all
     from triplecast.registry.files import describe_unread, load_subscriptions
 
@@ -34,35 +32,51 @@ def load_admitted(paths: list[Path], datasets: bool = True) -> Admitted:
     for fault in admitted.faults:
         say(str(fault))
     if not admitted.subscriptions:
-        raise InputError("not one subscription can be asked", "fix those named above")
+        raise InputError("no valid subscription found", "fix the errors listed above")
     return admitted
 
 
+def add_paths(parser: argparse.ArgumentParser, *options: str) -> None:
+    """Add required options that take files and folders."""
+    for option in options:
+        parser.add_argument(
+            option, metavar="PATH", nargs="+", type=Path, required=True, help="read these files and folders"
+        )
+
+
+def add_dataset(parser: argparse.ArgumentParser) -> None:
+    """Add the option that keeps a dataset together."""
+    parser.add_argument("--dataset", action="store_true", help="publish a dataset as one publication with named graphs")
+
+
 def add_taxonomy(parser: argparse.ArgumentParser) -> None:
-    """The options by which a command is given a taxonomy."""
+    """Add the options that give a command a taxonomy."""
     parser.add_argument(
-        "--taxonomy", metavar="PATH", nargs="+", type=Path, default=[], help="what is known of classes and properties"
+        "--taxonomy",
+        metavar="PATH",
+        nargs="+",
+        type=Path,
+        default=[],
+        help="read a taxonomy of classes and properties from these files or folders",
     )
-    parser.add_argument("--broader", action="store_true", help="skos:broader is part of the taxonomy")
+    parser.add_argument("--broader", action="store_true", help="read skos:broader as part of the taxonomy")
 
 
 def load_taxonomy(paths: list[Path], broader: bool) -> Taxonomy:
-    """The taxonomy that is given; one in which nothing is under anything is told on stderr, since no subscription could
-    see a difference between its classes."""
+    """Read the taxonomy given. Warn on stderr of one that puts nothing under anything, which has no effect."""
     from triplecast.ingest.taxonomy_documents import read_taxonomy_files
     from triplecast.taxonomy.taxonomy import BROADER, SUB_CLASS, SUB_PROPERTY
 
     taxonomy = read_taxonomy_files(paths, broader)
     if paths and not any(map(taxonomy.count, (SUB_CLASS, SUB_PROPERTY, BROADER))):
         taken = "no rdfs:subClassOf, rdfs:subPropertyOf or skos:broader" if broader else _NO_ORDER
-        say(f"nothing is under anything in the taxonomy: there is {taken} between IRIs (skos:narrower is not read)")
+        say(f"the taxonomy has no effect: it states {taken} between IRIs (skos:narrower is not read)")
     return taxonomy
 
 
 def check_publications(paths: list[Path]) -> int:
-    """How many files in the folders are no documents; a few of them are told on stderr. Raises InputError for two
-    documents with one name.
-    """
+    """Count the files in the folders that are no documents, and report some on stderr. Raises InputError for two
+    documents with one name."""
     from triplecast.ingest.inbox import describe_ignored
     from triplecast.offline import check_places
 
@@ -73,11 +87,12 @@ def check_publications(paths: list[Path]) -> int:
 
 
 def choose_subscription(path: Path, name: str | None) -> Subscription:
-    """The one subscription of a file, or the one called `name`. Raises InputError where there is not exactly one."""
+    """Return the one subscription of a file, or the one with id `name`. Raises InputError unless there is exactly
+    one."""
     admitted = load_admitted([path])
     chosen = [s for s in admitted.subscriptions if name is None or s.name == name]
     if len(chosen) != 1:
         wanted = f"no subscription {name}" if name else f"{len(chosen)} subscriptions"
         known = ", ".join(printable_name(s.name) for s in admitted.subscriptions[:5])
-        raise InputError(f"{wanted} in {path}", f"name one with --id, e.g. {known}")
+        raise InputError(f"{wanted} in {path}", f"choose one with --id, e.g. {known}")
     return chosen[0]

@@ -1,18 +1,17 @@
-"""`triplecast match`: subscriptions and publications from files, offline, without a JVM."""
+"""`triplecast match`: match files offline, without a JVM."""
 
 from __future__ import annotations
 
 import argparse
 import json
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from triplecast.cli.exits import Exit
-from triplecast.cli.inputs import add_taxonomy, check_publications, load_admitted, load_taxonomy
+from triplecast.cli.inputs import add_dataset, add_paths, add_taxonomy, check_publications, load_admitted, load_taxonomy
 from triplecast.cli.operators import add_operators, add_schedule
 from triplecast.cli.terminal import (
-    Progress,
+    StatusLine,
     clip,
     count_of,
     describe_reject,
@@ -20,8 +19,8 @@ from triplecast.cli.terminal import (
     describe_solution,
     describe_undecided,
     print_json,
+    print_text,
     say,
-    tell,
 )
 from triplecast.model.counts import SubscriptionCounts
 from triplecast.model.printable import printable_name
@@ -35,17 +34,16 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser = commands.add_parser(
         "match",
         help="match files offline, without a JVM",
-        description="Asks every subscription of every publication and prints a line a match. Rejected documents, "
-        "refused subscriptions, undecided pairs and the counts at the end are told on stderr.",
+        description="Match publications against subscriptions and print one line per match. Report rejected documents, "
+        "refused subscriptions, undecided pairs and final counts on stderr.",
     )
-    parser.add_argument("--subscriptions", metavar="PATH", nargs="+", type=Path, required=True, help="files or folders")
-    parser.add_argument("--publications", metavar="PATH", nargs="+", type=Path, required=True, help="files or folders")
-    parser.add_argument("--dataset", action="store_true", help="a dataset is one publication that keeps its graphs")
+    add_paths(parser, "--subscriptions", "--publications")
+    add_dataset(parser)
     add_taxonomy(parser)
     add_operators(parser)
     add_schedule(parser)
     parser.add_argument(
-        "--json", action="store_true", help="one JSON object a match, in canonical order; the counts too, on stderr"
+        "--json", action="store_true", help="print one JSON object per match, and the counts as one on stderr"
     )
     parser.set_defaults(run=run)
 
@@ -59,24 +57,24 @@ def run(arguments: argparse.Namespace) -> int:
     admitted = load_admitted(arguments.subscriptions, datasets=arguments.dataset)
     for line in first_of(admitted.warnings):
         say(line)
-    told = Tally(len(admitted.faults), arguments.json)
-    told.ignored = len(admitted.ignored) + check_publications(arguments.publications)
-    told.warnings = len(admitted.warnings)
-    told.standing = admitted.standing
-    told.compile()
+    tally = Tally(len(admitted.faults), arguments.json)
+    tally.ignored = len(admitted.ignored) + check_publications(arguments.publications)
+    tally.warnings = len(admitted.warnings)
+    tally.standing = admitted.standing
+    tally.compile()
     documents = read_documents(arguments.publications, arguments.dataset)
     for outcome in match_documents(admitted, documents, taxonomy=taxonomy, schedule=arguments.schedule):
-        told.add(outcome, admitted.subscriptions)
-    told.end(len(admitted.subscriptions))
-    if not told.publications and (told.rejects or told.faults):
+        tally.add(outcome, admitted.subscriptions)
+    tally.end(len(admitted.subscriptions))
+    if not tally.publications and (tally.rejects or tally.faults):
         return Exit.FAILED
-    if told.rejects or told.undecided or told.faults:
+    if tally.rejects or tally.undecided or tally.faults:
         return Exit.PARTLY
-    return Exit.DONE if told.matches else Exit.NOTHING
+    return Exit.DONE if tally.matches else Exit.NOTHING
 
 
 class Tally:
-    """Prints outcomes as they come and counts them."""
+    """Prints matches, rejects and undecided pairs as they come, and counts them."""
 
     def __init__(self, faults: int, as_json: bool) -> None:
         from triplecast.model.match import MatchStats
@@ -87,7 +85,7 @@ class Tally:
         self.standing = SubscriptionCounts()
         self.work = MatchStats()
         self._json = as_json
-        self._progress = Progress()
+        self._progress = StatusLine()
 
     def compile(self) -> None:
         from triplecast.kernels.compiling import compile_kernels
@@ -100,7 +98,7 @@ class Tally:
         for row in range(len(matched)):
             graph = outcome.publications[int(matched.publication[row])].graph
             name = subscriptions[int(matched.registration[row]) - 1].name
-            self._tell(graph, name, json.loads(matched.bindings_of(row)))
+            self._print(graph, name, json.loads(matched.bindings_of(row)))
         for reject in outcome.rejects:
             say(describe_reject(reject))
         for pair in matched.undecided:
@@ -114,7 +112,7 @@ class Tally:
         self._progress.show(f"{self.publications} publications, {self.matches} matches")
 
     def end(self, subscriptions: int) -> None:
-        """The counts go to stderr: stdout has matches alone."""
+        """Print the counts on stderr, since stdout holds only matches."""
         self._progress.clear()
         if self._json:
             say(json.dumps(self.counts(subscriptions), separators=(",", ":")))
@@ -140,9 +138,9 @@ class Tally:
             "work": asdict(self.work),
         }
 
-    def _tell(self, graph: str, name: str, solutions: list[dict[str, str]]) -> None:
+    def _print(self, graph: str, name: str, solutions: list[dict[str, str]]) -> None:
         if self._json:
             print_json({"publication": graph, "subscription": name, "bindings": solutions})
             return
         more = f" (+{len(solutions) - 1} more)" if len(solutions) > 1 else ""
-        tell(f"{graph}  {printable_name(name)}  {clip(describe_solution(solutions[0]))}{more}")
+        print_text(f"{graph}  {printable_name(name)}  {clip(describe_solution(solutions[0]))}{more}")

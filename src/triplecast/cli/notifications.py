@@ -1,4 +1,4 @@
-"""`triplecast notifications`: the outbox of a run, what it rejected and what it could not decide."""
+"""`triplecast notifications`: list notifications, rejected documents or undecided pairs of a run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from time import sleep
 from typing import TYPE_CHECKING
 
 from triplecast.cli.exits import Exit
-from triplecast.cli.terminal import clip, describe_reject, describe_solution, describe_undecided, print_json, tell
+from triplecast.cli.terminal import clip, describe_reject, describe_solution, describe_undecided, print_json, print_text
 from triplecast.errors import InputError
 from triplecast.model.printable import printable_name
 
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from triplecast.outbox import Notification, UndecidedPair
 
 LOOK_EVERY = 0.5
-"""Seconds between two looks with ``--follow``."""
-
+"""Seconds between two reads with ``--follow``."""
 
 Row = tuple[str | int, dict[str, object], str]
 """What `--since` or `--after` takes to go on from it, the row as JSON, the row as a line."""
@@ -30,11 +29,11 @@ Row = tuple[str | int, dict[str, object], str]
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "notifications",
-        help="the outbox of a run; what it rejected; what it could not decide",
-        description="Prints the notifications of a run, in order; or, with --rejects, the documents that it did not "
-        "accept, with --undecided the pairs that could not be decided, since an operator failed or a budget ran out.",
+        help="list notifications, rejects or undecided pairs of a run",
+        description="Print the notifications of a run in order. With --rejects, print the documents that it rejected; "
+        "with --undecided, the pairs of a publication and a subscription whose operator failed or budget ran out.",
     )
-    parser.add_argument("folder", metavar="DIR", type=Path, help="the run's output folder")
+    parser.add_argument("folder", metavar="DIR", type=Path, help="read this output folder of a run")
     parser.add_argument(
         "--since",
         metavar="SEQUENCE",
@@ -48,11 +47,11 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         default=0,
         help="print only rejects or undecided pairs after this journal position",
     )
-    told = parser.add_mutually_exclusive_group()
-    told.add_argument("--rejects", action="store_true", help="what was rejected, instead")
-    told.add_argument("--undecided", action="store_true", help="what was not decided, instead")
+    kind = parser.add_mutually_exclusive_group()
+    kind.add_argument("--rejects", action="store_true", help="print rejected documents instead")
+    kind.add_argument("--undecided", action="store_true", help="print undecided pairs instead")
     parser.add_argument("--follow", action="store_true", help="wait for more, and for the folder, until interrupted")
-    parser.add_argument("--json", action="store_true", help="one JSON object a line")
+    parser.add_argument("--json", action="store_true", help="print one JSON object per line")
     parser.set_defaults(run=run)
 
 
@@ -63,11 +62,11 @@ def run(arguments: argparse.Namespace) -> int:
 
     if not arguments.follow and not (arguments.folder / DATABASE).exists():
         raise InputError(
-            f"{arguments.folder} holds no outbox",
-            "name the folder that `triplecast run` was given as --output, or wait for it with --follow",
+            f"no outbox in {arguments.folder}",
+            "give the --output folder of `triplecast run`, or wait for it with --follow",
         )
     since: str | int = arguments.since
-    after, told = arguments.after, 0
+    after, printed = arguments.after, 0
     if since != "0" and (arguments.rejects or arguments.undecided):
         raise InputError("--since takes a sequence, which only notifications have", "give a position: --after POSITION")
     if after and not (arguments.rejects or arguments.undecided):
@@ -85,10 +84,10 @@ def run(arguments: argparse.Namespace) -> int:
                 if arguments.json:
                     print_json(row)
                 else:
-                    tell(line)
-                told += 1
+                    print_text(line)
+                printed += 1
             if not arguments.follow:
-                return Exit.DONE if told else Exit.NOTHING
+                return Exit.DONE if printed else Exit.NOTHING
             sys.stdout.flush()
             sleep(LOOK_EVERY)
 

@@ -1,4 +1,4 @@
-"""`triplecast operators`: which operators are known here."""
+"""`triplecast operators`: list the operators that queries can use, and the options that add some."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from triplecast.cli.exits import Exit
-from triplecast.cli.terminal import print_json, say, table, tell
+from triplecast.cli.terminal import print_json, print_text, say, table
 from triplecast.errors import InputError
 from triplecast.model.schedules import SCHEDULE, SCHEDULES
 
@@ -17,38 +17,38 @@ from triplecast.model.schedules import SCHEDULE, SCHEDULES
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "operators",
-        help="list the operators that queries may use here",
-        description="Lists the operators of installed packages (entry points of the group triplecast.operators) and of "
-        "the modules named with --operators.",
+        help="list operators",
+        description="List the operators of installed packages (entry points of the group triplecast.operators) and of "
+        "the modules given with --operators.",
     )
     add_operators(parser)
-    parser.add_argument("--json", action="store_true", help="one JSON object an operator")
+    parser.add_argument("--json", action="store_true", help="print one JSON object per operator")
     parser.set_defaults(run=run)
 
 
 def add_operators(parser: argparse.ArgumentParser) -> None:
-    """The option by which a command is told of modules that declare operators."""
+    """Add the option that names modules with operators."""
     parser.add_argument(
         "--operators",
         metavar="MODULE",
         action="append",
         default=[],
-        help="a Python module that declares operators, found from here too; several: a,b, or the option again",
+        help="import operators from this Python module, also in the current folder; repeatable, or a,b",
     )
 
 
 def add_schedule(parser: argparse.ArgumentParser) -> None:
-    """The option that names the order in which operators are asked."""
+    """Add the option that chooses the order of operator calls."""
     parser.add_argument(
         "--schedule",
         choices=SCHEDULES,
         default=SCHEDULE,
-        help="in which order operators are asked: the answers are the same (%(default)s unless given)",
+        help="choose the order of operator calls; results do not change (default: %(default)s)",
     )
 
 
 def load_operators(named: Sequence[str]) -> None:
-    """Imports modules that declare operators, those in the current folder too. Raises `InputError`."""
+    """Import modules that declare operators, also from the current folder. Raises `InputError`."""
     modules = [module for each in named for module in each.split(",") if module]
     if not modules:
         return
@@ -57,8 +57,8 @@ def load_operators(named: Sequence[str]) -> None:
             path = Path(module).with_suffix("")
             name = path.name if path.is_absolute() or ".." in path.parts else ".".join(path.parts)
             raise InputError(
-                f"--operators {module} names a file, and modules are named as `import` names them",
-                f"write --operators {name}, in the folder from which Python finds it",
+                f"--operators {module} names a file, not a module",
+                f"write --operators {name} in the folder from which Python finds it",
             )
     from triplecast.operators.registry import import_operators
 
@@ -68,12 +68,12 @@ def load_operators(named: Sequence[str]) -> None:
 
 
 def say_faults() -> None:
-    """Operators of installed packages that cannot be imported: no query that asks them is understood."""
+    """Report installed operators that cannot be imported: queries that call them are refused."""
     from triplecast.operators import known_operators
 
     known_operators().all()
     for fault in known_operators().faults:
-        say(f"operators of an entry point cannot be imported: {fault}")
+        say(f"installed operators cannot be imported: {fault}")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -102,8 +102,8 @@ def run(arguments: argparse.Namespace) -> int:
         rows = [
             (each.iri, each.version, ", ".join(each.arguments), f"{each.cost:g} s", each.about) for each in declared
         ]
-        tell(table([("operator", "version", "arguments", "cost", ""), *rows], "<<<><"))
+        print_text(table([("operator", "version", "arguments", "cost", ""), *rows], "<<<><"))
     if not declared:
-        say("no operator is known; name the modules that declare some with --operators, or install a package of them")
+        say("no operators found; name a module with --operators, or install a package of operators")
         return Exit.NOTHING
     return Exit.PARTLY if known_operators().faults else Exit.DONE

@@ -1,4 +1,4 @@
-"""`triplecast preview`: what a subscription would have matched."""
+"""`triplecast preview`: count and show what a subscription would match."""
 
 from __future__ import annotations
 
@@ -7,9 +7,16 @@ import json
 from pathlib import Path
 
 from triplecast.cli.exits import Exit
-from triplecast.cli.inputs import add_taxonomy, check_publications, choose_subscription, load_taxonomy
+from triplecast.cli.inputs import (
+    add_dataset,
+    add_paths,
+    add_taxonomy,
+    check_publications,
+    choose_subscription,
+    load_taxonomy,
+)
 from triplecast.cli.operators import add_operators
-from triplecast.cli.terminal import clip, describe_reject, describe_solution, print_json, say, tell
+from triplecast.cli.terminal import clip, describe_reject, describe_solution, print_json, print_text, say
 from triplecast.model.printable import printable_name
 
 SHOWN = 5
@@ -18,17 +25,16 @@ SHOWN = 5
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "preview",
-        help="what a subscription would have matched",
-        description="Asks one subscription of the publications and tells how many match, which, and what it costs "
-        "the index.",
+        help="count and show what a subscription would match",
+        description="Match one subscription against publications; print how many match, some of them, and its cost.",
     )
-    parser.add_argument("subscription", metavar="SUBSCRIPTION", type=Path, help="a subscription file")
-    parser.add_argument("--publications", metavar="PATH", nargs="+", type=Path, required=True, help="files or folders")
-    parser.add_argument("--id", help="which subscription of a .jsonl file")
-    parser.add_argument("--dataset", action="store_true", help="a dataset is one publication that keeps its graphs")
+    parser.add_argument("subscription", metavar="SUBSCRIPTION", type=Path, help="read this subscription file")
+    add_paths(parser, "--publications")
+    parser.add_argument("--id", help="choose a subscription of a .jsonl file or folder")
+    add_dataset(parser)
     add_taxonomy(parser)
     add_operators(parser)
-    parser.add_argument("--json", action="store_true", help="one JSON object")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.set_defaults(run=run)
 
 
@@ -79,13 +85,13 @@ def run(arguments: argparse.Namespace) -> int:
 def _print(summary: dict[str, object], examples: list[tuple[str, list[dict[str, str]]]]) -> None:
     undecided = f" ({summary['undecided']} undecided)" if summary["undecided"] else ""
     name = printable_name(str(summary["subscription"]))
-    tell(
+    print_text(
         f"{name}: {summary['matches']} of {summary['publications']} publications match{undecided}, "
         f"{summary['matches_per_1000']} per 1,000; cost: {summary['cost']}, decided by the {summary['decided_by']}"
     )
     for warning in summary["warnings"] if isinstance(summary["warnings"], list) else ():
-        tell(f"note: {warning}")
+        print_text(f"note: {warning}")
     if not examples:
-        print("note: nothing matched; `triplecast explain DOCUMENT SUBSCRIPTION` says where a document fails")
+        print("note: nothing matched; `triplecast explain DOCUMENT SUBSCRIPTION` shows where a document fails")
     for graph, solutions in examples:
-        tell(f"  {graph}  {clip(describe_solution(solutions[0]))}")
+        print_text(f"  {graph}  {clip(describe_solution(solutions[0]))}")

@@ -1,4 +1,4 @@
-"""`triplecast run`: the pipeline on Spark."""
+"""`triplecast run`: watch a folder of documents and match them on Spark."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from triplecast.cli.exits import Exit
-from triplecast.cli.inputs import add_taxonomy
+from triplecast.cli.inputs import add_dataset, add_paths, add_taxonomy
 from triplecast.cli.operators import add_operators, add_schedule, say_faults
 from triplecast.cli.terminal import (
-    Progress,
+    StatusLine,
     count_of,
     describe_reject,
     describe_rest,
@@ -29,31 +29,27 @@ from triplecast.model.schedules import SCHEDULE
 from triplecast.model.subscription import BROAD_PER_OWNER
 
 if TYPE_CHECKING:
-    from triplecast.pipeline.report import Notice, Summary
-    from triplecast.pipeline.report import Progress as RunProgress
-
+    from triplecast.pipeline.report import Notice, Progress, Summary
 
 RATED = 100
-"""Publications from which on a rate is worth printing."""
+"""Fewest publications for which a rate is printed."""
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "run",
         help="watch a folder of documents and match them on Spark",
-        description="Takes every document of INBOX into the journal, matches it on Spark against the subscriptions and "
-        "commits the notifications to the outbox in OUTPUT (read it with `triplecast notifications OUTPUT`). A changed "
-        "document is a new version; a changed subscription is registered anew.",
+        description="Record every document of the inbox in the journal, match it on Spark against the subscriptions "
+        "and record notifications in the outbox (list them with `triplecast notifications DIR`). A changed document is "
+        "a new version; a changed subscription is registered again.",
     )
-    parser.add_argument("--subscriptions", metavar="PATH", nargs="+", type=Path, required=True, help="files or folders")
+    add_paths(parser, "--subscriptions")
+    parser.add_argument("--inbox", metavar="DIR", type=Path, required=True, help="watch this folder for documents")
     parser.add_argument(
-        "--inbox", metavar="DIR", type=Path, required=True, help="the folder that documents are put into"
+        "--output", metavar="DIR", type=Path, required=True, help="keep journal, index and outbox in this folder"
     )
-    parser.add_argument(
-        "--output", metavar="DIR", type=Path, required=True, help="journal, index and outbox; made if missing"
-    )
-    parser.add_argument("--once", action="store_true", help="end when everything in the inbox is matched")
-    parser.add_argument("--dataset", action="store_true", help="a dataset is one publication that keeps its graphs")
+    parser.add_argument("--once", action="store_true", help="end when all documents of the inbox are matched")
+    add_dataset(parser)
     add_taxonomy(parser)
     add_operators(parser)
     add_schedule(parser)
@@ -62,9 +58,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         metavar="N",
         type=int,
         default=BROAD_PER_OWNER,
-        help="how many subscriptions that no key narrows one owner may have registered (%(default)s unless given)",
+        help="allow each owner N broad subscriptions, which every publication is tried against (default: %(default)s)",
     )
-    parser.add_argument("--json", action="store_true", help="the summary as one JSON object")
+    parser.add_argument("--json", action="store_true", help="print the summary as one JSON object")
     parser.set_defaults(run=run)
 
 
@@ -99,39 +95,38 @@ def run_pipeline(
     broad_per_owner: int = BROAD_PER_OWNER,
     schedule: str = SCHEDULE,
 ) -> Summary:
-    """Runs until done or interrupted; SIGINT and SIGTERM end it cleanly."""
+    """Run until done or interrupted; SIGINT and SIGTERM end the run in order."""
     if importlib.util.find_spec("pyspark") is None:
-        raise InputError(
-            "the pipeline needs PySpark", "pip install 'triplecast[spark]'; `triplecast match` works without it"
-        )
+        hint = "pip install 'triplecast[spark]'; `triplecast match` works without it"
+        raise InputError("the pipeline needs PySpark", hint)
     from triplecast.pipeline.run import Caller, Sources
     from triplecast.pipeline.run import run as run_on_spark
 
     stop = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
-    progress = Progress()
+    progress = StatusLine()
     up = threading.Event()
 
-    def show(state: RunProgress) -> None:
+    def show(state: Progress) -> None:
         if not (once or progress.live or up.is_set()) and state.phase == "running":
             up.set()
             say(f"watching {inbox} for {count_of(state.subscriptions, 'subscription')}")
         progress.show(describe_progress(state))
 
-    def tell(notice: Notice) -> None:
+    def report(notice: Notice) -> None:
         progress.clear()
         say(describe_notice(notice))
 
     sources = Sources(subscriptions, inbox, dataset, taxonomy, broader)
     summary = run_on_spark(
-        sources, output, once, Caller(show, tell, stop), broad_per_owner=broad_per_owner, schedule=schedule
+        sources, output, once, Caller(show, report, stop), broad_per_owner=broad_per_owner, schedule=schedule
     )
     progress.clear()
     return summary
 
 
-def describe_progress(state: RunProgress) -> str:
+def describe_progress(state: Progress) -> str:
     rate = f", {state.rate:.0f} publications/s" if state.rate >= 1 else ""
     return (
         f"{state.phase}: {count_of(state.publications, 'publication')}, "
@@ -161,13 +156,13 @@ def describe_summary(summary: Summary) -> str:
     ]
     if summary.interrupted:
         accepted = f"{count_of(summary.left, 'accepted publication')} not matched yet"
-        left = accepted if summary.left else "documents of the inbox not taken yet"
-        lines.append(f"interrupted with {left}; the next run goes on there")
+        left = accepted if summary.left else "documents of the inbox not read yet"
+        lines.append(f"interrupted with {left}; the next run continues there")
     return "\n".join(lines)
 
 
 def _describe_rate(publications: int, seconds: float) -> str:
-    """Nothing where a rate would say more of Spark's start than of matching."""
+    """Describe the rate, unless Spark's start would dominate it."""
     if publications < RATED or seconds <= 0:
         return ""
     return f", {seconds:.1f} s of matching ({publications / seconds:.0f} publications/s)"

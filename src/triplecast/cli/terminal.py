@@ -1,4 +1,4 @@
-"""What the commands print, and where."""
+"""Print to stdout, stderr and the terminal's status line, and format what commands print."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from triplecast.model.publication import Reject
 
 
 def say(text: str) -> None:
-    """A line on stderr: errors and rejects, at a terminal or not."""
+    """Print an error, reject or warning on stderr."""
     print(printable(text), file=sys.stderr)
 
 
-def tell(text: str) -> None:
-    """Text for people on stdout."""
+def print_text(text: str) -> None:
+    """Print text on stdout without terminal control characters."""
     print(printable(text))
 
 
-class Progress:
-    """One line on stderr that rewrites itself, at a terminal only."""
+class StatusLine:
+    """A line on stderr that is rewritten in place, at a terminal only."""
 
     def __init__(self) -> None:
         self.live = sys.stderr.isatty()
@@ -36,7 +36,7 @@ class Progress:
 
 
 def print_json(row: Mapping[str, object]) -> None:
-    tell(json.dumps(row, ensure_ascii=False, separators=(",", ":")))
+    print_text(json.dumps(row, ensure_ascii=False, separators=(",", ":")))
 
 
 def describe_reject(reject: Reject) -> str:
@@ -58,9 +58,9 @@ def count_of(number: int, noun: str, plural: str = "") -> str:
 
 
 def describe_rest(ignored: int, warnings: int) -> str:
-    """The end of a line of counts: what is worth a word only where there is any."""
+    """Describe, at the end of a line of counts, what is named only if there is any."""
     passed = f", {count_of(ignored, 'file')} skipped" if ignored else ""
-    return passed + (f", {count_of(warnings, 'note')} on subscriptions" if warnings else "")
+    return passed + (f", {count_of(warnings, 'warning')} on subscriptions" if warnings else "")
 
 
 def clip(text: str, width: int = 120) -> str:
@@ -69,7 +69,7 @@ def clip(text: str, width: int = 120) -> str:
 
 
 def table(rows: Iterable[Sequence[object]], align: str) -> str:
-    """Rows as text columns; `align` has ``<`` or ``>`` a column."""
+    """Format rows as text columns; `align` holds ``<`` or ``>`` for each."""
     cells = [[str(cell) for cell in row] for row in rows]
     widths = [max((len(row[i]) for row in cells), default=0) for i in range(len(align))]
     return "\n".join(

@@ -24,7 +24,7 @@ from triplecast.compile.residual import Residual
 from triplecast.evaluate.conjuncts import conjuncts
 from triplecast.model import algebra
 from triplecast.model.algebra import Call, Expression, Node, Operation, Pattern, Slot, TriplePattern, Variable
-from triplecast.model.conditions import Lane, Operator
+from triplecast.model.comparison_codes import Comparison, Lane
 from triplecast.operators import find_operator
 
 RESIDUAL_LIMIT = 64
@@ -313,7 +313,7 @@ def _shared(case: Conjunction, other: Conjunction, condition: Expression | None 
 
 
 def _same(variable: Variable, constant: Constant) -> NamedAtom:
-    return NamedAtom(variable, Operator.EQUAL, Lane.IDENTITY, constant)
+    return NamedAtom(variable, Comparison.EQUAL, Lane.IDENTITY, constant)
 
 
 def _check_settled(conjunction: Conjunction) -> None:

@@ -15,13 +15,13 @@ from triplecast.compile.constants import ComparisonKind, Constant, constant_text
 from triplecast.compile.marks import function_mark
 from triplecast.compile.texts import NamedText, read_text
 from triplecast.model.algebra import Call, Exists, Expression, Operation, Slot, TriplePattern, Variable
-from triplecast.model.conditions import MIRRORED, Lane, Operator
+from triplecast.model.comparison_codes import MIRRORED, Comparison, Lane
 from triplecast.terms.values import ValueClass
 
 
 class NamedAtom(NamedTuple):
     variable: Variable
-    operator: Operator
+    operator: Comparison
     lane: Lane
     constant: Constant
 
@@ -47,12 +47,12 @@ class FilterConditions(NamedTuple):
 
 NOTHING = FilterConditions()
 _OPERATORS = {
-    "=": Operator.EQUAL,
-    "!=": Operator.UNEQUAL,
-    "<": Operator.LESS,
-    "<=": Operator.AT_MOST,
-    ">": Operator.GREATER,
-    ">=": Operator.AT_LEAST,
+    "=": Comparison.EQUAL,
+    "!=": Comparison.UNEQUAL,
+    "<": Comparison.LESS,
+    "<=": Comparison.AT_MOST,
+    ">": Comparison.GREATER,
+    ">=": Comparison.AT_LEAST,
 }
 _LEAST_STRING = Literal("")
 _NEGATED = {"=": "!=", "!=": "=", "in": "not in", "not in": "in"}
@@ -109,9 +109,9 @@ def _read_call(call: Call, negated: bool, constants: tuple[str, ...]) -> FilterC
         case "BOUND", (Variable() as variable,):
             return FilterConditions(bound=(variable,), whole=True)
         case "SAMETERM", (Variable() as variable, NamedNode() | Literal() | Slot() as constant):
-            return _one(NamedAtom(variable, Operator.EQUAL, Lane.IDENTITY, constant))
+            return _one(NamedAtom(variable, Comparison.EQUAL, Lane.IDENTITY, constant))
         case "SAMETERM", (NamedNode() | Literal() | Slot() as constant, Variable() as variable):
-            return _one(NamedAtom(variable, Operator.EQUAL, Lane.IDENTITY, constant))
+            return _one(NamedAtom(variable, Comparison.EQUAL, Lane.IDENTITY, constant))
     mark = function_mark(call)
     return None if mark is None else FilterConditions(marks=(mark,), whole=True)
 
@@ -173,7 +173,7 @@ def _read_numbers(
         return None
     kind, _ = place_of(constant_text(atom.constant, constants))
     if kind in (ValueClass.EXACT, ValueClass.FLOAT, ValueClass.DOUBLE, ComparisonKind.NAN):
-        any_string = atom._replace(operator=Operator.AT_LEAST, lane=Lane.STRING_ORDER, constant=_LEAST_STRING)
+        any_string = atom._replace(operator=Comparison.AT_LEAST, lane=Lane.STRING_ORDER, constant=_LEAST_STRING)
         return FilterConditions(((atom, any_string),))
     return _one(atom, atom.lane != Lane.STRING_ORDER)
 

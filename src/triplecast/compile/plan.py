@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeAlias
 from triplecast.compile.combination import Combination
 from triplecast.compile.residual import Residual
 from triplecast.compile.texts import NamedText, NeededWord
-from triplecast.model.conditions import Lane, Operator
+from triplecast.model.comparison_codes import Comparison, Lane
 
 PATTERNS_LIMIT = 64
 """Triple patterns of one branch; a longer query is verified by the evaluator, on its first so many patterns. With three
@@ -35,7 +35,7 @@ class Atom(NamedTuple):
     """``variable operator constant``; `reference` names the constant."""
 
     variable: int
-    operator: Operator
+    operator: Comparison
     lane: Lane
     reference: int
 

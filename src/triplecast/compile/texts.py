@@ -17,7 +17,7 @@ from triplecast.compile.constants import Constant, constant_text, place_of
 from triplecast.languages import text_of
 from triplecast.languages.rewriting import nodes_within
 from triplecast.model.algebra import Call, Expression, Operation, Pattern, Slot, Variable
-from triplecast.model.conditions import MIRRORED
+from triplecast.model.comparison_codes import MIRRORED
 from triplecast.terms.values import ValueClass
 from triplecast.text import CONTAINS, SCORE
 from triplecast.text.grammar import find_patterns

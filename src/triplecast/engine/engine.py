@@ -51,13 +51,12 @@ from triplecast.journal import (
     Clock,
     Journal,
     Rejected,
-    kept_results,
     read_clock,
     system_clock,
     time_text,
 )
 from triplecast.match import Matcher
-from triplecast.match.operate import Operators
+from triplecast.match.found import merge_batches
 from triplecast.model.file_state import RUN
 from triplecast.model.lease import Lease, read_lease
 from triplecast.model.match import MatchedBatch, MatchStats
@@ -70,6 +69,7 @@ from triplecast.model.subscription import (
     Subscription,
     check_fields,
 )
+from triplecast.operators.asking import Asker, match_and_ask, settle
 from triplecast.outbox import Cursor, Notification, Outbox, OutboxBatch, UndecidedPair
 from triplecast.registry.admission import Understood, admit, understand
 from triplecast.registry.compactor import Compactor
@@ -93,7 +93,6 @@ those of one call may be more. Four times as many are what the index merges at o
 
 MATCHED_AT_ONCE = 1_000
 """Publications that are matched and committed to the outbox together, unless fewer come to `BYTES_AT_ONCE`."""
-
 
 LEARNT_AT_ONCE = 1_000
 """Calls of operators after which what was learnt of them is kept, as it is at `Engine.close`."""
@@ -175,7 +174,8 @@ class Engine:
         self._parser = Parser()
         self._evaluator = Evaluator()
         self._explainer = Explainer()
-        self._matcher = Matcher(self._evaluator, Operators(schedule=self._schedule, learnt=journal.learnt()))
+        self._matcher = Matcher(self._evaluator)
+        self._asker = Asker(schedule=self._schedule, learnt=journal.learnt())
         self._compiled: dict[int, CompiledSubscription] = {}
         """Of what was registered since the index was brought up to date, by number: read already. Of `UNINDEXED`
         at most, or of one call."""
@@ -200,6 +200,7 @@ class Engine:
         with self._lock:
             self._parser.close()
             self._keep_learnt(1)
+            self._asker.close()
             self._matcher.close()
             self._evaluator.close()
             self._explainer.close()
@@ -368,14 +369,13 @@ class Engine:
             receipts += outcome.share_out(parsed, acceptance)
         return receipts
 
-    def remove(self, graph: str) -> int | None:
-        """Ends the current document of `graph`; gives the removal's journal position, None where there was no document.
-
-        In publication scope nobody is told. Raises `StorageFault`, and `InputError` for text that is not Unicode.
-        """
+    def remove(self, graph: str) -> Receipt | None:
+        """Remove the current document of `graph`: its next one is a new version. Return a receipt with the `removal`,
+        None where there was none; nothing is matched. Raises `StorageFault`, and `InputError` for half a character."""
         with self._lock:
             self._match_accepted()
-            return self._journal.remove(graph)
+            removal = self._journal.remove(graph)
+        return None if removal is None else Receipt.of_removal(removal)
 
     # ---- asking -----------------------------------------------------------------------------------------------------
 
@@ -414,9 +414,7 @@ class Engine:
 
     def preview(self, text: str, last: int = 1000, language: str = "sparql", entailment: str | None = None) -> Preview:
         """What a subscription would have matched among the `last` publications, or as many as `BYTES_AT_ONCE` holds.
-
-        Raises what `subscribe` raises. It holds the engine's lock: calls that write wait for it.
-        """
+        Calls that write wait for it. Raises what `subscribe` raises."""
         subscription = Subscription("preview", text, language, entailment=entailment)
         check_fields(subscription)
         admission = understand(subscription).admission
@@ -427,7 +425,7 @@ class Engine:
             first = publications[0].position - 1 if publications else 0
             taxonomies = self._journal.taxonomies(first, self._journal.head())
             known = self._journal.answers(first, self._journal.head())
-            matched = self._matcher.match(snapshot, publications, taxonomies, known)
+            matched = match_and_ask(self._matcher, self._asker, snapshot, publications, taxonomies, known)
         asked = {0: subscription}
         times = [datetime.fromisoformat(publication.accepted_at) for publication in publications]
         seconds = (times[-1] - times[0]).total_seconds() if times else 0.0
@@ -441,10 +439,8 @@ class Engine:
         )
 
     def notifications(self, since: Cursor | str | int = 0, limit: int | None = None) -> Iterator[Notification]:
-        """The notifications after `since` (a sequence, or the `cursor` of a notification), in order, at most `limit`.
-
-        Reading raises `StorageFault`, and `InputError` for a cursor of an earlier epoch.
-        """
+        """The notifications after `since` (a sequence, or the `cursor` of one), in order, at most `limit`. Reading
+        raises `StorageFault`, and `InputError` for a cursor of an earlier epoch."""
         return self._outbox.notifications(since, limit)
 
     def subscriptions(self, owner: str | None = None) -> Iterator[Standing]:
@@ -452,7 +448,7 @@ class Engine:
         while they are read is not seen. Reading raises `StorageFault`."""
         with self._lock:
             self._journal.end_leases()
-            registrations, ends = self._journal.registrations(), self._journal.lease_ends()
+            registrations, ends = self._journal.live_registrations(), self._journal.lease_ends()
         for found in registrations:
             if owner is None or found.subscription.owner == owner:
                 yield standing(found, ends.get(found.id))
@@ -536,7 +532,7 @@ class Engine:
     def _match_accepted(self, outcome: Findings | None = None) -> None:
         """Matches what the journal has and the outbox has not, and tells it to `outcome` too. What waits for operators
         that could not be asked is passed by until they can be."""
-        if self._waits and self._matcher.operators.performer.revive():
+        if self._waits and self._asker.performer.revive():
             self._matched, self._waits = self._outbox.progress, False
         head = self._journal.head()
         while self._matched < head:
@@ -559,20 +555,23 @@ class Engine:
         """Matches all that the journal has from `_matched` to `upto` and tells it: what is decided without operators
         before they are asked."""
         taxonomies = self._journal.taxonomies(self._matched, upto)
-        known = self._journal.answers(self._matched, upto)
-        begun = self._matcher.begin(self._snapshot, publications, taxonomies, known)
-        matched = before = begun.decided()
-        anew = upto > self._outbox.told
-        if anew:
-            self._outbox.commit(OutboxBatch.of(publications, matched), upto, self._journal.registrations_of)
-        if matched.awaited:
-            matched = begun.finish()
-            self._waits = self._waits or bool(matched.awaited)
-            self._journal.keep_results(kept_results(publications, matched))
+        matched = self._matcher.match(self._snapshot, publications, taxonomies)
+        if upto > self._outbox.told:
+            self._outbox.commit(OutboxBatch.of(publications, matched), upto, self._journal.registrations)
+            self._work += matched.stats
+        if matched.open.pairs:
+            known = self._journal.answers(self._matched, upto)
+            self._asker.leave(self._snapshot)
+            settled = settle(
+                self._asker, self._matcher, matched.open, publications, taxonomies, known, matched.conditions
+            )
+            self._work += settled.matched.stats
+            self._waits = self._waits or settled.matched.open.pairs > 0
+            self._journal.keep_results(settled.results)
+            matched = merge_batches(matched, settled.matched)
         if upto > self._outbox.progress:
             batch = OutboxBatch.of(publications, matched)
-            self._outbox.settle(batch, upto, self._journal.registrations_of, self._matched)
-        self._work += matched.stats if anew else matched.stats - before.stats
+            self._outbox.settle(batch, upto, self._journal.registrations, self._matched)
         self._keep_learnt(LEARNT_AT_ONCE)
         return matched
 
@@ -580,7 +579,7 @@ class Engine:
         """Keeps what was learnt of operators once there were so many new calls; another writer's is worth more."""
         if self._work.operator_calls - self._learnt_at >= calls:
             self._learnt_at = self._work.operator_calls
-            templates = self._matcher.operators.templates
+            templates = self._asker.templates
             with suppress(FolderLocked, StorageFault):
                 self._journal.keep_learnt(*templates.changes())
                 templates.note_written()
@@ -588,11 +587,11 @@ class Engine:
     def _asked(self, matched: MatchedBatch) -> dict[int, Subscription]:
         """The queries that matched or are undecided, by registration, maybe among others."""
         told = {*matched.registration.tolist(), *(pair.registration for pair in matched.undecided)}
-        told |= {pair.registration for pair in matched.awaited}
+        told.update(matched.open.registration.tolist())
         unknown = told - self._met.keys()
         if len(self._met) + len(unknown) > MET:
             self._met, unknown = {}, told
-        self._met.update((found.id, found.subscription) for found in self._journal.registrations_of(sorted(unknown)))
+        self._met.update((found.id, found.subscription) for found in self._journal.registrations(sorted(unknown)))
         return self._met
 
     def _places(self) -> Places:

@@ -17,10 +17,12 @@ from triplecast.journal import Acceptance, Accepted, time_text
 from triplecast.languages import parse_query
 from triplecast.model.algebra import Term
 from triplecast.model.counts import SubscriptionCounts
-from triplecast.model.match import Awaited, MatchedBatch, MatchStats, Undecided, notification_id
+from triplecast.model.events import Removal
+from triplecast.model.match import CHANGES, Awaited, MatchedBatch, MatchStats, Undecided, notification_id
 from triplecast.model.publication import Publication, Reject
 from triplecast.model.subscription import Registration, Subscription
 from triplecast.model.terms import from_ntriples
+from triplecast.outbox.batch import awaited_pairs
 from triplecast.registry.admission import Admission, admit
 from triplecast.taxonomy import Taxonomy
 from triplecast.taxonomy.taxonomy import BROADER, SUB_CLASS, SUB_PROPERTY, TYPE
@@ -172,6 +174,12 @@ class Receipt:
     waiting: tuple[UndecidedMatch, ...] = ()
     """Pairs that operators have to be asked about which cannot be asked as things are, and why: they are told in the
     outbox once they could be."""
+    removal: Removal | None = None
+    """Of `Engine.remove`: which version ended, and the journal position at which it did."""
+
+    @classmethod
+    def of_removal(cls, removal: Removal) -> Receipt:
+        return cls((), (), (), (), (), removal)
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +222,7 @@ class Findings:
             self._matches.setdefault(position, []).append(match)
         for position, pair in undecided_of(publications, matched.undecided, asked):
             self._undecided.setdefault(position, []).append(pair)
-        for position, pair in undecided_of(publications, matched.awaited, asked):
+        for position, pair in undecided_of(publications, awaited_pairs(publications, matched.open), asked):
             self._waiting.setdefault(position, []).append(pair)
 
     def share_out(self, parsed: Sequence[ParsedDocument], acceptance: Acceptance) -> Iterator[Receipt]:
@@ -244,9 +252,10 @@ def matches_of(
         for row in range(start, end):
             registration = registrations[row]
             text = bindings[offsets[row] : offsets[row + 1]].decode()
-            id = notification_id(of.graph, of.version, registration)
+            change = CHANGES[matched.change[row]] if len(matched.change) else CHANGES[0]
+            id = notification_id(of.graph, of.version, registration, change)
             query = asked[registration]
-            yield of.position, Match(query.name, registration, of.graph, of.version, "added", id, text, query)
+            yield of.position, Match(query.name, registration, of.graph, of.version, change, id, text, query)
 
 
 def undecided_of(

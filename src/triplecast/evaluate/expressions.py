@@ -14,9 +14,9 @@ from triplecast.evaluate.rows import Row
 from triplecast.evaluate.state import Evaluation, Place
 from triplecast.evaluate.unknown import Unknown, all_of, answer_of, any_of
 from triplecast.model.algebra import Call, Exists, Expression, Operation, Slot, Term, Variable
+from triplecast.model.answers import Found
 from triplecast.model.entailment import FUNCTION_MARKS
 from triplecast.operators import Operator, find_operator
-from triplecast.operators.answers import Found
 from triplecast.terms.arithmetic import calculate, negate, number_of
 from triplecast.terms.casts import boolean_term
 from triplecast.terms.compare import COMPARISONS, ValueFault, compare, effective_boolean

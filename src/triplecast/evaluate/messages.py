@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 
 from triplecast.evaluate.background import NO_BACKGROUND, Background
 from triplecast.evaluate.unknown import NO_ANSWERS, Answers, Wanted
+from triplecast.model.answers import GroundCall, format_answer, parse_answer
 from triplecast.model.entailment import Entailment
 from triplecast.model.publication import Publication
 from triplecast.operators import Operator, known_operators
-from triplecast.operators.answers import GroundCall, format_answer, parse_answer
 
 
 class EvaluationInput(NamedTuple):

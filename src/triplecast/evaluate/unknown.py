@@ -14,9 +14,9 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from triplecast.model.algebra import Call, Expression, Node, Term, Variable, subexpressions
+from triplecast.model.answers import Answer, Failed, Found, GroundCall
 from triplecast.model.terms import to_ntriples
 from triplecast.operators import find_operator
-from triplecast.operators.answers import Answer, Failed, Found, GroundCall
 
 Answers: TypeAlias = Mapping[GroundCall, Answer]
 """Of one publication."""

@@ -11,9 +11,9 @@ from triplecast.evaluate.unknown import Answers
 from triplecast.explain.explanation import Explanation, read_explanation
 from triplecast.explain.messages import ExplainRequest, read_open_rows, write_explain_request
 from triplecast.languages import parse_query
+from triplecast.model.answers import Answer, GroundCall
 from triplecast.model.publication import Publication
 from triplecast.model.subscription import Subscription
-from triplecast.operators.answers import Answer, GroundCall
 from triplecast.operators.frames import Asked
 from triplecast.operators.perform import Performer
 from triplecast.sandbox import Limits, RequestFailure, Sandbox

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from triplecast.evaluate.messages import EvaluationInput, read_input, read_wanted, write_input
 from triplecast.evaluate.unknown import Wanted
+from triplecast.model.answers import GroundCall
 from triplecast.model.subscription import Subscription
-from triplecast.operators.answers import GroundCall
 
 
 class ExplainRequest(NamedTuple):

@@ -13,9 +13,9 @@ from triplecast.evaluate.unknown import NO_ANSWERS, Answers
 from triplecast.explain.trace import SHOWN
 from triplecast.explain.wording import Wording
 from triplecast.model.algebra import Call, Expression, Node, Operation, Produce, Variable, subexpressions
+from triplecast.model.answers import Found, GroundCall
 from triplecast.model.terms import to_ntriples
 from triplecast.operators import Operator, find_operator
-from triplecast.operators.answers import Found, GroundCall
 
 
 class ExplainedAnswers(NamedTuple):

@@ -50,7 +50,7 @@ from triplecast.kernels.layout import (
     Index,
 )
 from triplecast.kernels.words import pad
-from triplecast.model.conditions import Lane
+from triplecast.model.comparison_codes import Lane
 from triplecast.model.terms import from_ntriples
 
 _WORD = WORD.encode()

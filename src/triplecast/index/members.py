@@ -19,7 +19,7 @@ from triplecast.compile.plan import Branch, Plan
 from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.kernels.build import ALWAYS, Items, empty_items
 from triplecast.kernels.layout import ASK_FLAG, CONTINUES, DISTINCT_FLAG, I32, I64
-from triplecast.model.conditions import TERM_LANES, Lane
+from triplecast.model.comparison_codes import TERM_LANES, Lane
 from triplecast.model.entailment import Entailment, EntailmentMode, mode_of
 from triplecast.model.subscription import Registration
 

@@ -16,7 +16,7 @@ from triplecast.index.segment import Segment, build_segments, index_members
 from triplecast.kernels.build import ALWAYS, Items
 from triplecast.kernels.layout import I32, I64, Answers
 from triplecast.kernels.unfold import unfold
-from triplecast.model.conditions import TERM_LANES, Lane
+from triplecast.model.comparison_codes import TERM_LANES, Lane
 from triplecast.model.entailment import EntailmentMode
 from triplecast.model.subscription import Registration
 

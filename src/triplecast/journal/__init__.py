@@ -1,8 +1,10 @@
 """The journal: the one durable, total order of everything that changes an answer."""
 
-from triplecast.journal.attached import KeptResult, kept_results
-from triplecast.journal.journal import Acceptance, Accepted, Clock, Journal, read_clock, system_clock
-from triplecast.journal.reader import BYTES_AT_ONCE, JournalReader, RegistryChanges, Rejected
+from triplecast.journal.clock import Clock, read_clock, system_clock
+from triplecast.journal.documents import Acceptance, Accepted
+from triplecast.journal.interface import JournalReader, RegistryChanges
+from triplecast.journal.journal import Journal
+from triplecast.journal.reader import BYTES_AT_ONCE, JournalFile, Rejected
 from triplecast.journal.record import time_text
 from triplecast.model.file_state import FileState
 
@@ -13,11 +15,10 @@ __all__ = [
     "Clock",
     "FileState",
     "Journal",
+    "JournalFile",
     "JournalReader",
-    "KeptResult",
     "RegistryChanges",
     "Rejected",
-    "kept_results",
     "read_clock",
     "system_clock",
     "time_text",

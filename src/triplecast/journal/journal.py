@@ -3,107 +3,56 @@
 from __future__ import annotations
 
 import json
-import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from triplecast.crash_points import reach
 from triplecast.end_mark import EndMark, close_untouched, has_content
 from triplecast.errors import FolderLocked, InputError, StorageFault
-from triplecast.journal.attached import (
-    KeptResult,
-    write_attachments,
+from triplecast.journal.answers import (
     write_learnt,
     write_operator,
     write_results,
 )
 from triplecast.journal.check import RESTORE, check_end
-from triplecast.journal.reader import DATABASE, END, JournalReader, acknowledged
+from triplecast.journal.clock import Clock, read_clock, system_clock
+from triplecast.journal.documents import (
+    Acceptance,
+    Accepted,
+    append_documents,
+    append_removal,
+    latest_version,
+    write_files,
+)
+from triplecast.journal.reader import JournalFile
 from triplecast.journal.record import (
     COUNTED,
     JOURNAL,
     Kind,
     Row,
+    Writing,
     checksum,
-    publication_row,
-    reject_row,
     row_of,
     subscription_row,
     time_text,
-    verify,
 )
+from triplecast.journal.records import DATABASE, END, acknowledged
 from triplecast.journal.writer_lock import WriterLock
+from triplecast.model.answers import Answer, GroundCall, OperatorResult
+from triplecast.model.events import Removal, TaxonomyVersion
 from triplecast.model.file_state import FileState
 from triplecast.model.lease import NO_END, Lease
 from triplecast.model.match import Learnt
-from triplecast.model.publication import Attachments, Draft, Reject
+from triplecast.model.publication import Draft, Reject
 from triplecast.model.subscription import Registration, RegistrationId, Subscription, check_fields
 from triplecast.operators import Operator
-from triplecast.operators.answers import Answer, GroundCall
 from triplecast.sqlite import Database, make_folder, storage_faults
-from triplecast.taxonomy import Taxonomy, TaxonomyVersion
-
-Clock = Callable[[], int]
-"""Microseconds since 1970-01-01T00:00:00Z; it may jump, the journal's times do not run back."""
+from triplecast.taxonomy import Taxonomy
 
 
-_YEAR_10000 = 253_402_300_800_000_000
-
-
-def system_clock() -> int:
-    return time.time_ns() // 1000
-
-
-def read_clock(clock: Clock) -> int:
-    """What it says now. Raises `InputError` for what is no time from 1970 to 9999 in whole microseconds."""
-    at = clock()
-    if not isinstance(at, int) or not 0 <= at < _YEAR_10000:
-        raise InputError(
-            f"the clock says {at!r}, which is no time from 1970 to 9999 in whole microseconds since 1970",
-            "set the machine's clock, or give an engine one that counts so",
-        )
-    return at
-
-
-@dataclass(frozen=True, slots=True)
-class Accepted:
-    """What became of one draft."""
-
-    draft: int
-    """Its index in the call."""
-    position: int
-    graph: str
-    version: int
-    accepted_at: str
-    outcome: str
-    """``accepted``, or ``unchanged``: then position, version and time are those of the equal latest version."""
-    labels: str
-    """Of its blank nodes, as in `Draft`: ``input`` when the work bound of canonical labels was hit."""
-
-
-class Acceptance(NamedTuple):
-    """What one transaction of `Journal.commit_documents` wrote."""
-
-    accepted: list[Accepted]
-    """One for each draft, in order."""
-    rejected: list[int]
-    """The position of each reject, in order."""
-
-
-class _Latest(NamedTuple):
-    """The latest version of a graph; without a digest when the graph has been removed since."""
-
-    version: int
-    position: int
-    written_at: int
-    digest: bytes
-
-
-class Journal(JournalReader):
+class Journal(JournalFile):
     """The writer: every method that changes something is one transaction, synced when it returns.
 
     A call that raises has written nothing. After `StorageFull` the same call works once there is space; see
@@ -147,7 +96,7 @@ class Journal(JournalReader):
             if former is not None:
                 database.settle(former)
             try:
-                check_end(folder / DATABASE, JournalReader(database).last_record(), mark)
+                check_end(folder / DATABASE, JournalFile(database).last_record(), mark)
             except StorageFault:
                 close_untouched(database, folder / DATABASE, JOURNAL)
                 raise
@@ -250,7 +199,7 @@ class Journal(JournalReader):
         Raises `InputError` for a number that is no registration's.
         """
         with self._append() as writing:
-            found = {int(each.id): each for each in self.registrations_of(ids)}
+            found = {int(each.id): each for each in self.registrations(ids)}
             ended: dict[int, int] = {id: each.removed for id, each in found.items() if each.removed is not None}
             for id in ids:
                 if id not in found:
@@ -295,40 +244,14 @@ class Journal(JournalReader):
         before, gets no record. All drafts of a call have one acceptance time. `gone` are files to forget.
         """
         with self._append() as writing:
-            latest: dict[str, _Latest] = {}
-            changed: dict[str, _Latest] = {}
-            accepted = []
-            attached: list[tuple[int, Attachments]] = []
-            for index, draft in enumerate(drafts):
-                graph = draft.graph
-                known = latest.get(graph) or self._latest(graph)
-                outcome = "unchanged"
-                if known is None or known.digest != draft.digest:
-                    outcome = "accepted"
-                    version = 1 if known is None else known.version + 1
-                    position = writing.add(publication_row(writing.next, draft, version, writing.at))
-                    if draft.attachments:
-                        attached.append((position, draft.attachments))
-                    known = changed[graph] = _Latest(version, position, writing.at, draft.digest)
-                latest[graph] = known
-                at = writing.time if known.written_at == writing.at else time_text(known.written_at)
-                accepted.append(Accepted(index, known.position, graph, known.version, at, outcome, draft.labels))
-            rejected = [writing.add(reject_row(writing.next, reject, writing.at)) for reject in rejects]
-            write_attachments(self._database, attached)
-            self._write_latest(changed)
-            self._write_sources(sources or {}, gone)
-        return Acceptance(accepted, rejected)
+            acceptance = append_documents(self._database, writing, drafts, rejects)
+            write_files(self._database, sources or {}, gone)
+        return acceptance
 
-    def remove(self, graph: str) -> int | None:
-        """The position of the removal; None, and no record, where the graph has no current document."""
+    def remove(self, graph: str) -> Removal | None:
+        """Record the removal of the graph's current document; None, and no record, where it has none."""
         with self._append() as writing:
-            known = self._latest(graph)
-            if known is None or not known.digest:
-                return None
-            row = row_of(Kind.REMOVAL, writing.next, graph, writing.at, number=known.version)
-            position = writing.add(row)
-            self._write_latest({graph: _Latest(known.version, position, writing.at, b"")})
-        return position
+            return append_removal(self._database, writing, graph)
 
     # ---- operators --------------------------------------------------------------------------------------------------
 
@@ -336,7 +259,7 @@ class Journal(JournalReader):
         """What operators gave for the latest version of the draft's graph, if that is of the same content, as `answers`
         has it; nothing else."""
         with self._database.reading():
-            known = self._latest(draft.graph)
+            known = latest_version(self._database, draft.graph)
             if known is None or known.digest != draft.digest:
                 return {}
             return self.answers(known.position - 1, known.position).get(known.position, {})
@@ -352,7 +275,7 @@ class Journal(JournalReader):
                 row = row_of(Kind.OPERATOR, writing.next, each.iri, writing.at, body=write_operator(each))
                 writing.add(row)
 
-    def keep_results(self, results: Sequence[KeptResult]) -> bool:
+    def keep_results(self, results: Sequence[OperatorResult]) -> bool:
         """Keeps what operators gave, before anything that depends on it is told; the first kept of a call stays. False
         where another answer than one of these was kept: what depends on that one is to be made again."""
         if not results:
@@ -370,7 +293,7 @@ class Journal(JournalReader):
     # ---- inside -----------------------------------------------------------------------------------------------------
 
     @contextmanager
-    def _append(self) -> Iterator[_Writing]:
+    def _append(self) -> Iterator[Writing]:
         """One transaction of this epoch's writer; its rows, before them the ends of leases that are over, are inserted
         at its end."""
         with self._database.lock:
@@ -387,14 +310,14 @@ class Journal(JournalReader):
                 self._end.set(writing.next - 1)
             reach("journal.committed")
 
-    def _begin(self) -> _Writing:
+    def _begin(self) -> Writing:
         self.check_writer()
         (last,) = self._database.ask_one("SELECT written_at FROM writer")
-        writing = _Writing(self.head() + 1, max(read_clock(self._clock), last))
+        writing = Writing(self.head() + 1, max(read_clock(self._clock), last))
         over = self._database.ask(
             "SELECT registration, end, crc FROM lease WHERE end <= ? ORDER BY end, registration", (writing.at,)
         )
-        found = {of.id: of for of in self.registrations_of([self._verified_lease(*row)[0] for row in over])}
+        found = {of.id: of for of in self.registrations([self._verified_lease(*row)[0] for row in over])}
         for id, _, _ in over:
             self._write_end(writing, Kind.LEASE_END, found[id])
         return writing
@@ -405,7 +328,7 @@ class Journal(JournalReader):
             row = (kind, records, checksum("", (kind, records)))
             self._database.run("INSERT OR REPLACE INTO record_count VALUES (?, ?, ?)", [row])
 
-    def _write_end(self, writing: _Writing, kind: Kind, registration: Registration) -> int:
+    def _write_end(self, writing: Writing, kind: Kind, registration: Registration) -> int:
         """The position from which a live registration is asked no more."""
         id, name = int(registration.id), registration.subscription.name
         position = writing.add(row_of(kind, writing.next, name, writing.at, number=id))
@@ -421,47 +344,9 @@ class Journal(JournalReader):
             rows = ((id, end, checksum("", (id, end))) for id in ids)
             self._database.run("INSERT OR REPLACE INTO lease VALUES (?, ?, ?)", rows)
 
-    def _latest(self, graph: str) -> _Latest | None:
-        statement = "SELECT version, position, written_at, digest, crc FROM document WHERE graph = ?"
-        for version, position, at, digest, crc in self._database.ask(statement, (graph,)):
-            verify(crc, self._database.where, f"the entry of document {graph}", graph, (version, position, at), digest)
-            return _Latest(version, position, at, digest)
-        return None
-
-    def _write_latest(self, changed: Mapping[str, _Latest]) -> None:
-        self._database.run(
-            "INSERT OR REPLACE INTO document VALUES (?, ?, ?, ?, ?, ?)",
-            ((graph, *latest, checksum(graph, latest[:3], latest.digest)) for graph, latest in changed.items()),
-        )
-
-    def _write_sources(self, sources: Mapping[str, FileState], gone: Sequence[str]) -> None:
-        self._database.run("DELETE FROM file WHERE path = ?", ((path,) for path in gone))
-        self._database.run(
-            "INSERT OR REPLACE INTO file VALUES (?, ?, ?, ?, ?, ?)",
-            (
-                (path, *state, checksum(f"{path}\n{state.outcome}", (state.size, state.mtime_ns), state.digest))
-                for path, state in sources.items()
-            ),
-        )
-
 
 def _next_epoch(database: Database) -> int:
     """Of a new writer, inside a transaction: the ones before it write nothing more."""
     database.run("UPDATE writer SET epoch = epoch + 1")
     (epoch,) = database.ask_one("SELECT epoch FROM writer")
     return int(epoch)
-
-
-class _Writing:
-    """The rows of a transaction, and the positions and the time that they get."""
-
-    def __init__(self, first: int, at: int) -> None:
-        self.next = first
-        self.at = at
-        self.time = time_text(at)
-        self.rows: list[Row] = []
-
-    def add(self, row: Row) -> int:
-        self.rows.append(row)
-        self.next += 1
-        return row.position

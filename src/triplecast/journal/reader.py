@@ -3,59 +3,50 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from contextlib import closing
-from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from triplecast.end_mark import read_end_mark
 from triplecast.errors import StorageFault
-from triplecast.journal.attached import (
-    check_attached,
+from triplecast.journal.answers import (
+    check_answers,
     is_outdated,
     read_answers,
-    read_attachments_of,
     read_learnt,
     read_operator,
 )
+from triplecast.journal.attachments import check_attachments, read_attachments_of
 from triplecast.journal.check import RESTORE, check_end, check_journal
 from triplecast.journal.record import (
     COUNT_INDEXED,
-    ENDS,
+    EVENTS,
     JOURNAL,
-    REGISTRY_KINDS,
     UNINDEXED_KINDS,
     Kind,
     Row,
     attached_to,
-    read_publication,
-    read_registration,
+    read_event,
     read_reject,
-    read_ticket,
     time_text,
     verify,
     verify_row,
 )
+from triplecast.journal.records import DATABASE, KEYS_AT_ONCE, acknowledged
+from triplecast.journal.registry_reader import RegistryReader
+from triplecast.model.answers import Answer, GroundCall
+from triplecast.model.events import Event, TaxonomyVersion
 from triplecast.model.file_state import FileState
 from triplecast.model.match import Learnt
 from triplecast.model.publication import Attachments, Publication, Reject
-from triplecast.model.subscription import Registration, RegistrationId
 from triplecast.operators import Operator
-from triplecast.operators.answers import Answer, GroundCall
 from triplecast.sqlite import Database, row_number
-from triplecast.taxonomy import Taxonomies, TaxonomyVersion
+from triplecast.taxonomy import Taxonomies
 
-DATABASE = "journal.sqlite"
-END = "journal.end"
-_REGISTRY = (Kind.SUBSCRIPTION, *ENDS)
 BYTES_AT_ONCE = 16 << 20
 """Of documents or their quads, attachments included, that are held in memory together, wherever they are taken in
 groups."""
-KEYS_AT_ONCE = 500
-"""Keys that one statement looks up."""
 _VERSIONS_KEPT = 4
-_ALL = (1 << 63) - 1
 
 
 class Rejected(NamedTuple):
@@ -64,85 +55,76 @@ class Rejected(NamedTuple):
     reject: Reject
 
 
-class RegistryChanges(NamedTuple):
-    """What happened to the registry in a range of positions; who came and went within it stands in both."""
-
-    added: list[Registration]
-    """By position; `Registration.removed` is set when the removal is within the range too."""
-    removed: list[tuple[RegistrationId, int]]
-    """Registration and the position of its removal, by position."""
-
-
-class RegistrySlice(NamedTuple):
-    """The changes up to a position, after those of the slice before."""
-
-    changes: RegistryChanges
-    upto: int
-
-
 class _Taken(NamedTuple):
     found: list[tuple[Row, Attachments]]
-    """Publications, each with what came with it."""
+    """Each with what came with it."""
     read: int
     """Rows, those of other kinds too."""
     last: int | None
     """The position at which a bound was met."""
 
 
-class JournalReader:
-    """The records up to now, each verified by its checksum as it is read.
-
-    Whatever a statement sees is whole commits. Methods may be called from any thread; they raise `StorageFault` for a
-    damaged record. While there is no journal yet, it reads as an empty one.
-    """
+class JournalFile(RegistryReader):
+    """A journal in SQLite: what `interface.JournalReader` promises, and what a folder's own processes read beside."""
 
     def __init__(self, database: Database) -> None:
-        self._database = database
-        self.where = database.where
-        """The file's path; ``memory`` where there is none."""
+        super().__init__(database)
         self._versions: dict[int, TaxonomyVersion] = {}
         """Taxonomies read lately, by position: an immutable record is read once."""
 
     @staticmethod
-    def read_only(folder: Path | str) -> JournalReader:
-        """A follower of the journal in `folder`, which need not exist yet: it takes no lock."""
-        return JournalReader(Database.follower(Path(folder) / DATABASE, JOURNAL))
+    def read_only(folder: Path | str) -> JournalFile:
+        """Return a follower of the journal in `folder`, which need not exist yet. It takes no lock."""
+        return JournalFile(Database.follower(Path(folder) / DATABASE, JOURNAL))
 
-    def close(self) -> None:
-        self._database.close()
+    def events(self, after: int, upto: int, limit: int | None = None, most_bytes: int | None = None) -> list[Event]:
+        """Return what happened at positions in (`after`, `upto`], in order: publications, removals, taxonomies; at most
+        `limit`, and none after the one with which their bodies come to `most_bytes`.
 
-    def __enter__(self) -> JournalReader:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def head(self) -> int:
-        """The last position written; 0 when nothing is."""
-        rows = self._database.ask("SELECT max(position) FROM record")
-        return int(rows[0][0] or 0) if rows else 0
-
-    def last_record(self) -> int:
-        """`head`, by a record that is verified: a damaged number would be where the next one is written."""
-        return max(
-            (row.position for row in self._rows("SELECT * FROM record ORDER BY position DESC LIMIT 1")), default=0
-        )
+        Raises `StorageFault` where damage hides a record among them.
+        """
+        return self._events(after, upto, limit, most_bytes, EVENTS)
 
     def publications(
         self, after: int, upto: int, limit: int | None = None, most_bytes: int | None = None
     ) -> list[Publication]:
-        """Publications at positions in (after, upto], by position, at most `limit`, and none after the one with which
-        their quads come to `most_bytes`. Raises `StorageFault` where damage hides a record among them."""
+        """Return the publications among `events`; both bounds are of them alone."""
+        found = self._events(after, upto, limit, most_bytes, (Kind.PUBLICATION,))
+        return [event for event in found if isinstance(event, Publication)]
+
+    def _events(
+        self, after: int, upto: int, limit: int | None, most_bytes: int | None, kinds: Container[int]
+    ) -> list[Event]:
         with self._database.reading():
             reached = min(upto, self.head())
             rows = f"SELECT * FROM record WHERE position > ? AND position <= ? AND kind IN {UNINDEXED_KINDS}"
-            found, read, last = self._take(f"{rows} ORDER BY position", (after, reached), limit, most_bytes)
+            found, read, last = self._take(f"{rows} ORDER BY position", (after, reached), limit, most_bytes, kinds)
             reached = reached if last is None else last
             (indexed,) = self._database.ask_one(COUNT_INDEXED, (after, reached)) if reached > after else (0,)
         if read + indexed != max(0, reached - after):
             found_wrong = f"of the records {after + 1} to {reached} only {read + indexed} can be found"
             raise StorageFault(self.where, found_wrong, RESTORE)
-        return _published(found)
+        return _as_events(found)
+
+    def bodies(self, positions: Sequence[int]) -> dict[int, Publication]:
+        """Return the publications at `positions`, with their attachments, by position.
+
+        Raises `StorageFault` where one of them is no publication.
+        """
+        with self._database.reading():
+            taken: list[tuple[Row, Attachments]] = []
+            for start in range(0, len(positions), KEYS_AT_ONCE):
+                some = positions[start : start + KEYS_AT_ONCE]
+                marks = ",".join("?" * len(some))
+                statement = f"SELECT * FROM record WHERE position IN ({marks}) ORDER BY position"
+                taken += self._take(statement, some, None, None, (Kind.PUBLICATION,)).found
+        found: dict[int, Publication] = {
+            event.position: event for event in _as_events(taken) if isinstance(event, Publication)
+        }
+        for position in positions:
+            if position not in found:
+                raise StorageFault(self.where, f"there is no publication at position {position}", RESTORE)
+        return found
 
     def count_publications(self, after: int) -> int:
         """How many stand at positions beyond `after`."""
@@ -154,50 +136,8 @@ class JournalReader:
         statement = f"SELECT * FROM record WHERE kind = {Kind.PUBLICATION:d} ORDER BY position DESC"
         count = row_number(count, "the number of publications")
         with self._database.reading():
-            return _published(self._take(statement, (), count, most_bytes).found)[::-1]
-
-    def registry_changes(self, after: int, upto: int) -> RegistryChanges:
-        """What changed at positions in (after, upto]. From the start to the head it raises `StorageFault` where damage
-        hides a record."""
-        slices = list(self.registry_slices(after, upto, _ALL))
-        return slices[0].changes if slices else RegistryChanges([], [])
-
-    def registry_slices(self, after: int, upto: int, most: int) -> Iterator[RegistrySlice]:
-        """The same in parts of at most `most` records, in order, so that no more of the registry is in memory at once.
-
-        An end that comes in a later part is set in `Registration.removed` already.
-        """
-        reached, found = after, 0
-        while reached < upto:
-            with self._database.reading():
-                rows = self._registry_rows(reached, upto, most)
-                found += len(rows)
-                whole = len(rows) < most
-                if whole and after == 0 and upto >= self.head():
-                    self._check_found(found, *_REGISTRY)
-                starts = [row.position for row in rows if row.kind == Kind.SUBSCRIPTION]
-                later = {} if whole else self._cancelled_at(starts)
-            reached = upto if whole else rows[-1].position
-            if rows:
-                ends = {id: position for id, position in later.items() if position <= upto}
-                yield RegistrySlice(_changes(rows, ends), reached)
-
-    def _registry_rows(self, after: int, upto: int, most: int) -> list[Row]:
-        rows = self._rows(
-            f"SELECT * FROM record WHERE position > ? AND position <= ? AND kind IN {REGISTRY_KINDS}"
-            " ORDER BY position LIMIT ?",
-            (after, upto, most),
-            _REGISTRY,
-        )
-        self._refuse_twice([row.position for row in rows])
-        return rows
-
-    def next_registry_change(self, after: int) -> int | None:
-        """The first position beyond `after` that changes the registry."""
-        rows = self._database.ask(
-            f"SELECT min(position) FROM record WHERE position > ? AND kind IN {REGISTRY_KINDS}", (after,)
-        )
-        return None if not rows or rows[0][0] is None else int(rows[0][0])
+            taken = self._take(statement, (), count, most_bytes, (Kind.PUBLICATION,)).found
+            return [event for event in _as_events(taken[::-1]) if isinstance(event, Publication)]
 
     def next_publication(self, after: int) -> int | None:
         """The position of the first publication beyond `after`."""
@@ -206,65 +146,6 @@ class JournalReader:
         )
         rows = self._database.ask(statement, (after,))
         return int(rows[0][0]) if rows else None
-
-    def registrations(self, at: int | None = None) -> list[Registration]:
-        """Those that a publication at the next position after `at` (default: the head) is asked of, by id."""
-        changes = self.registry_changes(0, 2**62 if at is None else at)
-        return [registration for registration in changes.added if registration.removed is None]
-
-    def registration(self, id: int) -> Registration | None:
-        """The registration `id`, live or cancelled, as of now; None where there never was one."""
-        return next(iter(self.registrations_of([id])), None)
-
-    def registrations_of(self, ids: Sequence[int]) -> list[Registration]:
-        """The registrations among `ids`, as of now, by id."""
-        found = []
-        wanted = sorted(set(ids))
-        with self._database.lock:
-            for start in range(0, len(wanted), KEYS_AT_ONCE):
-                some = wanted[start : start + KEYS_AT_ONCE]
-                cancelled = self._cancelled_at(some)
-                marks = ",".join("?" * len(some))
-                rows = self._rows(
-                    f"SELECT * FROM record WHERE position IN ({marks}) AND kind = {Kind.SUBSCRIPTION:d}"
-                    " ORDER BY position",
-                    some,
-                )
-                found += [read_registration(row, cancelled.get(row.position)) for row in rows]
-        return found
-
-    def live_registration(self, name: str) -> Registration | None:
-        """The registration that is live under the subscriber's `name`."""
-        with self._database.lock:
-            id = self.live_ids([name]).get(name)
-            return None if id is None else self.registration(id)
-
-    def live_ids(self, names: Sequence[str]) -> dict[str, int]:
-        """The numbers of the registrations that are live under those of the subscribers' `names` that have one."""
-        found = {}
-        for name, id, crc in self._ask_in("SELECT name, registration, crc FROM live WHERE name", names):
-            verify(crc, self._database.where, f"the entry of subscription {name}", name, (id,))
-            found[name] = int(id)
-        return found
-
-    def ticket_hash(self, id: int) -> bytes:
-        """Of the ticket of registration `id`; empty where it was given none."""
-        rows = self._rows(f"SELECT * FROM record WHERE position = ? AND kind = {Kind.SUBSCRIPTION:d}", (id,))
-        return next(map(read_ticket, rows), b"")
-
-    def lease_ends(self, ids: Sequence[int] | None = None) -> dict[int, int]:
-        """When the leases of live registrations end (of all, or of those among `ids`), in microseconds since 1970; one
-        without an end is not there."""
-        statement = "SELECT registration, end, crc FROM lease"
-        if ids is None:
-            rows = self._database.ask(f"{statement} ORDER BY registration")
-        else:
-            rows = self._ask_in(f"{statement} WHERE registration", ids)
-        return dict(self._verified_lease(*row) for row in rows)
-
-    def _verified_lease(self, id: int, end: int, crc: int) -> tuple[int, int]:
-        verify(crc, self._database.where, f"the lease of {id}", "", (id, end))
-        return id, end
 
     def taxonomies(self, after: int, upto: int) -> Taxonomies:
         """What publications at positions in (after, upto] are asked with: the last version up to `after`, and those
@@ -341,22 +222,19 @@ class JournalReader:
         with self._database.reading():
             self._database.check_pages()
             self.sources()
-            check_attached(self._database, check_journal(self._database))
+            check_attachments(self._database, check_journal(self._database))
+            check_answers(self._database)
             check_end(path, self.head(), mark)
 
-    # ---- inside -----------------------------------------------------------------------------------------------------
-
-    def _rows(self, statement: str, values: Sequence[object] = (), kinds: Container[int] | None = None) -> list[Row]:
-        """The rows of a statement; `kinds` are those that a partial index may lead to, which SQLite does not check."""
-        where = self._database.where
-        rows = [verify_row(fields, where) for fields in self._database.ask(statement, values)]
-        for row in rows:
-            if kinds is not None and row.kind not in kinds:
-                raise StorageFault(where, f"record {row.position} is not what an index of the file says", RESTORE)
-        return rows
-
-    def _take(self, statement: str, values: Sequence[object], limit: int | None, most_bytes: int | None) -> _Taken:
-        """The publications among the rows of a statement, up to either bound."""
+    def _take(
+        self,
+        statement: str,
+        values: Sequence[object],
+        limit: int | None,
+        most_bytes: int | None,
+        kinds: Container[int],
+    ) -> _Taken:
+        """Read the records of `kinds` among the rows of a statement, up to either bound."""
         found: list[tuple[Row, Attachments]] = []
         read = size = 0
         if limit == 0:
@@ -365,8 +243,8 @@ class JournalReader:
             for fields in rows:
                 row = verify_row(fields, self.where)
                 read += 1
-                if row.kind == Kind.PUBLICATION:
-                    attached = attached_to(row)
+                if row.kind in kinds:
+                    attached = attached_to(row) if row.kind == Kind.PUBLICATION else 0
                     attachments = read_attachments_of(self._database, row.position, attached) if attached else ()
                     found.append((row, attachments))
                     size += len(row.body) + sum(len(content) for _, content in attachments)
@@ -374,64 +252,7 @@ class JournalReader:
                         return _Taken(found, read, row.position)
         return _Taken(found, read, None)
 
-    def _counted(self, kind: int) -> int:
-        """How many records of one of the `COUNTED` kinds there are."""
-        for records, crc in self._database.ask("SELECT records, crc FROM record_count WHERE kind = ?", (int(kind),)):
-            verify(crc, self.where, f"the count of records of kind {kind:d}", "", (int(kind), records))
-            return int(records)
-        return 0
 
-    def _check_count(self, positions: Sequence[int], *kinds: Kind) -> None:
-        """Raises `StorageFault` unless these, ascending, are the positions of all records of `kinds`, each once."""
-        self._refuse_twice(positions)
-        self._check_found(len(positions), *kinds)
-
-    def _refuse_twice(self, positions: Sequence[int]) -> None:
-        for position, following in pairwise(positions):
-            if position == following:
-                raise StorageFault(self.where, f"an index of the file leads to record {position} twice", RESTORE)
-
-    def _check_found(self, found: int, *kinds: Kind) -> None:
-        """Raises `StorageFault` unless there are so many records of `kinds`."""
-        counted = sum(map(self._counted, kinds))
-        if found != counted:
-            names = ", ".join(kind.name.lower().replace("_", " ") for kind in kinds)
-            told = f"it holds {counted} records of kind {names}, of which {found} can be found"
-            raise StorageFault(self.where, told, RESTORE)
-
-    def _cancelled_at(self, ids: Sequence[int]) -> dict[int, int]:
-        positions = {}
-        for id, position, crc in self._ask_in("SELECT * FROM ended WHERE registration", ids):
-            verify(crc, self._database.where, f"the cancellation of {id}", "", (id, position))
-            positions[id] = position
-        return positions
-
-    def _ask_in(self, statement: str, keys: Sequence[object]) -> list[Any]:
-        """The rows of a statement, which ends with a column, whose column is one of `keys`; `KEYS_AT_ONCE` a query."""
-        rows: list[Any] = []
-        for start in range(0, len(keys), KEYS_AT_ONCE):
-            some = keys[start : start + KEYS_AT_ONCE]
-            rows += self._database.ask(f"{statement} IN ({','.join('?' * len(some))})", some)
-        return rows
-
-
-def acknowledged(folder: Path) -> int:
-    """Return the position up to which the end mark of the journal in `folder` says that records were committed."""
-    numbers = read_end_mark(folder / END)
-    return numbers[0] if numbers else 0
-
-
-def _changes(rows: Sequence[Row], ends: Mapping[int, int]) -> RegistryChanges:
-    """Those that rows of the registry tell, in order; `ends`: the removals of some that other rows tell."""
-    removed = {row.number: row.position for row in rows if row.kind in ENDS}
-    added = [
-        read_registration(row, removed.get(row.position) or ends.get(row.position))
-        for row in rows
-        if row.kind == Kind.SUBSCRIPTION
-    ]
-    return RegistryChanges(added, [(RegistrationId(id), position) for id, position in removed.items()])
-
-
-def _published(rows: Sequence[tuple[Row, Attachments]]) -> list[Publication]:
+def _as_events(rows: Sequence[tuple[Row, Attachments]]) -> list[Event]:
     texts = {at: time_text(at) for at in {row.written_at for row, _ in rows}}
-    return [read_publication(row, texts[row.written_at], attachments) for row, attachments in rows]
+    return [read_event(row, texts[row.written_at], attachments) for row, attachments in rows]

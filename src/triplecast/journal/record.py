@@ -10,6 +10,7 @@ from json.encoder import encode_basestring_ascii
 from typing import Any, NamedTuple
 
 from triplecast.errors import StorageFault
+from triplecast.model.events import Event, Removal, TaxonomyVersion
 from triplecast.model.publication import Attachments, Draft, Position, Publication, Reject
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
 from triplecast.sqlite import Format
@@ -88,19 +89,20 @@ ENDS = (Kind.CANCELLATION, Kind.LEASE_END)
 COUNTED = (Kind.SUBSCRIPTION, Kind.CANCELLATION, Kind.LEASE_END, Kind.TAXONOMY)
 """Kinds that are looked up through a partial index alone, of which damage may hide an entry without a trace."""
 
-UNINDEXED_KINDS = f"({Kind.PUBLICATION:d}, {Kind.REMOVAL:d}, {Kind.RENEWAL:d}, {Kind.OPERATOR:d})"
-"""Those that no partial index has, and operators, which are looked up through one and counted here."""
+EVENTS = (Kind.PUBLICATION, Kind.REMOVAL, Kind.TAXONOMY)
+"""Kinds of records that are an `Event`."""
+
+UNINDEXED_KINDS = f"({Kind.PUBLICATION:d}, {Kind.REMOVAL:d}, {Kind.TAXONOMY:d}, {Kind.RENEWAL:d}, {Kind.OPERATOR:d})"
+"""Those that are read in order of position, without a partial index; the others are counted by theirs."""
 
 COUNT_INDEXED = (
     "SELECT (SELECT count(*) FROM record INDEXED BY registry"
     f" WHERE kind IN ({Kind.SUBSCRIPTION:d}, {Kind.CANCELLATION:d}, {Kind.LEASE_END:d})"
     " AND position > ?1 AND position <= ?2)"
-    f" + (SELECT count(*) FROM record INDEXED BY taxonomy WHERE kind = {Kind.TAXONOMY:d}"
-    " AND position > ?1 AND position <= ?2)"
     f" + (SELECT count(*) FROM record INDEXED BY reject WHERE kind = {Kind.REJECT:d}"
     " AND position > ?1 AND position <= ?2)"
 )
-"""How many records in a range of positions the partial indexes have."""
+"""How many records of the other kinds the partial indexes have in a range of positions."""
 
 REGISTRY_KINDS = f"({Kind.SUBSCRIPTION:d}, {Kind.CANCELLATION:d}, {Kind.LEASE_END:d})"
 """As the partial index ``registry`` has them, for the planner to see that it applies."""
@@ -126,6 +128,21 @@ class Row(NamedTuple):
     digest: bytes
     crc: int
     body: bytes
+
+
+class Writing:
+    """The rows of a transaction, and the positions and the time that they get."""
+
+    def __init__(self, first: int, at: int) -> None:
+        self.next = first
+        self.at = at
+        self.time = time_text(at)
+        self.rows: list[Row] = []
+
+    def add(self, row: Row) -> int:
+        self.rows.append(row)
+        self.next += 1
+        return row.position
 
 
 def row_of(kind: Kind, position: int, name: str, at: int, number: int = 0, body: bytes = b"") -> Row:
@@ -172,7 +189,12 @@ def reject_row(position: int, reject: Reject, at: int) -> Row:
     return row_of(Kind.REJECT, position, reject.source, at, body=json.dumps(fields).encode())
 
 
-def read_publication(row: Row, at: str, attachments: Attachments = ()) -> Publication:
+def read_event(row: Row, at: str, attachments: Attachments = ()) -> Event:
+    """Read a record of one of the kinds in `EVENTS`, written at the time `at`."""
+    if row.kind == Kind.REMOVAL:
+        return Removal(Position(row.position), row.name, row.number, at)
+    if row.kind == Kind.TAXONOMY:
+        return TaxonomyVersion(row.position, row.body, bool(row.number))
     dataset, labels = bool(row.flags & _DATASET), _LABELS[row.flags % _DATASET]
     return Publication(Position(row.position), row.name, row.number, at, row.body, dataset, labels, attachments)
 

@@ -24,7 +24,7 @@ from triplecast.kernels.layout import (
     VALUE_NUMBER,
     Integer,
 )
-from triplecast.model.conditions import Lane, Operator
+from triplecast.model.comparison_codes import Comparison, Lane
 
 NONE_TRUE = 0
 BY_NUMBER = 1
@@ -37,13 +37,13 @@ FAR_TRUE = 4
 ZONE_SPAN = 14 * 3600 * 1000.0
 """Milliseconds: a time without a zone may lie this far to either side."""
 
-EQUAL = int(Operator.EQUAL)
-LESS = int(Operator.LESS)
-AT_MOST = int(Operator.AT_MOST)
-GREATER = int(Operator.GREATER)
-AT_LEAST = int(Operator.AT_LEAST)
-UNEQUAL = int(Operator.UNEQUAL)
-WINDOW = int(Operator.WINDOW)
+EQUAL = int(Comparison.EQUAL)
+LESS = int(Comparison.LESS)
+AT_MOST = int(Comparison.AT_MOST)
+GREATER = int(Comparison.GREATER)
+AT_LEAST = int(Comparison.AT_LEAST)
+UNEQUAL = int(Comparison.UNEQUAL)
+WINDOW = int(Comparison.WINDOW)
 
 _ILL = int(Lane.ILL)
 _LANG = int(Lane.LANG)

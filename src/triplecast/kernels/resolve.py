@@ -10,7 +10,7 @@ from triplecast.kernels import borrowing, hashing, inlined, njit
 from triplecast.kernels.hashing import hash_slice
 from triplecast.kernels.layout import F64, I32, I64, U8, U64, Dictionary
 from triplecast.kernels.words import PADDING, Text, keep_low, load_word, prefetch
-from triplecast.model.conditions import Lane
+from triplecast.model.comparison_codes import Lane
 
 _LITERAL = int(Lane.ILL)
 """Value classes from this one on are literals."""

@@ -1,13 +1,17 @@
-"""What is found of a batch in one segment, before positions are looked at."""
+"""Matches as columns, of a segment or of a whole batch."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from triplecast.kernels.layout import I32
+from triplecast.kernels.render import gather
+from triplecast.model.match import MatchedBatch, MatchStats, Undecided
+from triplecast.model.open_rows import OpenRows
 
 
 class Decided(NamedTuple):
@@ -18,10 +22,6 @@ class Decided(NamedTuple):
     text: NDArray[np.uint8]
     start: NDArray[np.int64]
     length: NDArray[np.int64]
-
-    def without(self, publications: I32) -> Decided:
-        kept = ~np.isin(self.publication, publications)
-        return Decided(self.publication[kept], self.registration[kept], self.text, self.start[kept], self.length[kept])
 
 
 class Pairs(NamedTuple):
@@ -45,3 +45,28 @@ def make_matches(publication: list[int], registration: list[int], bindings: list
 
 def no_matches() -> Decided:
     return make_matches([], [], [])
+
+
+def join_matches(
+    parts: Sequence[Decided], undecided: Sequence[Undecided], open_rows: OpenRows, stats: MatchStats
+) -> MatchedBatch:
+    """All rows of a batch by (publication, registration)."""
+    shifts = np.cumsum([0, *(len(part.text) for part in parts)])[:-1]
+    publication = np.concatenate([part.publication for part in parts])
+    registration = np.concatenate([part.registration for part in parts])
+    start = np.concatenate([part.start + shift for part, shift in zip(parts, shifts, strict=True)])
+    length = np.concatenate([part.length for part in parts])
+    order = np.lexsort((registration, publication))
+    bindings, offsets = gather(np.concatenate([part.text for part in parts]), start[order], length[order])
+    ordered = tuple(sorted(undecided, key=lambda pair: (pair.publication, pair.registration)))
+    return MatchedBatch(publication[order], registration[order], offsets, bindings, ordered, open_rows, stats)
+
+
+def merge_batches(first: MatchedBatch, then: MatchedBatch) -> MatchedBatch:
+    """What was decided of a batch at first, and of its open rows later; `then` has those that are open still."""
+    parts = [
+        Decided(each.publication, each.registration, each.bindings, offsets[:-1], np.diff(offsets))
+        for each in (first, then)
+        for offsets in (each.bindings_offsets,)
+    ]
+    return join_matches(parts, (*first.undecided, *then.undecided), then.open, first.stats + then.stats)

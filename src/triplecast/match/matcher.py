@@ -3,44 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType, TracebackType
 from weakref import WeakKeyDictionary
 
-from triplecast.evaluate import Background, Candidate, Evaluator
+from triplecast.evaluate import Evaluator
 from triplecast.evaluate.unknown import Answers
 from triplecast.index import Segment, Snapshot
 from triplecast.kernels.rows import SOLUTIONS_LIMIT
 from triplecast.kernels.walk import STEPS_LIMIT
-from triplecast.match.asking import Asking
-from triplecast.match.begun import Begun, Opened
-from triplecast.match.found import Decided
-from triplecast.match.operate import Operators
+from triplecast.match.found import Decided, join_matches
+from triplecast.match.members import Combined
 from triplecast.match.pairs import Scratch, all_pairs, match_segment
 from triplecast.match.readings import Readings
+from triplecast.match.resolve import Resolved, resolve
 from triplecast.match.validity import Validity
 from triplecast.match.views import scan_views
-from triplecast.model.entailment import Entailment
 from triplecast.model.match import MatchedBatch, MatchStats, Undecided
+from triplecast.model.open_rows import EVALUATED, OpenRows, OpenRowsMaker, QueryText
 from triplecast.model.publication import Publication
+from triplecast.operators import known_operators
+from triplecast.residual import NumberedTerms, ResidualPlans
 from triplecast.taxonomy import NO_TAXONOMIES, EntailmentTooLarge, Taxonomies, Taxonomy
 
-NO_ANSWERS_KNOWN: Mapping[int, Answers] = MappingProxyType({})
+NO_ANSWERS: Mapping[int, Answers] = MappingProxyType({})
 EXHAUSTED = (
     f"more than {SOLUTIONS_LIMIT:,} solutions of its patterns, or {STEPS_LIMIT:,} join steps, in this publication"
 )
 
 
 class Matcher:
-    """Matches batches; keeps scratch for each segment. For one thread at a time.
+    """Matches batches and resolves open rows; keeps scratch for each segment. For one thread at a time.
 
-    The `evaluator` is asked about what the index cannot decide; without one, a `Matcher` has its own, which `close`
-    ends. `operators` are asked what only they can answer; their workers end with the matcher.
+    The `evaluator` decides what the index cannot; without one, a `Matcher` has its own, which `close` ends. No operator
+    is called here: what they have a say in stays open.
     """
 
-    def __init__(self, evaluator: Evaluator | None = None, operators: Operators | None = None) -> None:
-        self.operators = operators or Operators()
+    def __init__(self, evaluator: Evaluator | None = None) -> None:
         self._evaluator = evaluator or Evaluator()
         self._owned = evaluator is None
+        self._kept_programs = ResidualPlans(known_operators())
+        self._generation = -1
         self._scratch: WeakKeyDictionary[Segment, Scratch] = WeakKeyDictionary()
         self._readings = Readings()
 
@@ -53,77 +56,131 @@ class Matcher:
         self.close()
 
     def close(self) -> None:
-        self.operators.close()
         if self._owned:
             self._evaluator.close()
 
+    @property
+    def _plans(self) -> ResidualPlans:
+        if self._generation != known_operators().generation:
+            self._kept_programs, self._generation = ResidualPlans(known_operators()), known_operators().generation
+        return self._kept_programs
+
     def match(
-        self,
-        snapshot: Snapshot,
-        publications: Sequence[Publication],
-        taxonomies: Taxonomies = NO_TAXONOMIES,
-        known: Mapping[int, Answers] = NO_ANSWERS_KNOWN,
+        self, snapshot: Snapshot, publications: Sequence[Publication], taxonomies: Taxonomies = NO_TAXONOMIES
     ) -> MatchedBatch:
         """What matches each publication, as of its own position: added < position < removed, and with the last taxonomy
-        before it. `known` are answers of operators by position, which are not asked for again. What operators would
-        have to tell that could not be asked is undecided."""
-        return self.begin(snapshot, publications, taxonomies, known).finish().without_waiting()
+        before it. What operators have a say in is open."""
+        batch = _Batch()
+        for first, last, taxonomy in taxonomies.runs(publications):
+            self._match_run(batch, snapshot, publications[first:last], first, taxonomy)
+        open_rows = batch.maker.make(batch.numbers.texts)
+        resolved = self.resolve(open_rows, NO_ANSWERS, publications, taxonomies)
+        parts = [*batch.parts, resolved.decided]
+        undecided = [*batch.undecided, *resolved.undecided]
+        stats = batch.stats + MatchStats(
+            publications=len(publications),
+            candidates=int((open_rows.table == EVALUATED).sum()),
+            verified=resolved.stats.verified,
+            matches=sum(len(part.publication) for part in parts),
+            undecided=len(undecided),
+            operated=resolved.stats.operated,
+        )
+        return replace(join_matches(parts, undecided, resolved.open, stats), conditions=resolved.conditions)
 
-    def begin(
+    def resolve(
         self,
-        snapshot: Snapshot,
+        open_rows: OpenRows,
+        answers: Mapping[int, Answers],
         publications: Sequence[Publication],
         taxonomies: Taxonomies = NO_TAXONOMIES,
-        known: Mapping[int, Answers] = NO_ANSWERS_KNOWN,
-    ) -> Begun:
-        """The first half of `match`, which asks no operator. To be finished, if at all, before another is begun."""
-        self.operators.leave(snapshot)
-        return Begun(
-            [
-                self._match_run(snapshot, publications[first:last], taxonomy, known)
-                for first, last, taxonomy in taxonomies.runs(publications)
-            ]
-        )
+    ) -> Resolved:
+        """`resolve.resolve` with this matcher's evaluator and plans."""
+        return resolve(open_rows, answers, publications, taxonomies, self._plans, self._evaluator)
 
     def _match_run(
         self,
+        batch: _Batch,
         snapshot: Snapshot,
         publications: Sequence[Publication],
+        first: int,
         taxonomy: Taxonomy,
-        known: Mapping[int, Answers],
-    ) -> Opened:
+    ) -> None:
+        """Publications that have one taxonomy; `first`: the place of the first in the batch."""
         readings = self._readings.of(snapshot.segments, taxonomy, scan_views(publications))
         validity = Validity(snapshot, publications)
-        answers: list[Decided] = []
-        asked: list[tuple[int, int, Candidate]] = []
-        asking: list[Asking] = []
-        undecided: list[Undecided] = []
-        stats = MatchStats(publications=len(publications))
-        backgrounds = {each: Background.of(each, taxonomy) for each in Entailment}
         for segment, views, lost, encoded in readings.read(snapshot.segments):
-            found = match_segment(segment, views, encoded, self._scratch_of(segment))
-            if lost:
-                found = found.without(lost)
-                for publication, _, registration in validity.keep(segment, all_pairs(lost, segment)):
-                    undecided.append(Undecided(publication, registration, f"budget: {EntailmentTooLarge()}"))
-            combined, calculated = validity.keep_decided(found.combined), validity.keep_decided(found.calculated)
-            answers += [validity.keep_decided(found.decided), combined, calculated]
+            scratch = self._scratch_of(segment)
+            found = match_segment(segment, views, encoded, scratch, self._plans, batch.numbers, batch.maker)
+            valid = validity.without(lost)
+            for publication, _, registration in validity.keep(segment, all_pairs(lost, segment)):
+                batch.leave(first + publication, registration, f"budget: {EntailmentTooLarge()}")
+            for publication, _, registration in valid.keep(segment, found.exhausted):
+                batch.leave(first + publication, registration, EXHAUSTED)
+            combined, calculated = (
+                valid.keep_decided(found.combined.plain),
+                valid.keep_decided(found.combined.calculated),
+            )
+            for part in (valid.keep_decided(found.decided), combined, calculated):
+                batch.add(part, first)
+            for publication, number, registration in valid.keep(segment, found.candidates):
+                query = QueryText(*segment.texts.of(number), segment.reading)
+                batch.maker.add(publications[publication].position, registration, query, EVALUATED)
+            self._add_combined(batch, segment, valid, found.combined, publications, first)
             counted = len(calculated.publication)
-            stats += MatchStats(combined=len(combined.publication) + counted, calculated=counted)
-            background = backgrounds[segment.reading.entailment]
-            for publication, number, registration in validity.keep(segment, found.candidates):
-                text, language = segment.texts.of(number)
-                candidate = Candidate(publications[publication], registration, text, language, background)
-                asked.append((publication, registration, candidate))
-            asking += validity.keep_asking(found.asking)
-            for publication, _, registration in validity.keep(segment, found.exhausted):
-                undecided.append(Undecided(publication, registration, EXHAUSTED))
-            stats += MatchStats(keys=found.counts[0], touched=found.counts[1], joins=found.counts[2])
-        operating = self.operators.begin(publications, asking, asked, self._evaluator, known)
-        return Opened(answers, asked, asking, undecided, stats, operating)
+            batch.stats += MatchStats(
+                keys=found.counts[0],
+                touched=found.counts[1],
+                joins=found.counts[2],
+                combined=len(combined.publication) + counted,
+                calculated=counted,
+            )
+
+    def _add_combined(
+        self,
+        batch: _Batch,
+        segment: Segment,
+        valid: Validity,
+        combined: Combined,
+        publications: Sequence[Publication],
+        first: int,
+    ) -> None:
+        """Pairs that operators have a say in, and those whose query is not valid any more."""
+        for pairs, values in ((combined.asking, combined.tables.tolist()), (combined.refused, combined.reasons)):
+            if not len(pairs.publication):
+                continue
+            members = self._scratch_of(segment).members(segment, self._plans)
+            registrations = segment.tables.registrations[pairs.subscription]
+            kept = valid.holds(pairs.publication, registrations).tolist()
+            rows = zip(pairs.publication.tolist(), pairs.subscription.tolist(), registrations.tolist(), strict=True)
+            for (publication, member, registration), value, asked in zip(rows, values, kept, strict=True):
+                if not asked:
+                    continue
+                if isinstance(value, str):
+                    batch.leave(first + publication, registration, value)
+                else:
+                    batch.maker.add(publications[publication].position, registration, members.query(member), value)
 
     def _scratch_of(self, segment: Segment) -> Scratch:
         scratch = self._scratch.get(segment)
         if scratch is None:
             scratch = self._scratch[segment] = Scratch(segment)
         return scratch
+
+
+class _Batch:
+    """What is found of a batch."""
+
+    def __init__(self) -> None:
+        self.parts: list[Decided] = []
+        self.undecided: list[Undecided] = []
+        self.numbers = NumberedTerms()
+        self.maker = OpenRowsMaker()
+        self.stats = MatchStats()
+
+    def add(self, part: Decided, first: int) -> None:
+        self.parts.append(
+            part._replace(publication=part.publication + part.publication.dtype.type(first)) if first else part
+        )
+
+    def leave(self, publication: int, registration: int, reason: str) -> None:
+        self.undecided.append(Undecided(publication, registration, reason))

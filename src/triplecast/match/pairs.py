@@ -21,10 +21,11 @@ from triplecast.kernels.probe import make_hits
 from triplecast.kernels.render import render_sheets
 from triplecast.kernels.rows import Sheets, collect_sheets
 from triplecast.kernels.runs import MatchedRuns, Work, make_work
-from triplecast.match.asking import Asking
-from triplecast.match.combine import Members, Rows, combine
-from triplecast.match.found import Decided, Pairs, no_matches
+from triplecast.match.found import Decided, Pairs
+from triplecast.match.members import NOTHING_COMBINED, Combined, JoinedRows, Members, combine
 from triplecast.match.views import Views
+from triplecast.model.open_rows import OpenRowsMaker
+from triplecast.residual import NumberedTerms, ResidualPlans
 
 
 class Scratch:
@@ -34,10 +35,10 @@ class Scratch:
         self.work = make_work(segment.members)
         self._members: Members | None = None
 
-    def members(self, segment: Segment) -> Members:
-        """What the segment's members are; made when first asked for."""
-        if self._members is None:
-            self._members = Members(segment)
+    def members(self, segment: Segment, plans: ResidualPlans) -> Members:
+        """What the segment's members are; made when first needed."""
+        if self._members is None or self._members.plans is not plans:
+            self._members = Members(segment, plans)
         return self._members
 
     def reserve(self, views: int) -> Work:
@@ -74,34 +75,14 @@ def publications_of(views: Views, matched: MatchedRuns) -> I32:
 
 class SegmentMatches(NamedTuple):
     decided: Decided
-    combined: Decided
-    """What is decided on the rows of its members, without calculating."""
-    calculated: Decided
-    """What is decided on such rows by calculating too."""
+    """By one join."""
+    combined: Combined
+    """By the rows of several members, or by calculating."""
     candidates: Pairs
     """For the evaluator, sorted, each once."""
     exhausted: Pairs
     """Neither matched nor unmatched: too many solutions or too many steps."""
     counts: tuple[int, int, int]
-    asking: list[Asking]
-    """Pairs that operators have to be asked about."""
-
-    def without(self, publications: Collection[int]) -> SegmentMatches:
-        """The same but for what is said of some publications."""
-        gone = np.array(sorted(publications), np.int32)
-        return self._replace(
-            decided=self.decided.without(gone),
-            combined=self.combined.without(gone),
-            calculated=self.calculated.without(gone),
-            candidates=_leave_out(self.candidates, gone),
-            exhausted=_leave_out(self.exhausted, gone),
-            asking=[pair for pair in self.asking if pair.publication not in publications],
-        )
-
-
-def _leave_out(pairs: Pairs, publications: I32) -> Pairs:
-    kept = ~np.isin(pairs.publication, publications)
-    return Pairs(pairs.publication[kept], pairs.subscription[kept])
 
 
 def all_pairs(publications: Collection[int], segment: Segment) -> Pairs:
@@ -110,8 +91,17 @@ def all_pairs(publications: Collection[int], segment: Segment) -> Pairs:
     return Pairs(np.repeat(ordered, len(firsts)), np.tile(firsts, len(ordered)))
 
 
-def match_segment(segment: Segment, views: Views, encoded: Encoded, scratch: Scratch) -> SegmentMatches:
-    """Everything the index knows of a batch, before positions are looked at."""
+def match_segment(
+    segment: Segment,
+    views: Views,
+    encoded: Encoded,
+    scratch: Scratch,
+    plans: ResidualPlans,
+    numbers: NumberedTerms,
+    maker: OpenRowsMaker,
+) -> SegmentMatches:
+    """Everything the index knows of a batch, before positions are looked at. Join rows that operators have a say in go
+    to `maker`, their terms to `numbers`."""
     matched, sheets = match_rows(segment, views, encoded, scratch)
     publication = publications_of(views, matched)
     verified = sheets.of_pair == -1
@@ -121,16 +111,15 @@ def match_segment(segment: Segment, views: Views, encoded: Encoded, scratch: Scr
     exhausted = _distinct(Pairs(publication[endless], matched.subscription[endless]), spent_decided)
     counts = (int(matched.counts[0]), int(matched.counts[1]), int(matched.counts[2]))
     found = sheets.of_pair >= 0
-    combined = calculated = no_matches()
-    asking: list[Asking] = []
+    combined = NOTHING_COMBINED
     if segment.combines:
-        members = scratch.members(segment)
+        members = scratch.members(segment, plans)
         exhausted, spent = members.split(exhausted)
         parts = found & members.has_role[matched.subscription]
         found &= ~parts
-        rows = Rows(publication[parts], matched.subscription[parts], sheets.of_pair[parts])
-        combined, calculated, costly, asking = combine(members, rows, sheets, views.terms, spent)
-        candidates = _distinct(candidates, spent, costly)
+        rows = JoinedRows(publication[parts], matched.subscription[parts], sheets.of_pair[parts])
+        combined = combine(members, rows, sheets, views.terms, spent, numbers, maker)
+        candidates = _distinct(candidates, spent, combined.costly)
     json, offsets = render_sheets(sheets, segment.tables.answers, views.terms)
     sheet = sheets.of_pair[found]
     decided = Decided(
@@ -140,7 +129,7 @@ def match_segment(segment: Segment, views: Views, encoded: Encoded, scratch: Scr
         offsets[sheet],
         offsets[sheet + 1] - offsets[sheet],
     )
-    return SegmentMatches(decided, combined, calculated, candidates, exhausted, counts, asking)
+    return SegmentMatches(decided, combined, candidates, exhausted, counts)
 
 
 def _distinct(*parts: Pairs) -> Pairs:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from copy import copy
 from typing import NamedTuple
 
 import numpy as np
@@ -10,10 +11,10 @@ from numpy.typing import NDArray
 
 from triplecast.index import Segment, Snapshot
 from triplecast.kernels.layout import I32, I64
-from triplecast.match.asking import Asking
 from triplecast.match.found import Decided, Pairs
 from triplecast.model.publication import Publication
 
+_NOTHING = np.zeros(0, np.int32)
 SPARSENESS = 16
 """Marks for each removal."""
 
@@ -33,6 +34,15 @@ class Validity:
         self._positions = np.array([publication.position for publication in publications], np.int64)
         self._first = int(self._positions.min(initial=np.iinfo(np.int64).max))
         self._marks = _mark(snapshot.removals.registration)
+        self._lost = _NOTHING
+
+    def without(self, lost: Collection[int]) -> Validity:
+        """The same, but for publications (by place) that nothing is asked of."""
+        if not lost:
+            return self
+        made = copy(self)
+        made._lost = np.array(sorted(lost), np.int32)
+        return made
 
     def holds(self, publication: I32, registration: I64) -> NDArray[np.bool_]:
         """Of each pair whether the publication, by its place in the batch, is asked of the registration."""
@@ -42,6 +52,8 @@ class Validity:
         if len(self._marks):
             pairs = np.flatnonzero(self._marks[registration & (len(self._marks) - 1)])
             valid[pairs] &= self._stands(publication[pairs], registration[pairs])
+        if len(self._lost):
+            valid &= ~np.isin(publication, self._lost)
         return valid
 
     def _stands(self, publication: I32, registration: I64) -> NDArray[np.bool_]:
@@ -75,12 +87,6 @@ class Validity:
                 strict=True,
             )
         ]
-
-    def keep_asking(self, asking: Sequence[Asking]) -> list[Asking]:
-        publication = np.array([pair.publication for pair in asking], np.int32)
-        registration = np.array([pair.registration for pair in asking], np.int64)
-        valid = self.holds(publication, registration) if asking else ()
-        return [pair for pair, asked in zip(asking, valid, strict=True) if asked]
 
 
 def _mark(removed: I64) -> NDArray[np.bool_]:

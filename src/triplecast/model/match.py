@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from triplecast.model.open_rows import NO_OPEN_ROWS, OpenRows
+
+if TYPE_CHECKING:
+    from triplecast.residual import PublicationConditions
 
 INDEX_SOLUTIONS = 10_000
 """Solutions of a query's patterns in one publication beyond which the index leaves the pair undecided (ASK needs one
@@ -34,25 +41,11 @@ class Awaited(NamedTuple):
     """Why they could not be asked; empty where that was not tried yet."""
 
 
-@dataclass(frozen=True, slots=True)
-class OperatorResult:
-    """What an operator's version gave, or why it failed: what is kept of a call, so that a replay tells the same."""
-
-    publication: int
-    """Index into the batch."""
-    operator: str
-    version: str
-    arguments: tuple[str, ...]
-    """In N-Triples form."""
-    answer: bytes
-    """As `operators.answers.format_answer` writes it."""
-
-
 class Learnt(NamedTuple):
     """What was learnt of one template of conditions that ask operators: of one batch, or all in all."""
 
     template: str
-    """Its text (`match.asking.Template`)."""
+    """Its text (`residual.plans.Template`)."""
     hint: float
     """Seconds that its operators' declarations expect."""
     answered: float
@@ -78,7 +71,7 @@ class MatchStats:
     combined: int = 0
     """Pairs that match by what is made of the rows of the index's joins (`compile.combination`)."""
     calculated: int = 0
-    """Of those, pairs that match by conditions or values calculated after the join (`match.calculate`)."""
+    """Of those, pairs that match by conditions or values calculated after the join (`residual`)."""
     candidates: int = 0
     """Pairs handed to the evaluator because the index alone could not decide them."""
     verified: int = 0
@@ -100,6 +93,9 @@ class MatchStats:
         return MatchStats(*(getattr(self, name) - getattr(other, name) for name in self.__slots__))
 
 
+NO_CONDITIONS: Mapping[int, PublicationConditions] = MappingProxyType({})
+
+
 @dataclass(frozen=True, slots=True)
 class MatchedBatch:
     """Matches of a batch, sorted by (publication, registration); row i has bindings
@@ -111,24 +107,13 @@ class MatchedBatch:
     bindings_offsets: NDArray[np.int64]
     bindings: NDArray[np.uint8]
     undecided: tuple[Undecided, ...] = ()
-    results: tuple[OperatorResult, ...] = ()
-    """What operators gave that had not been known before, in the order in which they were asked."""
-    learnt: tuple[Learnt, ...] = ()
-    """Of the conditions that were looked at."""
+    open: OpenRows = NO_OPEN_ROWS
+    """Pairs that wait for operators."""
     stats: MatchStats = field(default_factory=MatchStats)
-    awaited: tuple[Awaited, ...] = ()
-    """Sorted; where operators were asked, those of which some could not be (`match.begun.Begun`)."""
+    conditions: Mapping[int, PublicationConditions] = field(default_factory=lambda: NO_CONDITIONS)
+    """By position, what these pairs wait for: to call their operators in this process; it is never stored."""
     change: NDArray[np.uint8] = field(default_factory=lambda: np.zeros(0, np.uint8))
     """Of each row, by its number in `CHANGES`; empty where all are additions, as in publication scope."""
-
-    def without_waiting(self) -> MatchedBatch:
-        """For whom nobody waits: pairs whose operators could not be asked are undecided."""
-        if not self.awaited:
-            return self
-        pairs = [*self.undecided, *(Undecided(*pair) for pair in self.awaited)]
-        pairs.sort(key=lambda pair: (pair.publication, pair.registration))
-        stats = replace(self.stats, undecided=len(pairs))
-        return replace(self, undecided=tuple(pairs), awaited=(), stats=stats)
 
     def __len__(self) -> int:
         return len(self.publication)

@@ -12,12 +12,13 @@ from dataclasses import dataclass, field
 from functools import cache, lru_cache
 
 from triplecast.errors import SandboxFailed
+from triplecast.model.answers import told_reason
 from triplecast.model.terms import from_ntriples
 from triplecast.operators.absence import REST, SHORTEST_REST
-from triplecast.operators.answers import Unanswerable, told_reason
 from triplecast.operators.declaration import Operator
 from triplecast.operators.perform import START_SECONDS
 from triplecast.operators.registry import find_operator
+from triplecast.operators.results import Unanswerable
 from triplecast.sandbox import Limits, RequestFailure, Sandbox
 
 REMEMBERED = 20_000

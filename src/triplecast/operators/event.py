@@ -10,7 +10,7 @@ from typing import Any
 
 from pyoxigraph import BlankNode, Dataset, DefaultGraph, NamedNode, Quad, RdfFormat, Triple, parse
 
-from triplecast.operators.answers import Unanswerable
+from triplecast.operators.results import Unanswerable
 
 
 class NoAttachment(Unanswerable, KeyError):

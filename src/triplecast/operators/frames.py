@@ -2,7 +2,7 @@
 
 Request: a JSON line ``{"operator": iri, "version": its version, "events": [[graph, version, dataset, length, [[iri,
 length], …]], …], "calls": [[event, [argument, …]], …]}``, then each event's quads and attachments. Answer: a JSON line
-``[[length, seconds], …]``, then the written answers (`operators.answers`), one for each call; or ``{"absent": why the
+``[[length, seconds], …]``, then the written answers (`model.answers`), one for each call; or ``{"absent": why the
 operator cannot be asked there}``.
 """
 
@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 from pyoxigraph import NamedNode
 
+from triplecast.model.answers import GroundCall
 from triplecast.model.publication import Publication
-from triplecast.operators.answers import GroundCall
 from triplecast.operators.event import Event
 
 

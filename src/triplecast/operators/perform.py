@@ -12,9 +12,9 @@ from types import TracebackType
 from typing import NamedTuple
 
 from triplecast.errors import SandboxFailed
+from triplecast.model.answers import Answer, Failed, parse_answer, told_reason
 from triplecast.model.printable import shortened
 from triplecast.operators.absence import Absences, Unasked, WorkerName, worker_of
-from triplecast.operators.answers import Answer, Failed, parse_answer, told_reason
 from triplecast.operators.declaration import Operator
 from triplecast.operators.frames import Asked, NotThere, read_answers, write_request
 from triplecast.operators.mending import ANSWER_BYTES, mend_failure, mend_import

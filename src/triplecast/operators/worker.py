@@ -10,11 +10,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from triplecast.model.answers import Failed, format_answer, told_reason
 from triplecast.model.terms import from_ntriples
-from triplecast.operators.answers import Failed, Unanswerable, WrongResult, format_answer, read_result, told_reason
 from triplecast.operators.declaration import Operator
 from triplecast.operators.frames import Request, read_request, write_absence, write_answers
 from triplecast.operators.registry import find_operator
+from triplecast.operators.results import Unanswerable, WrongResult, read_result
 
 
 def answer(request: bytes) -> bytes:

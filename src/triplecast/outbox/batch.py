@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from triplecast.model.match import Awaited, MatchedBatch, Undecided
+from triplecast.model.open_rows import OpenRows
 from triplecast.model.publication import Publication
 
 _Number = TypeVar("_Number", bound=np.generic)
@@ -75,7 +76,7 @@ class OutboxBatch:
             matched.bindings_offsets,
             matched.bindings,
             matched.undecided,
-            matched.awaited,
+            tuple(awaited_pairs(publications, matched.open)),
             matched.change,
         )
 
@@ -192,6 +193,13 @@ class OutboxBatch:
         state.update(self.bindings[offsets[0] : offsets[-1]].tobytes())
         state.update(self.change[start:end].tobytes())
         return state.digest()
+
+
+def awaited_pairs(publications: Sequence[Publication], open_rows: OpenRows) -> Iterator[Awaited]:
+    """The pairs of open rows; `publications` are theirs, by position, maybe among others."""
+    places = {each.position: place for place, each in enumerate(publications)}
+    pairs = zip(open_rows.position.tolist(), open_rows.registration.tolist(), open_rows.reasons, strict=True)
+    return (Awaited(places[position], registration, reason) for position, registration, reason in pairs)
 
 
 def _concatenated(arrays: Sequence[NDArray[_Number]], dtype: type[_Number]) -> NDArray[_Number]:

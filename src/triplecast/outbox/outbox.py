@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from triplecast.crash_points import reach
 from triplecast.end_mark import EndMark, close_untouched, has_content, read_end_mark
 from triplecast.errors import StorageFault
+from triplecast.model.answers import told_reason
 from triplecast.model.match import publication_key
 from triplecast.model.subscription import Registration
-from triplecast.operators.answers import told_reason
 from triplecast.outbox.batch import OutboxBatch
 from triplecast.outbox.pending import (
     OpenPart,
@@ -34,7 +34,7 @@ from triplecast.outbox.tables import OUTBOX, fields_checksum, write_notification
 from triplecast.sqlite import Database, make_folder, row_number
 
 Names = Callable[[Sequence[int]], Iterable[Registration]]
-"""Gives name and owner of the ids that the outbox sees for the first time (`JournalReader.registrations_of`)."""
+"""Gives name and owner of the ids that the outbox sees for the first time (`JournalFile.registrations`)."""
 
 _NO_ROWS = OutboxBatch.joined(()).digest(0, 0)
 """The digest of a publication without rows."""

@@ -6,11 +6,11 @@ import gc
 from functools import lru_cache
 from pathlib import Path
 
-from triplecast.journal import Journal, JournalReader
+from triplecast.journal import Journal, JournalFile
 
 
 @lru_cache(maxsize=2)
-def followed_journal(folder: Path) -> JournalReader:
+def followed_journal(folder: Path) -> JournalFile:
     """This process's reader of the journal in a run's output folder."""
     return Journal.read_only(folder)
 

@@ -43,7 +43,7 @@ _REST = 0.05
 _GROUP = "triplecast-operators"
 
 
-class Asker:
+class OperatorJobs:
     """The thread that asks, beside one query. What fails in it, `check` raises."""
 
     def __init__(self, spark: SparkSession, stage: MatchSlices, sink: Sink, cores: int) -> None:
@@ -56,7 +56,7 @@ class Asker:
         self._thread = ThreadPoolExecutor(1, _GROUP)
         self._work = self._thread.submit(self._repeat)
 
-    def __enter__(self) -> Asker:
+    def __enter__(self) -> OperatorJobs:
         return self
 
     def __exit__(

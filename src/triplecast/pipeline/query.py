@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from triplecast.errors import InputError, PipelineFailed, StorageFull
 from triplecast.model.schedules import SCHEDULE
 from triplecast.operators import known_operators
-from triplecast.pipeline.late import Asker
+from triplecast.pipeline.late import OperatorJobs
 from triplecast.pipeline.rows import MATCHES, spark_schema
 from triplecast.pipeline.session import last_line, session
 from triplecast.pipeline.sink import Sink
@@ -161,8 +161,8 @@ class SparkSide:
             query = self._start(spark, stage, self._sink, 2 * self._cores)
             self.running = True
             try:
-                with Asker(spark, stage, self._sink, self._cores) as asker:
-                    self._watch(query, asker)
+                with OperatorJobs(spark, stage, self._sink, self._cores) as jobs:
+                    self._watch(query, jobs)
             finally:
                 self.running = False
                 self._stop_query(query)
@@ -170,9 +170,9 @@ class SparkSide:
             return error
         return None
 
-    def _watch(self, query: StreamingQuery, asker: Asker) -> None:
+    def _watch(self, query: StreamingQuery, jobs: OperatorJobs) -> None:
         while not self._stop.wait(0.1):
-            asker.check()
+            jobs.check()
             if not query.isActive:
                 query.awaitTermination()  # raises what ended it
                 raise PipelineFailed("the streaming query ended by itself", self._mend())

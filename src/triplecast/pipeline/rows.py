@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from triplecast.journal import KeptResult
+from triplecast.model.answers import OperatorResult
 from triplecast.model.match import Awaited, Learnt, MatchStats, Undecided
 from triplecast.outbox import OutboxBatch
 
@@ -33,6 +33,7 @@ MATCHES = pa.schema(
         ("registration", pa.binary()),
         ("offsets", pa.binary()),
         ("bindings", pa.binary()),
+        ("change", pa.binary()),
         ("undecided", pa.binary()),
         ("awaited", pa.binary()),
         ("results", pa.binary()),
@@ -71,6 +72,7 @@ def told_only(batch: OutboxBatch) -> OutboxBatch:
         batch.bindings,
         tuple(Undecided(place[pair.publication], pair.registration, pair.reason) for pair in batch.undecided),
         tuple(pair._replace(publication=place[pair.publication]) for pair in batch.awaited),
+        batch.change,
     )
 
 
@@ -94,7 +96,7 @@ def to_arrow(
     after: int,
     upto: int,
     work: MatchStats,
-    results: Sequence[KeptResult] = (),
+    results: Sequence[OperatorResult] = (),
     learnt: Sequence[Learnt] = (),
 ) -> pa.RecordBatch:
     """One row of `MATCHES`."""
@@ -107,6 +109,7 @@ def to_arrow(
         batch.registration.astype("<i8"),
         batch.bindings_offsets.astype("<i8"),
         batch.bindings[: batch.bindings_offsets[-1]],
+        batch.change,
         json.dumps([(pair.publication, pair.registration, pair.reason) for pair in batch.undecided]).encode(),
         json.dumps(batch.awaited).encode(),
         json.dumps([(*result[:-1], result.answer.decode()) for result in results]).encode(),
@@ -122,9 +125,9 @@ def work_of(row: Mapping[str, Any]) -> MatchStats:
     return MatchStats(*np.frombuffer(row["work"], "<i8").tolist())
 
 
-def results_of(row: Mapping[str, Any]) -> list[KeptResult]:
+def results_of(row: Mapping[str, Any]) -> list[OperatorResult]:
     return [
-        KeptResult(position, operator, version, tuple(arguments), answer.encode())
+        OperatorResult(position, operator, version, tuple(arguments), answer.encode())
         for position, operator, version, arguments, answer in json.loads(row["results"])
     ]
 
@@ -147,4 +150,5 @@ def from_arrow(row: Mapping[str, Any]) -> OutboxBatch:
         np.frombuffer(row["bindings"], np.uint8),
         tuple(Undecided(*pair) for pair in json.loads(row["undecided"])),
         tuple(Awaited(*pair) for pair in json.loads(row["awaited"])),
+        np.frombuffer(row["change"], np.uint8),
     )

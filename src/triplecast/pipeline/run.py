@@ -24,10 +24,10 @@ from triplecast.ingest import Parser
 from triplecast.ingest.inbox import scan_inbox
 from triplecast.journal import Journal
 from triplecast.kernels.compiling import FIRST, compile_kernels, warm
-from triplecast.match.learnt import LearntTemplates
 from triplecast.model.match import Learnt
 from triplecast.model.schedules import SCHEDULE, check_schedule
 from triplecast.model.subscription import BROAD_PER_OWNER
+from triplecast.operators.asking.experience import LearntTemplates
 from triplecast.outbox import Outbox
 from triplecast.pipeline.acceptor import Acceptor
 from triplecast.pipeline.horizon import HorizonFile
@@ -124,7 +124,7 @@ def run(
         horizon = HorizonFile(output)
         sink = Sink(
             outbox,
-            journal.registrations_of,
+            journal.registrations,
             horizon.learn,
             notices.put,
             journal.keep_results,

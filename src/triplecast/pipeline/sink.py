@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from triplecast.crash_points import reach
 from triplecast.errors import StorageFault, TriplecastError
-from triplecast.journal import KeptResult
+from triplecast.model.answers import OperatorResult
 from triplecast.model.match import Learnt, MatchStats
 from triplecast.model.subscription import Registration
 from triplecast.outbox import Committed, Outbox, OutboxBatch, UndecidedPair
@@ -65,7 +65,7 @@ class Sink:
         registrations: Callable[[Sequence[int]], Iterable[Registration]],
         learn: Callable[[int, int, float], None],
         tell: Callable[[UndecidedPair | str], None] = lambda notice: None,
-        keep: Callable[[Sequence[KeptResult]], bool] = lambda results: True,
+        keep: Callable[[Sequence[OperatorResult]], bool] = lambda results: True,
         learn_operators: Callable[[Sequence[Learnt]], None] = lambda learnt: None,
         outdated: Callable[[Iterable[int]], list[int]] = lambda positions: [],
     ) -> None:

@@ -38,7 +38,7 @@ class JournalSource(DataSource):  # type: ignore[misc]
         return JournalStream(self.options)
 
 
-class Slice(InputPartition):  # type: ignore[misc]
+class PositionRange(InputPartition):  # type: ignore[misc]
     """Publications at positions in (after, upto], and the manifest of the index that answers for them."""
 
     def __init__(self, after: int, upto: int, manifest: str) -> None:
@@ -78,7 +78,7 @@ class JournalStream(DataSourceStreamReader):  # type: ignore[misc]
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         first = followed_journal(self._folder).next_publication(start["position"])
         bounds = cut(start["position"], end["position"], first or end["position"], self._slices)
-        return [Slice(*each, end["manifest"]) for each in bounds]
+        return [PositionRange(*each, end["manifest"]) for each in bounds]
 
     def read(self, partition: InputPartition) -> Iterator[tuple[int, int, str]]:
         yield partition.value

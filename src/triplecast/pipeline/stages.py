@@ -14,12 +14,14 @@ import pyarrow as pa
 from triplecast.crash_points import reach
 from triplecast.evaluate import Evaluator
 from triplecast.index import INDEX, Snapshot
-from triplecast.journal import BYTES_AT_ONCE, kept_results
+from triplecast.journal import BYTES_AT_ONCE
 from triplecast.match import Matcher
-from triplecast.match.operate import Operators
+from triplecast.match.found import merge_batches
 from triplecast.model.match import MatchStats
 from triplecast.model.schedules import SCHEDULE
 from triplecast.operators import Operator, known_operators
+from triplecast.operators.asking import Asker
+from triplecast.operators.asking import settle as settle_rows
 from triplecast.outbox import OutboxBatch
 from triplecast.pipeline.followed import followed_journal, settle
 from triplecast.pipeline.rows import cut, to_arrow, told_only
@@ -84,7 +86,7 @@ def match_slices(folder: Path, batches: Iterator[pa.RecordBatch], schedule: str 
 
 def match_slice(folder: Path, manifest: str, after: int, upto: int, schedule: str) -> Iterator[pa.RecordBatch]:
     """The matches of the publications at positions in (`after`, `upto`]; at least one row, also when there are none."""
-    journal, matcher = followed_journal(folder), _matcher(folder, schedule)
+    journal, matcher = followed_journal(folder), _matcher()
     snapshot = Snapshot.open(folder / INDEX, manifest)
     any_told = False
     start = after
@@ -95,8 +97,7 @@ def match_slice(folder: Path, manifest: str, after: int, upto: int, schedule: st
         batch, work = OutboxBatch.joined(()), MatchStats()
         if publications:
             first, start = start, publications[-1].position
-            taxonomies, known = journal.taxonomies(first, start), journal.answers(first, start)
-            matched = matcher.begin(snapshot, publications, taxonomies, known).decided()
+            matched = matcher.match(snapshot, publications, journal.taxonomies(first, start))
             batch, work = OutboxBatch.of(publications, matched), matched.stats
         reach("pipeline.batch-matched")
         for index, piece in enumerate(cut(told_only(batch), ROW_BYTES)):
@@ -107,8 +108,9 @@ def match_slice(folder: Path, manifest: str, after: int, upto: int, schedule: st
 def ask_slice(folder: Path, asked: AskedSlice, schedule: str = SCHEDULE) -> Iterator[pa.RecordBatch]:
     """All matches of the publications of a slice, and what operators gave; its work is what had not been done for
     `match_slice`."""
-    journal, matcher = followed_journal(folder), _matcher(folder, schedule)
+    journal, matcher, asker = followed_journal(folder), _matcher(), _asker(folder, schedule)
     snapshot = Snapshot.open(folder / INDEX, asked.manifest)
+    asker.leave(snapshot)
     left = list(asked.positions)
     while left:
         wanted = set(left)
@@ -116,19 +118,24 @@ def ask_slice(folder: Path, asked: AskedSlice, schedule: str = SCHEDULE) -> Iter
         first, last = left[0] - 1, found[-1].position
         publications = [each for each in found if each.position in wanted]
         left = [position for position in left if position > last]
-        begun = matcher.begin(snapshot, publications, journal.taxonomies(first, last), journal.answers(first, last))
-        before = begun.decided().stats
-        matched = begun.finish()
-        results, work = kept_results(publications, matched), matched.stats - before
+        taxonomies, known = journal.taxonomies(first, last), journal.answers(first, last)
+        matched = matcher.match(snapshot, publications, taxonomies)
+        settled = settle_rows(asker, matcher, matched.open, publications, taxonomies, known, matched.conditions)
+        batch, work = OutboxBatch.of(publications, merge_batches(matched, settled.matched)), settled.matched.stats
         reach("pipeline.operators-asked")
-        for index, piece in enumerate(cut(told_only(OutboxBatch.of(publications, matched)), ROW_BYTES)):
+        for index, piece in enumerate(cut(told_only(batch), ROW_BYTES)):
             if index == 0:
-                yield to_arrow(piece, asked.after, asked.upto, work, results, matched.learnt)
+                yield to_arrow(piece, asked.after, asked.upto, work, settled.results, settled.learnt)
             else:
                 yield to_arrow(piece, asked.after, asked.upto, MatchStats())
 
 
 @lru_cache(maxsize=1)
-def _matcher(folder: Path, schedule: str) -> Matcher:
+def _matcher() -> Matcher:
+    return Matcher(Evaluator())
+
+
+@lru_cache(maxsize=1)
+def _asker(folder: Path, schedule: str) -> Asker:
     """With what had been learnt of operators when this process began."""
-    return Matcher(Evaluator(), Operators(schedule=schedule, learnt=followed_journal(folder).learnt()))
+    return Asker(schedule=schedule, learnt=followed_journal(folder).learnt())

@@ -84,7 +84,7 @@ class FileSource:
         self._tell = tell
         self._datasets = datasets
         self._broad_per_owner = check_quota(broad_per_owner)
-        self._live = {found.subscription.name: found for found in journal.registrations()}
+        self._live = {found.subscription.name: found for found in journal.live_registrations()}
         self._read: dict[Path, _Read] = {}
         self._seen: list[SubscriptionFile] = []
         self._since = 0.0

@@ -45,7 +45,7 @@ from triplecast.model.algebra import (
     subexpressions,
     variables_in,
 )
-from triplecast.model.conditions import MIRRORED
+from triplecast.model.comparison_codes import MIRRORED
 from triplecast.model.terms import from_ntriples
 from triplecast.registry.typo_warnings import Slips, doubt_slips, read_slips
 from triplecast.terms.nearness import nearest_names
@@ -63,7 +63,7 @@ _NUMBER_KINDS = frozenset({ValueClass.EXACT, ValueClass.FLOAT, ValueClass.DOUBLE
 _LIKE_A_NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?|[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9:.]+Z?)?")
 
 
-class Comparison(NamedTuple):
+class WrittenComparison(NamedTuple):
     """``subject operator constant``, whichever way round it was written."""
 
     subject: Expression
@@ -79,7 +79,7 @@ class _Readings(NamedTuple):
     """What a template gives: doubts that hold for all its subscriptions, and what depends on their constants."""
 
     doubts: tuple[str, ...]
-    comparisons: tuple[Comparison, ...]
+    comparisons: tuple[WrittenComparison, ...]
     slips: Slips
     named: tuple[str | int, ...]
     """Doubts of IRIs that the template itself names, the datatypes of its slots among them, and the slots that hold an
@@ -241,7 +241,7 @@ def _resources(pattern: Pattern) -> frozenset[Variable]:
 
 def _compared(
     condition: Expression, resources: frozenset[Variable], told: Mapping[Variable, Sequence[Constant]]
-) -> Iterator[Comparison]:
+) -> Iterator[WrittenComparison]:
     """The comparisons with a constant, under any operators."""
     for part in subexpressions(condition):
         if not isinstance(part, Operation):
@@ -257,10 +257,10 @@ def _compared(
         for subject, operator, other in pairs:
             if isinstance(other, NamedNode | Literal | Slot) and isinstance(subject, Variable | Call):
                 known = tuple(told.get(subject, ())) if isinstance(subject, Variable) else ()
-                yield Comparison(subject, operator, other, subject in resources, known)
+                yield WrittenComparison(subject, operator, other, subject in resources, known)
 
 
-def _doubt_comparison(comparison: Comparison, constants: tuple[str, ...]) -> str | None:
+def _doubt_comparison(comparison: WrittenComparison, constants: tuple[str, ...]) -> str | None:
     text = constant_text(comparison.constant, constants)
     kind, _ = place_of(text)
     subject, operator = comparison.subject, comparison.operator
@@ -296,7 +296,7 @@ def _doubt_day(shown: str, text: str) -> str:
     )
 
 
-def _is_ordinary(comparison: Comparison, kind: int) -> bool:
+def _is_ordinary(comparison: WrittenComparison, kind: int) -> bool:
     """Whether nothing is to be said of it, at a glance."""
     plain = isinstance(comparison.subject, Variable) and not comparison.names_resource
     odd = (ValueClass.ILL, ValueClass.IRI, ValueClass.LANG, ValueClass.STRING, *_DAYS)

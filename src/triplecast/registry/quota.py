@@ -8,7 +8,7 @@ from triplecast.compile.plan import Cost
 from triplecast.errors import InputError, QuotaReached
 from triplecast.index import Snapshot
 from triplecast.index.census import broad_registrations
-from triplecast.journal import JournalReader
+from triplecast.journal import JournalFile
 from triplecast.model.subscription import Subscription
 from triplecast.registry.admission import Admission
 
@@ -62,7 +62,7 @@ class Holdings:
     them have ended is asked of the journal. So nothing is kept of, or done for, any other subscription.
     """
 
-    def __init__(self, journal: JournalReader) -> None:
+    def __init__(self, journal: JournalFile) -> None:
         self._journal = journal
         self._of: dict[Owner, set[int]] = {}
         self._found = False
@@ -77,14 +77,14 @@ class Holdings:
 
     def _held(self, owner: Owner, snapshot: Snapshot) -> int:
         if not self._found:
-            for found in self._journal.registrations_of(broad_registrations(snapshot)):
+            for found in self._journal.registrations(broad_registrations(snapshot)):
                 self.note(found.subscription.owner, int(found.id))
             self._found = True
         self._of[owner] = self._live(self._of.get(owner, ()))
         return len(self._of[owner])
 
     def _live(self, ids: Iterable[int]) -> set[int]:
-        return {int(found.id) for found in self._journal.registrations_of(sorted(ids)) if found.removed is None}
+        return {int(found.id) for found in self._journal.registrations(sorted(ids)) if found.removed is None}
 
 
 def _reached(subscription: Subscription, admission: Admission, held: int, quota: int) -> QuotaReached:

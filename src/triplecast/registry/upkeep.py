@@ -12,7 +12,7 @@ from triplecast.errors import QueryRefused, QuerySyntaxError, StorageFault
 from triplecast.index import IndexFolder, MemoryIndex, Snapshot
 from triplecast.index.members import NONE_COMPILED
 from triplecast.index.merge import MERGE_LIMIT
-from triplecast.journal import Journal, JournalReader
+from triplecast.journal import Journal, JournalFile
 from triplecast.languages import parse_template
 from triplecast.operators import Operator, known_operators
 from triplecast.operators.registry import missing_modules
@@ -46,11 +46,11 @@ def settle_operators(journal: Journal) -> bool:
     return stale
 
 
-def missing_operators(journal: JournalReader) -> tuple[str, ...]:
+def missing_operators(journal: JournalFile) -> tuple[str, ...]:
     """What is wrong with operators that live subscriptions ask and whose module is not here (`missing_modules`)."""
     lost = {each.iri: each for each in journal.operators() if missing_modules([each])}
     needed: dict[str, Operator] = {}
-    for found in journal.registrations() if lost else ():
+    for found in journal.live_registrations() if lost else ():
         if len(needed) == len(lost):
             break
         with suppress(QuerySyntaxError, QueryRefused):
@@ -59,12 +59,12 @@ def missing_operators(journal: JournalReader) -> tuple[str, ...]:
     return missing_modules(needed.values())
 
 
-def unread_subscriptions(journal: JournalReader, snapshot: Snapshot) -> tuple[str, ...]:
+def unread_subscriptions(journal: JournalFile, snapshot: Snapshot) -> tuple[str, ...]:
     """What is wrong with live subscriptions that are asked nothing, as they cannot be read any more (an operator takes
     other arguments now): a line for each of the first `NAMED`, and how many more."""
     ended = {*snapshot.removals.registration.tolist()}
     reasons = {each.registration: each.reason for each in snapshot.refused if each.registration not in ended}
-    first = journal.registrations_of(sorted(reasons)[:NAMED])
+    first = journal.registrations(sorted(reasons)[:NAMED])
     lines = [
         f"subscription {each.subscription.name!r} is asked nothing any more: {reasons[each.id]}; subscribe anew, or "
         "declare the operator as it was"
@@ -74,7 +74,7 @@ def unread_subscriptions(journal: JournalReader, snapshot: Snapshot) -> tuple[st
     return (*lines, f"and {more} more subscriptions that cannot be read") if more else tuple(lines)
 
 
-def open_index(index: IndexFolder, journal: JournalReader, matched: int, fresh: bool = False) -> Snapshot:
+def open_index(index: IndexFolder, journal: JournalFile, matched: int, fresh: bool = False) -> Snapshot:
     """The index brought up to the journal's head; made again if it has to be `fresh`.
 
     One that is missing, damaged, of another format, ahead of the journal, or of which something was dropped that a
@@ -95,7 +95,7 @@ def open_index(index: IndexFolder, journal: JournalReader, matched: int, fresh: 
     return index.snapshot()
 
 
-def check_progress(journal: JournalReader, outbox: Outbox) -> None:
+def check_progress(journal: JournalFile, outbox: Outbox) -> None:
     """Raises `StorageFault` where more has been matched than the journal holds: it has lost its end."""
     head = journal.head()
     if outbox.progress > head:
@@ -106,7 +106,7 @@ def check_progress(journal: JournalReader, outbox: Outbox) -> None:
 def update_index(
     index: IndexFolder | MemoryIndex,
     snapshot: Snapshot,
-    journal: JournalReader,
+    journal: JournalFile,
     head: int,
     matched: int,
     compiled: Mapping[int, CompiledSubscription] = NONE_COMPILED,
@@ -120,7 +120,7 @@ def update_index(
     return snapshot if index.covers == snapshot.covers else index.snapshot()
 
 
-def _rebuild(index: IndexFolder, journal: JournalReader, matched: int, head: int) -> Snapshot:
+def _rebuild(index: IndexFolder, journal: JournalFile, matched: int, head: int) -> Snapshot:
     index.reset()
     if not _apply_changes(index, journal, head, matched):
         return index.apply([], [], head, needed_from=matched)
@@ -129,7 +129,7 @@ def _rebuild(index: IndexFolder, journal: JournalReader, matched: int, head: int
 
 def _apply_changes(
     index: IndexFolder | MemoryIndex,
-    journal: JournalReader,
+    journal: JournalFile,
     head: int,
     matched: int,
     compiled: Mapping[int, CompiledSubscription] = NONE_COMPILED,

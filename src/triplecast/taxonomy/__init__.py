@@ -8,7 +8,7 @@ from triplecast.taxonomy.entail import TRIPLES_LIMIT, EntailmentTooLarge, entail
 from triplecast.taxonomy.read import read_taxonomy, restore_taxonomy
 from triplecast.taxonomy.schema import Schema, Words
 from triplecast.taxonomy.taxonomy import NO_TAXONOMY, Taxonomy
-from triplecast.taxonomy.versions import NO_TAXONOMIES, Taxonomies, TaxonomyVersion
+from triplecast.taxonomy.versions import NO_TAXONOMIES, Taxonomies
 
 __all__ = [
     "NO_TAXONOMIES",
@@ -19,7 +19,6 @@ __all__ = [
     "Schema",
     "Taxonomies",
     "Taxonomy",
-    "TaxonomyVersion",
     "Words",
     "entail",
     "read_taxonomy",

@@ -5,18 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from triplecast.model.events import TaxonomyVersion
 from triplecast.model.publication import Publication
 from triplecast.taxonomy.read import restore_taxonomy
 from triplecast.taxonomy.taxonomy import NO_TAXONOMY, Taxonomy
-
-
-class TaxonomyVersion(NamedTuple):
-    """A taxonomy as the journal stores it."""
-
-    position: int
-    lines: bytes
-    """`Taxonomy.lines`."""
-    broader: bool
 
 
 class Taxonomies(NamedTuple):

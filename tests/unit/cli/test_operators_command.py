@@ -68,7 +68,7 @@ def test_a_file_is_no_module(place: Path, named: str, written: str) -> None:
     failed = call(place, "operators", "--operators", named)
     assert failed.returncode == 2
     assert f"--operators {named} names a file" in failed.stderr
-    assert f"write --operators {written}, in the folder" in failed.stderr
+    assert f"write --operators {written} in the folder" in failed.stderr
 
 
 def test_several_modules_leave_what_follows_alone(place: Path) -> None:
@@ -193,7 +193,7 @@ def broken(place: Path) -> Path:
 
 
 def test_an_entry_point_that_cannot_be_imported_is_told_and_stops_nobody_else(broken: Path) -> None:
-    told = "operators of an entry point cannot be imported: broken (broken_operators): SyntaxError: "
+    told = "installed operators cannot be imported: broken (broken_operators): SyntaxError: "
     for command in (
         ("match", "--subscriptions", "large.rq", "--publications", "in.jsonl"),
         ("explain", "in.jsonl", "large.rq", "--graph", "urn:d0"),
@@ -213,10 +213,10 @@ def test_a_query_that_asks_it_is_refused_with_the_reason(broken: Path) -> None:
 def test_the_doctor_looks_at_them(broken: Path) -> None:
     told = call(broken, "doctor", "--operators", "picture_operators", "--json")
     findings = {row["what"]: row for row in map(json.loads, told.stdout.splitlines())}
-    assert findings["box: texts"]["state"] == "ok"
-    assert {f"box: {module}" for module in ("geography", "pictures", "lookup", "rules")} <= findings.keys()
+    assert findings["built-in: texts"]["state"] == "ok"
+    assert {f"built-in: {module}" for module in ("geography", "pictures", "lookup", "rules")} <= findings.keys()
     assert "picture_operators" in findings["operators"]["detail"]
-    fault = findings["operators of an entry point"]
+    fault = findings["installed operators"]
     assert fault["state"] == "limited"
     assert fault["detail"].startswith("broken (broken_operators): SyntaxError")
     assert told.returncode == 0

@@ -46,18 +46,18 @@ def test_a_few_publications_have_no_rate() -> None:
 def test_what_was_passed_over_is_counted() -> None:
     assert describe_summary(replace(DONE, ignored=("a.csv", "b.csv"))).splitlines()[1].endswith(", 2 files skipped")
     more = replace(DONE, ignored=("a.csv",), ignored_subscriptions=("b.sparql",), warnings=1)
-    assert describe_summary(more).splitlines()[1].endswith("refused, 2 files skipped, 1 note on subscriptions")
+    assert describe_summary(more).splitlines()[1].endswith("refused, 2 files skipped, 1 warning on subscriptions")
 
 
 def test_an_interrupt_that_left_something_says_what_was_done_and_what_is_left() -> None:
     stopped = replace(DONE, publications=100, matches=0, interrupted=True, left=300)
     assert describe_summary(stopped).startswith("100 publications matched")
     assert describe_summary(stopped).endswith(
-        "interrupted with 300 accepted publications not matched yet; the next run goes on there"
+        "interrupted with 300 accepted publications not matched yet; the next run continues there"
     )
     assert exit_code(stopped) == 130
     early = replace(stopped, left=0)
-    assert "documents of the inbox not taken yet" in describe_summary(early)
+    assert "documents of the inbox not read yet" in describe_summary(early)
     assert exit_code(early) == 130
 
 

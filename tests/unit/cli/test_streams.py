@@ -82,7 +82,7 @@ def test_a_closed_stderr_drops_what_would_go_there_and_nothing_else(desk: Path) 
 def test_matches_that_a_closed_stdout_cannot_take_are_2(desk: Path) -> None:
     done = subprocess.run(in_shell(">&-", *MATCH, "--json"), cwd=desk, capture_output=True, timeout=300, check=False)
     assert done.returncode == 2
-    assert done.stderr.splitlines()[-1].startswith(b"triplecast match: stdout is closed, and there is something")
+    assert done.stderr.splitlines()[-1].startswith(b"triplecast match: stdout is closed; redirect it")
 
 
 @pytest.mark.parametrize("locale", [{"PYTHONIOENCODING": "ascii"}, {"LC_ALL": "POSIX", "PYTHONUTF8": "0"}])

@@ -10,7 +10,8 @@ from engine_samples import ANY_TITLE, PREFIX, TITLES, UNTITLED, StepClock, turtl
 from pyoxigraph import Literal, NamedNode
 
 import triplecast
-from triplecast import Document, Engine, FolderLocked, InputError, QueryRefused, QuerySyntaxError, Subscription
+from triplecast import Document, Engine, FolderLocked, InputError, QueryRefused, QuerySyntaxError, Receipt, Subscription
+from triplecast.model.events import Removal
 
 GRAPH = "https://example.org/doc/1"
 
@@ -85,7 +86,9 @@ def test_a_removed_document_tells_nobody_and_comes_back_as_the_next_version() ->
     with Engine() as engine:
         engine.subscribe(TITLES, id="rail")
         engine.publish(turtle("A"), "text/turtle", GRAPH)
-        assert engine.remove(GRAPH) == 3
+        receipt = engine.remove(GRAPH)
+        assert receipt.removal == Removal(3, GRAPH, 1, receipt.removal.removed_at)
+        assert receipt == Receipt((), (), (), (), (), receipt.removal), "nobody is told of it"
         assert engine.remove(GRAPH) is None
         assert len(list(engine.notifications())) == 1
         assert engine.publish(turtle("A"), "text/turtle", GRAPH).publications[0].version == 2

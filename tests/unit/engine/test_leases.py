@@ -44,7 +44,7 @@ def test_a_lease_ends_before_the_next_publication_is_stamped(tmp_path: Path) -> 
         assert told(engine, "B") == ["kept"]
         assert [standing.id for standing in engine.subscriptions()] == ["kept"]
     with Journal.open(tmp_path) as journal:
-        assert [found.removed for found in journal.registrations_of([1, 2])] == [4, None]
+        assert [found.removed for found in journal.registrations([1, 2])] == [4, None]
         assert [publication.position for publication in journal.publications(0, 99)] == [3, 5]
         journal.check()
 

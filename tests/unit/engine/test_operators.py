@@ -18,11 +18,9 @@ from wild_operators import WILD
 
 from triplecast.engine import Engine, Receipt
 from triplecast.errors import InputError
-from triplecast.match.answer import Verdict, answer_asking
-from triplecast.match.asking import Asking
-from triplecast.match.conditions import Ground
 from triplecast.operators import find_operator
 from triplecast.operators.perform import QUARANTINE
+from triplecast.residual import JoinRows, PublicationConditions, ResidualPlan, Verdict, solve_pair
 
 P = f"PREFIX : <https://example.org/> PREFIX w: <{WILD}> "
 TTL = f"@prefix : <https://example.org/> . @prefix w: <{WILD}> . "
@@ -123,13 +121,13 @@ def test_a_predicate_is_asked_once_for_all_subscriptions(engine: Engine, tmp_pat
 
 
 def test_subscriptions_that_are_written_alike_are_calculated_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    answered: list[int] = []
+    solved: list[ResidualPlan] = []
 
-    def counted(asking: Asking, ground: Ground) -> Verdict:
-        answered.append(asking.registration)
-        return answer_asking(asking, ground)
+    def counted(plan: ResidualPlan, rows: JoinRows, conditions: PublicationConditions) -> Verdict:
+        solved.append(plan)
+        return solve_pair(plan, rows, conditions)
 
-    monkeypatch.setattr("triplecast.match.operate.answer_asking", counted)
+    monkeypatch.setattr("triplecast.match.resolve.solve_pair", counted)
     with Engine() as engine:
         for number in range(30):
             engine.subscribe(
@@ -137,7 +135,7 @@ def test_subscriptions_that_are_written_alike_are_calculated_once(monkeypatch: p
             )
         receipt = engine.publish(TTL + "<urn:pic> a :Picture .", "text/turtle", attachments={"urn:pic": b"12"})
     assert len(receipt.matches) == 20
-    assert len(answered) == 2 * 3, "three texts, before the call and after it"
+    assert len(solved) == 2 * 3, "three texts, before the call and after it"
 
 
 def test_cheap_conditions_come_first(engine: Engine, tmp_path: Path) -> None:
@@ -250,8 +248,8 @@ def test_operators_are_part_of_the_journal(tmp_path: Path) -> None:
     module = tmp_path / "forgotten_operators.py"
 
     def opened(number: int, *modules: str) -> str:
-        program = OPENED.format(most=0, number=number)
-        command = [sys.executable, "-c", program, str(tmp_path / "folder"), *modules]
+        plan = OPENED.format(most=0, number=number)
+        command = [sys.executable, "-c", plan, str(tmp_path / "folder"), *modules]
         path = os.pathsep.join((str(tmp_path), *(each for each in sys.path if each)))
         environment = {**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
         answer = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
@@ -297,7 +295,7 @@ def test_what_was_met_in_quarantine_stays_undecided_when_the_operator_answers_ag
     assert declared is not None
     with Engine.open(tmp_path) as engine:
         engine.subscribe(P + "ASK { ?p :title ?t FILTER(w:long(?t)) }", id="long")
-        standing = engine._matcher.operators.performer.standing(declared)
+        standing = engine._asker.performer.standing(declared)
         standing.in_a_row = QUARANTINE
         (pair,) = engine.publish(TTL + '<urn:p> :title "first" .', "text/turtle", "urn:g").undecided
         assert f"operator <{WILD}long> version 1 is quarantined after " in pair.reason

@@ -63,7 +63,7 @@ def test_the_decided_are_visible_before_an_operator_is_asked(tmp_path: Path) -> 
     with Engine.open(tmp_path) as engine:
         for name, text in QUERIES.items():
             engine.subscribe(P + text, id=name)
-        watched = engine._matcher.operators.performer = Watched(tmp_path)
+        watched = engine._asker.performer = Watched(tmp_path)
         receipts = engine.publish_many(documents())
         assert sorted({name for receipt in receipts for name in (match.subscription for match in receipt.matches)}) == [
             "asking",

@@ -62,7 +62,7 @@ def opened(folder: Path, disturb: Callable[[], None]) -> Engine:
     engine = Engine.open(folder)
     for name, text in QUERIES.items():
         engine.subscribe(P + text, id=name)
-    engine._matcher.operators.performer = Disturbed(disturb)
+    engine._asker.performer = Disturbed(disturb)
     return engine
 
 

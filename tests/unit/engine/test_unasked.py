@@ -273,7 +273,7 @@ def test_an_import_that_hangs_holds_up_the_first_call_alone(away: Path, monkeypa
         for number in range(4):
             waiting = engine.publish(*document(number)).waiting
             assert "importing away_operators took more than 0.5 s; import what is heavy when" in waiting[0].reason
-        performer = engine._matcher.operators.performer
+        performer = engine._asker.performer
         assert performer.children == 1
         (reason,) = performer.unasked
         assert reason == waiting[0].reason

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from triplecast.errors import StorageFault
-from triplecast.journal import Journal, KeptResult
+from triplecast.journal import Journal
+from triplecast.model.answers import Failed, Found, GroundCall, OperatorResult
 from triplecast.model.match import Learnt
 from triplecast.model.publication import Draft
 from triplecast.operators import Operator, known_operators
-from triplecast.operators.answers import Failed, Found, GroundCall
 
 PICTURES = (("urn:a", b"first"), ("urn:b", b"second"))
 
@@ -82,7 +82,7 @@ OPERATOR = Operator("urn:op:kept", "2", ("bound", "free"), 0.1, False, True, 1.0
 
 def test_the_first_result_stays_and_versions_are_apart(tmp_path: Path) -> None:
     known_operators().add(OPERATOR)
-    first = KeptResult(1, OPERATOR.iri, "2", ("<urn:x>",), b'{"rows":[["\\"a\\""]]}')
+    first = OperatorResult(1, OPERATOR.iri, "2", ("<urn:x>",), b'{"rows":[["\\"a\\""]]}')
     failed = first._replace(arguments=("<urn:y>",), answer=b'{"failed":"why"}')
     old = first._replace(version="1", arguments=("<urn:z>",))
     with Journal.open(tmp_path) as journal:

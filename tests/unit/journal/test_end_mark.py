@@ -12,7 +12,7 @@ from triplecast.end_mark import EndMark
 from triplecast.errors import StorageFault
 from triplecast.journal import Journal
 from triplecast.journal.check import check_end
-from triplecast.journal.reader import END, acknowledged
+from triplecast.journal.records import END, acknowledged
 
 
 @pytest.fixture

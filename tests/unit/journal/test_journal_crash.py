@@ -15,14 +15,15 @@ import os, sys
 sys.path.insert(0, {str(Path(__file__).parent)!r})
 from pathlib import Path
 from journal_samples import draft
-from triplecast.journal import Journal, KeptResult, FileState
+from triplecast.journal import FileState, Journal
+from triplecast.model.answers import OperatorResult
 folder = Path(sys.argv[1])
 acknowledged = os.open(folder / "acknowledged", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
 with Journal.open(folder) as journal:
     for i in range(len(journal.sources()), 12):
         drafts = [draft(f"d{{i}}", "x"), draft("shared", str(i))]
         answers = journal.commit_documents(drafts, sources={{f"{{i:02}}": FileState(1, 1, b"", "accepted")}}).accepted
-        journal.keep_results([KeptResult(answers[0].position, "x:op", "1", ("1",), b"{{}}")])
+        journal.keep_results([OperatorResult(answers[0].position, "x:op", "1", ("1",), b"{{}}")])
         os.write(acknowledged, "".join(f"{{a.position}} {{a.graph}} {{a.version}}\\n" for a in answers).encode())
 """
 

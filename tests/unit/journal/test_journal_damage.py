@@ -198,7 +198,7 @@ def test_a_full_disk_acknowledges_nothing_and_then_goes_on(tmp_path: Path) -> No
         with pytest.raises(StorageFull):
             journal.subscribe([Subscription(f"s{i}", "ASK {}" * 2_000) for i in range(20)])
         assert journal.head() == 1
-        assert journal.registrations() == []
+        assert journal.live_registrations() == []
         journal._database.ask("PRAGMA max_page_count=1073741823")
         assert [a.position for a in journal.accept(big)] == list(range(2, 22))
         journal.check()

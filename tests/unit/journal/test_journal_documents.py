@@ -11,6 +11,7 @@ from journal_samples import StepClock, draft
 
 from triplecast.errors import InputError
 from triplecast.journal import FileState, Journal
+from triplecast.model.events import Removal
 from triplecast.model.publication import Reject
 
 CALLS = st.lists(
@@ -38,7 +39,8 @@ def test_versions_are_those_of_a_dictionary(tmp_path_factory: pytest.TempPathFac
             journal = Journal.open(folder)
         elif isinstance(call, str):
             head += call in current
-            assert journal.remove(draft(call, "").graph) == (head if current.pop(call, None) else None)
+            removal = journal.remove(draft(call, "").graph)
+            assert (removal and removal.position) == (head if current.pop(call, None) else None)
         elif isinstance(call, list):
             answers = journal.accept([draft(graph, content) for graph, content in call])
             for (graph, content), answer in zip(call, answers, strict=True):
@@ -76,7 +78,8 @@ def test_a_b_a_in_one_call_is_three_versions() -> None:
 def test_what_was_removed_comes_back_as_the_next_version() -> None:
     with Journal.in_memory() as journal:
         journal.accept([draft("a", "A")])
-        assert journal.remove(draft("a", "").graph) == 2
+        removal = journal.remove(draft("a", "").graph)
+        assert removal == Removal(2, draft("a", "").graph, 1, removal.removed_at)
         assert journal.remove(draft("a", "").graph) is None
         (again,) = journal.accept([draft("a", "A")])
         assert (again.version, again.outcome, again.position) == (2, "accepted", 3)

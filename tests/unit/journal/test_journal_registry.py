@@ -33,7 +33,7 @@ def test_a_live_name_is_refused_and_nothing_is_written() -> None:
             journal.subscribe([subscription("y"), subscription("x")])
         with pytest.raises(InputError, match="'z' is registered already"):
             journal.subscribe([subscription("z"), subscription("z")])
-        assert journal.registrations() == [first]
+        assert journal.live_registrations() == [first]
         assert journal.head() == 1
 
 
@@ -45,7 +45,7 @@ def test_cancelling_twice_says_the_same_and_frees_the_name() -> None:
         assert journal.head() == 3
         (again,) = journal.subscribe([subscription("x", "ASK { ?a ?b 1 }")])
         assert again.id == 4
-        assert journal.registrations() == [other, again]
+        assert journal.live_registrations() == [other, again]
         found = journal.registration(first.id)
         assert found is not None
         assert found.removed == 3
@@ -68,15 +68,15 @@ def test_changes_are_those_of_the_range() -> None:
         assert removed == [(1, 4), (5, 6)]
         assert journal.registry_changes(6, 99) == ([], [])
         assert [journal.next_registry_change(at) for at in (0, 1, 2, 3, 5, 6)] == [1, 2, 4, 4, 6, None]
-        assert journal.registrations(at=3) == [a, b]
-        assert journal.registrations(at=5) == [b, c]
+        assert journal.live_registrations(at=3) == [a, b]
+        assert journal.live_registrations(at=5) == [b, c]
 
 
 def test_many_ids_are_found_in_order() -> None:
     with Journal.in_memory() as journal:
         registered = journal.subscribe([subscription(f"s{i}") for i in range(1_201)])
         journal.cancel([7])
-        found = journal.registrations_of([*range(1_300, 0, -1), 7])
+        found = journal.registrations([*range(1_300, 0, -1), 7])
         assert [r.id for r in found] == [r.id for r in registered]
         assert [r.id for r in found if r.removed] == [7]
 
@@ -86,7 +86,7 @@ def test_everything_is_there_after_a_restart(tmp_path: Path) -> None:
         a, b = journal.subscribe([subscription("a"), subscription("b")])
         journal.cancel([a.id])
     with Journal.open(tmp_path) as journal:
-        assert journal.registrations() == [b]
+        assert journal.live_registrations() == [b]
         journal.subscribe([subscription("a")])
         with pytest.raises(InputError, match="'b'"):
             journal.subscribe([subscription("b")])

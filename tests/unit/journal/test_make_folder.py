@@ -51,7 +51,7 @@ def test_any_name_of_a_folder_is_a_name(name: str, tmp_path: Path, monkeypatch: 
     with Engine.open(name) as engine:
         engine.subscribe("ASK { ?x dc:title ?title }", id="titles")
     with Journal.read_only(name) as journal, Outbox.read_only(name) as outbox:
-        assert [found.subscription.name for found in journal.registrations()] == ["titles"]
+        assert [found.subscription.name for found in journal.live_registrations()] == ["titles"]
         assert list(outbox.notifications()) == []
     assert os.listdir(tmp_path) == [name]
 

@@ -14,17 +14,17 @@ from triplecast.kernels import njit
 from triplecast.kernels.conditions import holds, narrow_range, see
 from triplecast.kernels.layout import F64, I32
 from triplecast.match.views import scan_views
-from triplecast.model.conditions import Lane, Operator
+from triplecast.model.comparison_codes import Comparison, Lane
 from triplecast.model.terms import from_ntriples
 from triplecast.terms.compare import ValueFault, compare
 
 OPERATORS = {
-    "=": Operator.EQUAL,
-    "!=": Operator.UNEQUAL,
-    "<": Operator.LESS,
-    "<=": Operator.AT_MOST,
-    ">": Operator.GREATER,
-    ">=": Operator.AT_LEAST,
+    "=": Comparison.EQUAL,
+    "!=": Comparison.UNEQUAL,
+    "<": Comparison.LESS,
+    "<=": Comparison.AT_MOST,
+    ">": Comparison.GREATER,
+    ">=": Comparison.AT_LEAST,
 }
 _EDGES = ("0", "0.1", "16777217", "16777216", "-3", "100000000000000000", "0.30000000000000004")
 NUMBERS = (
@@ -111,7 +111,7 @@ def test_ranges_are_what_holds(lane: Lane) -> None:
     constants = constants.astype(np.float32).astype(np.float64) if lane == Lane.FLOAT else constants
     constants.sort()
     for term, operator in itertools.product(range(len(terms)), OPERATORS.values()):
-        if operator == Operator.UNEQUAL:
+        if operator == Comparison.UNEQUAL:
             continue
         start, end = _range(values, identity, extras, term, int(operator), int(lane), constants)
         wanted = [

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from functools import lru_cache
+from itertools import count
+from typing import NamedTuple
 
 from pyoxigraph import RdfFormat, parse
 
-from triplecast.evaluate import DEFAULT_STEPS, Budget, Candidate, Decision, bindings_json, evaluate
+from triplecast.evaluate import DEFAULT_STEPS, Budget, Candidate, Decision, Evaluator, bindings_json, evaluate
+from triplecast.evaluate.unknown import Answers
 from triplecast.index import Anchor, Segment, Snapshot, build_segment
 from triplecast.index.removals import NO_REMOVALS
 from triplecast.languages import parse_query
 from triplecast.match import Matcher
-from triplecast.model.match import MatchedBatch
+from triplecast.match.found import merge_batches
+from triplecast.match.matcher import NO_ANSWERS
+from triplecast.model.match import Learnt, MatchedBatch
 from triplecast.model.publication import Publication
+from triplecast.model.schedules import SCHEDULE
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
+from triplecast.operators.asking import Asker, Settled, settle
+from triplecast.operators.perform import Performer
 
 PREFIXES = "PREFIX e: <http://e/> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#> "
 AFTER_ALL = 1_000_000
@@ -60,16 +69,18 @@ def registrations(*queries: str) -> list[Registration]:
     ]
 
 
-def publication(turtle: str, position: int = AFTER_ALL, dataset: bool = False) -> Publication:
+_positions = count(AFTER_ALL)
+
+
+def publication(turtle: str, position: int | None = None, dataset: bool = False) -> Publication:
     """Canonical lines of a Turtle (TriG if `dataset`) text in which ``e:`` and ``xsd:`` are declared; the last dot may
-    be left out."""
+    be left out. Without `position`, each has the one after the last."""
     turtle += " ." if turtle and turtle[-1] not in ".}" else ""
     prefixes = "@prefix e: <http://e/> . @prefix xsd: <http://www.w3.org/2001/XMLSchema#> . "
     read = parse((prefixes + turtle).encode(), format=RdfFormat.TRIG)
     lines = sorted({str(quad if dataset else quad.triple) + " .\n" for quad in read})
-    return Publication(
-        position, "http://g/1", 1, "2026-11-21T08:00:00.000000Z", "".join(lines).encode(), dataset=dataset
-    )
+    place = next(_positions) if position is None else position
+    return Publication(place, "http://g/1", 1, "2026-11-21T08:00:00.000000Z", "".join(lines).encode(), dataset=dataset)
 
 
 def snapshot_of(segments: Iterable[Segment], covers: int = 0) -> Snapshot:
@@ -305,3 +316,35 @@ class _Writer:
                 f"{body} . BIND(1 AS ?w)",
             )
         )
+
+
+# ---- with operators --------------------------------------------------------------------------------------------------
+
+
+class AskedBatch(NamedTuple):
+    """A batch after all that its open rows wait for was called."""
+
+    matched: MatchedBatch
+    settled: Settled
+    asker: Asker
+
+
+def match_asking(
+    snapshot: Snapshot,
+    publications: Sequence[Publication],
+    performer: Performer | None = None,
+    known: Mapping[int, Answers] = NO_ANSWERS,
+    learnt: Sequence[Learnt] = (),
+    schedule: str = SCHEDULE,
+    evaluator: Evaluator | None = None,
+    matcher: Matcher | None = None,
+) -> AskedBatch:
+    """Match, ask and resolve, by an evaluator in this process unless one is given."""
+    with ExitStack() as opened:
+        matcher = matcher or opened.enter_context(Matcher(evaluator or InProcess()))  # type: ignore[arg-type]
+        asker = Asker(performer, schedule, learnt)
+        if performer is None:
+            opened.callback(asker.close)
+        matched = matcher.match(snapshot, publications)
+        settled = settle(asker, matcher, matched.open, publications, known=known, conditions=matched.conditions)
+        return AskedBatch(merge_batches(matched, settled.matched), settled, asker)

@@ -11,8 +11,9 @@ from triplecast.index import MemoryIndex
 from triplecast.match import Matcher
 from triplecast.match import readings as readings_module
 from triplecast.match.closures import walk, walk_all
+from triplecast.model.events import TaxonomyVersion
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
-from triplecast.taxonomy import Taxonomies, TaxonomyVersion
+from triplecast.taxonomy import Taxonomies
 
 
 def test_what_is_joined_is_what_is_walked(seed: int) -> None:

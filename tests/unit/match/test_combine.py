@@ -21,8 +21,9 @@ from triplecast.index import MemoryIndex, build_segment
 from triplecast.index.merge import merge_segments
 from triplecast.kernels.rows import SOLUTIONS_LIMIT
 from triplecast.languages import parse_template
-from triplecast.match import combine as combine_module
-from triplecast.match.combine import rows_of_part
+from triplecast.operators import known_operators
+from triplecast.residual import ResidualPlans, agreement
+from triplecast.residual.agreement import combine_rows
 
 
 def _short(term: str) -> str:
@@ -148,7 +149,7 @@ def test_constants_of_what_is_calculated_are_each_subscriptions_own() -> None:
 
 
 def test_what_costs_too_much_to_calculate_is_the_evaluators(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(combine_module, "DEFAULT_STEPS", 3)
+    monkeypatch.setattr(agreement, "DEFAULT_STEPS", 3)
     queries = registrations("SELECT ?x { ?x e:p ?y ; e:q ?z FILTER(?y > ?z) }")
     batch = matcher().match(snapshot_of([build_segment(queries)]), [publication("e:a e:p 5, 6 ; e:q 2, 3")])
     assert (len(batch), batch.stats.candidates, batch.stats.combined) == (1, 1, 0)
@@ -177,5 +178,7 @@ def test_a_combination_is_read_as_it_was_written() -> None:
         False,
     )
     assert read_combination(json.loads(json.dumps(write_combination(combination)))) == combination
-    assert list(rows_of_part(combination, combination.parts[0], {0: [(1, 2), (3, 4)], 1: [(3,)]})) == [(1, 2)]
-    assert list(rows_of_part(combination, combination.parts[1], {0: [(1, 2)], 1: [(3,)]})) == [(3, -1)]
+    plan = ResidualPlans(known_operators()).plain(combination)
+    assert combine_rows(plan, {0: [(1, 2), (3, 4)], 1: [(3,)]}, str) == b'[{"x":"1","y":"2"},{"x":"3"}]'
+    assert combine_rows(plan, {0: [(3, 4)]}, str) == b'[{"x":"3","y":"4"}]'
+    assert combine_rows(plan, {0: [(3, 4)], 1: [(3,)]}, str) == b'[{"x":"3"}]'

@@ -16,9 +16,10 @@ from tests.unit.match.match_samples import InProcess, matches_of, snapshot_of
 from triplecast.index import FirstWritten, MemoryIndex, NoFilter
 from triplecast.index.segment import build_segments
 from triplecast.match import Matcher
+from triplecast.model.events import TaxonomyVersion
 from triplecast.model.publication import Publication
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
-from triplecast.taxonomy import Taxonomies, Taxonomy, TaxonomyVersion, read_taxonomy
+from triplecast.taxonomy import Taxonomies, Taxonomy, read_taxonomy
 
 CLASSES = [f"<http://e/C{i}>" for i in range(8)]
 PROPERTIES = [f"<http://e/p{i}>" for i in range(5)]

@@ -15,8 +15,9 @@ from triplecast.index.segment import build_segments
 from triplecast.match.readings import Readings
 from triplecast.match.views import encode, scan_views
 from triplecast.model.entailment import EntailmentMode
+from triplecast.model.events import TaxonomyVersion
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
-from triplecast.taxonomy import Taxonomies, TaxonomyVersion, read_taxonomy
+from triplecast.taxonomy import Taxonomies, read_taxonomy
 
 TAXONOMY = read_taxonomy(
     [

@@ -24,7 +24,7 @@ import sys
 import at_hand
 {after}
 from triplecast.model.publication import Publication
-from triplecast.operators.answers import GroundCall
+from triplecast.model.answers import GroundCall
 from triplecast.operators.frames import Asked
 from triplecast.operators.perform import Performer
 publication = Publication(1, "urn:g", 1, "2026-01-01T00:00:00.000000Z", b"")

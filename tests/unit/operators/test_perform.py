@@ -12,8 +12,8 @@ import wild_operators
 from pyoxigraph import Literal
 from wild_operators import WILD
 
+from triplecast.model.answers import LONGEST_REASON, Failed, Found, GroundCall
 from triplecast.model.publication import Publication
-from triplecast.operators.answers import LONGEST_REASON, Failed, Found, GroundCall
 from triplecast.operators.frames import Asked
 from triplecast.operators.perform import COSTLY, PROBATION, QUARANTINE, REST, Performer
 

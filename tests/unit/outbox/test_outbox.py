@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from outbox_samples import AT, batch, registrations
 
 from triplecast.errors import InputError, StorageFault, StorageFull
+from triplecast.model.answers import LONGEST_REASON
 from triplecast.model.match import notification_id
 from triplecast.model.subscription import Registration
-from triplecast.operators.answers import LONGEST_REASON
 from triplecast.outbox import Cursor, Notification, Outbox
 
 ROWS = [(1, 5, '[{"x":"<urn:1>"}]'), (1, 7, "[{}]"), (3, 5, '[{"x":"\\"ä🙂\\""}]'), (4, 6, "[{}]"), (6, 5, "[{}]")]

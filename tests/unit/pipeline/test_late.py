@@ -12,7 +12,7 @@ import pytest
 
 from triplecast.errors import StorageFault
 from triplecast.pipeline import late
-from triplecast.pipeline.late import BACK, BACK_SECONDS, Asker
+from triplecast.pipeline.late import BACK, BACK_SECONDS, OperatorJobs
 from triplecast.pipeline.stages import AskedSlice, MatchSlices
 
 pytest.importorskip("pyspark", reason="the pipeline needs the extra [spark]")
@@ -49,8 +49,8 @@ class Simulated:
         """Runs the thread's loop until the end, here."""
         monkeypatch.setattr(late, "time", SimpleNamespace(monotonic=lambda: self.now))
         monkeypatch.setattr(late, "read_horizon", lambda folder: SimpleNamespace(manifest="m"))
-        monkeypatch.setattr(Asker, "_ask", lambda asker, slices: [each for one in slices for each in one.positions])
-        asker = Asker.__new__(Asker)
+        monkeypatch.setattr(OperatorJobs, "_ask", lambda _, slices: [each for one in slices for each in one.positions])
+        asker = OperatorJobs.__new__(OperatorJobs)
         asker._stage, asker._sink, asker._ending = MatchSlices("nowhere"), self, self  # type: ignore[assignment]
         monkeypatch.setattr(asker, "_slots", lambda: 1, raising=False)
         asker._repeat()
@@ -121,7 +121,7 @@ def test_what_fails_at_the_very_end_is_raised(monkeypatch: pytest.MonkeyPatch) -
     sink = Failing({1: 0.0}, 1.0)
 
     def follow() -> None:
-        with Asker(spark, MatchSlices("nowhere"), sink, 1):  # type: ignore[arg-type]
+        with OperatorJobs(spark, MatchSlices("nowhere"), sink, 1):  # type: ignore[arg-type]
             assert committed.wait(10)
             threading.Timer(0.1, ending.set).start()
 

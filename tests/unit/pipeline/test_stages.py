@@ -10,10 +10,10 @@ import pytest
 from tests.unit.pipeline.batches import random_batch, rows_of, undecided_of
 from triplecast.index import INDEX, IndexFolder
 from triplecast.journal import Journal
-from triplecast.match.operate import Operators
 from triplecast.model.match import MatchStats
 from triplecast.model.publication import Draft
 from triplecast.model.subscription import Subscription
+from triplecast.operators.asking import Asker
 from triplecast.outbox import OutboxBatch
 from triplecast.pipeline import stages
 from triplecast.pipeline.query import stage_of
@@ -101,11 +101,11 @@ def test_the_stages_ask_in_the_order_of_the_run_s_schedule(tmp_path: Path, monke
     manifest = run_folder(tmp_path)
     chosen: list[str] = []
 
-    def operators(schedule: str, learnt: object) -> Operators:
+    def asker(schedule: str, learnt: object) -> Asker:
         chosen.append(schedule)
-        return Operators(schedule=schedule)
+        return Asker(schedule=schedule)
 
-    monkeypatch.setattr(stages, "Operators", operators)
+    monkeypatch.setattr(stages, "Asker", asker)
     monkeypatch.setattr(stages, "settle", lambda: None)
     first = stage_of(tmp_path, "naive")
     monkeypatch.setattr(MatchSlices, "meet_operators", lambda _: None)

@@ -78,7 +78,7 @@ class Desk:
         (self.files / name).write_text(text)
 
     def live(self) -> dict[str, int]:
-        return {found.subscription.name: int(found.id) for found in self.journal.registrations()}
+        return {found.subscription.name: int(found.id) for found in self.journal.live_registrations()}
 
     def snapshot(self) -> Snapshot:
         horizon = read_horizon(self.output)

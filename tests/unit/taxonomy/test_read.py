@@ -8,8 +8,9 @@ import sys
 import pytest
 
 from triplecast.errors import InputError, TaxonomyCycle
+from triplecast.model.events import TaxonomyVersion
 from triplecast.model.publication import Publication
-from triplecast.taxonomy import NO_TAXONOMY, Taxonomies, TaxonomyVersion, read_taxonomy, restore_taxonomy
+from triplecast.taxonomy import NO_TAXONOMY, Taxonomies, read_taxonomy, restore_taxonomy
 from triplecast.taxonomy.read import find_cycle
 from triplecast.taxonomy.taxonomy import BROADER, SUB_CLASS, SUB_PROPERTY, TYPE
 

@@ -10,7 +10,7 @@ from fractions import Fraction
 import pytest
 from pyoxigraph import BlankNode, Literal, NamedNode
 
-from triplecast.model.conditions import Lane
+from triplecast.model.comparison_codes import Lane
 from triplecast.terms.compare import COMPARISONS, ValueFault, compare
 from triplecast.terms.values import (
     SMALLEST_INTEGER,
@@ -252,7 +252,7 @@ def test_a_zone_may_be_indeterminate() -> None:
 
 
 def test_the_index_numbers_lanes_as_classes_of_values() -> None:
-    """`model.conditions.Lane` lies below this package, so it states the numbers again."""
+    """`model.comparison_codes.Lane` lies below this package, so it states the numbers again."""
     shared = {name: lane.value for name, lane in Lane.__members__.items() if name in ValueClass.__members__}
     classes = {name: kind.value for name, kind in ValueClass.__members__.items()}
     assert shared == {name: number for name, number in classes.items() if name not in ("IRI", "BLANK", "PENDING")}

@@ -10,8 +10,8 @@ from drawn import draw, encode
 from PIL import Image, ImageDraw
 
 from triplecast.engine import Engine
+from triplecast.model.answers import Found, GroundCall
 from triplecast.model.publication import Publication
-from triplecast.operators.answers import Found, GroundCall
 from triplecast.operators.box.pictures import MOST_PIXELS, OP
 from triplecast.operators.frames import Asked
 from triplecast.operators.perform import Performer

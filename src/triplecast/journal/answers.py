@@ -1,71 +1,20 @@
-"""What the journal keeps beside its records: the attachments of publications, each content once, and what operators
-gave, so that a replay reads it (semantics 8.2). All of it is written by the journal's writer, in its transactions."""
+"""What operators answered, stored so that a replay reads it (semantics 8.2), and how they are declared."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple
-from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import Any
 
-from triplecast.errors import StorageFault
-from triplecast.journal.check import RESTORE
 from triplecast.journal.record import checksum, verify
-from triplecast.model.match import Learnt, MatchedBatch
-from triplecast.model.publication import Attachments, Publication
+from triplecast.model.answers import Answer, GroundCall, OperatorResult, parse_answer
+from triplecast.model.match import Learnt
 from triplecast.operators import Operator, find_operator
-from triplecast.operators.answers import Answer, GroundCall, parse_answer
 from triplecast.sqlite import Database
 
 
-class KeptResult(NamedTuple):
-    """What an operator's version gave for arguments, about the publication at a position."""
-
-    position: int
-    operator: str
-    version: str
-    arguments: tuple[str, ...]
-    answer: bytes
-
-
-def write_attachments(database: Database, attached: Iterable[tuple[int, Attachments]]) -> None:
-    """Of publications by position, inside a transaction."""
-    for position, attachments in attached:
-        for iri, content in attachments:
-            digest = sha256(content).digest()
-            crc = checksum(iri, (position, len(content)), digest)
-            database.run("INSERT OR IGNORE INTO content VALUES (?, ?)", [(digest, content)])
-            database.run("INSERT INTO attachment VALUES (?, ?, ?, ?, ?)", [(position, iri, digest, len(content), crc)])
-
-
-def read_attachments_of(database: Database, position: int, count: int) -> Attachments:
-    """Raises `StorageFault` unless there are `count`, all sound."""
-    found: list[tuple[str, bytes]] = []
-    statement = (
-        "SELECT iri, attachment.digest, size, attachment.crc, body FROM attachment"
-        " LEFT JOIN content ON content.digest = attachment.digest WHERE position = ? ORDER BY iri"
-    )
-    for iri, digest, size, crc, body in database.ask(statement, (position,)):
-        verify(crc, database.where, f"an attachment of record {position}", iri, (position, size), digest)
-        if not isinstance(body, bytes) or sha256(body).digest() != digest:
-            raise StorageFault(database.where, f"the attachment <{iri}> of record {position} is damaged", RESTORE)
-        found.append((iri, body))
-    if len(found) != count:
-        told = f"record {position} has {count} attachments, of which {len(found)} can be found"
-        raise StorageFault(database.where, told, RESTORE)
-    return tuple(found)
-
-
-def kept_results(publications: Sequence[Publication], matched: MatchedBatch) -> list[KeptResult]:
-    """What operators gave while `publications` were matched, as the journal keeps it."""
-    return [
-        KeptResult(publications[each.publication].position, each.operator, each.version, each.arguments, each.answer)
-        for each in matched.results
-    ]
-
-
-def write_results(database: Database, results: Iterable[KeptResult]) -> bool:
+def write_results(database: Database, results: Iterable[OperatorResult]) -> bool:
     """Keeps them inside a transaction; what is kept already stays. False where that is another answer."""
     same = True
     for result in results:
@@ -123,24 +72,19 @@ def read_learnt(database: Database) -> list[Learnt]:
     return [Learnt(*row) for row in database.ask("SELECT * FROM statistic ORDER BY template")]
 
 
-def check_attached(database: Database, counts: Mapping[int, int]) -> None:
-    """Reads everything; `counts` are the attachments of each publication that has some. Raises `StorageFault`."""
-    for position, count in counts.items():
-        read_attachments_of(database, position, count)
-    for (position,) in database.ask("SELECT DISTINCT position FROM attachment"):
-        if position not in counts:
-            raise StorageFault(database.where, f"record {position} has attachments and does not say so", RESTORE)
+def check_answers(database: Database) -> None:
+    """Read everything. Raises `StorageFault`."""
     _read_results(database, "1", "", ())
 
 
 _KEY = ("position = ? AND operator = ? AND version = ? AND arguments = ?", " LIMIT 1")
 
 
-def _read_results(database: Database, where: str, end: str, values: Sequence[object]) -> list[KeptResult]:
+def _read_results(database: Database, where: str, end: str, values: Sequence[object]) -> list[OperatorResult]:
     found = []
     statement = f"SELECT * FROM answer WHERE {where} ORDER BY position, operator, version, arguments{end}"
     for position, operator, version, arguments, answer, crc in database.ask(statement, values):
         what = f"what <{operator}> gave for record {position}"
         verify(crc, database.where, what, f"{operator}\n{version}\n{arguments}", (position,), answer)
-        found.append(KeptResult(position, operator, version, tuple(json.loads(arguments)), answer))
+        found.append(OperatorResult(position, operator, version, tuple(json.loads(arguments)), answer))
     return found

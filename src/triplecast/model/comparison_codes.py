@@ -1,4 +1,4 @@
-"""Conditions on one variable that the index decides: codes shared by compiler, index files and kernels."""
+"""Codes of the comparisons that the index decides, shared by compiler, index files and kernels."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from enum import IntEnum
 from types import MappingProxyType
 
 MIRRORED: Mapping[str, str] = MappingProxyType({"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="})
-"""What a comparison is called with its sides exchanged."""
+"""The comparison with its sides exchanged."""
 
 
-class Operator(IntEnum):
-    """How a term is compared with a constant. `WINDOW` is the index's own: a lower bound whose upper bound is near."""
+class Comparison(IntEnum):
+    """How a term is compared with a constant. `WINDOW`, the index's own, is a lower bound with a near upper bound."""
 
     EQUAL = 0
     LESS = 1
@@ -23,7 +23,7 @@ class Operator(IntEnum):
 
 
 class Lane(IntEnum):
-    """Which value of a term a condition looks at, by the kind of the constant.
+    """The value of a term that a comparison uses, by the kind of the constant.
 
     IDENTITY to STRING compare terms; they differ only in the errors of ``!=`` (semantics 3.6). BOOLEAN to
     DAYTIMEDURATION carry the numbers of `ValueClass`, hold numbers and compare by value. Above them: the tag of a
@@ -52,13 +52,13 @@ class Lane(IntEnum):
     YEARMONTHDURATION = 19
     DAYTIMEDURATION = 20
     LANGUAGE = 21
-    """``LANG(?v)`` against a tag; ``""`` stands for literals without one."""
+    """``LANG(?v)`` against a tag; ``""`` means literals without one."""
     STRING_ORDER = 22
     NEVER = 23
-    """No term fulfils it: an order or equality with NaN."""
+    """No term satisfies it: an order or equality with NaN."""
     UNLIKE = 24
     """``!=`` NaN: every term but an ill-typed literal."""
 
 
 TERM_LANES = (Lane.IDENTITY, Lane.ILL, Lane.LANG, Lane.STRING, Lane.LANGUAGE, Lane.STRING_ORDER)
-"""Lanes whose constant is a term of the dictionary; the others' is a number."""
+"""Lanes whose constant is a term of the dictionary; in others it is a number."""

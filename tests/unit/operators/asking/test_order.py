@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "operators"))
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import wild_operators
 from wild_operators import WILD
 
 from triplecast.engine import Engine
-from triplecast.match import standing as standing_module
-from triplecast.match.operate import Operators
-from triplecast.match.standing import Standing
+from triplecast.operators.asking import Asker
+from triplecast.operators.asking import order as standing_module
+from triplecast.operators.asking.order import Standing
 from triplecast.operators.schedules import SCHEDULES, Experience, StandingTable
 from triplecast.operators.schedules.sub_order import SubOrder
 from triplecast.operators.schedules.unordered import Adaptive
@@ -62,13 +62,13 @@ def test_an_engine_s_subscriptions_come_and_go() -> None:
     text = f"PREFIX : <https://example.org/> PREFIX w: <{WILD}> ASK {{ ?p :title ?t FILTER(w:lengths(?t) > %d) }}"
     other = f"PREFIX : <https://example.org/> PREFIX w: <{WILD}> SELECT ?n {{ ?p :title ?t . ?t w:lengths ?n }}"
     with Engine() as engine:
-        operators = engine._matcher.operators = Operators(schedule="sub-order")
+        operators = engine._asker = Asker(schedule="sub-order")
         schedule = operators._schedule
         assert isinstance(schedule, SubOrder)
         for name, query in (("one", text % 1), ("two", text % 2), ("three", other)):
             engine.subscribe(query, id=name)
         publish(engine, 1)
-        standing = {each.name: int(each.registration) for each in engine.notifications()}
+        standing = {each.subscription: int(each.registration) for each in engine.notifications()}
         assert sorted(schedule.order()) == sorted(standing.values())
         assert len(standing) == 3
         engine.unsubscribe("two")
@@ -90,7 +90,7 @@ def test_every_schedule_gives_the_same_in_the_engine(schedule: str) -> None:
         "SELECT ?n { ?p :title ?t BIND(w:lengths(?t) AS ?n) FILTER(w:long(?t) && ?n > %s) }"
     )
     with Engine() as engine:
-        engine._matcher.operators = Operators(schedule=schedule)
+        engine._asker = Asker(schedule=schedule)
         for least in range(3, 9):
             engine.subscribe(query % least, id=f"s{least}")
         receipt = engine.publish('<urn:p> <https://example.org/title> "title", "abc", "titles" .', "text/turtle")

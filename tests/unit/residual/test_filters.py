@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import numpy as np
 import pytest
 
-from tests.unit.match.match_samples import InProcess, matches_of, publication, registrations, snapshot_of
+from tests.unit.match.match_samples import InProcess, match_asking, matches_of, publication, registrations, snapshot_of
 from triplecast.index import Snapshot, build_segment
 from triplecast.match import Matcher
-from triplecast.match.operate import Operators
-from triplecast.match.waiting import Waiting
+from triplecast.model.answers import Failed, Found, GroundCall
 from triplecast.model.match import MatchedBatch
 from triplecast.operators import Event, operator
-from triplecast.operators.answers import Failed, Found, GroundCall
 from triplecast.operators.frames import Asked
 from triplecast.operators.perform import Performed, Performer
-from triplecast.operators.schedules import FAILED, HOLDS, REFUTED
 
 OPS = "http://e/waiting#"
 ONE = '"1"^^<http://www.w3.org/2001/XMLSchema#integer>'
@@ -62,8 +58,10 @@ def snapshot(*queries: str) -> Snapshot:
 
 def match(queries: Sequence[str], told: Told, publications: int = 1) -> list[MatchedBatch]:
     known = snapshot(*queries)
-    with Matcher(InProcess(), Operators(told)) as matcher:  # type: ignore[arg-type]
-        return [matcher.match(known, [publication(PICTURES)]) for _ in range(publications)]
+    with Matcher(InProcess()) as matcher:  # type: ignore[arg-type]
+        return [
+            match_asking(known, [publication(PICTURES)], told, matcher=matcher).matched for _ in range(publications)
+        ]
 
 
 def count(monkeypatch: pytest.MonkeyPatch, name: str) -> list[int]:
@@ -81,49 +79,52 @@ def count(monkeypatch: pytest.MonkeyPatch, name: str) -> list[int]:
 
 
 def test_a_condition_is_made_once_for_all_subscriptions(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = count(monkeypatch, "triplecast.match.conditions.Condition")
-    told_once = count(monkeypatch, "triplecast.match.asking._tell")
+    made = count(monkeypatch, "triplecast.residual.conditions.Condition")
+    judged_once = count(monkeypatch, "triplecast.residual.rows._judge")
     told = Told()
     (matched,) = match(QUERIES, told)
-    assert (len(made), len(told_once)) == (24, 24), "twelve filters on two rows"
+    assert len(judged_once) == 2 * 24, "twelve filters on two rows, before the calls and after them"
+    assert len(made) == 2 * 24 - len(told.calls), "a condition whose call was made is known"
     assert len(told.calls) == len(set(told.calls)) <= 24
     assert matches_of(matched) == {(0, number): b'[{"p":"<http://e/p2>"}]' for number in range(1, 61)}
 
 
-def test_a_pair_is_looked_at_once_and_those_that_are_alike_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    sifted = count(monkeypatch, "triplecast.match.waiting.sift")
-    again = count(monkeypatch, "triplecast.match.operate.answer_asking")
+def test_a_pair_is_solved_before_and_after_and_those_that_are_alike_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    solved = count(monkeypatch, "triplecast.match.resolve.solve_pair")
+    alone = count(monkeypatch, "triplecast.residual.agreement.solve_rows")
     match(QUERIES, Told())
-    assert (len(sifted), len(again)) == (2 * 35, 0)
+    assert (len(solved), len(alone)) == (2 * 35, 0)
 
 
-def test_only_what_failed_is_looked_at_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    again = count(monkeypatch, "triplecast.match.operate.answer_asking")
+def test_only_what_failed_is_solved_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    alone = count(monkeypatch, "triplecast.residual.agreement.solve_rows")
     (matched,) = match([*QUERIES, query(13), query(13, rest="FILTER(?n < ?n)")], Told())
     assert [each.reason for each in matched.undecided] == ["thirteen"]
-    assert len(again) == 1
+    assert len(alone) == 1
 
 
 def test_subscriptions_are_read_once_for_all_publications(monkeypatch: pytest.MonkeyPatch) -> None:
-    read = count(monkeypatch, "triplecast.match.combine.residuals_of")
+    read = count(monkeypatch, "triplecast.residual.plans.parse_template")
     assert len({str(matches_of(each)) for each in match(QUERIES, Told(), publications=3)}) == 1
-    assert len(read) == 60
+    assert len(read) == len(set(QUERIES))
 
 
-@pytest.mark.parametrize("place", ["waiting", "answer"])
-def test_what_may_take_too_much_is_solved_alone(monkeypatch: pytest.MonkeyPatch, place: str) -> None:
-    """`waiting`: each pair goes the long way, and the answers are the same; `answer`: it takes too much there too."""
+@pytest.mark.parametrize("everywhere", [False, True])
+def test_what_may_take_too_much_is_solved_alone(monkeypatch: pytest.MonkeyPatch, everywhere: bool) -> None:
+    """Each pair goes the long way, and the answers are the same; `everywhere`: it takes too much there too."""
     (before,) = match(QUERIES, Told())
-    again = count(monkeypatch, "triplecast.match.operate.answer_asking")
-    monkeypatch.setattr("triplecast.match.waiting.DEFAULT_STEPS", 1)
-    if place == "answer":
-        monkeypatch.setattr("triplecast.match.answer.DEFAULT_STEPS", 1)
+    alone = count(monkeypatch, "triplecast.residual.agreement.solve_rows")
+    monkeypatch.setattr("triplecast.residual.agreement.SHARED_STEPS", 1)
+    if everywhere:
+        monkeypatch.setattr("triplecast.residual.agreement.DEFAULT_STEPS", 1)
     (matched,) = match(QUERIES, Told())
-    if place == "waiting":
-        assert matches_of(matched) == matches_of(before)
-        assert len(again) == 2 * 35
-    else:
+    assert len(alone) == (35 if everywhere else 2 * 35)
+    if everywhere:
         assert {each.reason for each in matched.undecided} == {"budget: more than 1 steps"}
+    else:
+        assert matches_of(matched) == matches_of(before)
 
 
 LONG = " && ".join(f"STRLEN(?t) > {least}" for least in range(5))
@@ -142,15 +143,15 @@ def test_whose_budget_is_spent_depends_on_nobody_else(
     monkeypatch: pytest.MonkeyPatch, rows: int, undecided: set[int]
 ) -> None:
     """Alone, before and behind others, and with all or some answers known."""
-    for module in ("answer", "asking", "operate", "waiting"):
-        monkeypatch.setattr(f"triplecast.match.{module}.DEFAULT_STEPS", 3_000)
+    for module in ("agreement", "conditions", "rows"):
+        monkeypatch.setattr(f"triplecast.residual.{module}.DEFAULT_STEPS", 3_000)
+    monkeypatch.setattr("triplecast.residual.agreement.SHARED_STEPS", 3_000)
     each = publication(" . ".join(f'e:o{row} e:n {row} ; e:t "{"a" * 2_000}"' for row in range(rows)))
 
     def undecided_of(*numbers: int, known: int = 0) -> set[int]:
         shown = snapshot(*(DEAR[number] for number in numbers))
         answers = {GroundCall(OPS + "above", (f"<http://e/o{row}>", ONE)): Found(((),)) for row in range(known)}
-        with Matcher(InProcess(), Operators(Told())) as matcher:  # type: ignore[arg-type]
-            matched = matcher.match(shown, [each], known={each.position: answers})
+        matched = match_asking(shown, [each], Told(), {each.position: answers}).matched
         lost = {numbers[found.registration - 1] for found in matched.undecided}
         assert {numbers[found - 1] for found in matched.registration.tolist()} == set(numbers) - lost
         return lost
@@ -168,13 +169,3 @@ def test_two_filters_that_come_to_one_condition_are_one() -> None:
     (matched,) = match([text], told)
     assert len(matched) == 0
     assert len(told.calls) == len(set(told.calls))
-
-
-def test_outcomes_are_told_by_pair() -> None:
-    waiting = Waiting()
-    row: dict[str, object] = {}
-    for pair in (4, 4, 5, 6, -1):
-        waiting._add(1, 1, pair, row)  # type: ignore[arg-type]
-    waiting._sure[6] = [row]  # type: ignore[list-item]
-    outcomes = np.array([HOLDS, REFUTED, FAILED, REFUTED, FAILED], np.uint8)
-    assert waiting.told(outcomes) == ([5], {4: [row], 6: [row]})

@@ -1,58 +1,25 @@
-"""Ground calls, and what they give: a bounded set of rows, or the reason why there is none.
-
-The written form of an answer, which the journal keeps and workers send, is JSON: ``{"rows": [["…", …], …]}`` with terms
-in N-Triples form, rows sorted, each once; or ``{"failed": "…"}``.
-"""
+"""Results of operators' functions, read as rows of terms."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
-from typing import NamedTuple, TypeAlias
 
 from pyoxigraph import BlankNode, Literal, NamedNode, Triple
 
 from triplecast.model.algebra import Term
+from triplecast.model.answers import Found
 from triplecast.model.printable import shortened
-from triplecast.model.terms import from_ntriples, to_ntriples
+from triplecast.model.terms import to_ntriples
 from triplecast.operators.declaration import Operator
 
 MOST_ROWS = 10_000
 """Rows that one call may give."""
-LONGEST_REASON = 2_000
-"""Characters of what is told and kept of a call that failed."""
 _MOST_BITS = 4_096
 """Of an int; Python refuses to write much longer ones."""
 _DECIMAL = NamedNode("http://www.w3.org/2001/XMLSchema#decimal")
 _TRUE = Literal(True)
 _BOOLEANS = (_TRUE, Literal(False))
-
-
-class GroundCall(NamedTuple):
-    """A predicate with all that it is given: equal calls of one publication are evaluated once. What it gives back is
-    compared afterwards, so ``p(?x, ?x)``, ``p(?x, ?y)`` and ``p(?x, 3)`` with the second argument free are one."""
-
-    operator: str
-    arguments: tuple[str, ...]
-    """The bound ones, in N-Triples form."""
-
-
-class Found(NamedTuple):
-    """The rows of free arguments, sorted by their N-Triples text, each once. Of an operator that filters, one empty row
-    for true and none for false."""
-
-    rows: tuple[tuple[Term, ...], ...]
-
-
-class Failed(NamedTuple):
-    """The operator gave no answer, and what was asked of it is unknown."""
-
-    reason: str
-    """By `told_reason`."""
-
-
-Answer: TypeAlias = Found | Failed
 
 
 class WrongResult(TypeError):
@@ -63,11 +30,6 @@ class Unanswerable(ValueError):
     """Raised by an operator (or given in a batch's list, for one call of it) for what it cannot say anything of: text
     that is no geometry, a picture that is not there. The pair is undecided with its message, which says how to fix it;
     the operator itself has done nothing wrong, so this counts nothing towards its quarantine."""
-
-
-def told_reason(text: str) -> str:
-    """As it may be kept in any form: what cannot be UTF-8 replaced, and cut at `LONGEST_REASON`."""
-    return shortened(text.encode("utf-8", "replace").decode(), LONGEST_REASON)
 
 
 def read_result(declared: Operator, result: object) -> Found:
@@ -148,20 +110,3 @@ def _plain(value: object) -> object:
 def _shown(value: object) -> str:
     text = repr(value)
     return f"{type(value).__name__} {shortened(text, 80)}"
-
-
-def format_answer(answer: Answer) -> bytes:
-    if isinstance(answer, Failed):
-        return json.dumps({"failed": answer.reason}, separators=(",", ":")).encode()
-    rows = [[to_ntriples(term) for term in row] for row in answer.rows]
-    return json.dumps({"rows": rows}, separators=(",", ":")).encode()
-
-
-def parse_answer(written: bytes) -> Answer:
-    """Raises ValueError for bytes that are none."""
-    read = json.loads(written)
-    if not isinstance(read, dict) or not (isinstance(read.get("rows"), list) or isinstance(read.get("failed"), str)):
-        raise ValueError(f"no answer of an operator: {written[:80]!r}")
-    if "failed" in read:
-        return Failed(told_reason(read["failed"]))
-    return Found(tuple(tuple(from_ntriples(term) for term in row) for row in read["rows"]))

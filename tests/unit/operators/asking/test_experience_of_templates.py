@@ -10,9 +10,9 @@ import pytest
 from tests.unit.match.match_samples import registrations, snapshot_of
 from triplecast.index import build_segment
 from triplecast.journal import Journal
-from triplecast.match.learnt import LearntTemplates
-from triplecast.match.operate import Operators
 from triplecast.model.match import Learnt
+from triplecast.operators.asking import Asker
+from triplecast.operators.asking.experience import LearntTemplates
 from triplecast.pipeline.run import merge_learnt
 
 ONE = (0.1, 1.0, 1.0, 1.0, 0.5)
@@ -120,7 +120,7 @@ def test_what_is_written_again_is_what_another_process_believes() -> None:
 
 
 def test_operators_forget_before_a_batch() -> None:
-    operators = Operators()
+    operators = Asker()
     operators.templates = LearntTemplates(known=4)
     learn(operators.templates, *"abcde")
     operators.leave(snapshot_of([build_segment(registrations("ASK { ?a ?b ?c }"))]))

@@ -7,16 +7,24 @@ from dataclasses import replace
 
 import pytest
 
-from tests.unit.match.match_samples import InProcess, matches_of, publication, registrations, snapshot_of
+from tests.unit.match.match_samples import (
+    InProcess,
+    match_asking,
+    matches_of,
+    publication,
+    registrations,
+    snapshot_of,
+)
 from triplecast.evaluate import Candidate, Decision
 from triplecast.index import build_segment
-from triplecast.match import Matcher
-from triplecast.match.operate import UNASKED, Operators
+from triplecast.model.answers import Answer, Failed, GroundCall, parse_answer
 from triplecast.model.match import Learnt, MatchedBatch
 from triplecast.operators import Event, find_operator, known_operators, operator
-from triplecast.operators.answers import Answer, Failed, GroundCall, parse_answer, read_result
+from triplecast.operators.asking import Asker
+from triplecast.operators.asking.rounds import UNASKED, AskingRound
 from triplecast.operators.frames import Asked
 from triplecast.operators.perform import Performed, Performer
+from triplecast.operators.results import read_result
 
 OPS = "http://e/operate#"
 NAMED = f"<{OPS}"
@@ -91,10 +99,10 @@ def told() -> Iterator[Told]:
         yield performer
 
 
-def match(told: Told, turtle: str, *queries: str, learnt: Sequence[Learnt] = ()) -> tuple[MatchedBatch, Operators]:
-    operators = Operators(told, learnt=learnt)
-    with Matcher(InProcess(), operators) as matcher:  # type: ignore[arg-type]
-        return matcher.match(snapshot_of([build_segment(registrations(*queries))]), [publication(turtle)]), operators
+def match(told: Told, turtle: str, *queries: str, learnt: Sequence[Learnt] = ()) -> tuple[MatchedBatch, Asker]:
+    snapshot = snapshot_of([build_segment(registrations(*queries))])
+    asked = match_asking(snapshot, [publication(turtle)], told, learnt=learnt)
+    return asked.matched, asked.asker
 
 
 def test_a_row_that_would_repeat_another_leaves_nothing_undecided(told: Told) -> None:
@@ -156,15 +164,14 @@ def test_an_operator_may_give_a_value_to_what_has_none_in_a_row(told: Told, wher
     """Whatever is known before: nothing, all, or only the first call."""
     query = f"SELECT ?p ?n {{ ?p a e:Pic . {where.replace('OPS', NAMED)} }}"
     turtle = 'e:p1 a e:Pic ; e:kind "none"'
-    matched, _ = match(told, turtle, query)
-    found = {(0, 1): b'[{"n":"\\"5\\"^^<http://www.w3.org/2001/XMLSchema#integer>","p":"<http://e/p1>"}]'}
-    assert matches_of(matched) == found
     each = publication(turtle)
-    answers = {GroundCall(row.operator, row.arguments): parse_answer(row.answer) for row in matched.results}
     snapshot = snapshot_of([build_segment(registrations(query))])
+    first = match_asking(snapshot, [each], told)
+    found = {(0, 1): b'[{"n":"\\"5\\"^^<http://www.w3.org/2001/XMLSchema#integer>","p":"<http://e/p1>"}]'}
+    assert matches_of(first.matched) == found
+    answers = {GroundCall(row.operator, row.arguments): parse_answer(row.answer) for row in first.settled.results}
     for known in (answers, dict(list(answers.items())[:1])):
-        with Matcher(InProcess(), Operators(told)) as matcher:  # type: ignore[arg-type]
-            assert matches_of(matcher.match(snapshot, [each], known={each.position: known})) == found
+        assert matches_of(match_asking(snapshot, [each], told, {each.position: known}).matched) == found
 
 
 def test_one_row_is_enough_to_take_another_away(told: Told) -> None:
@@ -286,12 +293,12 @@ class Wanting(InProcess):
 
 def test_what_waits_and_is_not_asked_is_left_undecided(told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
     """No schedule does that; one that did would otherwise be asked for ever."""
-    monkeypatch.setattr("triplecast.match.operate._Stage.learn", lambda stage, rows: {})
+    monkeypatch.setattr(AskingRound, "ask", lambda *_: False)
     where = f"{{ ?p a e:Pic FILTER({NAMED}ok>(?p)) }}"
     queries = registrations(f"SELECT ?p {where}", f"SELECT DISTINCT ?p {where}", f"SELECT ?p {where} LIMIT 9", "ASK {}")
-    with Matcher(Wanting(), Operators(told)) as matcher:  # type: ignore[arg-type]
-        matched = matcher.match(snapshot_of([build_segment(queries)]), [publication("e:p1 a e:Pic")])
+    snapshot = snapshot_of([build_segment(queries)])
+    matched = match_asking(snapshot, [publication("e:p1 a e:Pic")], told, evaluator=Wanting()).matched  # type: ignore[arg-type]
     assert [(each.registration, each.reason) for each in matched.undecided] == [
         (number, UNASKED) for number in (1, 2, 3)
     ]
-    assert (matched.registration.tolist(), matched.awaited) == ([4], ())
+    assert (matched.registration.tolist(), matched.open.pairs) == ([4], 0)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from triplecast.compile.combination import Combination, Part
 from triplecast.compile.residual import Residual
-from triplecast.match.questions import Questions
 from triplecast.model.algebra import Call, Operation, Variable
+from triplecast.operators import known_operators
+from triplecast.residual import ResidualPlan, ResidualPlans
 
 X, Y, V = map(Variable, "xyv")
 OPS = "http://e/questions#"
@@ -33,5 +35,7 @@ ASKS_V = Residual(None, Operation("=", (V, X)), (V, X))
 def test_what_both_have_is_fulfilled_where_they_agree_and_nothing_depends_on_what_it_gave(
     own: tuple[Residual, ...], branch: tuple[Residual, ...], names: str, left: tuple[Residual, ...] | None
 ) -> None:
-    found = Questions((own, branch), {}).beyond(1, 0, tuple(names))
-    assert (None if found is None else found.residual) == left
+    columns = ("v", "x", "y")
+    combination = Combination((columns, columns), (Part(0, ()),), columns, False, False, True)
+    found = ResidualPlan(combination, (own, branch), ResidualPlans(known_operators())).beyond(1, 0, tuple(names))
+    assert found.residuals == (branch if left is None else left)

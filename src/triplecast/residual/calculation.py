@@ -15,7 +15,7 @@ from triplecast.evaluate.rows import Row
 from triplecast.evaluate.state import Evaluation, Place
 from triplecast.evaluate.unknown import NO_ANSWERS, Answers, answer_of, extensions, read_answer
 from triplecast.model.algebra import BasicPattern, Call, Expression, Node, Query, Term
-from triplecast.operators.answers import GroundCall
+from triplecast.model.answers import GroundCall
 from triplecast.terms.compare import ValueFault
 
 _NO_QUERY = Query("ask", BasicPattern(()), ())

@@ -1,0 +1,63 @@
+"""What matching needs of a journal: another machine may read it from elsewhere than the folder's SQLite file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+from triplecast.model.answers import Answer, GroundCall
+from triplecast.model.events import Event
+from triplecast.model.publication import Publication
+from triplecast.model.subscription import Registration, RegistrationId
+from triplecast.taxonomy import Taxonomies
+
+
+class RegistryChanges(NamedTuple):
+    """What happened to the registry in a range of positions; who came and went within it stands in both."""
+
+    added: list[Registration]
+    """By position; `Registration.removed` is set when the removal is within the range too."""
+    removed: list[tuple[RegistrationId, int]]
+    """Registration and the position of its removal, by position."""
+
+
+class RegistrySlice(NamedTuple):
+    """The changes up to a position, after those of the slice before."""
+
+    changes: RegistryChanges
+    upto: int
+
+
+class JournalReader(Protocol):
+    """The one order of events, as it is read.
+
+    What has a position never changes, and nothing is ever written before `head`: two readers of one range see the same.
+    Ranges exclude `after` and include `upto`; positions beyond `head` are empty. Methods may be called from any thread
+    and raise `StorageFault` for what is damaged or missing: a record is never passed over.
+    """
+
+    def head(self) -> int:
+        """Return the last position that is acknowledged; 0 when nothing is. It never falls."""
+
+    def events(self, after: int, upto: int, limit: int | None = None, most_bytes: int | None = None) -> Sequence[Event]:
+        """Return the publications, removals and taxonomies at positions in (`after`, `upto`], in order.
+
+        They are at most `limit`, and none after the one with which their bodies come to `most_bytes`.
+        """
+
+    def bodies(self, positions: Sequence[int]) -> Mapping[int, Publication]:
+        """Return the publications at `positions`, with their attachments, by position."""
+
+    def taxonomies(self, after: int, upto: int) -> Taxonomies:
+        """Return what publications at positions in (`after`, `upto`] are matched with: the last version up to `after`,
+        and those behind it."""
+
+    def answers(self, after: int, upto: int) -> Mapping[int, Mapping[GroundCall, Answer]]:
+        """Return what operators answered for publications at positions in (`after`, `upto`], by position, as far as it
+        is stored: the first answer to a call, which stays."""
+
+    def registrations(self, ids: Sequence[int]) -> Sequence[Registration]:
+        """Return the registrations among `ids`, as of now, by id."""
+
+    def registry_slices(self, after: int, upto: int, most: int) -> Iterator[RegistrySlice]:
+        """Yield who came and went at positions in (`after`, `upto`], in order, in parts of at most `most` records."""

@@ -1,0 +1,261 @@
+"""Rows of the members of one subscription to its answer: what a segment's members are to their subscriptions, and the
+join rows of those whose answer several members, or residual predicates, make.
+
+Subscriptions that are written alike share sheets and plans, so what a plan makes of some sheets is made once a
+batch.
+"""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from triplecast.evaluate import BudgetExceeded
+from triplecast.index import Segment
+from triplecast.kernels.layout import I32, I64
+from triplecast.kernels.resolve import Terms
+from triplecast.kernels.rows import Sheets
+from triplecast.match.found import Decided, Pairs, make_matches, no_matches
+from triplecast.model.open_rows import OpenRowsMaker, QueryText
+from triplecast.residual import JoinRows, NumberedTerms, PublicationConditions, ResidualPlan, ResidualPlans, Row
+from triplecast.residual.agreement import combine_rows, solve_pair
+
+Found: TypeAlias = tuple[tuple[int, int], ...]
+"""Of one pair: the answers (by number) that have rows, each with its sheet."""
+
+
+class Members:
+    """What a segment's members are to their subscriptions; kept as long as the segment."""
+
+    def __init__(self, segment: Segment, plans: ResidualPlans) -> None:
+        tables = segment.tables
+        self.tables, self._texts, self._reading = tables, segment.texts, segment.reading
+        self.plans = plans
+        self.of_answer = tables.roles
+        self.answer_of = tables.index.answer_of
+        with_role = np.array([role is not None for role in (*tables.roles, None)], bool)
+        self.has_role: NDArray[np.bool_] = with_role[self.answer_of]
+        """[members]"""
+        self.first: I64 = np.searchsorted(tables.registrations, tables.registrations)
+        """[members] the first member of the same subscription."""
+        self._plans: dict[int, ResidualPlan | str] = {}
+
+    def query(self, first: int) -> QueryText:
+        """The query of the subscription whose first member this is."""
+        return QueryText(*self._texts.of(first), self._reading)
+
+    def plan(self, first: int) -> ResidualPlan | str:
+        """The plan of a subscription, found once, or why its query is not valid any more."""
+        found = self._plans.get(first)
+        if found is None:
+            role = self.of_answer[self.answer_of[first]]
+            assert role is not None
+            plain = not role.combination.residual
+            found = self.plans.plain(role.combination) if plain else self.plans.of(self.query(first))
+            self._plans[first] = found
+        return found
+
+    def split(self, pairs: Pairs) -> tuple[Pairs, Pairs]:
+        """Pairs of members without a role, and the pairs of subscriptions (first members) of the others."""
+        role = self.has_role[pairs.subscription]
+        first = self.first[pairs.subscription[role]].astype(np.int32)
+        return (
+            Pairs(pairs.publication[~role], pairs.subscription[~role]),
+            Pairs(pairs.publication[role], first),
+        )
+
+
+class JoinedRows(NamedTuple):
+    """Members that have rows, grouped by publication."""
+
+    publication: I32
+    member: I32
+    sheet: I32
+
+
+class Combined(NamedTuple):
+    """What rows make. Subscriptions are told by their first members."""
+
+    plain: Decided
+    """By uniting and comparing them."""
+    calculated: Decided
+    """By calculating too."""
+    costly: Pairs
+    """Too much would have to be calculated."""
+    asking: Pairs
+    """Operators are called; by publication and registration."""
+    tables: I32
+    """Of each of those, the table of its rows."""
+    refused: Pairs
+    """The query is not valid any more."""
+    reasons: tuple[str, ...]
+    """Why, of each of those."""
+
+
+def combine(
+    members: Members,
+    rows: JoinedRows,
+    sheets: Sheets,
+    terms: Terms,
+    spent: Pairs,
+    numbers: NumberedTerms,
+    maker: OpenRowsMaker,
+) -> Combined:
+    """The matches that the rows make together; none of the `spent` pairs, whose rows are not all there. The rows of
+    pairs that call operators go to `maker`, their terms to `numbers`."""
+    first = members.first[rows.member]
+    order = np.lexsort((rows.member, first, rows.publication))
+    lost = set(zip(spent.publication.tolist(), spent.subscription.tolist(), strict=True))
+    answers = members.answer_of[rows.member]
+    columns = (rows.publication[order], first[order], answers[order], rows.sheet[order])
+    writer = _Writer(members, sheets, terms, numbers, maker)
+    made: tuple[list[_Made], list[_Made]] = ([], [])
+    beyond: list[tuple[int, int]] = []
+    asking: list[tuple[int, int, int]] = []
+    refused: list[tuple[int, int]] = []
+    reasons: list[str] = []
+    together = zip(*(column.tolist() for column in columns), strict=True)
+    for pair, group in groupby(together, lambda row: row[:2]):
+        if pair in lost:
+            continue
+        found = tuple((answer, sheet) for _, _, answer, sheet in group)
+        plan = members.plan(pair[1])
+        if isinstance(plan, str):
+            refused.append(pair)
+            reasons.append(plan)
+        elif plan.asks:
+            asking.append((*pair, writer.table(found)))
+        else:
+            try:
+                bindings = writer.answer(plan, found)
+            except BudgetExceeded:
+                beyond.append(pair)
+                continue
+            if bindings is not None:
+                registration = int(members.tables.registrations[pair[1]])
+                made[plan.calculates].append(_Made(pair[0], registration, bindings))
+    asked = np.array(asking, np.int32).reshape(-1, 3)
+    return Combined(
+        _matches(made[0]),
+        _matches(made[1]),
+        _pairs(beyond),
+        Pairs(asked[:, 0], asked[:, 1]),
+        asked[:, 2],
+        _pairs(refused),
+        tuple(reasons),
+    )
+
+
+_NO_PAIRS = Pairs(np.zeros(0, np.int32), np.zeros(0, np.int32))
+NOTHING_COMBINED = Combined(no_matches(), no_matches(), _NO_PAIRS, _NO_PAIRS, np.zeros(0, np.int32), _NO_PAIRS, ())
+
+
+class _Made(NamedTuple):
+    publication: int
+    registration: int
+    bindings: bytes
+
+
+def _matches(made: list[_Made]) -> Decided:
+    return make_matches(
+        [each.publication for each in made], [each.registration for each in made], [each.bindings for each in made]
+    )
+
+
+def _pairs(found: list[tuple[int, int]]) -> Pairs:
+    columns = np.array(found, np.int32).reshape(-1, 2)
+    return Pairs(columns[:, 0], columns[:, 1])
+
+
+class _Writer:
+    """Answers of one batch in one segment; those made before are kept."""
+
+    def __init__(
+        self, members: Members, sheets: Sheets, terms: Terms, numbers: NumberedTerms, maker: OpenRowsMaker
+    ) -> None:
+        self._members = members
+        self._sheets = sheets
+        self._terms = terms
+        self._numbers = numbers
+        self._maker = maker
+        self._conditions = PublicationConditions({}, numbers, members.plans)
+        self._made: dict[tuple[ResidualPlan, Found], bytes | None] = {}
+        self._tables: dict[Found, int] = {}
+        self._lists: dict[int, int] = {}
+        self._rows: dict[int, list[Row]] = {}
+        self._numbered: dict[int, tuple[Row, ...]] = {}
+        self._texts: dict[int, str] = {}
+        self._number_of: dict[int, int] = {}
+
+    def answer(self, plan: ResidualPlan, found: Found) -> bytes | None:
+        """The bindings that the rows of one subscription make; None where nothing is left. Raises `BudgetExceeded`."""
+        key = plan, found
+        if key not in self._made:
+            self._made[key] = self._make(plan, found)
+        return self._made[key]
+
+    def table(self, found: Found) -> int:
+        """The rows of a subscription that calls operators, before anything is calculated of them. Pairs that have the
+        same rows share them."""
+        number = self._tables.get(found)
+        if number is None:
+            table = tuple((self._branch(answer), self._list(sheet)) for answer, sheet in found)
+            number = self._tables[found] = self._maker.table(table)
+        return number
+
+    def _make(self, plan: ResidualPlan, found: Found) -> bytes | None:
+        if not plan.calculates:
+            return combine_rows(
+                plan, {self._branch(answer): self._rows_of(sheet) for answer, sheet in found}, self._text
+            )
+        rows: JoinRows = {self._branch(answer): self._numbered_rows(sheet) for answer, sheet in found}
+        return solve_pair(plan, rows, self._conditions).bindings
+
+    def _branch(self, answer: int) -> int:
+        role = self._members.of_answer[answer]
+        assert role is not None
+        return role.branch
+
+    def _list(self, sheet: int) -> int:
+        found = self._lists.get(sheet)
+        if found is None:
+            found = self._lists[sheet] = self._maker.rows(self._numbered_rows(sheet))
+        return found
+
+    def _rows_of(self, sheet: int) -> list[Row]:
+        """By the numbers of the batch, in which equal terms of one publication are one."""
+        rows = self._rows.get(sheet)
+        if rows is None:
+            sheets, answers = self._sheets, self._members.tables.answers
+            answer = sheets.answer[sheet]
+            variables = answers.variable[answers.offsets[answer] : answers.offsets[answer + 1]]
+            cells = sheets.rows[sheets.offsets[sheet] : sheets.offsets[sheet + 1]]
+            rows = [()] * len(cells)
+            if len(variables):
+                rows = list(map(tuple, sheets.cells[cells[:, None] + variables].tolist()))
+            self._rows[sheet] = rows
+        return rows
+
+    def _numbered_rows(self, sheet: int) -> tuple[Row, ...]:
+        """By the numbers of their texts, which values that are calculated have too."""
+        rows = self._numbered.get(sheet)
+        if rows is None:
+            rows = self._numbered[sheet] = tuple(tuple(map(self._number, row)) for row in self._rows_of(sheet))
+        return rows
+
+    def _number(self, term: int) -> int:
+        number = self._number_of.get(term)
+        if number is None:
+            number = self._number_of[term] = self._numbers.number(self._text(term))
+        return number
+
+    def _text(self, term: int) -> str:
+        text = self._texts.get(term)
+        if text is None:
+            terms = self._terms
+            start = terms.start[term]
+            text = self._texts[term] = terms.text[start : start + terms.length[term]].tobytes().decode()
+        return text

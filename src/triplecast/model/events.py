@@ -1,0 +1,32 @@
+"""Events: what happens to documents and taxonomies, in the one order of the journal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+from triplecast.model.publication import Position, Publication
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """The end of a graph's current document. In publication scope it matches nothing."""
+
+    position: Position
+    graph: str
+    version: int
+    """The one that was the latest."""
+    removed_at: str
+    """xsd:dateTime in UTC, as `Publication.accepted_at`."""
+
+
+class TaxonomyVersion(NamedTuple):
+    """A taxonomy as the journal keeps it: publications at later positions are matched with it."""
+
+    position: int
+    lines: bytes
+    """`Taxonomy.lines`."""
+    broader: bool
+
+
+Event: TypeAlias = Publication | Removal | TaxonomyVersion

@@ -1,0 +1,125 @@
+"""Join rows that wait for operators: frozen, complete but for the publications, which positions name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from triplecast.model.answers import GroundCall
+from triplecast.model.entailment import EntailmentMode
+
+EVALUATED: Final = -1
+"""The table of a pair that the evaluator decides."""
+
+Cells: TypeAlias = tuple[tuple[int, ...], ...]
+"""Rows of term numbers, by the columns that the index keeps of a branch."""
+Table: TypeAlias = tuple[tuple[int, int], ...]
+"""By branch, the number of its list of rows."""
+
+
+class QueryText(NamedTuple):
+    """What a plan is made of."""
+
+    text: str
+    language: str
+    mode: EntailmentMode
+
+
+class OpenRows(NamedTuple):
+    """Pairs that wait, each with what is needed to decide it once operators have answered. Sorted by position and
+    registration; pairs share queries, tables and lists of rows."""
+
+    position: NDArray[np.int64]
+    """Of the pair's publication."""
+    registration: NDArray[np.int64]
+    query: NDArray[np.int32]
+    """Into `queries`."""
+    table: NDArray[np.int32]
+    """Into `tables`, or `EVALUATED`."""
+    queries: tuple[QueryText, ...]
+    tables: tuple[Table, ...]
+    rows: tuple[Cells, ...]
+    """Lists of join rows."""
+    terms: tuple[str, ...]
+    """By number, in N-Triples form."""
+    waits: NDArray[np.int64]
+    """[pairs + 1] into `needed`."""
+    needed: NDArray[np.int32]
+    """The calls that a pair needs first, by number."""
+    calls: tuple[GroundCall, ...]
+    reasons: tuple[str, ...]
+    """Of each pair, why its operators could not be called; empty where that was not tried."""
+
+    @property
+    def pairs(self) -> int:
+        return len(self.position)
+
+    def calls_of(self, pair: int) -> tuple[GroundCall, ...]:
+        return tuple(self.calls[number] for number in self.needed[self.waits[pair] : self.waits[pair + 1]].tolist())
+
+    def only(self, kept: Sequence[int] | NDArray[np.int64]) -> OpenRows:
+        """Some of the pairs, in ascending order."""
+        chosen = np.asarray(kept, np.int64)
+        lengths = np.diff(self.waits)
+        among = np.zeros(self.pairs, np.bool_)
+        among[chosen] = True
+        return self._replace(
+            position=self.position[chosen],
+            registration=self.registration[chosen],
+            query=self.query[chosen],
+            table=self.table[chosen],
+            waits=np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths[chosen])]),
+            needed=self.needed[np.repeat(among, lengths)],
+            reasons=tuple(self.reasons[number] for number in chosen.tolist()),
+        )
+
+
+_NOTHING = np.zeros(0, np.int64)
+_NONE = np.zeros(0, np.int32)
+NO_OPEN_ROWS: Final = OpenRows(_NOTHING, _NOTHING, _NONE, _NONE, (), (), (), (), np.zeros(1, np.int64), _NONE, (), ())
+
+
+class OpenRowsMaker:
+    """Collects pairs, each query, table and list once."""
+
+    def __init__(self) -> None:
+        self._pairs: list[tuple[int, int, int, int]] = []
+        self._queries: dict[QueryText, int] = {}
+        self._tables: dict[Table, int] = {}
+        self._rows: list[Cells] = []
+
+    def __len__(self) -> int:
+        return len(self._pairs)
+
+    def rows(self, cells: Cells) -> int:
+        self._rows.append(cells)
+        return len(self._rows) - 1
+
+    def table(self, table: Table) -> int:
+        return self._tables.setdefault(table, len(self._tables))
+
+    def add(self, position: int, registration: int, query: QueryText, table: int) -> None:
+        self._pairs.append((position, registration, self._queries.setdefault(query, len(self._queries)), table))
+
+    def make(self, terms: Sequence[str]) -> OpenRows:
+        """`terms`: the texts that rows have numbers of."""
+        if not self._pairs:
+            return NO_OPEN_ROWS
+        columns = np.array(sorted(self._pairs), np.int64)
+        return OpenRows(
+            columns[:, 0],
+            columns[:, 1],
+            columns[:, 2].astype(np.int32),
+            columns[:, 3].astype(np.int32),
+            tuple(self._queries),
+            tuple(self._tables),
+            tuple(self._rows),
+            tuple(terms),
+            np.zeros(len(columns) + 1, np.int64),
+            _NONE,
+            (),
+            ("",) * len(columns),
+        )
