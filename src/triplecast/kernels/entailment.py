@@ -46,7 +46,7 @@ from triplecast.kernels.layout import I32, I64, U8
 LARGEST_KEPT = 1 << 16
 """Slots of the table of facts beyond which the next view begins with a small one."""
 FUNCTIONS = 3
-"""The first marks are functions, asked of types; the others are paths."""
+"""The first marks are functions of types; the others are paths."""
 FUNCTION_BITS = (1 << FUNCTIONS) - 1
 
 
@@ -59,7 +59,7 @@ class Plain(NamedTuple):
     ids: I32
     """[L] the taxonomy's number of each term, -1 unknown."""
     numbered: U8
-    """[L] 1 for ``rdf:_1``, ``rdf:_2``, …; empty where nothing asks."""
+    """[L] 1 for ``rdf:_1``, ``rdf:_2``, …; empty if no subscription needs them."""
 
 
 class PrecomputedViews(NamedTuple):
@@ -88,7 +88,7 @@ class EntailedTriples(NamedTuple):
 
 @njit
 def entail_all(plain: Plain, known: Known, given: PrecomputedViews, rdfs: bool, marks: int) -> EntailedTriples:
-    """The views of a reading, in order; the triples of each once. Bit n of `marks`: with marks of kind n."""
+    """Entail the views of an entailment mode, in order; each triple once. Bit n of `marks`: with marks of kind n."""
     views, count = len(plain.offsets) - 1, known.offsets.shape[1] - 1
     scratch = ViewTerms(
         np.empty(count, np.int32),
@@ -162,7 +162,7 @@ def _entail(
     facts: I32,
     table: I32,
 ) -> None:
-    """Fills `facts` and `table` for one view; `SIZE_NEEDED` tells whether they are too small."""
+    """Fill `facts` and `table` for one view; `SIZE_NEEDED` is set if they are too small."""
     view, rdfs, marks = how
     scratch.sizes[:] = 0
     table[:] = -1
@@ -250,7 +250,7 @@ class _Holder(NamedTuple):
 
 @borrowing
 def _mark(known: Known, view: OpenView, scratch: ViewTerms, facts: I32, table: I32, kind: int, holder: _Holder) -> None:
-    """Marks of one kind on a node: a fact for each class that is wanted of its type."""
+    """Add marks of one kind to a node: a fact for each requested class of its type."""
     row = LIST_MARKS + kind
     first, last = known.offsets[row, holder.type], known.offsets[row, holder.type + 1]
     if first == last:

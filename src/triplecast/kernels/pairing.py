@@ -39,7 +39,7 @@ class SegmentKeys(NamedTuple):
     dictionary: Dictionary
     facts: I64
     places: U8
-    """As `find_places` gives it."""
+    """As `find_places` returns it."""
     word_predicates: I32
 
 
@@ -87,7 +87,7 @@ def _pair(
     done: I64,
     mask: np.uint64,
 ) -> None:
-    """Fills `made`; `done` holds the last view in which each literal was met."""
+    """Fill `made`; `done` has the last view in which each literal was seen."""
     triples, offsets, identity = views
     paired, ends = made
     places, word_predicates = segment.places, segment.word_predicates
@@ -151,7 +151,7 @@ def _add_literal(
     filled: int,
     mask: np.uint64,
 ) -> int:
-    """Adds the word triples of one literal; `seen` holds the last literal in which each id was found.
+    """Add the word triples of one literal; `seen` holds the last literal in which each id was found.
 
     Their three terms are the literal's; their ids are the literal's, `FACT_WORDS` and the phrase's.
     """

@@ -22,7 +22,7 @@ SURELY = 1.0 - 1e-6
 LOOKED_AT = 8
 """A batch looks at this many predicates for each that it may hold."""
 NEVER = -np.inf
-"""The score of what is known, or stands in no open row."""
+"""The score of a predicate that is known or in no open row."""
 
 
 class Ranking(NamedTuple):
@@ -75,7 +75,7 @@ def make_ranking(rows: ConjunctionRows, holds: F64, costs: F64) -> Ranking:
 
 @borrowing
 def settle_ranked(rows: ConjunctionRows, ranking: Ranking, predicate: int, truth: int) -> None:
-    """As `settle`, and ranks anew what stands in the rows that had it."""
+    """As `settle`, and rank the predicates of its rows again."""
     affected = settle(rows, predicate, truth)
     rows.cursor[EPOCH] += 1
     epoch = rows.cursor[EPOCH]

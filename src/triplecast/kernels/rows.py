@@ -291,7 +291,7 @@ def _add_sheet(growing: _Growing, answer: int, selected: I64, count: int) -> Non
 
 @njit
 def _rank_terms(terms: Terms, base: int, count: int, ranks: I32) -> None:
-    """Ranks a publication's terms by the bytes of their N-Triples text, equal to the order of its code points."""
+    """Rank a publication's terms by the bytes of their N-Triples text, equal to the order of its code points."""
     order = np.empty(count, np.int64)
     spare = np.empty(count, np.int64)
     for term in range(count):
@@ -328,7 +328,7 @@ def _text_less(terms: Terms, left: int, right: int) -> bool:
 
 @borrowing
 def _sort_rows(selected: I64, spare: I64, cells: I32, columns: I32, ranks: I32) -> None:
-    """Sorts rows by the ranks of their columns, in place; stable."""
+    """Sort rows by the ranks of their columns, in place; stable."""
     count = len(selected)
     if count <= 12:
         for row in range(1, count):

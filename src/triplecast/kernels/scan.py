@@ -71,7 +71,7 @@ class ScannedBatch(NamedTuple):
     term_hash: NDArray[np.uint64]
     """`triplecast.kernels.hashing.hash_terms` of those bytes."""
     term_class: NDArray[np.uint8]
-    """`triplecast.terms.values.ValueClass`; this and the two below as `order_key` gives them."""
+    """`triplecast.terms.values.ValueClass`; this and the two below as `order_key` returns them."""
     term_number: NDArray[np.float64]
     term_tie: NDArray[np.int8]
 
@@ -262,7 +262,7 @@ def _scan_publication(
     graphs: NDArray[np.int32],
     frame: _Frame,
 ) -> tuple[int, int]:
-    """Fills the rows of one publication; (one past its last row of terms, offset of its first fault or -1).
+    """Fill the rows of one publication; (one past its last row of terms, offset of its first fault or -1).
 
     `slots` is an open-addressing table of term rows; rows of earlier publications, and -1, count as empty. Its last
     cell counts the occupied places walked over; from `walkable` on, the rows are rubbish and the result is `CROWDED`.

@@ -1,4 +1,4 @@
-"""Conjunctions of costly predicates while they are decided, and what the schedules that go row by row ask next.
+"""Conjunctions of costly predicates while they are decided, and what row-by-row schedules evaluate next.
 
 Predicates and rows are numbers; the paper's two tables (operators paper, section 5.1) are `ConjunctionRows.members` by
 row and `ConjunctionRows.rows` by predicate.
@@ -30,7 +30,7 @@ MARKED = 2
 
 
 class ConjunctionRows(NamedTuple):
-    """Row r has ``members[starts[r]:starts[r + 1]]``; predicate p stands in ``rows[first[p]:first[p + 1]]``."""
+    """Row r has ``members[starts[r]:starts[r + 1]]``; predicate p occurs in ``rows[first[p]:first[p + 1]]``."""
 
     starts: I64
     members: I32
@@ -99,8 +99,8 @@ def make_rows(starts: I64, members: I32, predicates: int) -> ConjunctionRows:
 
 @borrowing
 def settle(rows: ConjunctionRows, predicate: int, truth: int) -> int:
-    """Notes that `predicate`, unknown so far, is `truth` (`HOLDS`, `FALSE`, `FAILED`) and closes the rows that this
-    decides. Returns how many open rows had it; they stand in `ConjunctionRows.affected`."""
+    """Note that `predicate`, unknown so far, is `truth` (`HOLDS`, `FALSE`, `FAILED`) and close the rows that this
+    decides. Return how many open rows had it; they are in `ConjunctionRows.affected`."""
     rows.known[predicate] = truth
     count = 0
     for at in range(rows.first[predicate], rows.first[predicate + 1]):
