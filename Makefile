@@ -6,7 +6,7 @@ READY := $(VENV)/ready
 # Two test files at a time, each file whole in one process: its fixtures (a JVM, a database) are made once
 SIDE_BY_SIDE := --numprocesses 2 --dist loadfile
 
-.PHONY: lock setup demo test check format differential mutants chaos flips kills schedules bench peers experiments clean
+.PHONY: lock setup demo test check format differential golden mutants chaos flips kills schedules bench peers experiments clean
 
 # Create .venv with every pinned dependency, or say what the system lacks
 setup: $(READY)
@@ -46,6 +46,10 @@ lock:
 differential: setup
 	@$(BIN)/python -m tests.properties --pairs $(or $(N),20000) --seed $(or $(SEED),1) --jobs $(or $(JOBS),1) \
 	  $(if $(PUBLICATIONS),--publications $(PUBLICATIONS)) $(if $(LOG),--log $(LOG))
+
+# Rewrite the golden files of the compiler's passes; review their changes before committing them
+golden: setup
+	@$(BIN)/python -m tests.golden.compile_passes
 
 # Plant each fault in a copy of the sources; the differential test must catch every one (docs/testing.md)
 mutants: setup

@@ -37,12 +37,12 @@ def write_table(folder: Path) -> str:
     verdicts = judge_record(folder)
     head = (
         f"The record: {content['day']}, commit {machine['commit']}, {machine['processor']}, "
-        f"{content['seconds']:,.0f} s. "
-        f"Of what the paper says {_held(verdicts, ours=False)} hold; of what we ask beside it "
+        f"{content['seconds']:,.0f} s.\n"
+        f"Of the paper's claims {_held(verdicts, ours=False)} hold; of ours "
         f"{_held(verdicts, ours=True)}."
     )
     if content["format"] < FORMAT:
-        head += " The record is older than its claims and its rule of timing; what it lacks is not checked."
+        head += "\nThe record is older than its claims and its rule of timing; what it lacks is not checked."
     rows = [head, "", "| claim | whose | what is said | seen | holds |", "|---|---|---|---|---|"]
     for verdict in verdicts:
         claim = verdict.claim
@@ -59,7 +59,7 @@ def _held(verdicts: Sequence[Verdict], ours: bool) -> str:
 
 def write_summary(root: Path) -> str:
     """A row for each paper."""
-    rows = ["| paper | what it says that holds | what we ask beside it that holds |", "|---|---|---|"]
+    rows = ["| paper | its claims that hold | our claims that hold |", "|---|---|---|"]
     for name in PAPERS:
         verdicts = judge_record(root / "experiments" / name)
         title = to_cell(find_paper(name).title)

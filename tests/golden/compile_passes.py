@@ -1,6 +1,6 @@
 """Golden files of the compiler's passes: what each pass makes of a few queries.
 
-``python -m tests.golden.compile_passes`` writes them to ``tests/golden/compile/``; review what changed before
+``make golden`` writes them to ``tests/golden/compile/``; review what changed before
 committing it. `tests/unit/compile/test_passes.py` compares.
 """
 

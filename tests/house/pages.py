@@ -16,7 +16,9 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted((*ROOT.glob("[ARC]*.md"), *(ROOT / "docs").rglob("*.md")))
 """What is counted together."""
-BESIDE = [ROOT / name / "README.md" for name in ("benchmarks", "examples", "experiments")]
+BESIDE = sorted(
+    (ROOT / "examples" / "README.md", *ROOT.glob("benchmarks/*.md"), *ROOT.glob("experiments/**/README.md"))
+)
 _FENCE = re.compile(r"^ *```(\w*)\n(.*?)^ *```$", re.M | re.S)
 
 

@@ -1,10 +1,10 @@
-"""What an evaluation does not know yet: the answers of operators that were not asked, or that failed.
+"""Unknown values: those that depend on operators that were not called yet, or that failed.
 
-An expression whose value may depend on such an answer is *unknown*: it raises `Unknown`, which is no type error. One
-that is decided without it is not (semantics 8.1): ``||`` with a true argument, ``&&`` with a false one, a row that
-another condition drops. A row that may come or go by what is unknown is left out and noted in its `Place`; parts of a
-query whose rows depend on such a row (the right side of OPTIONAL, GROUP BY, LIMIT, …) note that in turn. So what an
-evaluation gives is certain, and what it noted says which answers would tell the rest.
+An expression whose value may depend on such an operator raises `Unknown`, which is no type error. One that is decided
+without it has a value (semantics 8.1): ``||`` with a true argument, ``&&`` with a false one, a row that another
+condition drops. A row that may come or go is omitted and noted in its `Place`; parts of a query whose rows depend on
+such a row (the right side of OPTIONAL, GROUP BY, LIMIT, ...) note that in turn. So the rows of an evaluation are
+certain, and its notes name the calls that would decide the others.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from triplecast.model.terms import to_ntriples
 from triplecast.operators import find_operator
 
 Answers: TypeAlias = Mapping[GroundCall, Answer]
-"""Of one publication."""
+"""The operator results of one publication."""
 Wanted: TypeAlias = tuple[GroundCall, ...]
-"""Calls that one row waits for: it goes as soon as one of them does not hold."""
+"""The calls that one row needs: the first that does not hold drops it."""
 
 NO_ANSWERS: Answers = MappingProxyType({})
 
 
 class Unknown(Exception):
-    """The value depends on `calls`, which have not been made; without any, on operators that failed."""
+    """A value depends on `calls`, which were not made, or, without any, on operators that failed."""
 
     def __init__(self, calls: Wanted, failures: tuple[str, ...]) -> None:
         super().__init__(*(failures or calls))
@@ -36,35 +36,35 @@ class Unknown(Exception):
 
 
 class Unanswered(Exception):
-    """A query's answer is not known. `rows` are those that wait for calls; without any, what failed decides it."""
+    """A query has no answer yet. `rows` are the calls of each open row; without any, `failures` decide it."""
 
     def __init__(self, noted: Iterable[Unknown]) -> None:
         met = tuple(noted)
-        super().__init__("operators have to be asked")
+        super().__init__("operators have to be called")
         self.rows: tuple[Wanted, ...] = tuple(dict.fromkeys(each.calls for each in met if each.calls))
-        self.failures: tuple[str, ...] = tuple(sorted({told for each in met for told in each.failures}))
+        self.failures: tuple[str, ...] = tuple(sorted({reason for each in met for reason in each.failures}))
 
 
 def all_of(met: Sequence[Unknown]) -> Unknown:
-    """Of a conjunction, or of what needs every part."""
+    """Combine the unknowns of a conjunction, or of anything that needs every part."""
     if len(met) == 1:
         return met[0]
     calls = tuple(dict.fromkeys(call for each in met for call in each.calls))
-    return Unknown(calls, tuple(dict.fromkeys(told for each in met for told in each.failures)))
+    return Unknown(calls, tuple(dict.fromkeys(reason for each in met for reason in each.failures)))
 
 
 def any_of(met: Sequence[Unknown]) -> Unknown:
-    """Of what one part may decide: the first that can still be asked."""
+    """Choose among the unknowns of a disjunction: the first with calls to make."""
     return next((each for each in met if each.calls), met[0])
 
 
 def answer_of(answers: Answers, operator: str, arguments: Iterable[Term]) -> Found:
-    """What an operator gave for these arguments. Raises `Unknown`."""
+    """The result of an operator for these arguments. Raises `Unknown`."""
     return read_answer(answers, GroundCall(operator, tuple(map(to_ntriples, arguments))))
 
 
 def read_answer(answers: Answers, call: GroundCall) -> Found:
-    """Raises `Unknown` for a call that was not made, or that failed."""
+    """The result of a call. Raises `Unknown` for one that was not made or failed."""
     answer = answers.get(call)
     if answer is None:
         raise Unknown((call,), ())
@@ -74,7 +74,7 @@ def read_answer(answers: Answers, call: GroundCall) -> Found:
 
 
 def extensions(found: Found, free: Sequence[Node], row: Mapping[str, Term]) -> Iterator[dict[str, Term]]:
-    """What each row of an answer binds beside `row`, where it agrees with it and with the constants among `free`."""
+    """Yield what each result row binds beside `row`, if it agrees with `row` and with the constants among `free`."""
     for terms in found.rows:
         added: dict[str, Term] = {}
         for node, term in zip(free, terms, strict=True):

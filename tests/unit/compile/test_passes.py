@@ -12,7 +12,7 @@ TEXTS = dict(golden_texts())
 
 @pytest.mark.parametrize("file", TEXTS)
 def test_a_pass_does_what_its_golden_file_shows(file: str) -> None:
-    """``python -m tests.golden.compile_passes`` writes the files again."""
+    """``make golden`` writes the files again."""
     assert TEXTS[file] == (FOLDER / file).read_text("utf-8")
 
 

@@ -9,7 +9,7 @@ import pytest
 from triplecast.errors import QuerySyntaxError
 from triplecast.languages import fill, parse_query, parse_template
 from triplecast.languages.template import TemplateCache
-from triplecast.languages.tokens import TOKEN, find_tokens
+from triplecast.languages.tokens import FUNCTIONS, TOKEN, find_tokens
 from triplecast.model.algebra import Slot
 from triplecast.terms.values import ValueClass
 
@@ -247,3 +247,19 @@ def test_names_that_make_no_iri_are_told_whatever_was_read_before() -> None:
         assert cache.read(text.format(name))[1] == (f"<{iri}>",)
     with pytest.raises(QuerySyntaxError):
         cache.read(text.format("p:x"))
+
+
+@pytest.mark.parametrize("function", [name for name, (fewest, _) in FUNCTIONS.items() if fewest])
+@pytest.mark.parametrize("quote", ["", " FILTER(?o != 'a b')"])
+def test_filter_needs_no_space_before_a_call(function: str, quote: str) -> None:
+    """SPARQL 19.8 takes the longest token; with a quotation mark in the text, tokens are found another way."""
+    call = f"{function.lower()}({', '.join(['?o'] * FUNCTIONS[function][0])})"
+    near, apart = (f"ASK {{ ?s ?p ?o FILTER{space}{call}{quote} }}" for space in ("", " "))
+    assert parse_query(near) == parse_query(apart)
+    template, constants = parse_template(near)
+    assert fill(template.query, constants) == parse_query(apart)
+
+
+def test_a_name_that_begins_with_filter_is_a_name() -> None:
+    text = "PREFIX FILTERstr: <urn:e:> ASK { ?s FILTERstr:a ?o }"
+    assert parse_query(text) == parse_query(text.replace("FILTERstr:", "e:"))
