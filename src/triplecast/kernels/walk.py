@@ -110,7 +110,7 @@ def abandon(step: int, state: I32, bound: I32) -> None:
 def advance(
     walk: Walk, steps: I32, state: I32, bound: I32, chain: I32, triples: I32, links: I32, key_terms: I32
 ) -> Walk:
-    """Find the next solution; its terms are in `bound`. Call it after `begin` with step 0, then with the last result."""
+    """Find the next solution; its terms are in `bound`. Call it after `begin` with step 0, then with its result."""
     step, budget = walk.step, walk.budget
     nexts = 4 * walk.terms
     while step >= 0:
