@@ -36,6 +36,7 @@ from triplecast.index import INDEX, IndexFolder
 from triplecast.ingest import Parser, inbox_groups
 from triplecast.ingest.inbox import QUIET
 from triplecast.journal import Journal
+from triplecast.operators import declared_operators
 from triplecast.outbox import Notification, Outbox
 from triplecast.pipeline import horizon, late
 from triplecast.pipeline.acceptor import Acceptor
@@ -123,7 +124,11 @@ def run_in_turn(place: Workplace, prune: int = 0) -> None:
         while (end := stream.latestOffset(start)) != start:
             rows = [row for slice in stream.partitions(start, end) for row in stream.read(slice)]
             batch = pa.RecordBatch.from_pylist([dict(zip(SLICES.names, row, strict=True)) for row in rows], SLICES)
-            sink.take(lambda batch=batch: pa.Table.from_batches(match_slices(place.output, iter([batch])), MATCHES))
+            sink.take(
+                lambda batch=batch: pa.Table.from_batches(
+                    match_slices(place.output, iter([batch]), operators=declared_operators()), MATCHES
+                )
+            )
             start = end
             if end["position"] % 3 == 0:
                 ask_in_turn(place, sink)
@@ -140,7 +145,7 @@ def ask_in_turn(place: Workplace, sink: Sink) -> None:
     if positions and moving is not None:
         with patch.object(late, "SMALLEST_SLICE", 4):
             slices = late.cut(progress, positions, moving.manifest, 2)
-        batches = [batch for each in slices for batch in ask_slice(place.output, each)]
+        batches = [batch for each in slices for batch in ask_slice(place.output, each, operators=declared_operators())]
         sink.settle(lambda: pa.Table.from_batches(batches, MATCHES))
 
 

@@ -40,6 +40,7 @@ from triplecast.match import Matcher
 from triplecast.model.lease import FOREVER
 from triplecast.model.match import MatchedBatch
 from triplecast.model.subscription import Subscription
+from triplecast.operators import declared_operators
 from triplecast.outbox import Cursor, Outbox
 from triplecast.outbox.reader import END
 from triplecast.registry.upkeep import check_progress, open_index
@@ -161,7 +162,7 @@ class Asking:
 
     def __call__(self, folder: Path, journal: JournalFile, matched: int, in_full: bool) -> object:
         """What a start in `folder` matches; its index is brought up to the journal, or made again, where it must."""
-        snapshot = open_index(IndexFolder(folder / INDEX), journal, matched)
+        snapshot = open_index(IndexFolder(folder / INDEX), journal, matched, declared_operators())
         head = journal.head()
         found = journal.publications(0, head)[:PROBES]
         taxonomies = journal.taxonomies(head, head)

@@ -18,12 +18,13 @@ from numpy.typing import NDArray
 from experiments.figures import Figure, Line, Point
 from experiments.measuring import without_collector
 from experiments.operators.workload import Sizes, Workload, make_events, make_workload
+from triplecast.compile.compiled import SubscriptionCompiler
 from triplecast.index import MemoryIndex, Snapshot
 from triplecast.match import Matcher
 from triplecast.model.answers import Found
 from triplecast.model.publication import Position, Publication
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
-from triplecast.operators import Event, operator
+from triplecast.operators import Event, declared_operators, operator
 from triplecast.operators.asking import Asker, match_and_ask
 from triplecast.operators.asking.run import ConditionRun
 from triplecast.operators.frames import Asked
@@ -62,7 +63,7 @@ class _Told(Performer):
     """Answers by number, at once."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(declared_operators())
         self.satisfied: Sequence[bool] = ()
         self.calls = 0
         self.clock = Clock()
@@ -161,7 +162,7 @@ def _snapshot_of(workload: Workload) -> Snapshot:
         for row in rows
     )
     standing = [Registration(RegistrationId(at), Subscription(str(at), text)) for at, text in enumerate(texts, 1)]
-    return MemoryIndex().apply(standing, (), len(standing))
+    return MemoryIndex().apply(standing, (), len(standing), compiler=SubscriptionCompiler(declared_operators()))
 
 
 def _spread(x: float, values: Sequence[float]) -> Point:

@@ -7,6 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from triplecast.compile.compiled import SubscriptionCompiler
 from triplecast.errors import InputError
 from triplecast.evaluate import Evaluator
 from triplecast.index import MemoryIndex
@@ -21,6 +22,7 @@ from triplecast.model.publication import Draft, Position, Publication, Reject
 from triplecast.model.schedules import SCHEDULE, check_schedule
 from triplecast.model.subscription import Registration, RegistrationId
 from triplecast.operators.asking import Asker, match_and_ask
+from triplecast.operators.operator_set import Declared, operator_set
 from triplecast.registry.admitted import Admitted
 from triplecast.taxonomy import NO_TAXONOMY, Taxonomies, Taxonomy
 
@@ -68,16 +70,18 @@ def match_documents(
     clock: Clock = system_clock,
     taxonomy: Taxonomy = NO_TAXONOMY,
     schedule: str = SCHEDULE,
+    operators: Iterable[Declared] | None = None,
 ) -> Iterator[MatchedDocuments]:
     """Asks every subscription of every publication, in the order of the documents, as if all were registered before the
     first. Content equal to the same graph's latest version is asked once. Operators are asked in the order of a
-    `schedule`."""
+    `schedule`; `operators` are those that queries may call, without it all that are declared here."""
+    called = operator_set(operators)
     registrations = [Registration(RegistrationId(i), s) for i, s in enumerate(admitted.subscriptions, 1)]
-    snapshot = MemoryIndex().apply(registrations, (), len(registrations))
+    snapshot = MemoryIndex().apply(registrations, (), len(registrations), compiler=SubscriptionCompiler(called))
     versions = Versions(len(registrations), clock)
     taxonomies = Taxonomies((TaxonomyVersion(0, taxonomy.lines, taxonomy.broader),))
-    asker = Asker(schedule=check_schedule(schedule))
-    with Evaluator() as evaluator, Parser() as parser, Matcher(evaluator) as matcher, closing(asker):
+    asker = Asker(schedule=check_schedule(schedule), operators=called)
+    with Evaluator() as evaluator, Parser() as parser, Matcher(evaluator, called) as matcher, closing(asker):
         for batch in cut_batches(documents):
             drafts, rejects = parse_batch(parser, batch)
             publications = versions.accept(drafts)

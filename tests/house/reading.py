@@ -101,10 +101,15 @@ def read_walk(program: Program, walk: Walk) -> Reached:
 
 def read_operators(program: Program) -> Reached:
     """What exists for operators alone: all of operators/ but `box`; elsewhere the definitions that name something of
-    operators/, and those that only these reach."""
+    operators/, and those that only these reach. Every engine has a set of operators: making one
+    does not count."""
     edges = {place: reached_from(program, place) for place in program.places()}
     inside = {place for place in edges if _is_below(place, ("operators",))}
-    theirs = {place for place in edges if place in inside or program.names_package(place, "operators")}
+    theirs = {
+        place
+        for place in edges
+        if place in inside or program.names_package(place, "operators", but="operators.operator_set")
+    }
     found, waiting = set(theirs), [*theirs]
     while waiting:
         for place in edges.get(waiting.pop(), ()):

@@ -220,13 +220,14 @@ class Program:
         """The path of a module below the source's folder."""
         return self.modules[module].path.relative_to(self.modules[""].path.parent).as_posix()
 
-    def names_package(self, place: Place, package: str) -> bool:
-        """Whether a definition names something that its module imports from `package`; a class: in a field."""
+    def names_package(self, place: Place, package: str, but: str) -> bool:
+        """Whether a definition names something that its module imports from `package`, not counting the module `but`; a
+        class: in a field."""
         module = self.modules[place.module]
         theirs = {
             name
             for name, (source, _) in module.imports.items()
-            if source == package or source.startswith(f"{package}.")
+            if source != but and (source == package or source.startswith(f"{package}."))
         }
         found = self.class_of(place)
         node: ast.AST | None = self.function(place)

@@ -8,10 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+from triplecast.operators import declared_operators
 from triplecast.operators.box.likeness import shipped_vocabulary
 from triplecast.operators.box.pictures import FORMATS, LEAST, LONGEST_SIDE, MOST_MEASURED, MOST_PIXELS, TOLERANCE
 from triplecast.operators.box.texts import LONGEST, SHIPPED
-from triplecast.operators.registry import find_operator
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "built-in-operators.md").read_text("utf-8")
 PROGRAM = """
@@ -53,11 +53,11 @@ def test_its_numbers_are_those_of_the_code() -> None:
     assert f"Formats are {formats} of at most {MOST_PIXELS:,} pixels and {LONGEST_SIDE:,} a side" in PAGE
     assert f"at most {LONGEST:,} characters" in PAGE
     assert f"at most {MOST_MEASURED:,} objects)" in PAGE
-    vocabulary = shipped_vocabulary()
+    vocabulary = shipped_vocabulary(SHIPPED)
     told = f"`{SHIPPED}`, has {len(vocabulary.frequencies):,} words of {vocabulary.documents} paragraphs"
     assert told in PAGE
     for name in ("width", "height", "colour", "objects", "objectsOfColour"):
-        declared = find_operator(f"urn:triplecast:op:{name}")
+        declared = declared_operators().find(f"urn:triplecast:op:{name}")
         assert declared is not None
         assert f"A call may take {declared.seconds:g} s and {declared.memory >> 30} GB." in PAGE
         assert f"op:{name}(" in PAGE

@@ -86,8 +86,8 @@ def test_its_numbers_are_those_of_the_code() -> None:
     assert f"{MOST_ROWS:,} at most" in PAGE
     for unit in UNITS:
         assert unit in PAGE or f"`{unit.rpartition('/')[2]}`" in PAGE
-    from triplecast.operators import known_operators
+    from triplecast.operators import declared_operators
 
-    for declared in known_operators().all():
+    for declared in declared_operators():
         if declared.iri.startswith(GEOF):
             assert f"{declared.iri.removeprefix(GEOF)}" in PAGE

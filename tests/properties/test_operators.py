@@ -26,6 +26,7 @@ from tests.properties.substitutes import (
 )
 from tests.reference.queries import Query
 from tests.reference.terms import Triple, write
+from triplecast.compile.compiled import SubscriptionCompiler
 from triplecast.errors import QueryRefused
 from triplecast.evaluate.unknown import Answers
 from triplecast.index import MemoryIndex, Snapshot
@@ -38,11 +39,13 @@ from triplecast.model.publication import Publication
 from triplecast.model.schedules import SCHEDULE
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
 from triplecast.operators.asking import Asker, settle
+from triplecast.operators.operator_set import declared_operators
 from triplecast.operators.schedules import SCHEDULES
 from triplecast.registry.admission import admit
 
 SEED = 20261121
 QUERIES, PUBLICATIONS = 120, 16
+OPERATORS = declared_operators()
 
 
 def made(
@@ -56,7 +59,7 @@ def made(
         tree = maker.query()
         text = render(tree, None)
         try:
-            admit(Subscription("generated", text))
+            admit(Subscription("generated", text), operators=OPERATORS)
         except QueryRefused:
             continue
         trees.append(tree)
@@ -65,12 +68,12 @@ def made(
 
 
 def is_decided_by_index(text: str) -> bool:
-    return admit(Subscription("generated", text)).decided
+    return admit(Subscription("generated", text), operators=OPERATORS).decided
 
 
 def snapshot_of(texts: list[str]) -> Snapshot:
     registrations = [Registration(RegistrationId(i), Subscription(str(i), text)) for i, text in enumerate(texts, 1)]
-    return MemoryIndex().apply(registrations, (), len(texts))
+    return MemoryIndex().apply(registrations, (), len(texts), compiler=SubscriptionCompiler(OPERATORS))
 
 
 def publications_of(graphs: list[tuple[Triple, ...]], after: int, notes: Path | None = None) -> list[Publication]:
@@ -84,7 +87,7 @@ class Asking:
     """A matcher and an asker."""
 
     def __init__(self, schedule: str = SCHEDULE) -> None:
-        self.matcher, self.asker = Matcher(), Asker(schedule=schedule)
+        self.matcher, self.asker = Matcher(operators=OPERATORS), Asker(schedule=schedule, operators=OPERATORS)
 
     def __enter__(self) -> Asking:
         return self

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.unit.engine.test_unasked import MODULE, OP, QUERIES, P
-from triplecast.operators import known_operators
+from tests.unit.engine.test_unasked import MODULE, QUERIES, P
 from triplecast.outbox import OutboxReader
 from triplecast.pipeline import late
 from triplecast.pipeline.report import Notice
@@ -56,7 +55,6 @@ def test_who_asks_waits_and_the_others_are_told(
         _run_without_and_with(Sources([subscriptions], inbox), output, module, spark)
     finally:
         del sys.modules["away_operators"]
-        known_operators()._operators.pop(OP + "length")
 
 
 def _run_without_and_with(sources: Sources, output: Path, module: Path, spark: SparkSession) -> None:

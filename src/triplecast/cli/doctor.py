@@ -77,7 +77,7 @@ def _package(name: str, state: str, hint: str) -> Finding:
 
 def _operators() -> Iterator[Finding]:
     """Yield the modules of built-in operators, the operators declared here, and those that could not be imported."""
-    from triplecast.operators import known_operators
+    from triplecast.operators import declared_operators
     from triplecast.operators.extra import CLASSES, INSTALL, LIBRARIES, libraries_of, missing_libraries
 
     for module in (*LIBRARIES, *CLASSES):
@@ -87,10 +87,10 @@ def _operators() -> Iterator[Finding]:
             yield Finding(f"built-in: {module}", "limited", f"needs {', '.join(missing)}", hint)
         else:
             yield Finding(f"built-in: {module}", "ok", ", ".join(libraries_of(module)) or "needs no library")
-    known = known_operators().all()
+    known = declared_operators()
     modules = dict.fromkeys(each.module for each in known)
     yield Finding("operators", "ok", f"{len(known)} declared, in {', '.join(modules) or 'no module'}")
-    for fault in known_operators().faults:
+    for fault in known.faults:
         hint = "install what it needs, or fix or uninstall its package; queries that call its operators are refused"
         yield Finding("installed operators", "limited", fault, hint)
 

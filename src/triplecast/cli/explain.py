@@ -52,6 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
     from triplecast.ingest import Parser
     from triplecast.ingest.document_files import read_documents
     from triplecast.offline import Versions, cut_batches, parse_batch
+    from triplecast.operators import declared_operators
     from triplecast.registry.admission import admit
 
     taxonomy = load_taxonomy(arguments.taxonomy, arguments.broader)
@@ -75,9 +76,12 @@ def run(arguments: argparse.Namespace) -> int:
             f"no publication {f'{arguments.graph} ' if arguments.graph else ''}in {arguments.publication}",
             "list its graphs with `triplecast match`" if drafts else "fix the document",
         )
-    admission = admit(subscription)
+    operators = declared_operators()
+    admission = admit(subscription, operators=operators)
     background = Background.of(admission.entailment, taxonomy)
-    explanations = explain_subscription(subscription, publications, admission.bounded, background=background)
+    explanations = explain_subscription(
+        subscription, publications, admission.bounded, background=background, operators=operators
+    )
     _print(explanations, arguments.json)
     if rejects or any(explanation.undecided for explanation in explanations):
         return Exit.PARTLY

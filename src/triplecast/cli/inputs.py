@@ -22,10 +22,11 @@ _NO_ORDER = "no rdfs:subClassOf or rdfs:subPropertyOf (--broader reads skos:broa
 
 def load_admitted(paths: list[Path], datasets: bool = True) -> Admitted:
     """Load the valid subscriptions (for datasets, or not). Report the others, and files that are skipped, on stderr."""
+    from triplecast.operators import declared_operators
     from triplecast.registry.admitted import admit_all
     from triplecast.registry.files import describe_unread, load_subscriptions
 
-    admitted = admit_all(load_subscriptions(paths), datasets)
+    admitted = admit_all(load_subscriptions(paths), datasets, declared_operators())
     say_faults()
     if admitted.ignored:
         say(describe_unread(admitted.ignored))

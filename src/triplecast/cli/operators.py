@@ -60,7 +60,7 @@ def load_operators(named: Sequence[str]) -> None:
                 f"--operators {module} names a file, not a module",
                 f"write --operators {name} in the folder from which Python finds it",
             )
-    from triplecast.operators.registry import import_operators
+    from triplecast.operators.operator_set import import_operators
 
     if os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())
@@ -69,17 +69,16 @@ def load_operators(named: Sequence[str]) -> None:
 
 def say_faults() -> None:
     """Report installed operators that cannot be imported: queries that call them are refused."""
-    from triplecast.operators import known_operators
+    from triplecast.operators import declared_operators
 
-    known_operators().all()
-    for fault in known_operators().faults:
+    for fault in declared_operators().faults:
         say(f"installed operators cannot be imported: {fault}")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from triplecast.operators import known_operators
+    from triplecast.operators import declared_operators
 
-    declared = known_operators().all()
+    declared = declared_operators()
     say_faults()
     if arguments.json:
         for each in declared:
@@ -106,4 +105,4 @@ def run(arguments: argparse.Namespace) -> int:
     if not declared:
         say("no operators found; name a module with --operators, or install a package of operators")
         return Exit.NOTHING
-    return Exit.PARTLY if known_operators().faults else Exit.DONE
+    return Exit.PARTLY if declared.faults else Exit.DONE

@@ -41,12 +41,13 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def run(arguments: argparse.Namespace) -> int:
     from triplecast.ingest.document_files import read_documents
     from triplecast.offline import match_documents
+    from triplecast.operators import declared_operators
     from triplecast.registry.admission import admit
     from triplecast.registry.admitted import Admitted
 
     taxonomy = load_taxonomy(arguments.taxonomy, arguments.broader)
     subscription = choose_subscription(arguments.subscription, arguments.id)
-    admission = admit(subscription)
+    admission = admit(subscription, operators=declared_operators())
     asked = matches = undecided = rejected = 0
     examples: list[tuple[str, list[dict[str, str]]]] = []
     check_publications(arguments.publications)

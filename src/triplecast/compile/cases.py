@@ -25,7 +25,6 @@ from triplecast.evaluate.conjuncts import conjuncts
 from triplecast.model import algebra
 from triplecast.model.algebra import Call, Expression, Node, Operation, Pattern, Slot, TriplePattern, Variable
 from triplecast.model.comparison_codes import Comparison, Lane
-from triplecast.operators import find_operator
 
 RESIDUAL_LIMIT = 64
 """Parts of an expression that is evaluated in this process."""
@@ -251,7 +250,7 @@ class CaseFinder:
             raise Undecidable(NOT_GIVEN)
         new = tuple(dict.fromkeys(node for node in gives if isinstance(node, Variable) and node not in known))
         seen = tuple(dict.fromkeys(node for node in arguments if isinstance(node, Variable) and node in known))
-        added = Residual(None, Call(operator, tuple(given)), seen, tuple(gives), new)
+        added = Residual(None, Call(operator, tuple(given), len(gives)), seen, tuple(gives), new)
         return case._replace(conjunction=case.conjunction.joined(Conjunction(residual=(added,))))
 
     def _calculated(self, case: Case, variable: Variable | None, expression: Expression) -> Case:
@@ -268,11 +267,7 @@ def is_residual(expression: Expression) -> bool:
     parts = list(islice(algebra.subexpressions(expression), RESIDUAL_LIMIT + 1))
     if len(parts) > RESIDUAL_LIMIT or any(isinstance(part, algebra.Exists) for part in parts):
         return False
-    return all(_is_bounded(part.function) for part in parts if isinstance(part, Call))
-
-
-def _is_bounded(function: str) -> bool:
-    return function in _CALLS or (":" in function and find_operator(function) is not None)
+    return all(part.function in _CALLS or part.of_operator for part in parts if isinstance(part, Call))
 
 
 def _joined(left: Conjunction, right: Conjunction) -> Conjunction:

@@ -18,14 +18,14 @@ from triplecast.model.algebra import (
     Variable,
     subexpressions,
 )
-from triplecast.operators import Operator, find_operator, known_operators
+from triplecast.model.operators import Operator, OperatorSet
 from triplecast.terms.nearness import nearest_names
 
 TEMPLATES_LIMIT = 20_000
 """Templates whose checks a process caches."""
 
 
-def refuse_unbound(template: Template, text: str, language: str) -> None:
+def refuse_unbound(template: Template, text: str, language: str, operators: OperatorSet) -> None:
     """Raises `QueryRefused` for the `text` of a template, naming operator and variable, with the place."""
     found = _first_unbound(template)
     if found is None:
@@ -33,7 +33,7 @@ def refuse_unbound(template: Template, text: str, language: str) -> None:
     operator, variable, visible = found
     near = nearest_names(variable, sorted(visible), 1)
     hint = f"was ?{near[0]} meant?" if near else "bind it in a triple pattern of the same group"
-    line, column = place_of_argument(text, language, operator, Variable(variable)) or (None, None)
+    line, column = place_of_argument(text, language, operator, Variable(variable), operators) or (None, None)
     reason = f"its argument ?{variable} is unbound"
     raise QueryRefused(f"operator <{operator}>", reason, hint, line, column)
 
@@ -43,20 +43,21 @@ def _first_unbound(template: Template) -> tuple[str, str, frozenset[str]] | None
     return next(_unbound(template.query.pattern, frozenset()), None)
 
 
-def operators_of(templates: Iterable[Template]) -> list[Operator]:
+def operators_of(templates: Iterable[Template], operators: OperatorSet) -> list[Operator]:
     """The operators that queries of these templates call, ordered by IRI."""
-    if not known_operators().all():
+    if not operators:
         return []
     distinct = {template.key: template for template in templates}
-    asked = {iri for template in distinct.values() for iri in _asked(template)}
-    return [declared for declared in map(find_operator, sorted(asked)) if declared is not None]
+    called = {iri for template in distinct.values() for iri in called_operators(template)}
+    return [declared for declared in map(operators.find, sorted(called)) if declared is not None]
 
 
 @lru_cache(maxsize=TEMPLATES_LIMIT)
-def _asked(template: Template) -> frozenset[str]:
+def called_operators(template: Template) -> frozenset[str]:
+    """Return the IRIs of the operators that a query of this template calls."""
     pattern = template.query.pattern
     produced = (part.operator for part in parts_of(pattern) if isinstance(part, Produce))
-    called = (call.function for call in calls_in(pattern) if ":" in call.function)
+    called = (call.function for call in calls_in(pattern) if call.of_operator)
     return frozenset((*produced, *called))
 
 
@@ -72,7 +73,7 @@ def _unbound(pattern: Pattern, outer: frozenset[str]) -> Iterator[tuple[str, str
         for part in subexpressions(expression):
             if isinstance(part, Exists):
                 yield from _unbound(part.pattern, inside)
-            elif isinstance(part, Call) and ":" in part.function and find_operator(part.function) is not None:
+            elif isinstance(part, Call) and part.of_operator:
                 for argument in part.arguments:
                     if isinstance(argument, Variable) and not _is_bound(argument, inside):
                         yield part.function, argument.name, inside

@@ -14,7 +14,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from triplecast.compile.compiled import CompiledSubscription
+from triplecast.compile.compiled import CompiledSubscription, SubscriptionCompiler
 from triplecast.compile.operator_arguments import operators_of
 from triplecast.engine.given import check_subscriptions, document_of, group_documents
 from triplecast.engine.receipt import (
@@ -60,6 +60,7 @@ from triplecast.match.found import merge_batches
 from triplecast.model.file_state import RUN
 from triplecast.model.lease import Lease, read_lease
 from triplecast.model.match import MatchedBatch, MatchStats
+from triplecast.model.operators import OperatorSet
 from triplecast.model.publication import Position, Publication
 from triplecast.model.schedules import SCHEDULE, check_schedule
 from triplecast.model.subscription import (
@@ -70,6 +71,7 @@ from triplecast.model.subscription import (
     check_fields,
 )
 from triplecast.operators.asking import Asker, match_and_ask, settle
+from triplecast.operators.operator_set import Declared, declared_operators, operator_set
 from triplecast.outbox import Cursor, Notification, Outbox, OutboxBatch, UndecidedPair
 from triplecast.registry.admission import Understood, admit, understand
 from triplecast.registry.compactor import Compactor
@@ -112,14 +114,17 @@ class Engine:
         randomness: Callable[[int], bytes] = os.urandom,
         broad_per_owner: int = BROAD_PER_OWNER,
         schedule: str = SCHEDULE,
+        operators: Iterable[Declared] | None = None,
     ) -> None:
         """`broad_per_owner`: how many broad subscriptions one owner may hold. `schedule`: in which order operators are
-        asked (docs/schedules.md). Raises `InputError` for one that is not known, and TypeError for a folder: that is
-        what `open` takes."""
+        asked (docs/schedules.md). `operators`: those that queries may call, functions below `@operator`; without it all
+        that are declared in this program and by entry points, later ones too. Raises `InputError` for what cannot be
+        given, and TypeError for a folder: that is what `open` takes."""
         if not callable(clock):
             raise TypeError("Engine() is in memory and takes no folder; the durable one is Engine.open(folder)")
         self._broad_per_owner = check_quota(broad_per_owner)
         self._schedule = check_schedule(schedule)
+        self._given = operators
         self._assemble(Journal.in_memory(clock), Outbox.in_memory(), MemoryIndex(), clock, randomness)
 
     @classmethod
@@ -131,11 +136,12 @@ class Engine:
         broad_per_owner: int = BROAD_PER_OWNER,
         take_over: bool = False,
         schedule: str = SCHEDULE,
+        operators: Iterable[Declared] | None = None,
     ) -> Engine:
         """The engine in `folder`, made where there is none. What was accepted there and not matched is matched now.
 
         Whoever holds more than `broad_per_owner` broad subscriptions already keeps them and gets no further one. The
-        `schedule` may be another one each time.
+        `schedule` and the `operators` (as `Engine()` takes them) may be others each time.
 
         In the output of `triplecast run` everything but subscribing and unsubscribing works: who is registered there
         is what the run's subscription files say.
@@ -147,6 +153,7 @@ class Engine:
         engine = cls.__new__(cls)
         engine._broad_per_owner = check_quota(broad_per_owner)
         engine._schedule = check_schedule(schedule)
+        engine._given = operators
         folder = Path(folder).absolute()
         with ExitStack() as opened:
             journal = opened.enter_context(Journal.open(folder, clock, take_over))
@@ -174,8 +181,10 @@ class Engine:
         self._parser = Parser()
         self._evaluator = Evaluator()
         self._explainer = Explainer()
-        self._matcher = Matcher(self._evaluator)
-        self._asker = Asker(schedule=self._schedule, learnt=journal.learnt())
+        self._declared = operator_set(self._given)
+        self._operators = settle_operators(journal, self._declared)
+        self._matcher = Matcher(self._evaluator, self._operators)
+        self._asker = Asker(schedule=self._schedule, learnt=journal.learnt(), operators=self._operators)
         self._compiled: dict[int, CompiledSubscription] = {}
         """Of what was registered since the index was brought up to date, by number: read already. Of `UNINDEXED`
         at most, or of one call."""
@@ -189,8 +198,8 @@ class Engine:
         self._learnt_at = 0
         self._holdings = Holdings(journal)
         if isinstance(index, IndexFolder):
-            self._snapshot = open_index(index, journal, self._matched, settle_operators(journal))
-            for told in (*missing_operators(journal), *unread_subscriptions(journal, self._snapshot)):
+            self._snapshot = open_index(index, journal, self._matched, self._operators)
+            for told in (*missing_operators(journal, self._operators), *unread_subscriptions(journal, self._snapshot)):
                 warnings.warn(told, OperatorWarning, stacklevel=4)
         else:
             self._snapshot = index.apply([], [], 0)
@@ -238,7 +247,7 @@ class Engine:
         name = self._free_name() if id is None else id
         subscription = Subscription(name, text, language, scope, entailment, owner)
         check_fields(subscription)
-        understood = understand(subscription)
+        understood = understand(subscription, operators=self._current_operators())
         with self._lock:
             self._check_registry()
             self._journal.end_leases()
@@ -262,10 +271,11 @@ class Engine:
         self._check_registry()
         answers: dict[int, Subscribed | QuerySyntaxError | QueryRefused | InputError] = {}
         understood: dict[int, Understood] = {}
+        operators = self._current_operators()
         for place, subscription in enumerate(subscriptions):
             try:
                 check_fields(subscription)
-                understood[place] = understand(subscription)
+                understood[place] = understand(subscription, operators=operators)
             except (QuerySyntaxError, QueryRefused, InputError) as error:
                 answers[place] = error
         with self._lock:
@@ -406,32 +416,34 @@ class Engine:
             Publication(Position(0), draft.graph, 0, at, draft.quads, draft.dataset, draft.labels, draft.attachments)
             for draft in parsed.drafts
         ]
-        admission = admit(subscription)
+        operators = self._current_operators()
+        admission = admit(subscription, operators=operators)
         head = self._journal.head()
         background = Background.of(admission.entailment, self._journal.taxonomies(head, head).before(head + 1))
-        kept = [self._journal.answers_to(draft) for draft in parsed.drafts]
-        return self._explainer.explain(subscription, publications, admission.bounded, background, kept)
+        kept = [self._journal.answers_to(draft, operators) for draft in parsed.drafts]
+        return self._explainer.explain(subscription, publications, admission.bounded, background, kept, operators)
 
     def preview(self, text: str, last: int = 1000, language: str = "sparql", entailment: str | None = None) -> Preview:
         """What a subscription would have matched among the `last` publications, or as many as `BYTES_AT_ONCE` holds.
         Calls that write wait for it. Raises what `subscribe` raises."""
         subscription = Subscription("preview", text, language, entailment=entailment)
         check_fields(subscription)
-        admission = understand(subscription).admission
+        operators = self._current_operators()
+        admission = understand(subscription, operators=operators).admission
         with self._lock:
             publications = self._journal.last_publications(last, BYTES_AT_ONCE)
             registration = Registration(RegistrationId(0), subscription)
-            snapshot = MemoryIndex().apply([registration], [], 0)
+            snapshot = MemoryIndex().apply([registration], [], 0, compiler=SubscriptionCompiler(operators))
             first = publications[0].position - 1 if publications else 0
             taxonomies = self._journal.taxonomies(first, self._journal.head())
-            known = self._journal.answers(first, self._journal.head())
+            known = self._journal.answers(first, self._journal.head(), operators)
             matched = match_and_ask(self._matcher, self._asker, snapshot, publications, taxonomies, known)
         asked = {0: subscription}
         times = [datetime.fromisoformat(publication.accepted_at) for publication in publications]
         seconds = (times[-1] - times[0]).total_seconds() if times else 0.0
         return Preview(
             len(publications),
-            tuple(match for _, match in matches_of(publications, matched, asked)),
+            tuple(match for _, match in matches_of(publications, matched, asked, operators)),
             tuple(pair for _, pair in undecided_of(publications, matched.undecided, asked)),
             admission.cost,
             admission.warnings,
@@ -449,9 +461,10 @@ class Engine:
         with self._lock:
             self._journal.end_leases()
             registrations, ends = self._journal.live_registrations(), self._journal.lease_ends()
+        operators = self._current_operators()
         for found in registrations:
             if owner is None or found.subscription.owner == owner:
-                yield standing(found, ends.get(found.id))
+                yield standing(found, ends.get(found.id), operators)
 
     def statistics(self) -> Statistics:
         """Who stands now, by cost and by who decides them, and what this engine has matched since it was opened.
@@ -486,6 +499,15 @@ class Engine:
 
     # ---- inside -----------------------------------------------------------------------------------------------------
 
+    def _current_operators(self) -> OperatorSet:
+        """Return those that queries may call; where none were given, with those declared meanwhile."""
+        if self._given is None and (declared := declared_operators()) is not self._declared:
+            with self._lock:
+                self._declared = declared
+                self._operators = declared.with_recorded(self._journal.operators())
+                self._matcher.operators = self._asker.performer.operators = self._operators
+        return self._operators
+
     def _check_registry(self) -> None:
         """Raises InputError in the output of a run: its next start would undo what is changed here; FolderLocked where
         another writer has come, before anything is answered from what that one wrote."""
@@ -504,7 +526,7 @@ class Engine:
         self._match_accepted()
         if self._compiled and len(self._compiled) + len(subscriptions) > UNINDEXED:
             self._index_registered()
-        self._journal.declare_operators(operators_of(each.compiled.template for each in understood))
+        self._journal.declare_operators(operators_of((each.compiled.template for each in understood), self._operators))
         tickets = [make_ticket(self._randomness) for _ in subscriptions]
         registrations = self._journal.subscribe(subscriptions, lease, list(map(hash_ticket, tickets)))
         first = int(registrations[0].id)
@@ -532,6 +554,7 @@ class Engine:
     def _match_accepted(self, outcome: Findings | None = None) -> None:
         """Matches what the journal has and the outbox has not, and tells it to `outcome` too. What waits for operators
         that could not be asked is passed by until they can be."""
+        self._current_operators()
         if self._waits and self._asker.performer.revive():
             self._matched, self._waits = self._outbox.progress, False
         head = self._journal.head()
@@ -548,7 +571,7 @@ class Engine:
                 self._index_registered()
                 matched = self._match(publications, upto)
                 if outcome is not None:
-                    outcome.add(publications, matched, self._asked(matched))
+                    outcome.add(publications, matched, self._asked(matched), self._operators)
             self._matched = upto
 
     def _match(self, publications: Sequence[Publication], upto: int) -> MatchedBatch:
@@ -560,7 +583,7 @@ class Engine:
             self._outbox.commit(OutboxBatch.of(publications, matched), upto, self._journal.registrations)
             self._work += matched.stats
         if matched.open.pairs:
-            known = self._journal.answers(self._matched, upto)
+            known = self._journal.answers(self._matched, upto, self._operators)
             self._asker.leave(self._snapshot)
             settled = settle(
                 self._asker, self._matcher, matched.open, publications, taxonomies, known, matched.conditions
@@ -602,7 +625,8 @@ class Engine:
         """Brings the index up to the journal's head."""
         head = self._journal.head()
         matched = self._outbox.progress if self._waits else self._matched
-        self._snapshot = update_index(self._index, self._snapshot, self._journal, head, matched, self._compiled)
+        compiler = SubscriptionCompiler(self._operators, self._compiled)
+        self._snapshot = update_index(self._index, self._snapshot, self._journal, head, matched, compiler)
         self._compiled.clear()
         if self._compactor.look():
             self._snapshot = self._index.snapshot()

@@ -19,6 +19,7 @@ from triplecast.model.algebra import Term
 from triplecast.model.counts import SubscriptionCounts
 from triplecast.model.events import Removal
 from triplecast.model.match import CHANGES, Awaited, MatchedBatch, MatchStats, Undecided, notification_id
+from triplecast.model.operators import OperatorSet
 from triplecast.model.publication import Publication, Reject
 from triplecast.model.subscription import Registration, Subscription
 from triplecast.model.terms import from_ntriples
@@ -69,11 +70,11 @@ class Standing:
     """As in `Subscribed`, or as it was renewed."""
 
 
-def standing(found: Registration, end: int | None) -> Standing:
+def standing(found: Registration, end: int | None, operators: OperatorSet) -> Standing:
     """A live registration, whose lease has this `end`, as `Engine.subscriptions` lists it."""
     asked = found.subscription
     try:
-        admission = admit(asked)
+        admission = admit(asked, operators=operators)
         cost, warnings = admission.cost, admission.warnings
     except (QuerySyntaxError, QueryRefused) as fault:
         cost, warnings = "refused", (str(fault),)
@@ -136,6 +137,8 @@ class Match:
     """The solutions as written in the outbox."""
     asked: Subscription = field(repr=False)
     """What was asked, as its owner wrote it."""
+    operators: OperatorSet = field(repr=False, compare=False)
+    """Those that it may call."""
 
     @property
     def bindings(self) -> list[dict[str, Term]]:
@@ -146,7 +149,7 @@ class Match:
     @property
     def graph(self) -> list[Triple]:
         """The triples of a ``CONSTRUCT``, sorted by their text, each once; none for another form. Made at each call."""
-        query = parse_query(self.asked.text, self.asked.language, self.asked.name)
+        query = parse_query(self.asked.text, self.asked.language, self.asked.name, self.operators)
         return construct(query.template, self.bindings, self.notification)
 
 
@@ -216,9 +219,13 @@ class Findings:
         self._waiting: dict[int, list[UndecidedMatch]] = {}
 
     def add(
-        self, publications: Sequence[Publication], matched: MatchedBatch, asked: Mapping[int, Subscription]
+        self,
+        publications: Sequence[Publication],
+        matched: MatchedBatch,
+        asked: Mapping[int, Subscription],
+        operators: OperatorSet,
     ) -> None:
-        for position, match in matches_of(publications, matched, asked):
+        for position, match in matches_of(publications, matched, asked, operators):
             self._matches.setdefault(position, []).append(match)
         for position, pair in undecided_of(publications, matched.undecided, asked):
             self._undecided.setdefault(position, []).append(pair)
@@ -241,7 +248,10 @@ class Findings:
 
 
 def matches_of(
-    publications: Sequence[Publication], matched: MatchedBatch, asked: Mapping[int, Subscription]
+    publications: Sequence[Publication],
+    matched: MatchedBatch,
+    asked: Mapping[int, Subscription],
+    operators: OperatorSet,
 ) -> Iterator[tuple[int, Match]]:
     """Each match with the position of its publication, in the batch's order."""
     ends = np.cumsum(np.bincount(matched.publication, minlength=len(publications))).tolist()
@@ -255,7 +265,8 @@ def matches_of(
             change = CHANGES[matched.change[row]] if len(matched.change) else CHANGES[0]
             id = notification_id(of.graph, of.version, registration, change)
             query = asked[registration]
-            yield of.position, Match(query.name, registration, of.graph, of.version, change, id, text, query)
+            found = Match(query.name, registration, of.graph, of.version, change, id, text, query, operators)
+            yield of.position, found
 
 
 def undecided_of(

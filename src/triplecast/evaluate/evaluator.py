@@ -11,6 +11,7 @@ from triplecast.evaluate.background import NO_BACKGROUND, Background
 from triplecast.evaluate.budget import DEFAULT_STEPS
 from triplecast.evaluate.messages import EvaluationInput, Outcome, read_answer, read_wanted, write_request
 from triplecast.evaluate.unknown import Answers, Wanted
+from triplecast.model.operators import NO_OPERATORS, OperatorSet
 from triplecast.model.publication import Publication
 from triplecast.sandbox import Limits, RequestFailure, Sandbox
 
@@ -95,8 +96,8 @@ class Evaluator:
     def close(self) -> None:
         self._sandbox.close()
 
-    def decide(self, candidates: Sequence[Candidate]) -> list[Decision]:
-        """Decide each candidate, in order.
+    def decide(self, candidates: Sequence[Candidate], operators: OperatorSet = NO_OPERATORS) -> list[Decision]:
+        """Decide each candidate, in order; their queries may call these `operators`.
 
         Equal queries of one publication are evaluated once. A shared request that fails is sent again query by query,
         so that only the query that killed the child stays undecided; a request of one query is tried twice.
@@ -108,7 +109,9 @@ class Evaluator:
             answers = self._sandbox.map(
                 [
                     write_request(
-                        EvaluationInput(question.publication, self._steps, question.background, question.answers),
+                        EvaluationInput(
+                            question.publication, self._steps, question.background, question.answers, operators
+                        ),
                         question.queries,
                     )
                     for question in asked

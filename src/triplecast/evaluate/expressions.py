@@ -16,7 +16,6 @@ from triplecast.evaluate.unknown import Unknown, all_of, answer_of, any_of
 from triplecast.model.algebra import Call, Exists, Expression, Operation, Slot, Term, Variable
 from triplecast.model.answers import Found
 from triplecast.model.entailment import FUNCTION_MARKS
-from triplecast.operators import Operator, find_operator
 from triplecast.terms.arithmetic import calculate, negate, number_of
 from triplecast.terms.casts import boolean_term
 from triplecast.terms.compare import COMPARISONS, ValueFault, compare, effective_boolean
@@ -197,9 +196,8 @@ def _call(run: Evaluation, call: Call, row: Row, place: Place) -> Term:
         node, other = terms
         kin = classes is not None and classes.holds(FUNCTION_MARKS[name], node, other, run.budget.spend)
         return boolean_term(kin)
-    declared = find_operator(name) if ":" in name else None
-    if declared is not None:
-        return _only_value(answer_of(run.answers, name, terms), declared)
+    if call.of_operator:
+        return _only_value(answer_of(run.answers, name, terms), call)
     return call_function(name, terms, run.budget)
 
 
@@ -217,13 +215,13 @@ def _values(run: Evaluation, arguments: Sequence[Expression], row: Row, place: P
     return terms
 
 
-def _only_value(found: Found, declared: Operator) -> Term:
+def _only_value(found: Found, call: Call) -> Term:
     """The value of an operator in an expression: its one result, or whether it is true."""
-    if declared.free == 0:
+    if call.free == 0:
         return boolean_term(bool(found.rows))
     if len(found.rows) != 1:
         count = "no result" if not found.rows else f"{len(found.rows)} results"
-        raise ValueFault(f"<{declared.iri}> has {count} here; an expression needs exactly one")
+        raise ValueFault(f"<{call.function}> has {count} here; an expression needs exactly one")
     return found.rows[0][0]
 
 

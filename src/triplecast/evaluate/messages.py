@@ -1,26 +1,24 @@
 """Messages between the evaluator and its child: one request is one publication version with queries.
 
 A request is a JSON line ``{"queries": [[text, language], ...], "publication": [position, graph, version, accepted_at,
-dataset], "steps": n, "background": [entailment, broader, length], "operators": [...], "answers": [[iri, [argument,
-...], answer], ...]}``, then `length` bytes of taxonomy, then the version's quads. An answer is a JSON line with
-``[outcome, length]`` or ``["undecided", reason]`` per query, then the bindings of all, joined; those of ``open`` are
-the operator calls that rows wait for.
+dataset], "steps": n, "background": [entailment, broader, length], "operators": its `OperatorSet.to_json`, "answers":
+[[iri, [argument, ...], answer], ...]}``, then `length` bytes of taxonomy, then the version's quads. An answer is a JSON
+line with ``[outcome, length]`` or ``["undecided", reason]`` per query, then the bindings of all, joined; those of
+``open`` are the operator calls that rows wait for.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import astuple
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 from triplecast.evaluate.background import NO_BACKGROUND, Background
 from triplecast.evaluate.unknown import NO_ANSWERS, Answers, Wanted
 from triplecast.model.answers import GroundCall, format_answer, parse_answer
 from triplecast.model.entailment import Entailment
+from triplecast.model.operators import NO_OPERATORS, OperatorSet
 from triplecast.model.publication import Publication
-from triplecast.operators import Operator, known_operators
 
 
 class EvaluationInput(NamedTuple):
@@ -30,6 +28,7 @@ class EvaluationInput(NamedTuple):
     steps: int
     background: Background = NO_BACKGROUND
     answers: Answers = NO_ANSWERS
+    operators: OperatorSet = NO_OPERATORS
 
 
 class Outcome(NamedTuple):
@@ -55,10 +54,9 @@ def read_request(message: bytes) -> tuple[EvaluationInput, list[tuple[str, str]]
 
 def write_input(context: EvaluationInput, **fields: object) -> bytes:
     """Write a request with `fields` of its own."""
-    publication, steps, background, answers = context
-    operators = known_operators().all()
+    publication, steps, background, answers, operators = context
     if operators:
-        fields["operators"] = _write_operators(operators)
+        fields["operators"] = operators.to_json()
     if answers:
         fields["answers"] = [[*call, format_answer(answer).decode()] for call, answer in answers.items()]
     stamp = [publication.position, publication.graph, publication.version, publication.accepted_at, publication.dataset]
@@ -68,11 +66,10 @@ def write_input(context: EvaluationInput, **fields: object) -> bytes:
 
 
 def read_input(message: bytes) -> tuple[EvaluationInput, dict[str, Any]]:
-    """Read a request and all its fields. The operators of a request, if any, replace those known to this process."""
+    """Read a request and all its fields."""
     line, _, rest = message.partition(b"\n")
     header = json.loads(line)
-    if "operators" in header:
-        known_operators().adopt(_parse_operators(header["operators"]))
+    operators = OperatorSet.from_json(header["operators"]) if "operators" in header else NO_OPERATORS
     answers = {
         GroundCall(iri, tuple(arguments)): parse_answer(answer.encode())
         for iri, arguments, answer in header.get("answers", ())
@@ -81,7 +78,7 @@ def read_input(message: bytes) -> tuple[EvaluationInput, dict[str, Any]]:
     background = Background(Entailment(entailment), rest[:length], bool(broader))
     position, graph, version, accepted_at, dataset = header["publication"]
     publication = Publication(position, graph, version, accepted_at, rest[length:], dataset)
-    return EvaluationInput(publication, header["steps"], background, answers or NO_ANSWERS), header
+    return EvaluationInput(publication, header["steps"], background, answers or NO_ANSWERS, operators), header
 
 
 def write_wanted(rows: Sequence[Wanted]) -> bytes:
@@ -90,21 +87,6 @@ def write_wanted(rows: Sequence[Wanted]) -> bytes:
 
 def read_wanted(written: bytes) -> tuple[Wanted, ...]:
     return tuple(tuple(GroundCall(iri, tuple(given)) for iri, given in row) for row in json.loads(written))
-
-
-@lru_cache(1)
-def _write_operators(operators: tuple[Operator, ...]) -> str:
-    """Cached, since nearly all requests have the same."""
-    return json.dumps([astuple(declared) for declared in operators])
-
-
-@lru_cache(1)
-def _parse_operators(written: str) -> tuple[Operator, ...]:
-    return tuple(Operator(*_fields_of(fields)) for fields in json.loads(written))
-
-
-def _fields_of(written: list[Any]) -> list[Any]:
-    return [tuple(field) if isinstance(field, list) else field for field in written]
 
 
 def write_answer(outcomes: Sequence[Outcome]) -> bytes:

@@ -16,7 +16,6 @@ from typing import TypeAlias
 from triplecast.model.algebra import Call, Expression, Node, Term, Variable, subexpressions
 from triplecast.model.answers import Answer, Failed, Found, GroundCall
 from triplecast.model.terms import to_ntriples
-from triplecast.operators import find_operator
 
 Answers: TypeAlias = Mapping[GroundCall, Answer]
 """The operator results of one publication."""
@@ -89,5 +88,4 @@ def extensions(found: Found, free: Sequence[Node], row: Mapping[str, Term]) -> I
 
 def asks_operators(expression: Expression) -> bool:
     """Whether operators are called in an expression, outside EXISTS."""
-    calls = (part.function for part in subexpressions(expression) if isinstance(part, Call) and ":" in part.function)
-    return any(find_operator(function) is not None for function in calls)
+    return any(isinstance(part, Call) and part.of_operator for part in subexpressions(expression))

@@ -18,8 +18,8 @@ from triplecast.evaluate.solutions import TOO_LONG, bounded_bindings
 from triplecast.evaluate.unknown import NO_ANSWERS, Answers, Unanswered
 from triplecast.languages import fill, parse_template
 from triplecast.model.algebra import Query
+from triplecast.model.operators import NO_OPERATORS, OperatorSet
 from triplecast.model.publication import Publication
-from triplecast.operators import known_operators
 from triplecast.taxonomy import EntailmentTooLarge
 from triplecast.text.words import Form, fold, stemmer_of
 
@@ -33,7 +33,7 @@ LONGEST_ANSWER = 32 << 20
 
 def answer(message: bytes) -> bytes:
     """Raises ValueError or SyntaxError for a malformed request."""
-    (publication, steps, background, answers), queries = read_request(message)
+    (publication, steps, background, answers, operators), queries = read_request(message)
     try:
         graphs = entail_graphs(open_publication(publication), background)
     except EntailmentTooLarge as error:
@@ -45,7 +45,7 @@ def answer(message: bytes) -> bytes:
             outcomes.append(LATER)
             continue
         budget = Budget(steps)
-        outcome = decide(text, language, publication, graphs, budget, answers)
+        outcome = decide(text, language, publication, graphs, budget, answers, operators)
         outcomes.append(outcome)
         spent += steps - max(budget.left, 0)
         written += len(outcome.bindings)
@@ -66,11 +66,12 @@ def decide(
     graphs: PublishedGraphs,
     budget: Budget,
     answers: Answers = NO_ANSWERS,
+    operators: OperatorSet = NO_OPERATORS,
 ) -> Outcome:
     """One pair. A spent budget, a query that does not parse, bindings that are too long and operators that have to be
     asked are outcomes."""
     try:
-        solutions = evaluate_opened(parse(text, language), publication, graphs, budget, answers=answers)
+        solutions = evaluate_opened(parse(text, language, operators), publication, graphs, budget, answers=answers)
     except Unanswered as unanswered:
         return open_outcome(unanswered)
     except BudgetExceeded as error:
@@ -85,15 +86,13 @@ def decide(
     return Outcome("undecided", b"", TOO_LONG) if bindings is None else Outcome("matched", bindings, "")
 
 
-def parse(text: str, language: str) -> Query:
-    """The query; short ones are remembered."""
-    if len(text) > REMEMBERED_LENGTH:
-        return _parse(text, language, 0)
-    return _remembered(text, language, known_operators().generation)
+def parse(text: str, language: str, operators: OperatorSet = NO_OPERATORS) -> Query:
+    """Return the query; short ones are remembered."""
+    return (_parse if len(text) > REMEMBERED_LENGTH else _remembered)(text, language, operators)
 
 
-def _parse(text: str, language: str, generation: int) -> Query:
-    template, constants = parse_template(text, language)
+def _parse(text: str, language: str, operators: OperatorSet) -> Query:
+    template, constants = parse_template(text, language, operators=operators)
     return fill(template.query, constants)
 
 
@@ -101,9 +100,7 @@ _remembered = lru_cache(maxsize=4_096)(_parse)
 
 
 def prepare() -> None:
-    """Load the grammars and stemmers: the child may open no file once it serves. Its operators are those that requests
-    declare."""
-    known_operators().ignore_entry_points()
+    """Load the grammars and stemmers: the child may open no file once it serves."""
     fold("words", Form(stem=stemmer_of("en")))
     parse("ASK { }", "sparql")
     parse("SELECT * WHERE (?s ?p ?o) USING p FOR <x:p>", "rdql")

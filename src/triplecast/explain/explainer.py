@@ -12,6 +12,7 @@ from triplecast.explain.explanation import Explanation, read_explanation
 from triplecast.explain.messages import ExplainRequest, read_open_rows, write_explain_request
 from triplecast.languages import parse_query
 from triplecast.model.answers import Answer, GroundCall
+from triplecast.model.operators import NO_OPERATORS, OperatorSet
 from triplecast.model.publication import Publication
 from triplecast.model.subscription import Subscription
 from triplecast.operators.frames import Asked
@@ -50,6 +51,7 @@ class Explainer:
         index_decides: bool,
         background: Background = NO_BACKGROUND,
         stored: Sequence[Answers] = (),
+        operators: OperatorSet = NO_OPERATORS,
     ) -> tuple[Explanation, ...]:
         """Explain each publication, in order. `index_decides` is the subscription's `Admission.bounded`.
 
@@ -57,16 +59,16 @@ class Explainer:
         for the rest, one call per open row and round, in workers that end with this call. A pair whose evaluation fails
         in the child is undecided, as it is when matching. Raises `QuerySyntaxError` and `QueryRefused`.
         """
-        parse_query(subscription.text, subscription.language, subscription.name)
+        parse_query(subscription.text, subscription.language, subscription.name, operators)
         explanations: dict[int, Explanation] = {}
         recorded = stored or [{}] * len(publications)
         answers: list[dict[GroundCall, Answer]] = [dict(each) for each in recorded]
-        with Performer() as performer:
+        with Performer(operators) as performer:
             while len(explanations) < len(publications):
                 places = [place for place in range(len(publications)) if place not in explanations]
                 requests = []
                 for place in places:
-                    context = EvaluationInput(publications[place], self._steps, background, answers[place])
+                    context = EvaluationInput(publications[place], self._steps, background, answers[place], operators)
                     request = ExplainRequest(context, subscription, index_decides, frozenset(recorded[place]))
                     requests.append(write_explain_request(request))
                 for place, answered in zip(places, self._sandbox.map(requests), strict=True):
@@ -85,10 +87,11 @@ def explain_subscription(
     publications: Sequence[Publication],
     index_decides: bool,
     background: Background = NO_BACKGROUND,
+    operators: OperatorSet = NO_OPERATORS,
 ) -> tuple[Explanation, ...]:
     """Explain each publication in a child process that ends with this call (`Explainer.explain`)."""
     with Explainer() as explainer:
-        return explainer.explain(subscription, publications, index_decides, background)
+        return explainer.explain(subscription, publications, index_decides, background, operators=operators)
 
 
 def _explanation(subscription: Subscription, publication: Publication, answered: bytes | RequestFailure) -> Explanation:

@@ -80,7 +80,7 @@ def _absent(predicate: Term, distinct: Sequence[Triple], words: Wording) -> str:
     strange = namespace not in KNOWN.values() and all(
         split_name(each)[0] != namespace for each in _predicates(distinct)
     )
-    if strange or doubt_predicate(predicate.value) is not None:
+    if strange or doubt_predicate(predicate.value, words.operators) is not None:
         return f"{line}; if it is an operator, {HOW_TO_DECLARE}"
     return line
 

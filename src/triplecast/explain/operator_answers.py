@@ -14,8 +14,8 @@ from triplecast.explain.trace import SHOWN
 from triplecast.explain.wording import Wording
 from triplecast.model.algebra import Call, Expression, Node, Operation, Produce, Variable, subexpressions
 from triplecast.model.answers import Found, GroundCall
+from triplecast.model.operators import NO_OPERATORS, Operator, OperatorSet
 from triplecast.model.terms import to_ntriples
-from triplecast.operators import Operator, find_operator
 
 
 class ExplainedAnswers(NamedTuple):
@@ -24,6 +24,7 @@ class ExplainedAnswers(NamedTuple):
     answers: Answers = NO_ANSWERS
     stored: frozenset[GroundCall] = frozenset()
     """The calls whose results were recorded when the publication was matched; the others were made for explaining."""
+    operators: OperatorSet = NO_OPERATORS
 
 
 def describe_operators(
@@ -31,7 +32,7 @@ def describe_operators(
 ) -> Iterator[str]:
     """Yield one line for each operator call in `part` that has ground arguments in `row` and a result."""
     for operator, arguments in _calls(part):
-        declared = find_operator(operator)
+        declared = explained.operators.find(operator)
         terms = [row.get(node.name) if isinstance(node, Variable) else node for node in arguments]
         ground = [term for term in terms if term is not None and not isinstance(term, Call | Operation)]
         if declared is None or len(ground) < len(terms):

@@ -43,8 +43,8 @@ def explain_pair(
     join steps is not checked. Raises `QuerySyntaxError`, `QueryRefused`, and `Unanswered` while operators have to be
     called.
     """
-    query = parse_query(subscription.text, subscription.language, subscription.name)
-    words = Wording(prefixes_of(subscription.text, subscription.language), query)
+    query = parse_query(subscription.text, subscription.language, subscription.name, explained.operators)
+    words = Wording(prefixes_of(subscription.text, subscription.language), query, explained.operators)
     trace = Trace()
     empty = Explanation(subscription.name, publication.graph, publication.version, matched=False, undecided=None)
     try:

@@ -12,6 +12,7 @@ from pyoxigraph import Literal, NamedNode
 from triplecast.evaluate.scope import parts_of
 from triplecast.model import algebra
 from triplecast.model.algebra import Call, Expression, Node, Operation, Pattern, Slot, Term, TriplePattern, Variable
+from triplecast.model.operators import NO_OPERATORS, OperatorSet
 from triplecast.terms.values import XSD, XSD_BOOLEAN, XSD_DECIMAL, XSD_INTEGER, XSD_STRING
 
 _BARE: Mapping[str, re.Pattern[str]] = MappingProxyType(
@@ -37,7 +38,13 @@ class Wording:
     is ``[]`` where it appears only once.
     """
 
-    def __init__(self, prefixes: Mapping[str, str] = MappingProxyType({}), query: algebra.Query | None = None) -> None:
+    def __init__(
+        self,
+        prefixes: Mapping[str, str] = MappingProxyType({}),
+        query: algebra.Query | None = None,
+        operators: OperatorSet = NO_OPERATORS,
+    ) -> None:
+        self.operators = operators
         self._namespaces = sorted(
             ((namespace, prefix) for prefix, namespace in prefixes.items()), key=lambda pair: (-len(pair[0]), pair[1])
         )

@@ -14,7 +14,7 @@ from triplecast.explain.pair import explain_pair
 def answer(message: bytes) -> bytes:
     """Raises ValueError or SyntaxError for a malformed request."""
     context, subscription, index_decides, stored = read_explain_request(message)
-    explained = ExplainedAnswers(context.answers, stored)
+    explained = ExplainedAnswers(context.answers, stored, context.operators)
     try:
         return write_explanation(
             explain_pair(subscription, context.publication, context.steps, index_decides, context.background, explained)

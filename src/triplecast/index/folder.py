@@ -13,17 +13,17 @@ from contextlib import nullcontext
 from pathlib import Path
 from threading import Lock
 
-from triplecast.compile.compiled import CompiledSubscription
+from triplecast.compile.compiled import DEFAULT_COMPILER, SubscriptionCompiler
 from triplecast.crash_points import reach
 from triplecast.errors import StorageFault
 from triplecast.index.file import TEMPORARY, Sole
 from triplecast.index.manifest import Manifest, open_segment, read_manifest, write_manifest
-from triplecast.index.members import NONE_COMPILED
 from triplecast.index.merge import apply_changes
 from triplecast.index.rebuilding import DueSegments, RebuiltSegment, find_due, rebuild, replace_due
 from triplecast.index.removals import NO_REMOVALS, Removals
 from triplecast.index.segment import Segment
 from triplecast.index.snapshot import Snapshot
+from triplecast.model.operators import OperatorSet
 from triplecast.model.subscription import Registration
 
 INDEX = "index"
@@ -59,6 +59,10 @@ class IndexFolder:
         """The position after which the current snapshot is valid."""
         return self._manifest.needed_from
 
+    def is_compiled_for(self, operators: OperatorSet) -> bool:
+        """Whether no operator takes other arguments than when the current snapshot's subscriptions were compiled."""
+        return self._manifest.is_compiled_for(operators)
+
     def open(self) -> Snapshot:
         """Open the latest snapshot, or an empty one that covers position 0 if there is no manifest.
 
@@ -84,15 +88,15 @@ class IndexFolder:
         removed: Sequence[tuple[int, int]],
         covers: int,
         needed_from: int = 0,
-        compiled: Mapping[int, CompiledSubscription] = NONE_COMPILED,
+        compiler: SubscriptionCompiler = DEFAULT_COMPILER,
     ) -> Snapshot:
         """Write the snapshot after these registry changes; `removed` has (registration, position of its removal).
 
-        `needed_from`: no publication at or before this position will be matched again. `compiled`: compiled
-        subscriptions of some of `added`, by registration. Raises `StorageFault`; then nothing has changed.
+        `needed_from`: no publication at or before this position will be matched again. `compiler`
+        compiles those `added`. Raises `StorageFault`; then nothing has changed.
         """
         grown = apply_changes(
-            tuple(self._segments.values()), self._manifest.removals, added, removed, needed_from, compiled
+            tuple(self._segments.values()), self._manifest.removals, added, removed, needed_from, compiler
         )
         names = {id(segment): name for name, segment in self._segments.items()}
         segments: dict[str, Segment] = {}
@@ -108,7 +112,8 @@ class IndexFolder:
                 segment = self._open_written(name)
             segments[name] = segment
         needed_from = max(self._manifest.needed_from, needed_from)
-        return self._write(segments, grown.removals, covers, needed_from)
+        operators = {each.iri: each.signature for each in compiler.operators} | {**self._manifest.operators}
+        return self._write(segments, grown.removals, covers, needed_from, operators)
 
     def find_due(self) -> DueSegments | None:
         manifest = self._manifest
@@ -135,7 +140,7 @@ class IndexFolder:
         named = {names.get(segment, rebuilt.name): segment for segment in segments}
         manifest = self._manifest
         removals = manifest.removals.within(segment.tables.registrations for segment in segments)
-        self._write(named, removals, manifest.covers, manifest.needed_from)
+        self._write(named, removals, manifest.covers, manifest.needed_from, manifest.operators)
         return True
 
     def snapshot(self) -> Snapshot:
@@ -143,10 +148,17 @@ class IndexFolder:
         manifest = self._manifest
         return Snapshot(manifest.covers, tuple(self._segments.values()), manifest.removals, manifest.name)
 
-    def _write(self, segments: dict[str, Segment], removals: Removals, covers: int, needed_from: int) -> Snapshot:
+    def _write(
+        self,
+        segments: dict[str, Segment],
+        removals: Removals,
+        covers: int,
+        needed_from: int,
+        operators: Mapping[str, str],
+    ) -> Snapshot:
         """Write the manifest of these segments, whose files exist."""
         number = max([*self._numbers("manifest"), self._manifest.number]) + 1
-        manifest = Manifest(number, covers, tuple(segments), removals, needed_from)
+        manifest = Manifest(number, covers, tuple(segments), removals, needed_from, operators)
         write_manifest(self._path, manifest, self._sole)
         self._segments, self._manifest = segments, manifest
         self._named[manifest.number] = manifest.segments

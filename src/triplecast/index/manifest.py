@@ -6,8 +6,9 @@ import hashlib
 import json
 import zlib
 from base64 import b64decode, b64encode
+from collections.abc import Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from triplecast.index.file import REBUILD, Sole, write_durably
 from triplecast.index.removals import Removals
 from triplecast.index.segment import Segment
 from triplecast.kernels.layout import I64
+from triplecast.model.operators import OperatorSet
 
 FORMAT = 1
 """Of manifests; segment files count their own (`index.file.FORMAT`)."""
@@ -35,6 +37,12 @@ class Manifest:
     removals: Removals
     needed_from: int = 0
     """The snapshot is valid after this position only: subscriptions cancelled up to it may have been merged away."""
+    operators: Mapping[str, str] = field(default_factory=dict)
+    """The signatures, by IRI, of the operators that its subscriptions could call when they were compiled."""
+
+    def is_compiled_for(self, operators: OperatorSet) -> bool:
+        """Whether no operator takes other arguments than when the subscriptions were compiled."""
+        return all(self.operators.get(each.iri, each.signature) == each.signature for each in operators)
 
     @property
     def name(self) -> str:
@@ -73,6 +81,7 @@ def read_manifest(folder: Path, name: str) -> Manifest:
         tuple(content["segments"]),
         Removals(*map(_read_numbers, content["removals"])),
         content["needed_from"],
+        content["operators"],
     )
 
 
@@ -84,6 +93,7 @@ def write_manifest(folder: Path, manifest: Manifest, sole: Sole = nullcontext) -
         "segments": list(manifest.segments),
         "removals": [_write_numbers(numbers) for numbers in manifest.removals],
         "needed_from": manifest.needed_from,
+        "operators": dict(manifest.operators),
     }
     body = json.dumps(content, sort_keys=True)
     reach("index.manifest-temporary")

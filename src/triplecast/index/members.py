@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import count
-from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from triplecast.compile.combination import Combination
-from triplecast.compile.compiled import CompiledSubscription, compile_subscription
+from triplecast.compile.compiled import DEFAULT_COMPILER, SubscriptionCompiler
 from triplecast.compile.constants import place_of
 from triplecast.compile.plan import Branch, Plan
 from triplecast.errors import QueryRefused, QuerySyntaxError
@@ -71,7 +70,6 @@ class MemberArrays:
 
 LAID_OUT_AT_ONCE = 20_000
 """Registrations whose constants are held as Python objects at a time."""
-NONE_COMPILED: Mapping[int, CompiledSubscription] = MappingProxyType({})
 
 
 class _Alike(NamedTuple):
@@ -84,19 +82,16 @@ class _Alike(NamedTuple):
 
 
 def lay_out_members(
-    registrations: Iterable[Registration], known: Mapping[int, CompiledSubscription] = NONE_COMPILED
+    registrations: Iterable[Registration], compiler: SubscriptionCompiler = DEFAULT_COMPILER
 ) -> dict[EntailmentMode, MemberArrays]:
     """Parse, compile and lay out `registrations`, by entailment mode: each that occurs, and `PLAIN` always. An invalid
-    registration is recorded in `PLAIN` and has no members.
-
-    `known`: compiled subscriptions, by registration.
-    """
+    registration is recorded in `PLAIN` and has no members."""
     ordered = sorted(registrations, key=lambda registration: registration.id)
     layouts: defaultdict[EntailmentMode, _Layout] = defaultdict(_Layout)
     plain = layouts[EntailmentMode.PLAIN]
     reading_of_each = np.zeros(len(ordered), np.uint8)
     for start in range(0, len(ordered), LAID_OUT_AT_ONCE):
-        for alike in _group_alike(ordered[start : start + LAID_OUT_AT_ONCE], start, known, plain):
+        for alike in _group_alike(ordered[start : start + LAID_OUT_AT_ONCE], start, compiler, plain):
             plan = alike.plan
             reading = mode_of(alike.entailment, plan.bare)
             if reading is not EntailmentMode.PLAIN:
@@ -112,13 +107,13 @@ def lay_out_members(
 
 
 def _group_alike(
-    registrations: Sequence[Registration], first: int, known: Mapping[int, CompiledSubscription], plain: _Layout
+    registrations: Sequence[Registration], first: int, compiler: SubscriptionCompiler, plain: _Layout
 ) -> Iterable[_Alike]:
     """Group registrations by plan; `first` is the number of the first of them."""
     groups: dict[tuple[int, Entailment], _Alike] = {}
     for number, registration in enumerate(registrations, first):
         try:
-            compiled = known.get(registration.id) or compile_subscription(registration.subscription)
+            compiled = compiler.compile(registration)
         except (QuerySyntaxError, QueryRefused) as fault:
             plain.refuse(registration, fault)
             continue

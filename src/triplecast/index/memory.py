@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from triplecast.compile.compiled import CompiledSubscription
-from triplecast.index.members import NONE_COMPILED
+from triplecast.compile.compiled import DEFAULT_COMPILER, SubscriptionCompiler
 from triplecast.index.merge import apply_changes
 from triplecast.index.rebuilding import DueSegments, RebuiltSegment, find_due, rebuild, replace_due
 from triplecast.index.removals import NO_REMOVALS
@@ -33,14 +32,14 @@ class MemoryIndex:
         removed: Sequence[tuple[int, int]] = (),
         covers: int | None = None,
         needed_from: int = 0,
-        compiled: Mapping[int, CompiledSubscription] = NONE_COMPILED,
+        compiler: SubscriptionCompiler = DEFAULT_COMPILER,
     ) -> Snapshot:
         """Add registrations and remove (registration, position); `covers` is the last registry position applied.
 
-        `needed_from`: no publication at or before this position will be matched again. `compiled`: compiled
-        subscriptions of some of `added`, by registration.
+        `needed_from`: no publication at or before this position will be matched again. `compiler`
+        compiles those `added`.
         """
-        grown = apply_changes(self._segments, self._removals, added, removed, needed_from, compiled)
+        grown = apply_changes(self._segments, self._removals, added, removed, needed_from, compiler)
         self._segments, self._removals = grown
         self._needed_from = max(self._needed_from, needed_from)
         if covers is not None:

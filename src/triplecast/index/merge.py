@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from triplecast.compile.compiled import CompiledSubscription
+from triplecast.compile.compiled import DEFAULT_COMPILER, SubscriptionCompiler
 from triplecast.index.anchors import Anchor, RarestKey
-from triplecast.index.members import NONE_COMPILED, MemberArrays, Projection, join_items, offsets_of
+from triplecast.index.members import MemberArrays, Projection, join_items, offsets_of
 from triplecast.index.removals import Removals
 from triplecast.index.segment import Segment, build_segments, index_members
 from triplecast.kernels.build import ALWAYS, Items
@@ -40,12 +40,12 @@ def apply_changes(
     added: Sequence[Registration],
     removed: Sequence[tuple[int, int]],
     needed_from: int,
-    compiled: Mapping[int, CompiledSubscription] = NONE_COMPILED,
+    compiler: SubscriptionCompiler = DEFAULT_COMPILER,
 ) -> ChangedIndex:
-    """Apply registry changes to `segments`; `known` are their removals so far, `compiled` the compiled subscriptions of
-    some of `added`."""
+    """Apply registry changes to `segments`; `known` are their removals so far, `compiler` compiles those
+    `added`."""
     cancelled = [(int(each.id), each.removed) for each in added if each.removed is not None]
-    fresh = build_segments(added, known=compiled) if added else []
+    fresh = build_segments(added, compiler=compiler) if added else []
     return append_segments(segments, fresh, known.joined([*removed, *cancelled]), needed_from)
 
 

@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from triplecast.compile.combination import Combination, read_combination, write_combination
-from triplecast.compile.compiled import CompiledSubscription
+from triplecast.compile.compiled import DEFAULT_COMPILER, SubscriptionCompiler
 from triplecast.errors import StorageFault
 from triplecast.index.anchors import Anchor, RarestKey
 from triplecast.index.build import Tables, build_tables
 from triplecast.index.file import REBUILD, ArrayFile, Sole, read_arrays, write_arrays
-from triplecast.index.members import NONE_COMPILED, MemberArrays, Refused, Role, lay_out_members, offsets_of
+from triplecast.index.members import MemberArrays, Refused, Role, lay_out_members, offsets_of
 from triplecast.index.registration_numbers import RegistrationNumbers
 from triplecast.kernels.layout import FACT_LANGUAGES, I32, I64, U8, Answers, Dictionary, Index
 from triplecast.kernels.pairing import find_places
@@ -176,13 +176,13 @@ def _read_roles(combinations: Sequence[list[Any]], written: tuple[int, list[list
 def build_segments(
     registrations: Sequence[Registration],
     anchor: Anchor | None = None,
-    known: Mapping[int, CompiledSubscription] = NONE_COMPILED,
+    compiler: SubscriptionCompiler = DEFAULT_COMPILER,
 ) -> list[Segment]:
     """Parse, compile and index `registrations`: one segment for each entailment mode that they need.
 
-    Refusals are recorded in the segment of mode `PLAIN`, not raised. `known`: compiled subscriptions, by registration.
+    Refusals are recorded in the segment of mode `PLAIN`, not raised.
     """
-    laid_out = lay_out_members(registrations, known)
+    laid_out = lay_out_members(registrations, compiler)
     return [
         index_members(members, anchor or RarestKey(), mode)
         for mode, members in laid_out.items()
@@ -190,9 +190,13 @@ def build_segments(
     ]
 
 
-def build_segment(registrations: Sequence[Registration], anchor: Anchor | None = None) -> Segment:
+def build_segment(
+    registrations: Sequence[Registration],
+    anchor: Anchor | None = None,
+    compiler: SubscriptionCompiler = DEFAULT_COMPILER,
+) -> Segment:
     """Build the segment of registrations that need one entailment mode. Raises ValueError for others."""
-    (segment,) = build_segments(registrations, anchor)
+    (segment,) = build_segments(registrations, anchor, compiler)
     return segment
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple
-from typing import Any
 
 from triplecast.journal.record import checksum, verify
 from triplecast.model.answers import Answer, GroundCall, OperatorResult, parse_answer
 from triplecast.model.match import Learnt
-from triplecast.operators import Operator, find_operator
+from triplecast.model.operators import Operator, OperatorSet, read_fields
 from triplecast.sqlite import Database
 
 
@@ -29,24 +28,25 @@ def write_results(database: Database, results: Iterable[OperatorResult]) -> bool
     return same
 
 
-def read_answers(database: Database, after: int, upto: int) -> Mapping[int, Mapping[GroundCall, Answer]]:
-    """What was kept of publications at positions in (after, upto], by position, of the versions of operators that are
-    declared now."""
+def read_answers(
+    database: Database, after: int, upto: int, operators: OperatorSet
+) -> Mapping[int, Mapping[GroundCall, Answer]]:
+    """What was kept of publications at positions in (after, upto], by position, of the versions of `operators`."""
     answers: dict[int, dict[GroundCall, Answer]] = {}
     for kept in _read_results(database, "position > ? AND position <= ?", "", (after, upto)):
-        declared = find_operator(kept.operator)
+        declared = operators.find(kept.operator)
         if declared is not None and declared.version == kept.version:
             call = GroundCall(kept.operator, kept.arguments)
             answers.setdefault(kept.position, {})[call] = parse_answer(kept.answer)
     return answers
 
 
-def is_outdated(database: Database, position: int) -> bool:
-    """Whether something is kept of this publication that another version gave than the one that is declared now."""
+def is_outdated(database: Database, position: int, operators: OperatorSet) -> bool:
+    """Whether something is kept of this publication that another version gave than that of `operators`."""
     for operator, version in database.ask(
         "SELECT DISTINCT operator, version FROM answer WHERE position = ?", (position,)
     ):
-        declared = find_operator(operator)
+        declared = operators.find(operator)
         if declared is None or declared.version != version:
             return True
     return False
@@ -57,8 +57,7 @@ def write_operator(declared: Operator) -> bytes:
 
 
 def read_operator(body: bytes) -> Operator:
-    fields: list[Any] = [tuple(field) if isinstance(field, list) else field for field in json.loads(body)]
-    return Operator(*fields)
+    return read_fields(json.loads(body))
 
 
 def write_learnt(database: Database, rows: Iterable[Learnt], gone: Iterable[str]) -> None:

@@ -45,9 +45,9 @@ from triplecast.model.events import Removal, TaxonomyVersion
 from triplecast.model.file_state import FileState
 from triplecast.model.lease import NO_END, Lease
 from triplecast.model.match import Learnt
+from triplecast.model.operators import Operator, OperatorSet
 from triplecast.model.publication import Draft, Reject
 from triplecast.model.subscription import Registration, RegistrationId, Subscription, check_fields
-from triplecast.operators import Operator
 from triplecast.sqlite import Database, make_folder, storage_faults
 from triplecast.taxonomy import Taxonomy
 
@@ -255,14 +255,14 @@ class Journal(JournalFile):
 
     # ---- operators --------------------------------------------------------------------------------------------------
 
-    def answers_to(self, draft: Draft) -> Mapping[GroundCall, Answer]:
-        """What operators gave for the latest version of the draft's graph, if that is of the same content, as `answers`
-        has it; nothing else."""
+    def answers_to(self, draft: Draft, operators: OperatorSet) -> Mapping[GroundCall, Answer]:
+        """What these versions of operators gave for the latest version of the draft's graph, if that is of the same
+        content, as `answers` has it; nothing else."""
         with self._database.reading():
             known = latest_version(self._database, draft.graph)
             if known is None or known.digest != draft.digest:
                 return {}
-            return self.answers(known.position - 1, known.position).get(known.position, {})
+            return self.answers(known.position - 1, known.position, operators).get(known.position, {})
 
     def declare_operators(self, declared: Sequence[Operator]) -> None:
         """Writes how operators are declared from now on, where that differs from what is written last."""

@@ -38,8 +38,8 @@ from triplecast.model.answers import Answer, GroundCall
 from triplecast.model.events import Event, TaxonomyVersion
 from triplecast.model.file_state import FileState
 from triplecast.model.match import Learnt
+from triplecast.model.operators import Operator, OperatorSet
 from triplecast.model.publication import Attachments, Publication, Reject
-from triplecast.operators import Operator
 from triplecast.sqlite import Database, row_number
 from triplecast.taxonomy import Taxonomies
 
@@ -168,16 +168,16 @@ class JournalFile(RegistryReader):
                 del self._versions[min(self._versions)]
         return found
 
-    def answers(self, after: int, upto: int) -> Mapping[int, Mapping[GroundCall, Answer]]:
-        """What operators gave for publications at positions in (after, upto], by position, as far as it is kept and of
-        the versions that are declared now."""
+    def answers(self, after: int, upto: int, operators: OperatorSet) -> Mapping[int, Mapping[GroundCall, Answer]]:
+        """What these versions of operators gave for publications at positions in (after, upto], by position, as far as
+        it is kept."""
         with self._database.reading():
-            return read_answers(self._database, after, upto)
+            return read_answers(self._database, after, upto, operators)
 
-    def outdated(self, positions: Iterable[int]) -> list[int]:
-        """Of these, where something is kept of operators that another version than the one declared now gave."""
+    def outdated(self, positions: Iterable[int], operators: OperatorSet) -> list[int]:
+        """Of these, where something is kept that another version of an operator gave than that of `operators`."""
         with self._database.reading():
-            return [position for position in positions if is_outdated(self._database, position)]
+            return [position for position in positions if is_outdated(self._database, position, operators)]
 
     def operators(self) -> list[Operator]:
         """Those that subscriptions ask or have asked, as they were declared last, by IRI."""

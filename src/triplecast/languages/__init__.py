@@ -14,6 +14,7 @@ from triplecast.languages.sparql import SPARQL
 from triplecast.languages.template import SlotKind, Template, fill, parse_whole, shared_cache, text_of
 from triplecast.languages.tokens import open_source
 from triplecast.model.algebra import Query, Term, Variable
+from triplecast.model.operators import NO_OPERATORS, OperatorSet
 
 __all__ = [
     "SlotKind",
@@ -32,15 +33,19 @@ _DIALECTS: Mapping[str, Dialect] = MappingProxyType({"sparql": SPARQL, "rdql": R
 _LATER = ("rule",)
 
 
-def parse_query(text: str, language: str = "sparql", name: str | None = None) -> Query:
+def parse_query(
+    text: str, language: str = "sparql", name: str | None = None, operators: OperatorSet = NO_OPERATORS
+) -> Query:
     """Raises `QuerySyntaxError` and `QueryRefused`, the latter for an unknown language too."""
-    return parse_whole(_dialect(language, name), text, name)
+    return parse_whole(_dialect(language, name), text, name, operators)
 
 
-def parse_template(text: str, language: str = "sparql", name: str | None = None) -> tuple[Template, tuple[str, ...]]:
+def parse_template(
+    text: str, language: str = "sparql", name: str | None = None, operators: OperatorSet = NO_OPERATORS
+) -> tuple[Template, tuple[str, ...]]:
     """The text's template and the constants lifted out of it, in N-Triples form:
     ``fill(template.query, constants) == parse_query(text)``. Raises what `parse_query` raises."""
-    return shared_cache(_dialect(language, name)).read(text, name)
+    return shared_cache(_dialect(language, name), operators).read(text, name)
 
 
 def prefixes_of(text: str, language: str = "sparql") -> Mapping[str, str]:
@@ -49,9 +54,11 @@ def prefixes_of(text: str, language: str = "sparql") -> Mapping[str, str]:
     return dialect.namespace(dialect.cut(open_source(text, None).text).declarations).prefixes
 
 
-def place_of_argument(text: str, language: str, operator: str, argument: Variable | Term) -> tuple[int, int] | None:
+def place_of_argument(
+    text: str, language: str, operator: str, argument: Variable | Term, operators: OperatorSet
+) -> tuple[int, int] | None:
     """Line and column of an operator's argument in a text that parses (`places.find_argument`)."""
-    return find_argument(_dialect(language, None).parse(text, None), operator, argument)
+    return find_argument(_dialect(language, None).parse(text, None, operators), operator, argument)
 
 
 def sources_of(text: str, language: str) -> tuple[str, ...]:

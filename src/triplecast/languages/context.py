@@ -13,6 +13,7 @@ from triplecast.languages.prefixes import Namespace
 from triplecast.languages.tokens import Source, number_of
 from triplecast.languages.vocabularies import RDF
 from triplecast.model.algebra import Aggregate, Slot, Variable
+from triplecast.model.operators import OperatorSet
 from triplecast.terms.values import XSD
 
 BOOLEAN = NamedNode(XSD + "boolean")
@@ -32,6 +33,8 @@ class Translation:
     namespace: Namespace
     tokens: dict[int, Token]
     """The tokens after the prologue by number."""
+    operators: OperatorSet
+    """Those that the text may call."""
     blanks: dict[str, Variable] = field(default_factory=dict)
     labels: dict[str, Token] = field(default_factory=dict)
     """Labels of blank nodes since the last complete block of triples, each with its first token."""

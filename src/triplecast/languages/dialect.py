@@ -17,6 +17,7 @@ from triplecast.languages.prefixes import Namespace
 from triplecast.languages.syntax_hints import hint_at
 from triplecast.languages.tokens import Source, clip, number_of
 from triplecast.model.algebra import Query
+from triplecast.model.operators import OperatorSet
 
 Rules = Mapping[str, Callable[[Translation, list[Any]], Any]]
 """One function for each rule of a grammar: its value from those of its children."""
@@ -53,7 +54,8 @@ class Dialect(NamedTuple):
     token that is no constant and what the algebra depends on in a constant, without any space.
     """
 
-    parse: Callable[[str, str | None], Parsed]
+    parse: Callable[[str, str | None, OperatorSet], Parsed]
+    """Of a text, its subscription's name for errors, and the operators that it may call."""
     cut: Callable[[str], Cut]
     skipped: Callable[[str], int]
     """Count the tokens of declarations that precede the body."""

@@ -17,7 +17,6 @@ from triplecast.languages.searches import BIF, bif_call
 from triplecast.languages.tokens import FUNCTIONS, unescape_string
 from triplecast.model.algebra import Aggregate, Call, Expression, Operation, Slot, Variable, variables_in
 from triplecast.model.entailment import FUNCTION_MARKS
-from triplecast.operators import find_operator
 
 
 class _Arguments(NamedTuple):
@@ -147,10 +146,10 @@ def _iri_call(translation: Translation, children: list[Any]) -> Expression:
         return text_call(translation, token, iri, arguments.values)
     if iri == BIF:
         return bif_call(translation, token, arguments.values)
-    declared = find_operator(iri)
+    declared = translation.operators.find(iri)
     if declared is not None:
         return operator_call(translation, token, declared, arguments.values)
-    refused = refuse_function(iri)
+    refused = refuse_function(iri, translation.operators)
     if refused is not None:
         raise translation.refusal(token, *refused)
     count = len(arguments.values)

@@ -26,8 +26,7 @@ from triplecast.model.algebra import (
     Slot,
     Variable,
 )
-from triplecast.operators import Operator, find_operator
-from triplecast.operators.declaration import BOUND, FREE
+from triplecast.model.operators import BOUND, FREE, Operator, OperatorSet
 
 
 class Production(NamedTuple):
@@ -52,9 +51,9 @@ class Production(NamedTuple):
         return ((node, kind == FREE) for node, kind in zip(self.arguments, self.declared.arguments, strict=False))
 
 
-def is_magic(iri: str) -> bool:
+def is_magic(iri: str, operators: OperatorSet) -> bool:
     """Whether a triple with this predicate means something else than a triple, or cannot mean anything."""
-    return iri in MAGIC or iri.startswith(OPERATORS) or find_operator(iri) is not None
+    return iri in MAGIC or iri.startswith(OPERATORS) or operators.find(iri) is not None
 
 
 def operator_call(
@@ -74,7 +73,7 @@ def operator_call(
             f"the operator {token} takes {_arguments(declared.bound)} as a function ({value}) and got {len(arguments)}",
             (_as_function(declared, token), *_as_triple(translation, declared, token)),
         )
-    return Call(declared.iri, arguments)
+    return Call(declared.iri, arguments, declared.free)
 
 
 def find_property_function(translation: Translation, verb: object) -> Operator | None:
@@ -83,11 +82,11 @@ def find_property_function(translation: Translation, verb: object) -> Operator |
     if not isinstance(verb, Slot):
         return None
     iri = translation.resolve(translation.tokens[verb.index])
-    declared = find_operator(iri.value) if isinstance(iri, NamedNode) else None
+    declared = translation.operators.find(iri.value) if isinstance(iri, NamedNode) else None
     if declared is not None:
         translation.pin(verb)
     elif isinstance(iri, NamedNode) and iri.value.startswith(OPERATORS):
-        raise translation.refusal(translation.tokens[verb.index], *refuse_operator(iri.value))
+        raise translation.refusal(translation.tokens[verb.index], *refuse_operator(iri.value, translation.operators))
     return declared
 
 
@@ -119,7 +118,7 @@ def read_productions(translation: Translation) -> tuple[list[Expression], list[P
         if declared.free:
             productions.append(production)
         else:
-            filters.append(Call(declared.iri, production.arguments))
+            filters.append(Call(declared.iri, production.arguments, declared.free))
     return filters, productions
 
 

@@ -39,7 +39,7 @@ from triplecast.languages.tokens import Source, open_source, unescape_string
 from triplecast.languages.vocabularies import DECLARED
 from triplecast.model import algebra
 from triplecast.model.algebra import Call, Expression, Operation, Pattern, Query, Slot, TriplePattern, Variable
-from triplecast.operators import find_operator
+from triplecast.model.operators import OperatorSet
 from triplecast.terms.coercion import reads_as_number
 from triplecast.terms.values import XSD
 
@@ -63,12 +63,12 @@ class _Group(NamedTuple):
     parts: tuple[TriplePattern | Production | _Constraint, ...]
 
 
-def parse(text: str, name: str | None = None) -> Parsed:
+def parse(text: str, name: str | None, operators: OperatorSet) -> Parsed:
     """Raises `QuerySyntaxError` and `QueryRefused`, with the place in the text as written."""
     source = open_source(text, name)
     numbered: dict[int, Token] = {}
     tree = read_tree(_GRAMMAR, "query", source, number_tokens(tokenise(source), numbered), name_terminals)
-    translation = Translation(source, _declared(source, tree), numbered)
+    translation = Translation(source, _declared(source, tree), numbered, operators)
     query = translate(_rules(), translation, tree)
     if measure_depth(query) > MAX_DEPTH:
         raise refuse_depth("a query", name)
@@ -196,9 +196,9 @@ def _arguments(translation: Translation, children: list[Any]) -> tuple[Expressio
 def _call(translation: Translation, children: list[Any]) -> Call:
     token, arguments = children
     iri = translation.pin(translation.slot(token)).value
-    declared = find_operator(iri)
+    declared = translation.operators.find(iri)
     if declared is None:
-        raise translation.refusal(token, *refuse_all_but_operators(iri))
+        raise translation.refusal(token, *refuse_all_but_operators(iri, translation.operators))
     return operator_call(translation, token, declared, arguments)
 
 
@@ -215,8 +215,8 @@ class _Coercions(NamedTuple):
         if isinstance(expression, Slot):
             return Call("NUMBER", (expression,)) if self._is_plain_number(expression) else expression
         if isinstance(expression, Call):
-            called, declared = self._called(expression), find_operator(expression.function)
-            return Call("NUMBER", (called,)) if declared is not None and declared.free else called
+            called = self._called(expression)
+            return Call("NUMBER", (called,)) if called.free else called
         if not isinstance(expression, Operation):
             return expression
         operator, arguments = expression.operator, expression.arguments

@@ -6,9 +6,10 @@ from types import MappingProxyType
 
 from triplecast.errors import QueryRefused
 from triplecast.model.entailment import FUNCTION_MARKS, FUNCTIONS
-from triplecast.operators import known_operators
+from triplecast.model.operators import OperatorSet
 from triplecast.operators.extra import describe_missing
 from triplecast.terms.casts import CASTS
+from triplecast.terms.nearness import nearest_names
 from triplecast.terms.values import XSD
 
 MAX_CHARACTERS = 1_000_000
@@ -94,6 +95,11 @@ _OURS = ("urn:triplecast:ft:", FUNCTIONS, XSD)
 """Namespaces in which nobody declares operators: none is meant by a slip there."""
 
 
+def nearest_operators(iri: str, operators: OperatorSet) -> list[str]:
+    """Return the IRIs of operators that may have been meant, the likeliest first."""
+    return nearest_names(iri, [each.iri for each in operators])
+
+
 def refuse_word(word: str) -> tuple[str, str, str] | None:
     """Construct, reason and fix for a word or sign that is refused by name; None for any other."""
     found = WORDS.get(word.upper())
@@ -103,51 +109,58 @@ def refuse_word(word: str) -> tuple[str, str, str] | None:
     return (name, *found)
 
 
-def refuse_function(iri: str) -> tuple[str, str, str] | None:
+def refuse_function(iri: str, operators: OperatorSet) -> tuple[str, str, str] | None:
     """Construct, reason and fix for a function named by an IRI; None for SPARQL's casts and the taxonomy's."""
     if iri in CASTS or iri in FUNCTION_MARKS:
         return None
-    near = known_operators().nearest(iri)
+    near = nearest_operators(iri, operators)
     if near and not iri.startswith(_OURS):
         return f"function <{iri}>", "no such function or operator is known", f"was <{near[0]}> meant?"
     for namespace, reason, hint in _STAGES:
         if iri.startswith(namespace):
-            return f"function <{iri}>", reason, hint if namespace in _OURS else _what_is_known(namespace, hint)
+            return (
+                f"function <{iri}>",
+                reason,
+                hint if namespace in _OURS else _what_is_known(namespace, hint, operators),
+            )
     told = f"use a built-in function of SPARQL 1.1, a cast ({KNOWN_CASTS}) or an operator; {_OWN}"
-    return f"function <{iri}>", "no such function or operator is known", _with_faults(told)
+    return f"function <{iri}>", "no such function or operator is known", _with_faults(told, operators)
 
 
-def refuse_all_but_operators(iri: str) -> tuple[str, str, str]:
+def refuse_all_but_operators(iri: str, operators: OperatorSet) -> tuple[str, str, str]:
     """The same in RDQL, which has no other functions than operators."""
     ours = iri.startswith(_OURS)
-    if not ours and (known_operators().nearest(iri) or iri.startswith((OPERATORS, GEOF))):
-        found = refuse_function(iri)
+    if not ours and (nearest_operators(iri, operators) or iri.startswith((OPERATORS, GEOF))):
+        found = refuse_function(iri, operators)
         assert found is not None
         return found
     told = "casts, full text and the taxonomy's functions are SPARQL's" if ours else _OWN
-    return f"function <{iri}>", "RDQL's functions are operators, and none of this name is known", _with_faults(told)
+    return (
+        f"function <{iri}>",
+        "RDQL's functions are operators, and none of this name is known",
+        _with_faults(told, operators),
+    )
 
 
-def refuse_operator(iri: str) -> tuple[str, str, str]:
+def refuse_operator(iri: str, operators: OperatorSet) -> tuple[str, str, str]:
     """Construct, reason and fix for a predicate in the namespace of operators that is none."""
-    near = known_operators().nearest(iri)
+    near = nearest_operators(iri, operators)
     (found,) = ((reason, hint) for namespace, reason, hint in _STAGES if namespace == OPERATORS)
-    hint = f"was <{near[0]}> meant?" if near else _what_is_known(OPERATORS, found[1])
+    hint = f"was <{near[0]}> meant?" if near else _what_is_known(OPERATORS, found[1], operators)
     return f"operator <{iri}>", found[0], hint
 
 
-def _what_is_known(namespace: str, otherwise: str) -> str:
+def _what_is_known(namespace: str, otherwise: str, operators: OperatorSet) -> str:
     """Of a namespace of operators: those that are declared, and why others may not be."""
-    names = [each.iri.removeprefix(namespace) for each in known_operators().all() if each.iri.startswith(namespace)]
+    names = [each.iri.removeprefix(namespace) for each in operators if each.iri.startswith(namespace)]
     known = f"known there are {', '.join(names)}" if names else otherwise
     missing = describe_missing()
-    return _with_faults(f"{known}; {missing}" if missing else known)
+    return _with_faults(f"{known}; {missing}" if missing else known, operators)
 
 
-def _with_faults(told: str) -> str:
+def _with_faults(told: str, operators: OperatorSet) -> str:
     """What is told, and which operators of installed packages are not known because they cannot be imported."""
-    faults = known_operators().faults
-    return f"{told}; not imported: {'; '.join(faults)}" if faults else told
+    return f"{told}; not imported: {'; '.join(operators.faults)}" if operators.faults else told
 
 
 def refuse_depth(what: str, name: str | None) -> QueryRefused:

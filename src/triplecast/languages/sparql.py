@@ -17,6 +17,7 @@ from triplecast.languages.rewriting import measure_depth, replace_constants
 from triplecast.languages.token_words import describe
 from triplecast.languages.tokens import PROLOGUE, Source, find_tokens, open_source, terminal, tokenise
 from triplecast.model.algebra import Query, Slot
+from triplecast.model.operators import OperatorSet
 
 
 @cache
@@ -24,13 +25,13 @@ def _rules() -> Rules:
     return {**expressions.RULES, **fulltext.RULES, **patterns.RULES, **groups.RULES, **solutions.RULES}
 
 
-def parse(text: str, name: str | None = None) -> Parsed:
+def parse(text: str, name: str | None, operators: OperatorSet) -> Parsed:
     """Raises `QuerySyntaxError` and `QueryRefused`, with the place in the text as written."""
     source = open_source(text, name)
     namespace, body = read_prologue(source, tokenise(source))
     numbered: dict[int, Token] = {}
     tree = read_tree("sparql.lark", "query", source, number_tokens(body, numbered), describe)
-    translation = Translation(source, namespace, numbered)
+    translation = Translation(source, namespace, numbered, operators)
     result = translate(_rules(), translation, tree)
     query = result if isinstance(result, Query) else Query("select", result.pattern, result.variables)
     if measure_depth(query) > MAX_DEPTH:

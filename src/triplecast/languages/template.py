@@ -27,8 +27,8 @@ from triplecast.languages.rewriting import replace_constants
 from triplecast.languages.sparql import SPARQL
 from triplecast.languages.tokens import open_source
 from triplecast.model.algebra import Query, Slot
+from triplecast.model.operators import NO_OPERATORS, OperatorSet
 from triplecast.model.terms import from_ntriples, to_ntriples
-from triplecast.operators import known_operators
 from triplecast.terms.values import EXACT_DIGITS, XSD, ValueClass, order_key
 
 
@@ -84,9 +84,9 @@ def slot_kind(constant: str) -> SlotKind:
 _STRING = XSD + "string"
 
 
-def parse_whole(dialect: Dialect, text: str, name: str | None = None) -> Query:
-    """Parses without any template."""
-    parsed = dialect.parse(text, name)
+def parse_whole(dialect: Dialect, text: str, name: str | None, operators: OperatorSet) -> Query:
+    """Parse without any template."""
+    parsed = dialect.parse(text, name, operators)
 
     def replace(constant: NamedNode | Literal | Slot) -> Any:
         return _term(parsed, constant.index) if isinstance(constant, Slot) else constant
@@ -182,10 +182,11 @@ class _Pieces(dict[str, str]):
     No piece contains a space, so pieces joined by spaces name their tokens' number and kinds exactly.
     """
 
-    def __init__(self, terms: _Terms, dialect: Dialect) -> None:
+    def __init__(self, terms: _Terms, dialect: Dialect, operators: OperatorSet) -> None:
         super().__init__()
         self.terms = terms
         self.dialect = dialect
+        self.operators = operators
 
     def __missing__(self, token: str) -> str:
         if len(self) > _WORDS:
@@ -193,9 +194,9 @@ class _Pieces(dict[str, str]):
         iri = self.terms.plain(token)
         if iri:
             self.terms.keep(token, f"<{iri}>")
-            piece = f"{_MARK}<{iri}>" if is_magic(iri) else _IRI
+            piece = f"{_MARK}<{iri}>" if is_magic(iri, self.operators) else _IRI
         elif token[0] == "<" and token[-1] == ">" and self.terms.namespace.base is None:
-            piece = f"{_MARK}{token}" if is_magic(token[1:-1]) else _IRI
+            piece = f"{_MARK}{token}" if is_magic(token[1:-1], self.operators) else _IRI
         elif token.isdigit() and token.isascii() and len(token) <= EXACT_DIGITS:
             piece = _INTEGER
         elif len(token) <= EXACT_DIGITS and _is_decimal(token):
@@ -212,7 +213,7 @@ class _Pieces(dict[str, str]):
         match self.dialect.terminal(token):
             case "IRI":
                 iri = self.terms.named(token)
-                return f"{_MARK}<{iri}>" if is_magic(iri) else _IRI
+                return f"{_MARK}<{iri}>" if is_magic(iri, self.operators) else _IRI
             case "STRING":
                 return _MARK + "s"
             case "LITERAL" | "INTEGER" | "NUMBER" | "SIGNED" as kind:
@@ -252,11 +253,12 @@ class _Entry(NamedTuple):
 
 
 class TemplateCache:
-    """Texts of one language to templates. Every table is bounded; nothing that it returns depends on what it has seen
-    before."""
+    """Texts of one language, which may call these operators, to templates. Every table is bounded; nothing that it
+    returns depends on what it has seen before."""
 
-    def __init__(self, dialect: Dialect = SPARQL) -> None:
+    def __init__(self, dialect: Dialect = SPARQL, operators: OperatorSet = NO_OPERATORS) -> None:
         self._dialect = dialect
+        self._operators = operators
         self._readers: dict[str, _Reader] = {}
         self._meanings: dict[tuple[str | None, tuple[tuple[str, str], ...]], _Reader] = {}
         """Readers by base and prefixes, so that prologues that differ in comments or layout share one."""
@@ -280,7 +282,7 @@ class TemplateCache:
                         fulltext.check_text(function, text_of(constants[constant]))
                     return found.template, constants
         except (ValueError, QuerySyntaxError):
-            parse_whole(self._dialect, text, name)
+            parse_whole(self._dialect, text, name, self._operators)
             raise
         return self._learn(text, name, shape, self._dialect.skipped(declarations))
 
@@ -294,12 +296,12 @@ class TemplateCache:
         reader = self._meanings.get(meaning)
         if reader is None:
             terms = _Terms(namespace)
-            reader = self._meanings[meaning] = _Reader(terms, _Pieces(terms, self._dialect))
+            reader = self._meanings[meaning] = _Reader(terms, _Pieces(terms, self._dialect, self._operators))
         self._readers[declarations] = reader
         return reader
 
     def _learn(self, text: str, name: str | None, shape: str, skipped: int) -> tuple[Template, tuple[str, ...]]:
-        parsed = self._dialect.parse(text, name)
+        parsed = self._dialect.parse(text, name, self._operators)
         count = shape.count(" ") + 1
         constants: list[str] = []
         places: list[int] = []
@@ -360,12 +362,8 @@ def _pick(found: _Arrangement, tokens: list[str], terms: _Terms) -> tuple[str, .
     return constants
 
 
-def shared_cache(dialect: Dialect) -> TemplateCache:
-    """The process's cache, which is another one once other operators are known; threads may share it, since every step
-    on a table is one dictionary operation."""
-    return _cache_of(dialect, known_operators().generation)
-
-
-@lru_cache(maxsize=4)
-def _cache_of(dialect: Dialect, generation: int) -> TemplateCache:
-    return TemplateCache(dialect)
+@lru_cache(maxsize=16)
+def shared_cache(dialect: Dialect, operators: OperatorSet) -> TemplateCache:
+    """Return the process's cache of a language and a set of operators. Threads may share it, since every step on a
+    table is one dictionary operation."""
+    return TemplateCache(dialect, operators)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from triplecast.languages.refusals import GEOF
-from triplecast.operators import known_operators
+from triplecast.model.operators import OperatorSet
 from triplecast.terms.nearness import likeness_of, nearest_names, one_apart, split_name
 
 HOW_TO_DECLARE = "name the module that declares it (`--operators MODULE`; in Python, import it first)"
@@ -20,18 +20,12 @@ _ALIKE = 0.8
 """Likeness of two names in namespaces that differ by little."""
 
 
-def doubt_predicate(iri: str) -> str | None:
-    """What is to be said of a predicate that no operator is declared for, though its name looks like one's; None for
-    nearly all."""
-    return _doubt(iri, known_operators().generation)
-
-
 @lru_cache(maxsize=16_384)
-def _doubt(iri: str, generation: int) -> str | None:
-    """`generation`: of the operators that are known."""
-    if known_operators().find(iri) is not None:
+def doubt_predicate(iri: str, operators: OperatorSet) -> str | None:
+    """Warn of a predicate whose name looks like an operator's and that no operator has; None for nearly all."""
+    if operators.find(iri) is not None:
         return None
-    declared = _declared(known_operators().generation)
+    declared = _declared(operators)
     namespace, local = split_name(iri)
     beside = declared.get(namespace, ())
     told = f"<{iri}> is asked as a predicate of the data, for no operator of this name is declared"
@@ -47,11 +41,11 @@ def _doubt(iri: str, generation: int) -> str | None:
     return None
 
 
-@lru_cache(maxsize=2)
-def _declared(generation: int) -> Mapping[str, Sequence[str]]:
-    """The operators' IRIs by namespace."""
+@lru_cache(maxsize=16)
+def _declared(operators: OperatorSet) -> Mapping[str, Sequence[str]]:
+    """Group the operators' IRIs by namespace."""
     found: dict[str, list[str]] = {}
-    for each in known_operators().all():
+    for each in operators:
         found.setdefault(split_name(each.iri)[0], []).append(each.iri)
     return found
 

@@ -21,8 +21,8 @@ from triplecast.match.validity import Validity
 from triplecast.match.views import scan_views
 from triplecast.model.match import MatchedBatch, MatchStats, Undecided
 from triplecast.model.open_rows import EVALUATED, OpenRows, OpenRowsMaker, QueryText
+from triplecast.model.operators import NO_OPERATORS, OperatorSet
 from triplecast.model.publication import Publication
-from triplecast.operators import known_operators
 from triplecast.residual import NumberedTerms, ResidualPlans
 from triplecast.taxonomy import NO_TAXONOMIES, EntailmentTooLarge, Taxonomies, Taxonomy
 
@@ -39,11 +39,10 @@ class Matcher:
     is called here: what they have a say in stays open.
     """
 
-    def __init__(self, evaluator: Evaluator | None = None) -> None:
+    def __init__(self, evaluator: Evaluator | None = None, operators: OperatorSet = NO_OPERATORS) -> None:
         self._evaluator = evaluator or Evaluator()
         self._owned = evaluator is None
-        self._kept_programs = ResidualPlans(known_operators())
-        self._generation = -1
+        self._plans = ResidualPlans(operators)
         self._scratch: WeakKeyDictionary[Segment, Scratch] = WeakKeyDictionary()
         self._readings = Readings()
 
@@ -60,10 +59,13 @@ class Matcher:
             self._evaluator.close()
 
     @property
-    def _plans(self) -> ResidualPlans:
-        if self._generation != known_operators().generation:
-            self._kept_programs, self._generation = ResidualPlans(known_operators()), known_operators().generation
-        return self._kept_programs
+    def operators(self) -> OperatorSet:
+        """The operators that queries may call; plans are made again for others."""
+        return self._plans.operators
+
+    @operators.setter
+    def operators(self, operators: OperatorSet) -> None:
+        self._plans = ResidualPlans(operators)
 
     def match(
         self, snapshot: Snapshot, publications: Sequence[Publication], taxonomies: Taxonomies = NO_TAXONOMIES

@@ -117,7 +117,9 @@ class _Resolution:
             registration = int(self._open.registration[pair])
             answers = self._of(position).answers
             candidates.append(Candidate(publication, registration, query.text, query.language, background, answers))
-        for pair, candidate, decision in zip(pairs, candidates, evaluator.decide(candidates), strict=True):
+        for pair, candidate, decision in zip(
+            pairs, candidates, evaluator.decide(candidates, self._plans.operators), strict=True
+        ):
             position = candidate.publication.position
             self._of(position).wait_evaluated(pair, candidate.registration, decision.wanted)
             waiting = ((),) if decision.wanted else ()

@@ -61,6 +61,12 @@ class Call:
 
     function: str
     arguments: tuple[Expression, ...]
+    free: int | None = None
+    """Of an operator's call, how many terms each result has: none for a condition. None for any other function."""
+
+    @property
+    def of_operator(self) -> bool:
+        return self.free is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,9 @@
 """Operators: predicates that only code can answer, declared, found and evaluated in workers (docs/operators.md)."""
 
-from triplecast.operators.declaration import Operator, operator
+from triplecast.model.operators import Operator, OperatorSet
+from triplecast.operators.declaration import operator
 from triplecast.operators.event import Event
-from triplecast.operators.registry import Registry, find_operator, known_operators
+from triplecast.operators.operator_set import declared_operators
 from triplecast.operators.results import Unanswerable
 
-__all__ = ["Event", "Operator", "Registry", "Unanswerable", "find_operator", "known_operators", "operator"]
+__all__ = ["Event", "Operator", "OperatorSet", "Unanswerable", "declared_operators", "operator"]

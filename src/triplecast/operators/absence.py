@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from triplecast.operators.declaration import Operator
+from triplecast.model.operators import Operator
 
 REST = 20
 """Times as long as it took to find a worker's operators absent, that worker is not started again: so at most a

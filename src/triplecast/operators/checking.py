@@ -13,11 +13,11 @@ from functools import cache, lru_cache
 
 from triplecast.errors import SandboxFailed
 from triplecast.model.answers import told_reason
+from triplecast.model.operators import Operator
 from triplecast.model.terms import from_ntriples
 from triplecast.operators.absence import REST, SHORTEST_REST
-from triplecast.operators.declaration import Operator
+from triplecast.operators.declaration import find_declaration, load
 from triplecast.operators.perform import START_SECONDS
-from triplecast.operators.registry import find_operator
 from triplecast.operators.results import Unanswerable
 from triplecast.sandbox import Limits, RequestFailure, Sandbox
 
@@ -89,7 +89,7 @@ class Checker:
             return None
 
     def _ask(self, declared: Operator, arguments: tuple[str | None, ...]) -> str | None:
-        answered = self._worker(declared).ask(json.dumps([declared.iri, arguments]).encode())
+        answered = self._worker(declared).ask(json.dumps([declared.module, declared.iri, arguments]).encode())
         told: str | None = json.loads(answered) if isinstance(answered, bytes) else None
         return told
 
@@ -114,12 +114,12 @@ def shared_checker() -> Checker:
 
 def answer(request: bytes) -> bytes:
     """In the worker. What a check raises but `Unanswerable`, the sandbox tells."""
-    iri, arguments = json.loads(request)
-    declared = find_operator(iri)
+    module, iri, arguments = json.loads(request)
+    declared = find_declaration(module, iri)
     if declared is None or not declared.check:
         return b"null"
     try:
-        declared.load(declared.check)(*(None if each is None else from_ntriples(each) for each in arguments))
+        load(declared, declared.check)(*(None if each is None else from_ntriples(each) for each in arguments))
     except Unanswerable as refused:
         return json.dumps(told_reason(str(refused))).encode()
     return b"null"

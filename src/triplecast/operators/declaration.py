@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
@@ -14,8 +13,8 @@ from typing import Any, TypeVar
 from pyoxigraph import NamedNode
 
 from triplecast.errors import InputError
+from triplecast.model.operators import BOUND, FREE, Operator
 
-BOUND, FREE = "bound", "free"
 SECONDS = 10.0
 """Wall time of one call (of a batch: of all its calls), unless the declaration says otherwise."""
 MEMORY = 1 << 30
@@ -30,68 +29,6 @@ SCRIPT = "triplecast_script"
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _EXAMPLE = '@operator("https://example.org/op#objects", version="1", arguments=("bound", "free"))'
-
-
-@dataclass(frozen=True, slots=True)
-class Operator:
-    """A declared operator. It is named by its IRI and version; its code is found as `module` and `name`, in a worker
-    too, so it stands at the top level of a module that can be imported."""
-
-    iri: str
-    version: str
-    """Changed whenever results change: what is stored is stored for a version."""
-    arguments: tuple[str, ...]
-    """``bound`` (given to the function) or ``free`` (given back by it), in the order of the call."""
-    cost: float
-    """Seconds that a call is expected to take; learned better as calls are made."""
-    batch: bool
-    """Whether the function takes lists: of events, and of each bound argument; it gives a list of results."""
-    pure: bool
-    """Whether it gives the same result for the same arguments and the same that it looked at of the event."""
-    seconds: float
-    memory: int
-    module: str
-    name: str
-    path: str | None = None
-    """Of the file, where the module is the script that was started (``__main__``)."""
-    about: str = ""
-    """The first line of its docstring."""
-    check: str = ""
-    """The function beside it that is asked of constant arguments when a query is subscribed; empty without one."""
-
-    @property
-    def bound(self) -> int:
-        """How many arguments its function takes beside the event."""
-        return self.arguments.count(BOUND)
-
-    @property
-    def free(self) -> int:
-        """How many terms each of its results has; without any it filters."""
-        return self.arguments.count(FREE)
-
-    @property
-    def signature(self) -> str:
-        """As people read it: ``<iri>(bound, free)``."""
-        return f"<{self.iri}>({', '.join(self.arguments)})"
-
-    @property
-    def place(self) -> str:
-        """Where its code is, for people: ``module.name``."""
-        return f"{self.module}.{self.name}"
-
-    def __hash__(self) -> int:
-        return hash((self.iri, self.version))
-
-    def load(self, name: str = "") -> Callable[..., Any]:
-        """Its function, of this process, or another one beside it. Raises what importing its module raises."""
-        module = import_module(SCRIPT if self.module == "__main__" else self.module)
-        function: Callable[..., Any] = getattr(module, name or self.name)
-        return function
-
-    @property
-    def source(self) -> str:
-        """What a worker imports before its limits hold: the module's name, or the path of the script."""
-        return self.path or self.module
 
 
 def operator(
@@ -117,8 +54,6 @@ def operator(
     """
 
     def declare(function: _F) -> _F:
-        from triplecast.operators.registry import known_operators
-
         _check(iri, version, arguments, cost, seconds, memory)
         _check_function(iri, function, 1 + list(arguments).count(BOUND))
         if check is not None:
@@ -148,7 +83,6 @@ def operator(
             "" if check is None else check.__name__,
         )
         _note(declared)
-        known_operators().add(declared)
         return function
 
     return declare
@@ -183,6 +117,18 @@ def declarations_in(module: str) -> tuple[Operator, ...]:
     """Return what an imported module has declared."""
     found = sys.modules.get(module)
     return () if found is None else tuple(vars(found).get(_NOTE, {}).values())
+
+
+def find_declaration(module: str, iri: str) -> Operator | None:
+    """Return what a module declares as `iri`, in a worker that has imported it."""
+    return next((each for each in declarations_in(SCRIPT if module == "__main__" else module) if each.iri == iri), None)
+
+
+def load(declared: Operator, name: str = "") -> Callable[..., Any]:
+    """Return an operator's function, or another one beside it. Raises what importing its module raises."""
+    module = import_module(SCRIPT if declared.module == "__main__" else declared.module)
+    function: Callable[..., Any] = getattr(module, name or declared.name)
+    return function
 
 
 def declarations_of(function: Callable[..., Any]) -> tuple[Operator, ...]:

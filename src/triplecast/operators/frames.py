@@ -1,9 +1,9 @@
 """What passes between an engine and an operator's worker: calls of one operator with the events they look at.
 
-Request: a JSON line ``{"operator": iri, "version": its version, "events": [[graph, version, dataset, length, [[iri,
-length], …]], …], "calls": [[event, [argument, …]], …]}``, then each event's quads and attachments. Answer: a JSON line
-``[[length, seconds], …]``, then the written answers (`model.answers`), one for each call; or ``{"absent": why the
-operator cannot be asked there}``.
+Request: a JSON line ``{"module": the operator's, "operator": iri, "version": its version, "events": [[graph, version,
+dataset, length, [[iri, length], …]], …], "calls": [[event, [argument, …]], …]}``, then each event's quads and
+attachments. Answer: a JSON line ``[[length, seconds], …]``, then the written answers (`model.answers`), one for
+each call; or ``{"absent": why the operator cannot be called there}``.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import NamedTuple
 from pyoxigraph import NamedNode
 
 from triplecast.model.answers import GroundCall
+from triplecast.model.operators import Operator
 from triplecast.model.publication import Publication
 from triplecast.operators.event import Event
 
@@ -33,6 +34,7 @@ class NotThere(LookupError):
 
 
 class Request(NamedTuple):
+    module: str
     operator: str
     version: str
     """That the engine knows, under which answers are kept."""
@@ -40,7 +42,7 @@ class Request(NamedTuple):
     """Event and arguments of each; calls of one publication share an event."""
 
 
-def write_request(operator: str, version: str, asked: Sequence[Asked]) -> bytes:
+def write_request(declared: Operator, asked: Sequence[Asked]) -> bytes:
     """For calls of one operator; without any, to see whether the worker has it."""
     numbers: dict[int, int] = {}
     stamps: list[object] = []
@@ -54,7 +56,8 @@ def write_request(operator: str, version: str, asked: Sequence[Asked]) -> bytes:
             )
             parts += [publication.quads, *(content for _, content in publication.attachments)]
     calls = [[numbers[id(publication)], call.arguments] for publication, call in asked]
-    header = {"operator": operator, "version": version, "events": stamps, "calls": calls}
+    names = {"module": declared.module, "operator": declared.iri, "version": declared.version}
+    header = {**names, "events": stamps, "calls": calls}
     return b"".join([json.dumps(header).encode(), b"\n", *parts])
 
 
@@ -72,7 +75,7 @@ def read_request(request: bytes) -> Request:
             start += size
         events.append(Event(NamedNode(graph), version, MappingProxyType(attachments), quads, dataset))
     calls = [(events[number], tuple(arguments)) for number, arguments in header["calls"]]
-    return Request(header["operator"], header["version"], calls)
+    return Request(header["module"], header["operator"], header["version"], calls)
 
 
 def write_answers(answers: Sequence[tuple[bytes, float]]) -> bytes:

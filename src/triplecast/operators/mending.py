@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
+import sys
+from collections.abc import Iterable
+from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 
+from triplecast.model.operators import Operator
 from triplecast.operators.extra import CLASSES, INSTALL, LIBRARIES
 from triplecast.sandbox import RequestFailure
 
@@ -64,3 +68,26 @@ def missing_library(told: str) -> str | None:
 
 def install(library: str) -> str:
     return INSTALL if library in _EXTRA else f"install {library} where operators are evaluated"
+
+
+def missing_modules(operators: Iterable[Operator]) -> tuple[str, ...]:
+    """Return what is wrong with operators whose module, or script, no worker of this process would find, and how to fix
+    it: a line for each module. Nothing is imported for that but the packages around a module."""
+    lost: dict[str, list[str]] = {}
+    for declared in operators:
+        if not _is_there(declared):
+            lost.setdefault(declared.source, []).append(f"<{declared.iri}>")
+    return tuple(
+        f"{module} cannot be found, which declares {', '.join(iris)}: {find_module(module)}; what waits is "
+        "asked about once it is there"
+        for module, iris in sorted(lost.items())
+    )
+
+
+def _is_there(declared: Operator) -> bool:
+    if declared.path is not None:
+        return Path(declared.path).exists()
+    try:
+        return declared.module in sys.modules or find_spec(declared.module) is not None
+    except (ImportError, ValueError):
+        return False

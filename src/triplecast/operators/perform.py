@@ -13,12 +13,11 @@ from typing import NamedTuple
 
 from triplecast.errors import SandboxFailed
 from triplecast.model.answers import Answer, Failed, parse_answer, told_reason
+from triplecast.model.operators import Operator, OperatorSet
 from triplecast.model.printable import shortened
 from triplecast.operators.absence import Absences, Unasked, WorkerName, worker_of
-from triplecast.operators.declaration import Operator
 from triplecast.operators.frames import Asked, NotThere, read_answers, write_request
 from triplecast.operators.mending import ANSWER_BYTES, mend_failure, mend_import
-from triplecast.operators.registry import Registry, known_operators
 from triplecast.sandbox import Limits, RequestFailure, Sandbox
 from triplecast.sandbox.process import ChildLost
 
@@ -95,8 +94,9 @@ class Standing:
 class Performer:
     """Workers of the operators that are asked; they start when first needed. For one thread at a time."""
 
-    def __init__(self, known: Registry | None = None, clock: Callable[[], float] = time.perf_counter) -> None:
-        self._known = known or known_operators()
+    def __init__(self, operators: OperatorSet, clock: Callable[[], float] = time.perf_counter) -> None:
+        self.operators = operators
+        """Replaced between two calls where the caller's are others now."""
         self._clock = clock
         self._sandboxes: dict[WorkerName, Sandbox] = {}
         self.standings: dict[tuple[str, str], Standing] = {}
@@ -110,7 +110,7 @@ class Performer:
 
     def revive(self) -> bool:
         """Whether one that could not be asked can be now, or was asked since this was called last."""
-        for declared in self._absences.look(self._known.find):
+        for declared in self._absences.look(self.operators.find):
             if self._absences.reason(declared) is not None:
                 continue  # with another of its worker, just now
             began = self._clock()
@@ -146,7 +146,7 @@ class Performer:
         tasks: dict[WorkerName, dict[str, list[int]]] = {}
         outcomes: dict[int, Performed] = {}
         for index, (_, call) in enumerate(asked):
-            declared = self._known.find(call.operator)
+            declared = self.operators.find(call.operator)
             if declared is None:
                 reason = "it is not declared here; import the module that declares it, or install its package"
                 told = told_reason(f"operator <{call.operator}>: {reason}")
@@ -183,7 +183,7 @@ class Performer:
         """One worker's calls, operator after operator."""
         outcomes: dict[int, Performed] = {}
         for iri, indexes in by_operator.items():
-            declared = self._known.find(iri)
+            declared = self.operators.find(iri)
             assert declared is not None
             for group in _groups(declared, indexes, asked):
                 outcomes.update(self._ask(sandbox, declared, group, asked))
@@ -242,7 +242,7 @@ class Performer:
     ) -> list[tuple[Answer, float]] | RequestFailure:
         """Answers with their seconds; of no calls, whether the worker has the operator. Raises `Unasked`."""
         try:
-            (outcome,) = sandbox.map([write_request(declared.iri, declared.version, asked)], once=(0,))
+            (outcome,) = sandbox.map([write_request(declared, asked)], once=(0,))
         except SandboxFailed as failed:
             raise _unasked(declared, failed) from failed
         if isinstance(outcome, RequestFailure):

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from triplecast.model.answers import Failed, format_answer, told_reason
+from triplecast.model.operators import Operator
 from triplecast.model.terms import from_ntriples
-from triplecast.operators.declaration import Operator
+from triplecast.operators.declaration import find_declaration, load
 from triplecast.operators.frames import Request, read_request, write_absence, write_answers
-from triplecast.operators.registry import find_operator
 from triplecast.operators.results import Unanswerable, WrongResult, read_result
 
 
@@ -22,7 +22,7 @@ def answer(request: bytes) -> bytes:
     """Says so of an operator that the modules of this worker do not declare, or with another version. Raises whatever
     the operator raises."""
     asked = read_request(request)
-    declared = find_operator(asked.operator)
+    declared = find_declaration(asked.module, asked.operator)
     if declared is None:
         return write_absence("its module does not declare it any more; declare it there, or cancel who asks it")
     if declared.version != asked.version:
@@ -30,7 +30,7 @@ def answer(request: bytes) -> bytes:
             f"it has version {declared.version} where it is evaluated, and {asked.version} where it is asked: what it "
             "is made of changed meanwhile; start the engine again"
         )
-    function = declared.load()
+    function = load(declared)
     with _noted(function):
         return write_answers(
             _batch(declared, function, asked) if declared.batch else _singly(declared, function, asked)

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from triplecast.errors import InputError, PipelineFailed, StorageFull
+from triplecast.model.operators import NO_OPERATORS, OperatorSet
 from triplecast.model.schedules import SCHEDULE
-from triplecast.operators import known_operators
 from triplecast.pipeline.late import OperatorJobs
 from triplecast.pipeline.rows import MATCHES, spark_schema
 from triplecast.pipeline.session import last_line, session
@@ -61,10 +61,9 @@ def start_query(spark: SparkSession, stage: MatchSlices, sink: Sink, slices: int
     return writer.trigger(processingTime="0 seconds").start()
 
 
-def stage_of(folder: Path, schedule: str) -> MatchSlices:
+def stage_of(folder: Path, schedule: str, operators: OperatorSet) -> MatchSlices:
     """What the workers do, with what they have to know of this process."""
-    operators = known_operators().all()
-    return MatchSlices(str(folder), operators, search_path(each.module for each in operators), schedule)
+    return MatchSlices(str(folder), operators.to_json(), search_path(each.module for each in operators), schedule)
 
 
 class SparkSide:
@@ -79,8 +78,10 @@ class SparkSide:
         opened: AbstractContextManager[SparkSession] | None = None,
         start: Callable[[SparkSession, MatchSlices, Sink, int], StreamingQuery] = start_query,
         schedule: str = SCHEDULE,
+        operators: OperatorSet = NO_OPERATORS,
     ) -> None:
-        self._opened = opened or session(slots(cores), folder / LOG, started=self._starting)
+        self._operators = operators
+        self._opened = opened or session(slots(cores, operators), folder / LOG, started=self._starting)
         self._jvm: subprocess.Popen[bytes] | None = None
         self._folder = folder
         self._sink = sink
@@ -157,7 +158,7 @@ class SparkSide:
         from pyspark.errors import PySparkException
 
         try:
-            stage = stage_of(self._folder, self._schedule)
+            stage = stage_of(self._folder, self._schedule, self._operators)
             query = self._start(spark, stage, self._sink, 2 * self._cores)
             self.running = True
             try:
@@ -188,10 +189,10 @@ class SparkSide:
         return f"see {log} (its last line: {last_line(log)}); start again: nothing is lost and nothing is told twice"
 
 
-def slots(cores: int) -> int:
+def slots(cores: int, operators: OperatorSet) -> int:
     """Tasks that Spark runs at a time: one more than there are cores where operators may be asked, whose task waits
     for them (`pipeline.late`)."""
-    return cores + bool(known_operators().all())
+    return cores + bool(operators)
 
 
 def lost_jvm(error: Exception) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field
@@ -28,6 +28,7 @@ from triplecast.model.match import Learnt
 from triplecast.model.schedules import SCHEDULE, check_schedule
 from triplecast.model.subscription import BROAD_PER_OWNER
 from triplecast.operators.asking.experience import LearntTemplates
+from triplecast.operators.operator_set import Declared, operator_set
 from triplecast.outbox import Outbox
 from triplecast.pipeline.acceptor import Acceptor
 from triplecast.pipeline.horizon import HorizonFile
@@ -37,7 +38,7 @@ from triplecast.pipeline.sink import Sink
 from triplecast.registry.file_source import FileSource
 from triplecast.registry.files import find_subscription_files
 from triplecast.registry.taxonomy_files import TaxonomyFiles
-from triplecast.registry.upkeep import check_progress
+from triplecast.registry.upkeep import check_progress, settle_operators
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -97,17 +98,19 @@ def run(
     spark: SparkSession | None = None,
     broad_per_owner: int = BROAD_PER_OWNER,
     schedule: str = SCHEDULE,
+    operators: Iterable[Declared] | None = None,
 ) -> Summary:
     """Matches what arrives in the inbox against the subscriptions until the caller's `stop` is set, or, with `once`,
     until what the inbox held at the start is matched.
 
     `spark` is a session that the caller keeps; without one, one is started on `cores` threads and ended at the end. No
     owner has more than `broad_per_owner` broad subscriptions registered. Operators are asked in the order of a
-    `schedule`.
+    `schedule`; `operators` are those that queries may call, without it all that are declared here.
     `output` holds journal, index, outbox and Spark's log. Raises InputError, FolderLocked, StorageFault or
     PipelineFailed; what was acknowledged before is kept, and the same call goes on from there.
     """
     caller = caller or Caller()
+    declared = operator_set(operators)
     check_schedule(schedule)
     find_subscription_files(sources.subscriptions)
     scan_inbox(sources.inbox, {}, {}, 0.0)
@@ -118,6 +121,7 @@ def run(
         journal = closing.enter_context(Journal.open(output))
         outbox = closing.enter_context(Outbox.open(output, journal.check_writer, epoch=journal.epoch))
         check_progress(journal, outbox)
+        called = settle_operators(journal, declared)
         parser = closing.enter_context(Parser(cores))
         notices: SimpleQueue[Notice] = SimpleQueue()
         accepting = threading.Lock()
@@ -129,7 +133,7 @@ def run(
             notices.put,
             journal.keep_results,
             merge_learnt(journal),
-            journal.outdated,
+            lambda positions: journal.outdated(positions, called),
         )
         index = IndexFolder(output / INDEX, journal.sole)
         registrar = FileSource(
@@ -142,10 +146,11 @@ def run(
             notices.put,
             sources.dataset,
             broad_per_owner,
+            called,
         )
         acceptor = Acceptor(sources.inbox, journal, parser, accepting, sources.dataset, notices.put)
         given = nullcontext(spark) if spark is not None else None
-        side = SparkSide(output, sink, cores, notices.put, given, schedule=schedule)
+        side = SparkSide(output, sink, cores, notices.put, given, schedule=schedule, operators=called)
         known = TaxonomyFiles(sources.taxonomy, sources.broader, journal, notices.put)
         known.start()
         teller = Teller(

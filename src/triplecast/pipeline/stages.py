@@ -18,8 +18,8 @@ from triplecast.journal import BYTES_AT_ONCE
 from triplecast.match import Matcher
 from triplecast.match.found import merge_batches
 from triplecast.model.match import MatchStats
+from triplecast.model.operators import NO_OPERATORS, OperatorSet
 from triplecast.model.schedules import SCHEDULE
-from triplecast.operators import Operator, known_operators
 from triplecast.operators.asking import Asker
 from triplecast.operators.asking import settle as settle_rows
 from triplecast.outbox import OutboxBatch
@@ -37,19 +37,19 @@ class MatchSlices:
     """The stage on one output folder, to give to ``mapInArrow``: what is decided without asking operators."""
 
     folder: str
-    operators: tuple[Operator, ...] = ()
-    """Those that the driver knows; a worker imports none of them, its operators' workers do."""
+    operators: str = NO_OPERATORS.to_json()
+    """The run's; an executor imports none of them, its operators' workers do."""
     search_path: tuple[str, ...] = ()
     """Where the driver finds modules."""
     schedule: str = SCHEDULE
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        self.meet_operators()
-        return match_slices(Path(self.folder), batches, self.schedule)
+        return match_slices(Path(self.folder), batches, self.schedule, self.open_operators())
 
-    def meet_operators(self) -> None:
-        known_operators().adopt(self.operators)
+    def open_operators(self) -> OperatorSet:
+        """The operators of the run, whose modules are found from now on where its process finds them."""
         sys.path += [each for each in self.search_path if each not in sys.path]
+        return OperatorSet.from_json(self.operators)
 
 
 class AskedSlice(NamedTuple):
@@ -69,24 +69,28 @@ class AskSlices:
     slices: tuple[AskedSlice, ...]
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        self.first.meet_operators()
+        operators = self.first.open_operators()
         for batch in batches:
             for number in batch.column("id").to_pylist():
-                yield from ask_slice(Path(self.first.folder), self.slices[number], self.first.schedule)
+                yield from ask_slice(Path(self.first.folder), self.slices[number], self.first.schedule, operators)
         settle()
 
 
-def match_slices(folder: Path, batches: Iterator[pa.RecordBatch], schedule: str = SCHEDULE) -> Iterator[pa.RecordBatch]:
+def match_slices(
+    folder: Path, batches: Iterator[pa.RecordBatch], schedule: str = SCHEDULE, operators: OperatorSet = NO_OPERATORS
+) -> Iterator[pa.RecordBatch]:
     """`SLICES` in, `MATCHES` out: what is decided of every publication of each slice, in order of position."""
     for batch in batches:
         for row in batch.to_pylist():
-            yield from match_slice(folder, row["manifest"], row["after"], row["upto"], schedule)
+            yield from match_slice(folder, row["manifest"], row["after"], row["upto"], schedule, operators)
     settle()
 
 
-def match_slice(folder: Path, manifest: str, after: int, upto: int, schedule: str) -> Iterator[pa.RecordBatch]:
+def match_slice(
+    folder: Path, manifest: str, after: int, upto: int, schedule: str, operators: OperatorSet
+) -> Iterator[pa.RecordBatch]:
     """The matches of the publications at positions in (`after`, `upto`]; at least one row, also when there are none."""
-    journal, matcher = followed_journal(folder), _matcher()
+    journal, matcher = followed_journal(folder), _matcher(operators)
     snapshot = Snapshot.open(folder / INDEX, manifest)
     any_told = False
     start = after
@@ -105,10 +109,12 @@ def match_slice(folder: Path, manifest: str, after: int, upto: int, schedule: st
         any_told = True
 
 
-def ask_slice(folder: Path, asked: AskedSlice, schedule: str = SCHEDULE) -> Iterator[pa.RecordBatch]:
+def ask_slice(
+    folder: Path, asked: AskedSlice, schedule: str = SCHEDULE, operators: OperatorSet = NO_OPERATORS
+) -> Iterator[pa.RecordBatch]:
     """All matches of the publications of a slice, and what operators gave; its work is what had not been done for
     `match_slice`."""
-    journal, matcher, asker = followed_journal(folder), _matcher(), _asker(folder, schedule)
+    journal, matcher, asker = followed_journal(folder), _matcher(operators), _asker(folder, schedule, operators)
     snapshot = Snapshot.open(folder / INDEX, asked.manifest)
     asker.leave(snapshot)
     left = list(asked.positions)
@@ -118,7 +124,7 @@ def ask_slice(folder: Path, asked: AskedSlice, schedule: str = SCHEDULE) -> Iter
         first, last = left[0] - 1, found[-1].position
         publications = [each for each in found if each.position in wanted]
         left = [position for position in left if position > last]
-        taxonomies, known = journal.taxonomies(first, last), journal.answers(first, last)
+        taxonomies, known = journal.taxonomies(first, last), journal.answers(first, last, operators)
         matched = matcher.match(snapshot, publications, taxonomies)
         settled = settle_rows(asker, matcher, matched.open, publications, taxonomies, known, matched.conditions)
         batch, work = OutboxBatch.of(publications, merge_batches(matched, settled.matched)), settled.matched.stats
@@ -131,11 +137,11 @@ def ask_slice(folder: Path, asked: AskedSlice, schedule: str = SCHEDULE) -> Iter
 
 
 @lru_cache(maxsize=1)
-def _matcher() -> Matcher:
-    return Matcher(Evaluator())
+def _matcher(operators: OperatorSet) -> Matcher:
+    return Matcher(Evaluator(), operators)
 
 
 @lru_cache(maxsize=1)
-def _asker(folder: Path, schedule: str) -> Asker:
+def _asker(folder: Path, schedule: str, operators: OperatorSet) -> Asker:
     """With what had been learnt of operators when this process began."""
-    return Asker(schedule=schedule, learnt=followed_journal(folder).learnt())
+    return Asker(schedule=schedule, learnt=followed_journal(folder).learnt(), operators=operators)

@@ -8,12 +8,13 @@ from typing import NamedTuple
 
 from triplecast.compile.compiled import CompiledSubscription, compile_subscription
 from triplecast.compile.graph_names import refuse_two_graphs
-from triplecast.compile.operator_arguments import operators_of
+from triplecast.compile.operator_arguments import called_operators
 from triplecast.compile.plan import Cost, Plan
 from triplecast.compile.plans import graphs_of, matches_nothing
 from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.languages import sources_of
 from triplecast.model.entailment import Entailment
+from triplecast.model.operators import NO_OPERATORS, OperatorSet
 from triplecast.model.subscription import Subscription
 from triplecast.registry.constant_checks import refuse_unanswerable
 from triplecast.registry.query_warnings import find_doubts
@@ -68,12 +69,12 @@ class Admission:
         return tuple(warning for warning in self.warnings if warning not in (_PREDICATE_WARNING, _BROAD_WARNING))
 
 
-def admit(subscription: Subscription, datasets: bool = True) -> Admission:
+def admit(subscription: Subscription, datasets: bool = True, operators: OperatorSet = NO_OPERATORS) -> Admission:
     """Of one that stands already. Raises `QuerySyntaxError` or `QueryRefused`, both with the subscription's name.
 
     `datasets`: whether publications may hold several named graphs; a query that needs such is refused where not.
     """
-    return _read(subscription, datasets).admission
+    return _read(subscription, datasets, operators).admission
 
 
 class Understood(NamedTuple):
@@ -83,40 +84,42 @@ class Understood(NamedTuple):
     compiled: CompiledSubscription
 
 
-def understand(subscription: Subscription, datasets: bool = True) -> Understood:
+def understand(subscription: Subscription, datasets: bool = True, operators: OperatorSet = NO_OPERATORS) -> Understood:
     """What `admit` gives, and what was read for it, of one that is new: operators are asked whether the constants that
     they are given can be answered (`operator(check=…)`). Raises what `admit` raises."""
-    understood = _read(subscription, datasets)
+    understood = _read(subscription, datasets, operators)
     try:
         template, constants = understood.compiled.template, understood.compiled.constants
-        refuse_unanswerable(template, constants, subscription.text, subscription.language)
+        refuse_unanswerable(template, constants, subscription.text, subscription.language, operators)
     except QueryRefused as fault:
         fault.name = subscription.name
         raise
     return understood
 
 
-def _read(subscription: Subscription, datasets: bool) -> Understood:
+def _read(subscription: Subscription, datasets: bool, operators: OperatorSet) -> Understood:
     try:
-        compiled = compile_subscription(subscription)
-        return Understood(_describe(subscription, compiled, datasets), compiled)
+        compiled = compile_subscription(subscription, operators)
+        return Understood(_describe(subscription, compiled, datasets, operators), compiled)
     except (QuerySyntaxError, QueryRefused) as fault:
         fault.name = fault.name or subscription.name
         raise
 
 
-def _describe(subscription: Subscription, compiled: CompiledSubscription, datasets: bool) -> Admission:
+def _describe(
+    subscription: Subscription, compiled: CompiledSubscription, datasets: bool, operators: OperatorSet
+) -> Admission:
     template, constants, entailment, plan = compiled
     graphs = graphs_of(template, constants, entailment is not Entailment.NONE)
     if not datasets:
         refuse_two_graphs(graphs)
     empty = needs_nothing(plan) and not matches_nothing(template, constants)
-    asked = empty and bool(operators_of([template]))
+    asked = empty and bool(called_operators(template))
     sources = sources_of(subscription.text, subscription.language)
     told = (_ASKED_WARNING if asked else _EMPTY_WARNING) if empty else ""
     return Admission(
         plan.cost.value,
-        (*template.notes, *_warnings(plan.cost, graphs, told, sources), *find_doubts(template, constants)),
+        (*template.notes, *_warnings(plan.cost, graphs, told, sources), *find_doubts(template, constants, operators)),
         _why_broad(plan, empty and not asked),
         plan.decided,
         entailment,

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.model.counts import SubscriptionCounts
+from triplecast.model.operators import NO_OPERATORS, OperatorSet
 from triplecast.model.subscription import Subscription
 from triplecast.registry.admission import Admission, understand
 from triplecast.registry.files import LoadedSubscriptions, SubscriptionFault
@@ -29,14 +30,14 @@ class Admitted:
     standing: SubscriptionCounts = field(default_factory=SubscriptionCounts)
 
 
-def admit_all(loaded: LoadedSubscriptions, datasets: bool = True) -> Admitted:
+def admit_all(loaded: LoadedSubscriptions, datasets: bool = True, operators: OperatorSet = NO_OPERATORS) -> Admitted:
     """Those of some files that can be asked; the files' faults first, then those of the queries (`understand`)."""
     taken: list[Subscription] = []
     faults = [*loaded.faults]
     warnings: list[str] = []
     kinds: Counter[tuple[str, str]] = Counter()
     for subscription, place in zip(loaded.subscriptions, loaded.places, strict=True):
-        found = examine(subscription, place, datasets)
+        found = examine(subscription, place, datasets, operators)
         if isinstance(found, SubscriptionFault):
             faults.append(found)
         else:
@@ -62,13 +63,15 @@ def first_of(warnings: Sequence[str]) -> list[str]:
     return [*warnings[:WARNINGS_TOLD], *more]
 
 
-def examine(subscription: Subscription, place: str, datasets: bool = True) -> Admission | SubscriptionFault:
+def examine(
+    subscription: Subscription, place: str, datasets: bool = True, operators: OperatorSet = NO_OPERATORS
+) -> Admission | SubscriptionFault:
     """What is to be told of the subscription that stands at `place`, or why it cannot be asked.
 
     The place of the fault goes on with the line and the column in the query's text.
     """
     try:
-        return understand(subscription, datasets).admission
+        return understand(subscription, datasets, operators).admission
     except QuerySyntaxError as error:
         shown = str(replace(error, name=place, expected=()))
         _, _, reason = shown.removeprefix(f"{place}:").partition(" ")

@@ -14,8 +14,8 @@ from triplecast.evaluate.scope import parts_of
 from triplecast.languages import Template, place_of_argument
 from triplecast.languages.rewriting import calls_in
 from triplecast.model.algebra import Produce, Slot
+from triplecast.model.operators import Operator, OperatorSet
 from triplecast.model.terms import from_ntriples
-from triplecast.operators import Operator, find_operator, known_operators
 from triplecast.operators.checking import shared_checker
 
 
@@ -26,11 +26,13 @@ class _Given(NamedTuple):
     arguments: tuple[Constant | None, ...]
 
 
-def refuse_unanswerable(template: Template, constants: tuple[str, ...], text: str, language: str) -> None:
+def refuse_unanswerable(
+    template: Template, constants: tuple[str, ...], text: str, language: str, operators: OperatorSet
+) -> None:
     """Raises `QueryRefused` for the `text` of a template with these constants where an operator's own check says that
     a constant is nothing that it can answer."""
-    for operator, given in _given(template, known_operators().generation):
-        declared = find_operator(operator)
+    for operator, given in _given(template):
+        declared = operators.find(operator)
         if declared is None or not declared.check:
             continue
         arguments = tuple(None if each is None else constant_text(each, constants) for each in given)
@@ -38,7 +40,7 @@ def refuse_unanswerable(template: Template, constants: tuple[str, ...], text: st
         if told is not None:
             at = from_ntriples(_culprit(declared, arguments))
             reason, _, hint = told.rpartition("; ") if "; " in told else (told, "", "give it something else")
-            line, column = place_of_argument(text, language, operator, at) or (None, None)
+            line, column = place_of_argument(text, language, operator, at, operators) or (None, None)
             raise QueryRefused(f"operator <{operator}>", f"it can never answer: {reason}", hint, line, column)
 
 
@@ -53,8 +55,8 @@ def _culprit(declared: Operator, arguments: tuple[str | None, ...]) -> str:
 
 
 @lru_cache(maxsize=TEMPLATES_LIMIT)
-def _given(template: Template, generation: int) -> tuple[_Given, ...]:
-    """Of operators that check, what they are given where any of it is a constant; `generation`: of those known."""
+def _given(template: Template) -> tuple[_Given, ...]:
+    """Return what operators are given where any of it is a constant."""
     pattern = template.query.pattern
     found: list[_Given] = []
     for part in parts_of(pattern):
@@ -62,14 +64,9 @@ def _given(template: Template, generation: int) -> tuple[_Given, ...]:
             bound = (node for node, free in zip(part.arguments, part.free, strict=True) if not free)
             found.append(_Given(part.operator, tuple(map(_constant, bound))))
     for call in calls_in(pattern):
-        if ":" in call.function:
+        if call.of_operator:
             found.append(_Given(call.function, tuple(map(_constant, call.arguments))))
-    return tuple(each for each in dict.fromkeys(found) if set(each.arguments) != {None} and _checks(each.operator))
-
-
-def _checks(operator: str) -> bool:
-    declared = find_operator(operator)
-    return declared is not None and bool(declared.check)
+    return tuple(each for each in dict.fromkeys(found) if set(each.arguments) != {None})
 
 
 def _constant(node: object) -> Constant | None:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+from triplecast.compile.compiled import SubscriptionCompiler
 from triplecast.compile.operator_arguments import operators_of
 from triplecast.errors import InputError, QuotaReached
 from triplecast.index import IndexFolder, Snapshot
@@ -16,6 +17,7 @@ from triplecast.index.census import broad_registrations, take_census
 from triplecast.journal import Journal
 from triplecast.languages import Template, parse_template
 from triplecast.model.counts import SubscriptionCounts
+from triplecast.model.operators import NO_OPERATORS, OperatorSet
 from triplecast.model.subscription import BROAD_PER_OWNER, Subscription
 from triplecast.registry.admission import Admission
 from triplecast.registry.admitted import describe_doubts, describe_refusal, examine, first_of
@@ -30,7 +32,7 @@ from triplecast.registry.files import (
     read_subscription_file,
 )
 from triplecast.registry.quota import Places, check_quota
-from triplecast.registry.upkeep import missing_operators, open_index, settle_operators, unread_subscriptions
+from triplecast.registry.upkeep import missing_operators, open_index, unread_subscriptions
 
 QUIET = 0.3
 """Seconds that subscription files must stand still before they are read: a change is to take effect within two."""
@@ -72,9 +74,10 @@ class FileSource:
         tell: Callable[[SubscriptionFault | str], None],
         datasets: bool = True,
         broad_per_owner: int = BROAD_PER_OWNER,
+        operators: OperatorSet = NO_OPERATORS,
     ) -> None:
         """`datasets`: whether what comes in may be a dataset (`admit`). `broad_per_owner`: broad subscriptions that one
-        owner may have registered."""
+        owner may have registered. `operators`: those that queries may call."""
         self._paths = paths
         self._journal = journal
         self._index = index
@@ -83,6 +86,7 @@ class FileSource:
         self._progress = progress
         self._tell = tell
         self._datasets = datasets
+        self._operators = operators
         self._broad_per_owner = check_quota(broad_per_owner)
         self._live = {found.subscription.name: found for found in journal.live_registrations()}
         self._read: dict[Path, _Read] = {}
@@ -117,8 +121,11 @@ class FileSource:
         none.
         """
         self._seen, self._since = self._find(), now
-        snapshot = open_index(self._index, self._journal, self._progress(), settle_operators(self._journal))
-        for told in (*missing_operators(self._journal), *unread_subscriptions(self._journal, snapshot)):
+        snapshot = open_index(self._index, self._journal, self._progress(), self._operators)
+        for told in (
+            *missing_operators(self._journal, self._operators),
+            *unread_subscriptions(self._journal, snapshot),
+        ):
             self._tell(told)
         if snapshot.covers == 0:  # an empty one has no file yet that a worker could open
             snapshot = self._index.apply([], [], self._journal.head())
@@ -238,7 +245,7 @@ class FileSource:
             if before is not None and before[0] == subscription:
                 refused[subscription.name] = before
                 continue
-            found = examine(subscription, place, self._datasets)
+            found = examine(subscription, place, self._datasets, self._operators)
             if isinstance(found, SubscriptionFault):
                 refused[subscription.name] = (subscription, found)
             elif found.broad:
@@ -301,7 +308,7 @@ class FileSource:
         if not leaving and not coming:
             return
         with self._accepting:
-            self._journal.declare_operators(operators_of(templates_of(coming)))
+            self._journal.declare_operators(operators_of(templates_of(coming, self._operators), self._operators))
             positions = self._journal.cancel([found.id for found in leaving]) if leaving else []
             added = self._journal.subscribe(coming) if coming else []
             covers = self._journal.head()
@@ -309,7 +316,7 @@ class FileSource:
             del self._live[found.subscription.name]
         self._live.update((found.subscription.name, found) for found in added)
         removed = [(int(found.id), position) for found, position in zip(leaving, positions, strict=True)]
-        self._cover(self._index.apply(added, removed, covers, self._progress()))
+        self._cover(self._index.apply(added, removed, covers, self._progress(), SubscriptionCompiler(self._operators)))
 
     def _cover(self, snapshot: Snapshot) -> None:
         assert snapshot.manifest is not None
@@ -336,9 +343,9 @@ def until_mended(fault: SubscriptionFault) -> SubscriptionFault:
     return replace(fault, hint=f"{hint}Until it is fixed, what was registered before stays in force")
 
 
-def templates_of(subscriptions: Iterable[Subscription]) -> Iterator[Template]:
+def templates_of(subscriptions: Iterable[Subscription], operators: OperatorSet) -> Iterator[Template]:
     """Of subscriptions that are admitted."""
-    return (parse_template(each.text, each.language)[0] for each in subscriptions)
+    return (parse_template(each.text, each.language, operators=operators)[0] for each in subscriptions)
 
 
 def is_same(one: Subscription | None, other: Subscription) -> bool:

@@ -46,6 +46,7 @@ from triplecast.model.algebra import (
     variables_in,
 )
 from triplecast.model.comparison_codes import MIRRORED
+from triplecast.model.operators import NO_OPERATORS, OperatorSet
 from triplecast.model.terms import from_ntriples
 from triplecast.registry.typo_warnings import Slips, doubt_slips, read_slips
 from triplecast.terms.nearness import nearest_names
@@ -90,14 +91,16 @@ class _Readings(NamedTuple):
     """The predicates of its triples and paths: IRIs of the template, and slots."""
 
 
-def find_doubts(template: Template, constants: tuple[str, ...]) -> tuple[str, ...]:
+def find_doubts(
+    template: Template, constants: tuple[str, ...], operators: OperatorSet = NO_OPERATORS
+) -> tuple[str, ...]:
     """Sentences that say what is odd and what to write instead, at most `DOUBTS_TOLD`."""
     found = _readings(template)
     compared = (_doubt_comparison(each, constants) for each in found.comparisons)
     named = (each if isinstance(each, str) else doubt_iri(constants[each][1:-1]) for each in found.named)
     patterns = doubt_wildcards(found.texts, constants)
     predicates = (constants[each][1:-1] if isinstance(each, int) else each for each in found.predicates)
-    undeclared = map(doubt_predicate, predicates)
+    undeclared = (doubt_predicate(predicate, operators) for predicate in predicates)
     told = dict.fromkeys(
         chain(undeclared, found.doubts, doubt_slips(found.slips, constants), patterns, compared, named)
     )

@@ -3,19 +3,17 @@ brought up to date or made again; an outbox ahead of its journal is a fault."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import suppress
 
-from triplecast.compile.compiled import CompiledSubscription
+from triplecast.compile.compiled import DEFAULT_COMPILER, SubscriptionCompiler
 from triplecast.compile.operator_arguments import operators_of
 from triplecast.errors import QueryRefused, QuerySyntaxError, StorageFault
 from triplecast.index import IndexFolder, MemoryIndex, Snapshot
-from triplecast.index.members import NONE_COMPILED
 from triplecast.index.merge import MERGE_LIMIT
 from triplecast.journal import Journal, JournalFile
 from triplecast.languages import parse_template
-from triplecast.operators import Operator, known_operators
-from triplecast.operators.registry import missing_modules
+from triplecast.model.operators import NO_OPERATORS, Operator, OperatorSet
+from triplecast.operators.mending import missing_modules
 from triplecast.outbox import Outbox
 
 AT_ONCE = MERGE_LIMIT
@@ -25,28 +23,20 @@ NAMED = 20
 """Subscriptions that cannot be read any more and are told by name."""
 
 
-def settle_operators(journal: Journal) -> bool:
+def settle_operators(journal: Journal, declared: OperatorSet) -> OperatorSet:
     """Holds what the journal says of operators against what is declared here; to be called before the index is opened.
 
     One that is not declared here is known as it was declared last, until it is: who asks it stands, and its calls wait
-    unless a worker can import its module. One that is declared otherwise is written so. True where arguments have
-    changed: then the index has to be made again.
+    unless a worker can import its module. One that is declared otherwise is written so. Returns the operators with
+    those recorded.
     """
-    known = known_operators()
-    stale = False
-    changed: list[Operator] = []
-    for recorded in journal.operators():
-        declared = known.find_declared(recorded.iri)
-        if declared is None:
-            known.record(recorded)
-        elif declared != recorded:
-            changed.append(declared)
-            stale = stale or declared.arguments != recorded.arguments
-    journal.declare_operators(changed)
-    return stale
+    recorded = journal.operators()
+    pairs = ((declared.find_declared(each.iri), each) for each in recorded)
+    journal.declare_operators([now for now, before in pairs if now is not None and now != before])
+    return declared.with_recorded(recorded)
 
 
-def missing_operators(journal: JournalFile) -> tuple[str, ...]:
+def missing_operators(journal: JournalFile, operators: OperatorSet) -> tuple[str, ...]:
     """What is wrong with operators that live subscriptions ask and whose module is not here (`missing_modules`)."""
     lost = {each.iri: each for each in journal.operators() if missing_modules([each])}
     needed: dict[str, Operator] = {}
@@ -54,8 +44,9 @@ def missing_operators(journal: JournalFile) -> tuple[str, ...]:
         if len(needed) == len(lost):
             break
         with suppress(QuerySyntaxError, QueryRefused):
-            template, _ = parse_template(found.subscription.text, found.subscription.language)
-            needed |= {each.iri: each for each in operators_of([template]) if each.iri in lost}
+            asked = found.subscription
+            template, _ = parse_template(asked.text, asked.language, operators=operators)
+            needed |= {each.iri: each for each in operators_of([template], operators) if each.iri in lost}
     return missing_modules(needed.values())
 
 
@@ -74,23 +65,23 @@ def unread_subscriptions(journal: JournalFile, snapshot: Snapshot) -> tuple[str,
     return (*lines, f"and {more} more subscriptions that cannot be read") if more else tuple(lines)
 
 
-def open_index(index: IndexFolder, journal: JournalFile, matched: int, fresh: bool = False) -> Snapshot:
-    """The index brought up to the journal's head; made again if it has to be `fresh`.
+def open_index(
+    index: IndexFolder, journal: JournalFile, matched: int, operators: OperatorSet = NO_OPERATORS
+) -> Snapshot:
+    """Open the index and bring it up to the journal's head. Queries may call `operators`.
 
-    One that is missing, damaged, of another format, ahead of the journal, or of which something was dropped that a
-    publication after position `matched` may be asked of (the outbox was restored from an older copy), is made again
-    from the journal's records.
+    It is rebuilt from the journal's records if it is missing, damaged, of another format or ahead of the journal, if an
+    operator takes other arguments now, or if it lacks something that a publication after position `matched` needs (the
+    outbox was restored from an older copy).
     """
-    head = journal.head()
+    head, compiler = journal.head(), SubscriptionCompiler(operators)
     try:
         snapshot = index.open()
     except StorageFault:
-        fresh = True
-    if fresh:
-        return _rebuild(index, journal, matched, head)
-    if snapshot.covers > head or index.needed_from > matched:
-        return _rebuild(index, journal, matched, head)
-    if not _apply_changes(index, journal, head, matched):
+        return _rebuild(index, journal, matched, head, compiler)
+    if snapshot.covers > head or index.needed_from > matched or not index.is_compiled_for(operators):
+        return _rebuild(index, journal, matched, head, compiler)
+    if not _apply_changes(index, journal, head, matched, compiler):
         return snapshot
     return index.snapshot()
 
@@ -109,20 +100,22 @@ def update_index(
     journal: JournalFile,
     head: int,
     matched: int,
-    compiled: Mapping[int, CompiledSubscription] = NONE_COMPILED,
+    compiler: SubscriptionCompiler = DEFAULT_COMPILER,
 ) -> Snapshot:
     """The index as the registry is at `head`; `snapshot` is what it was, and stays where nothing has changed.
 
     What changed is read from the journal, so that an exception anywhere before leaves nothing behind that is unknown;
-    the texts of those whose `compiled` are given, by registration, are not parsed.
+    `compiler` says how texts are read.
     """
-    _apply_changes(index, journal, head, matched, compiled)
+    _apply_changes(index, journal, head, matched, compiler)
     return snapshot if index.covers == snapshot.covers else index.snapshot()
 
 
-def _rebuild(index: IndexFolder, journal: JournalFile, matched: int, head: int) -> Snapshot:
+def _rebuild(
+    index: IndexFolder, journal: JournalFile, matched: int, head: int, compiler: SubscriptionCompiler
+) -> Snapshot:
     index.reset()
-    if not _apply_changes(index, journal, head, matched):
+    if not _apply_changes(index, journal, head, matched, compiler):
         return index.apply([], [], head, needed_from=matched)
     return index.snapshot()
 
@@ -132,13 +125,13 @@ def _apply_changes(
     journal: JournalFile,
     head: int,
     matched: int,
-    compiled: Mapping[int, CompiledSubscription] = NONE_COMPILED,
+    compiler: SubscriptionCompiler,
 ) -> bool:
     """Applies what the journal says after what the index covers, in slices; whether it said anything. What had ended
     before anything that is still to be matched is left out."""
     changed = False
     for (added, removed), upto in journal.registry_slices(index.covers, head, AT_ONCE):
         needed = [found for found in added if found.removed is None or found.removed > matched]
-        index.apply(needed, removed, upto, matched, compiled)
+        index.apply(needed, removed, upto, matched, compiler)
         changed = True
     return changed

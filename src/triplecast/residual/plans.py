@@ -21,8 +21,8 @@ from triplecast.languages.rewriting import replace_constants
 from triplecast.model.algebra import Call, Slot, Term, Variable
 from triplecast.model.entailment import EntailmentMode
 from triplecast.model.open_rows import QueryText
+from triplecast.model.operators import OperatorSet
 from triplecast.model.terms import from_ntriples
-from triplecast.operators import Registry as OperatorSet
 from triplecast.residual.calculation import Calculation
 from triplecast.residual.templates import Columns, Template, places_of, template_of
 from triplecast.residual.terms import NumberedTerms
@@ -67,9 +67,8 @@ class Step:
         columns (-1: never bound) or constants."""
         self.arguments: tuple[tuple[int, str], ...] = ()
         if self.template is not None and isinstance(expression, Call):
-            declared = operators.find(expression.function)
             plain = all(isinstance(each, Variable | Term) for each in expression.arguments)
-            if declared is not None and declared.free == 0 and plain:
+            if expression.free == 0 and plain:
                 self.operator = expression.function
                 seen = dict(self.seen)
                 self.arguments = tuple(
@@ -287,7 +286,7 @@ class ResidualPlans:
 
     def _read(self, query: QueryText) -> ResidualPlan | str:
         try:
-            template, constants = parse_template(query.text, query.language)
+            template, constants = parse_template(query.text, query.language, None, self.operators)
             plan = plan_of(template, constants, query.mode is not EntailmentMode.PLAIN)
         except (QueryRefused, QuerySyntaxError) as fault:
             return f"query: {fault}"

@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeAlias
 
 from triplecast.compile.residual import Residual
 from triplecast.model.algebra import Call, Expression, Node, Operation, Variable, subexpressions
-from triplecast.operators import Registry as OperatorSet
+from triplecast.model.operators import OperatorSet
 
 Columns: TypeAlias = tuple[str, ...]
 """Names of variables."""

@@ -16,10 +16,12 @@ from triplecast.compile.operator_arguments import operators_of
 from triplecast.errors import QueryRefused
 from triplecast.languages import parse_template
 from triplecast.model.subscription import Subscription
+from triplecast.operators.declaration import declarations_in
+from triplecast.operators.operator_set import operator_set
 from triplecast.registry.admission import admit
 
 P = f"PREFIX w: <{WILD}> PREFIX : <urn:> "
-assert wild_operators
+OPERATORS = operator_set(declarations_in(wild_operators.__name__))
 
 
 @pytest.mark.parametrize(
@@ -38,7 +40,7 @@ assert wild_operators
 )
 def test_what_is_never_bound_is_refused(query: str, told: str) -> None:
     with pytest.raises(QueryRefused) as caught:
-        admit(Subscription("s", P + query))
+        admit(Subscription("s", P + query), operators=OPERATORS)
     assert told in str(caught.value)
     assert caught.value.construct.startswith(f"operator <{WILD}")
 
@@ -57,12 +59,12 @@ def test_what_is_never_bound_is_refused(query: str, told: str) -> None:
     ],
 )
 def test_what_may_be_bound_is_taken(query: str) -> None:
-    assert admit(Subscription("s", P + query)).decider in ("index", "combined", "evaluator")
-    assert operators_of([parse_template(P + query)[0]])
+    assert admit(Subscription("s", P + query), operators=OPERATORS).decider in ("index", "combined", "evaluator")
+    assert operators_of([parse_template(P + query, operators=OPERATORS)[0]], OPERATORS)
 
 
 def test_the_operators_of_subscriptions() -> None:
     texts = ["ASK { ?p a :P FILTER(w:size(?p) > 1) }", "ASK { ?p w:letters ?n ; :b ?c }", "ASK { ?p a :P }"]
     texts.append("ASK { ?p a :P FILTER NOT EXISTS { ?p :b ?c FILTER(w:long(?c)) } }")
-    found = operators_of([parse_template(P + text)[0] for text in texts])
+    found = operators_of([parse_template(P + text, operators=OPERATORS)[0] for text in texts], OPERATORS)
     assert [declared.iri.removeprefix(WILD) for declared in found] == ["letters", "long", "size"]

@@ -17,14 +17,16 @@ from triplecast.explain import explain_subscription
 from triplecast.languages.undeclared import doubt_predicate
 from triplecast.model.publication import Publication
 from triplecast.model.subscription import Subscription
+from triplecast.operators.declaration import declarations_in
+from triplecast.operators.operator_set import operator_set
 from triplecast.registry.admission import admit
 
 P = f"PREFIX w: <{WILD}> PREFIX : <urn:> PREFIX other: <https://example.org/op#> "
-assert wild_operators
+OPERATORS = operator_set(declarations_in(wild_operators.__name__))
 
 
 def warnings(text: str, language: str = "sparql") -> tuple[str, ...]:
-    return admit(Subscription("s", text, language)).warnings
+    return admit(Subscription("s", text, language), operators=OPERATORS).warnings
 
 
 @pytest.mark.parametrize(
@@ -63,14 +65,14 @@ def test_in_rdql() -> None:
 
 
 def test_an_operator_that_is_declared_is_no_doubt() -> None:
-    assert doubt_predicate(WILD + "size") is None
+    assert doubt_predicate(WILD + "size", OPERATORS) is None
     assert not warnings(f"{P} SELECT * {{ ?p a :P ; w:size ?n }}")
 
 
 @pytest.mark.parametrize("path", ["w:size+", "w:size*", "w:size?", "^w:size", "w:size/:a", "(:a|w:size)", "!w:size"])
 def test_an_operator_in_a_path_is_refused(path: str) -> None:
     with pytest.raises(QueryRefused) as caught:
-        admit(Subscription("s", f"{P}\nASK {{ ?p {path} ?n }}"))
+        admit(Subscription("s", f"{P}\nASK {{ ?p {path} ?n }}"), operators=OPERATORS)
     assert str(caught.value).endswith(
         "w:size in a path is refused: an operator is no step of a path; make it a triple of its own"
     )
@@ -79,14 +81,17 @@ def test_an_operator_in_a_path_is_refused(path: str) -> None:
 
 def test_what_nothing_binds_has_its_place() -> None:
     with pytest.raises(QueryRefused) as caught:
-        admit(Subscription("s", f"{P}\nSELECT * {{ ?pick :q ?pic .\n  FILTER(w:size(?pick) > 1 && w:long( ?pik)) }}"))
+        admit(
+            Subscription("s", f"{P}\nSELECT * {{ ?pick :q ?pic .\n  FILTER(w:size(?pick) > 1 && w:long( ?pik)) }}"),
+            operators=OPERATORS,
+        )
     assert (caught.value.line, caught.value.column) == (3, 39)
     assert str(caught.value).startswith(f"s: 3:39: operator <{WILD}long> is refused: its argument ?pik is unbound")
 
 
 def test_a_wrong_number_of_arguments_shows_both_forms() -> None:
     with pytest.raises(QuerySyntaxError) as caught:
-        admit(Subscription("s", f"{P} ASK {{ ?p a :P FILTER(w:size(?p, 3)) }}"))
+        admit(Subscription("s", f"{P} ASK {{ ?p a :P FILTER(w:size(?p, 3)) }}"), operators=OPERATORS)
     assert "takes 1 argument as a function (its value is the free one) and got 2" in caught.value.message
     assert caught.value.expected == ("w:size(?bound1)", "a triple with it as predicate: ?bound1 w:size ?free2")
 
@@ -109,7 +114,9 @@ def test_what_operators_alone_decide(pattern: str) -> None:
 )
 def test_explain_says_that_it_may_be_an_operator(pattern: str, told: str) -> None:
     publication = Publication(1, "urn:g", 1, "2026-11-22T00:00:00Z", b"<urn:pic> <urn:boats> <urn:b> .\n")
-    (explained,) = explain_subscription(Subscription("s", f"{P} SELECT * {{ {pattern} }}"), [publication], False)
+    (explained,) = explain_subscription(
+        Subscription("s", f"{P} SELECT * {{ {pattern} }}"), [publication], False, operators=OPERATORS
+    )
     line = explained.instead[0]
     assert line.startswith(told) if not told.startswith(";") else told in line
     assert ("operator" in line) == ("operator" in told)

@@ -18,7 +18,7 @@ from wild_operators import WILD
 
 from triplecast.engine import Engine, Receipt
 from triplecast.errors import InputError
-from triplecast.operators import find_operator
+from triplecast.operators import declared_operators
 from triplecast.operators.perform import QUARANTINE
 from triplecast.residual import JoinRows, PublicationConditions, ResidualPlan, Verdict, solve_pair
 
@@ -291,7 +291,7 @@ def test_operators_in_a_script(tmp_path: Path) -> None:
 
 def test_what_was_met_in_quarantine_stays_undecided_when_the_operator_answers_again(tmp_path: Path) -> None:
     """Also in a replay, and for its content published again; the publication's next version is asked about."""
-    declared = find_operator(WILD + "long")
+    declared = declared_operators().find(WILD + "long")
     assert declared is not None
     with Engine.open(tmp_path) as engine:
         engine.subscribe(P + "ASK { ?p :title ?t FILTER(w:long(?t)) }", id="long")

@@ -22,6 +22,7 @@ from triplecast.evaluate.worker import STEPS_A_REQUEST, answer, decide
 from triplecast.explain.pair import explain_pair
 from triplecast.languages.refusals import MAX_DEPTH, MAX_NESTING
 from triplecast.model.entailment import Entailment
+from triplecast.model.operators import Operator, OperatorSet
 from triplecast.model.subscription import Subscription
 from triplecast.sandbox import Limits
 
@@ -40,12 +41,15 @@ def evaluator() -> Iterator[Evaluator]:
         yield started
 
 
+ONE = Operator("urn:o:one", "1", ("bound", "free"), 0.001, False, True, 10.0, 1 << 30, "somewhere", "one")
+
+
 def test_frames_read_what_they_wrote() -> None:
     context, queries = EvaluationInput(SECOND, 10, NO_BACKGROUND, {}), [("ASK { }\n# ü", "sparql"), ("x", "y")]
     assert read_request(write_request(context, queries)) == (context, queries)
     background = Background(Entailment.RDFS, b"<x:a> <x:b> <x:c> .\n", True)
     asked = [("ASK { }", "sparql")]
-    context = EvaluationInput(SECOND, 10, background, {})
+    context = EvaluationInput(SECOND, 10, background, {}, OperatorSet((ONE,)))
     assert read_request(write_request(context, asked)) == (context, asked)
     outcomes = [
         Outcome("matched", b"[{}]", ""),

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.unit.match.match_samples import AFTER_ALL, matcher, matches_of, publication, registrations
+from triplecast.compile.compiled import SubscriptionCompiler
 from triplecast.errors import FolderLocked, StorageFault
 from triplecast.index import IndexFolder, MemoryIndex, Snapshot
 from triplecast.index.folder import MANIFESTS_KEPT
 from triplecast.index.manifest import Manifest, read_manifest
+from triplecast.model.operators import Operator, OperatorSet
 from triplecast.model.subscription import Registration
 
 
@@ -186,3 +189,20 @@ def test_a_manifest_is_read_once_to_know_what_it_keeps(tmp_path: Path, monkeypat
     for query in _asks(8)[4:]:
         again.apply([query], (), int(query.id))
     assert read == [f"manifest-{number:010}.json" for number in (1, 2, 3, 4)]
+
+
+def test_a_snapshot_is_of_the_arguments_that_its_operators_took(tmp_path: Path) -> None:
+    """Versions and other operators make no difference; arguments that change under way do, until it is rebuilt."""
+    one = Operator("urn:o:one", "1", ("bound", "free"), 0.001, False, True, 10.0, 1 << 30, "gone", "one")
+    other, changed = replace(one, iri="urn:o:two"), replace(one, arguments=("bound", "bound", "free"))
+    IndexFolder(tmp_path).apply([], [], 1, compiler=SubscriptionCompiler(OperatorSet((one,))))
+    folder = IndexFolder(tmp_path)
+    folder.open()
+    for declared in ((), (one,), (replace(one, version="2"),), (one, other)):
+        assert folder.is_compiled_for(OperatorSet(declared))
+    assert not folder.is_compiled_for(OperatorSet((changed,)))
+    folder.apply([], [], 2, compiler=SubscriptionCompiler(OperatorSet((changed,))))
+    assert not folder.is_compiled_for(OperatorSet((changed,))), "older segments are of the arguments before"
+    folder.reset()
+    folder.apply([], [], 3, compiler=SubscriptionCompiler(OperatorSet((changed,))))
+    assert folder.is_compiled_for(OperatorSet((changed,)))

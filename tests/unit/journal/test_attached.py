@@ -12,8 +12,8 @@ from triplecast.errors import StorageFault
 from triplecast.journal import Journal
 from triplecast.model.answers import Failed, Found, GroundCall, OperatorResult
 from triplecast.model.match import Learnt
+from triplecast.model.operators import Operator, OperatorSet
 from triplecast.model.publication import Draft
-from triplecast.operators import Operator, known_operators
 
 PICTURES = (("urn:a", b"first"), ("urn:b", b"second"))
 
@@ -81,7 +81,7 @@ OPERATOR = Operator("urn:op:kept", "2", ("bound", "free"), 0.1, False, True, 1.0
 
 
 def test_the_first_result_stays_and_versions_are_apart(tmp_path: Path) -> None:
-    known_operators().add(OPERATOR)
+    declared = OperatorSet((OPERATOR,))
     first = OperatorResult(1, OPERATOR.iri, "2", ("<urn:x>",), b'{"rows":[["\\"a\\""]]}')
     failed = first._replace(arguments=("<urn:y>",), answer=b'{"failed":"why"}')
     old = first._replace(version="1", arguments=("<urn:z>",))
@@ -90,17 +90,17 @@ def test_the_first_result_stays_and_versions_are_apart(tmp_path: Path) -> None:
         assert journal.keep_results([first, failed, old])
         assert journal.keep_results([first])
         assert not journal.keep_results([first._replace(answer=b'{"rows":[]}'), failed])
-        answers = journal.answers(0, 1)[1]
+        answers = journal.answers(0, 1, declared)[1]
         assert answers[GroundCall(OPERATOR.iri, ("<urn:y>",))] == Failed("why")
         assert isinstance(answers[GroundCall(OPERATOR.iri, ("<urn:x>",))], Found)
         assert len(answers) == 2
-        assert journal.answers(1, 9) == {}
-        assert journal.outdated([1, 2]) == [1], "another version than is declared gave something of it"
+        assert journal.answers(1, 9, declared) == {}
+        assert journal.outdated([1, 2], declared) == [1], "another version than is declared gave something of it"
         journal.check()
     change(tmp_path, "UPDATE answer SET answer = CAST('{}' AS BLOB)")
     with Journal.read_only(tmp_path) as journal:
         with pytest.raises(StorageFault, match="what <urn:op:kept> gave for record 1"):
-            journal.answers(0, 1)
+            journal.answers(0, 1, declared)
         with pytest.raises(StorageFault):
             journal.check()
 

@@ -20,6 +20,7 @@ from triplecast.match import Matcher
 from triplecast.match.found import merge_batches
 from triplecast.match.matcher import NO_ANSWERS
 from triplecast.model.match import Learnt, MatchedBatch
+from triplecast.model.operators import NO_OPERATORS, OperatorSet
 from triplecast.model.publication import Publication
 from triplecast.model.schedules import SCHEDULE
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
@@ -37,11 +38,11 @@ Matches = dict[tuple[int, int], bytes]
 class InProcess:
     """The evaluator without its sandbox."""
 
-    def decide(self, candidates: Sequence[Candidate]) -> list[Decision]:
+    def decide(self, candidates: Sequence[Candidate], operators: OperatorSet = NO_OPERATORS) -> list[Decision]:
         decisions = []
         for candidate in candidates:
             solutions = evaluate(
-                query_of(candidate.text, candidate.language),
+                query_of(candidate.text, candidate.language, None, operators),
                 candidate.publication,
                 Budget(DEFAULT_STEPS),
                 candidate.background,
@@ -340,9 +341,10 @@ def match_asking(
     matcher: Matcher | None = None,
 ) -> AskedBatch:
     """Match, ask and resolve, by an evaluator in this process unless one is given."""
+    operators = NO_OPERATORS if performer is None else performer.operators
     with ExitStack() as opened:
-        matcher = matcher or opened.enter_context(Matcher(evaluator or InProcess()))  # type: ignore[arg-type]
-        asker = Asker(performer, schedule, learnt)
+        matcher = matcher or opened.enter_context(Matcher(evaluator or InProcess(), operators))  # type: ignore[arg-type]
+        asker = Asker(performer, schedule, learnt, operators)
         if performer is None:
             opened.callback(asker.close)
         matched = matcher.match(snapshot, publications)

@@ -21,7 +21,7 @@ from triplecast.index import MemoryIndex, build_segment
 from triplecast.index.merge import merge_segments
 from triplecast.kernels.rows import SOLUTIONS_LIMIT
 from triplecast.languages import parse_template
-from triplecast.operators import known_operators
+from triplecast.model.operators import NO_OPERATORS
 from triplecast.residual import ResidualPlans, agreement
 from triplecast.residual.agreement import combine_rows
 
@@ -178,7 +178,7 @@ def test_a_combination_is_read_as_it_was_written() -> None:
         False,
     )
     assert read_combination(json.loads(json.dumps(write_combination(combination)))) == combination
-    plan = ResidualPlans(known_operators()).plain(combination)
+    plan = ResidualPlans(NO_OPERATORS).plain(combination)
     assert combine_rows(plan, {0: [(1, 2), (3, 4)], 1: [(3,)]}, str) == b'[{"x":"1","y":"2"},{"x":"3"}]'
     assert combine_rows(plan, {0: [(3, 4)]}, str) == b'[{"x":"3","y":"4"}]'
     assert combine_rows(plan, {0: [(3, 4)], 1: [(3,)]}, str) == b'[{"x":"3"}]'

@@ -7,10 +7,9 @@ from dataclasses import replace
 
 import pytest
 
+from triplecast.model.operators import Operator, OperatorSet
 from triplecast.operators.absence import REST, SHORTEST_REST, Absences, Unasked
-from triplecast.operators.declaration import Operator
 from triplecast.operators.perform import Performer
-from triplecast.operators.registry import Registry
 
 ONE = Operator("urn:o:one", "1", ("bound", "free"), 0.001, False, True, 10.0, 1 << 30, "nowhere_at_all", "one")
 TWO = replace(ONE, iri="urn:o:two", name="two")
@@ -31,9 +30,7 @@ def clock() -> Clock:
 
 
 def test_each_failed_start_is_followed_by_its_own_rest(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    known = Registry(entry_points=False)
-    known.add(ONE)
-    performer = Performer(known, clock)
+    performer = Performer(OperatorSet((ONE,)), clock)
     tried: list[float] = []
 
     def request(*_: object) -> None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from importlib.metadata import EntryPoint
-
 import pytest
 from pyoxigraph import Dataset, NamedNode, Quad
 
 from triplecast.errors import InputError
-from triplecast.operators import Event, Operator, Unanswerable, known_operators, operator
-from triplecast.operators.registry import Registry
+from triplecast.operators import Event, Unanswerable, declared_operators, operator
+from triplecast.operators.declaration import load
 
 IRI = "https://example.org/declared#"
 
@@ -22,17 +20,13 @@ def near(event: Event, left: object, right: object) -> float:
     return 1.0
 
 
-def made(iri: str = IRI + "x", name: str = "x", version: str = "1") -> Operator:
-    return Operator(iri, version, ("bound",), 0.1, False, True, 1.0, 1 << 20, "some.module", name)
-
-
 def test_the_decorator_registers_and_leaves_the_function_alone() -> None:
-    found = known_operators().find(IRI + "near")
+    found = declared_operators().find(IRI + "near")
     assert found is not None
     assert (found.version, found.bound, found.free, found.cost, found.seconds) == ("3", 2, 1, 0.5, 2.0)
     assert found.about == "How near two things are."
     assert found.signature == f"<{IRI}near>(bound, bound, free)"
-    assert found.load() is near
+    assert load(found) is near
     assert near(Event(NamedNode("x:g"), 1, {}, b""), 1, 2) == 1.0
 
 
@@ -63,7 +57,7 @@ def test_what_cannot_be_declared(given: dict[str, object], told: str) -> None:
     declared = {"iri": IRI + "wrong", "version": "1", "arguments": ("bound", "bound", "free"), **given}
     with pytest.raises(InputError, match=told):
         operator(**declared)(near)  # type: ignore[arg-type]
-    assert known_operators().find(IRI + "wrong") is None
+    assert declared_operators().find(IRI + "wrong") is None
 
 
 @pytest.mark.parametrize(("given", "told"), [((IRI + "x",), "the version of"), ((IRI + "x", "1"), "the arguments of")])
@@ -84,57 +78,6 @@ def test_a_function_that_no_worker_can_find_is_refused() -> None:
     for function in (inside, lambda event, term: True, print):
         with pytest.raises(InputError, match="top level of a module"):
             operator(IRI + "inside", version="1", arguments=("bound",))(function)
-
-
-def test_an_iri_belongs_to_one_function() -> None:
-    known = Registry(entry_points=False)
-    known.add(made())
-    known.add(made(version="2"))
-    found = known.find(IRI + "x")
-    assert found is not None
-    assert found.version == "2"
-    with pytest.raises(InputError, match=r"some\.module\.x already"):
-        known.add(made(name="y"))
-
-
-def test_the_generation_changes_only_with_what_is_known() -> None:
-    known = Registry(entry_points=False)
-    known.add(made())
-    before = known.generation
-    known.add(made())
-    known.adopt([made()])
-    assert known.generation == before
-    known.adopt([made(version="2")])
-    assert known.generation > before
-    assert known.find(IRI + "x") == made(version="2")
-
-
-def test_entry_points_are_imported_when_an_operator_is_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    points = [
-        EntryPoint("lost", "no.such.module", "triplecast.operators"),
-        EntryPoint("here", "triplecast.operators.event", "triplecast.operators"),
-    ]
-    asked: list[str] = []
-
-    def entry_points(group: str) -> list[EntryPoint]:
-        asked.append(group)
-        return points
-
-    monkeypatch.setattr("triplecast.operators.registry.entry_points", entry_points)
-    known = Registry()
-    assert asked == []
-    assert known.find(IRI + "nowhere") is None
-    assert asked == ["triplecast.operators"]
-    assert len(known.faults) == 1
-    assert "lost (no.such.module)" in known.faults[0]
-    assert known.all() == ()
-
-
-def test_names_that_may_have_been_meant() -> None:
-    known = Registry(entry_points=False)
-    known.add(made(IRI + "objects"))
-    assert known.nearest(IRI + "object") == [IRI + "objects"]
-    assert known.nearest("urn:other:objects") == [IRI + "objects"]
 
 
 def test_an_event_has_graph_and_attachments() -> None:

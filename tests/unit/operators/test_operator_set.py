@@ -11,10 +11,11 @@ from types import ModuleType
 import pytest
 
 from triplecast.errors import InputError
-from triplecast.operators import Operator, operator
+from triplecast.languages.refusals import nearest_operators
+from triplecast.model.operators import NO_OPERATORS, Operator, OperatorSet
+from triplecast.operators import operator
 from triplecast.operators import operator_set as sets
-from triplecast.operators.operator_set import NO_OPERATORS, OperatorSet, declared_operators, operator_set
-from triplecast.operators.registry import Registry
+from triplecast.operators.operator_set import declared_operators, operator_set
 
 IRI = "https://example.org/sets#"
 ONE = Operator(IRI + "one", "1", ("bound", "free"), 0.001, False, True, 10.0, 1 << 30, "gone", "one")
@@ -30,7 +31,6 @@ def module(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """An imported module that declares nothing yet."""
     made = ModuleType("sets_somewhere")
     monkeypatch.setitem(sys.modules, made.__name__, made)
-    monkeypatch.setattr("triplecast.operators.registry.known_operators", lambda: Registry(entry_points=False))
     return made
 
 
@@ -91,8 +91,8 @@ def test_a_set_comes_back_from_json() -> None:
 
 def test_names_that_may_have_been_meant() -> None:
     known = OperatorSet((replace(ONE, iri=IRI + "objects"),))
-    assert known.nearest(IRI + "object") == [IRI + "objects"]
-    assert known.nearest("urn:other:objects") == [IRI + "objects"]
+    assert nearest_operators(IRI + "object", known) == [IRI + "objects"]
+    assert nearest_operators("urn:other:objects", known) == [IRI + "objects"]
 
 
 def test_functions_and_operators_make_a_set(module: ModuleType) -> None:

@@ -14,18 +14,20 @@ from wild_operators import WILD
 
 from triplecast.model.answers import LONGEST_REASON, Failed, Found, GroundCall
 from triplecast.model.publication import Publication
+from triplecast.operators.declaration import declarations_in
 from triplecast.operators.frames import Asked
+from triplecast.operators.operator_set import operator_set
 from triplecast.operators.perform import COSTLY, PROBATION, QUARANTINE, REST, Performer
 
 PUBLICATION = Publication(
     1, "urn:g:1", 1, "2026-01-01T00:00:00.000000Z", b"<x:s> <x:p> <x:o> .\n", attachments=(("urn:pic", b"12345"),)
 )
-assert wild_operators
+OPERATORS = operator_set(declarations_in(wild_operators.__name__))
 
 
 @pytest.fixture
 def performer() -> Iterator[Performer]:
-    with Performer() as made:
+    with Performer(OPERATORS) as made:
         yield made
 
 
@@ -117,7 +119,7 @@ def test_a_failed_batch_is_asked_again_in_halves_and_every_execution_counts(perf
 
 def test_time_is_the_operators_own_and_that_of_failed_attempts() -> None:
     """By a clock that goes on by one each time somebody looks; what is measured in the worker is real."""
-    with Performer(clock=itertools.count().__next__) as performer:
+    with Performer(OPERATORS, clock=itertools.count().__next__) as performer:
         (first,) = performer.perform([asked("long", '"abc"')])
         assert 0 < first.seconds < 1, "the start of the worker is none of it"
         bad, fine = performer.perform([asked("lengths", '"fail"'), asked("lengths", '"ab"')])

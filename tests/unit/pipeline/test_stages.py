@@ -11,6 +11,7 @@ from tests.unit.pipeline.batches import random_batch, rows_of, undecided_of
 from triplecast.index import INDEX, IndexFolder
 from triplecast.journal import Journal
 from triplecast.model.match import MatchStats
+from triplecast.model.operators import Operator, OperatorSet
 from triplecast.model.publication import Draft
 from triplecast.model.subscription import Subscription
 from triplecast.operators.asking import Asker
@@ -18,7 +19,7 @@ from triplecast.outbox import OutboxBatch
 from triplecast.pipeline import stages
 from triplecast.pipeline.query import stage_of
 from triplecast.pipeline.rows import MATCHES, SLICES, cut, from_arrow, spark_schema, to_arrow, told_only, work_of
-from triplecast.pipeline.stages import AskedSlice, AskSlices, MatchSlices, match_slices
+from triplecast.pipeline.stages import AskedSlice, AskSlices, match_slices
 from triplecast.registry.upkeep import open_index
 
 
@@ -97,20 +98,23 @@ def test_spark_is_told_the_schema_that_it_would_read_from_arrow(schema: pa.Schem
     assert spark_schema(schema) == ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in read)
 
 
+ONE = Operator("urn:o:one", "1", ("bound", "free"), 0.001, False, True, 10.0, 1 << 30, "nowhere", "one")
+
+
 def test_the_stages_ask_in_the_order_of_the_run_s_schedule(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     manifest = run_folder(tmp_path)
-    chosen: list[str] = []
+    chosen: list[tuple[str, OperatorSet]] = []
+    given = OperatorSet((ONE,))
 
-    def asker(schedule: str, learnt: object) -> Asker:
-        chosen.append(schedule)
-        return Asker(schedule=schedule)
+    def asker(schedule: str, learnt: object, operators: OperatorSet) -> Asker:
+        chosen.append((schedule, operators))
+        return Asker(schedule=schedule, operators=operators)
 
     monkeypatch.setattr(stages, "Asker", asker)
     monkeypatch.setattr(stages, "settle", lambda: None)
-    first = stage_of(tmp_path, "naive")
-    monkeypatch.setattr(MatchSlices, "meet_operators", lambda _: None)
+    first = stage_of(tmp_path, "naive", given)
     row = {"after": 0, "upto": 43, "manifest": manifest}
     list(first(iter([pa.RecordBatch.from_pylist([row], SLICES)])))
     asked = AskSlices(first, (AskedSlice(0, 43, manifest, (3,)),))
     list(asked(iter([pa.RecordBatch.from_pylist([{"id": 0}])])))
-    assert chosen == ["naive"], "one matcher serves both"
+    assert chosen == [("naive", given)], "one matcher serves both, with the operators of the run"

@@ -20,15 +20,17 @@ from triplecast.model.subscription import Subscription
 from triplecast.operators import operator
 from triplecast.operators.absence import REST, SHORTEST_REST
 from triplecast.operators.checking import MOST_SECONDS, Checker, shared_checker
-from triplecast.operators.registry import find_operator
+from triplecast.operators.declaration import declarations_in
+from triplecast.operators.operator_set import operator_set
 from triplecast.registry.admission import admit, understand
 
+OPERATORS = operator_set(declarations_in(checked_operators.__name__))
 P = f"PREFIX c: <{CHECKED}> PREFIX : <urn:> "
 
 
 def refused(text: str, language: str = "sparql") -> QueryRefused:
     with pytest.raises(QueryRefused) as caught:
-        understand(Subscription("s", text, language))
+        understand(Subscription("s", text, language), operators=OPERATORS)
     return caught.value
 
 
@@ -75,7 +77,7 @@ def test_in_rdql() -> None:
 )
 def test_all_else_is_taken(pattern: str) -> None:
     """What is free, what is bound by a variable, what an operator without a check is given, and a check that fails."""
-    understand(Subscription("s", f"{P} SELECT * {{ ?x :p ?y . {pattern} }}"))
+    understand(Subscription("s", f"{P} SELECT * {{ ?x :p ?y . {pattern} }}"), operators=OPERATORS)
 
 
 def test_each_subscription_of_a_template_is_checked() -> None:
@@ -91,12 +93,12 @@ def test_each_subscription_of_a_template_is_checked() -> None:
 
 
 def test_one_that_stands_is_not_asked_about_again() -> None:
-    admit(Subscription("s", f"{P} SELECT * {{ ?x :p ?y FILTER(c:near(?x, 'nowhere')) }}"))
+    admit(Subscription("s", f"{P} SELECT * {{ ?x :p ?y FILTER(c:near(?x, 'nowhere')) }}"), operators=OPERATORS)
 
 
 def test_the_same_constants_are_checked_once() -> None:
     checker = Checker()
-    declared = find_operator(CHECKED + "counts")
+    declared = OPERATORS.find(CHECKED + "counts")
     assert declared is not None
     told = [checker.objection(declared, (text, None)) for text in ('"a"', '"b"', '"a"', '"a"')]
     assert told == ["asked 1 times; ask less", "asked 2 times; ask less", *["asked 1 times; ask less"] * 2]
@@ -105,7 +107,7 @@ def test_the_same_constants_are_checked_once() -> None:
 
 def test_a_worker_that_does_not_start_is_rarely_started_again() -> None:
     """For new constants as for the same ones, which nobody has been asked about yet."""
-    declared = find_operator(CHECKED + "near")
+    declared = OPERATORS.find(CHECKED + "near")
     assert declared is not None
     gone = replace(declared, iri=CHECKED + "gone", module="a_module_that_is_gone")
     now = 0.0
@@ -123,7 +125,7 @@ def test_a_worker_that_does_not_start_is_rarely_started_again() -> None:
 
 def test_how_long_a_worker_rests() -> None:
     """20 times as long as its start took: after an import that hung for 60 s, none for 20 minutes."""
-    declared = find_operator(CHECKED + "near")
+    declared = OPERATORS.find(CHECKED + "near")
     assert declared is not None
     gone = replace(declared, iri=CHECKED + "gone", module="a_module_that_is_gone")
     times = iter([0.0, 60.0, 60.0 + REST * 60.0 - 0.001, 60.0 + REST * 60.0, 60.0 + REST * 60.0])
@@ -138,7 +140,7 @@ def test_how_long_a_worker_rests() -> None:
 
 def test_operators_of_one_module_have_their_own_limits() -> None:
     checker = Checker()
-    stuck, near = find_operator(CHECKED + "stuck"), find_operator(CHECKED + "near")
+    stuck, near = OPERATORS.find(CHECKED + "stuck"), OPERATORS.find(CHECKED + "near")
     assert stuck is not None
     assert near is not None
     assert checker.objection(near, ('"nowhere"', None)) is not None

@@ -7,12 +7,14 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from tests.unit.match.match_samples import InProcess, match_asking, matches_of, publication, registrations, snapshot_of
+from triplecast.compile.compiled import SubscriptionCompiler
 from triplecast.index import Snapshot, build_segment
 from triplecast.match import Matcher
 from triplecast.model.answers import Failed, Found, GroundCall
 from triplecast.model.match import MatchedBatch
 from triplecast.operators import Event, operator
 from triplecast.operators.frames import Asked
+from triplecast.operators.operator_set import operator_set
 from triplecast.operators.perform import Performed, Performer
 
 OPS = "http://e/waiting#"
@@ -26,11 +28,14 @@ def above(event: Event, term: object, least: object) -> bool:
     return False
 
 
+OPERATORS = operator_set([above])
+
+
 class Told(Performer):
     """True for ``e:p2`` and what is no picture, false for ``e:p1``; fails for a least of 13."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(OPERATORS)
         self.calls: list[tuple[str, ...]] = []
 
     def perform(self, asked: Sequence[Asked]) -> list[Performed]:
@@ -53,12 +58,12 @@ QUERIES = [query(number % 7, 7 + number % 5) for number in range(60)]
 
 
 def snapshot(*queries: str) -> Snapshot:
-    return snapshot_of([build_segment(registrations(*queries))])
+    return snapshot_of([build_segment(registrations(*queries), compiler=SubscriptionCompiler(OPERATORS))])
 
 
 def match(queries: Sequence[str], told: Told, publications: int = 1) -> list[MatchedBatch]:
     known = snapshot(*queries)
-    with Matcher(InProcess()) as matcher:  # type: ignore[arg-type]
+    with Matcher(InProcess(), OPERATORS) as matcher:  # type: ignore[arg-type]
         return [
             match_asking(known, [publication(PICTURES)], told, matcher=matcher).matched for _ in range(publications)
         ]

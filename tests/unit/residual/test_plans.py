@@ -7,15 +7,15 @@ import pytest
 from triplecast.compile.combination import Combination, Part
 from triplecast.compile.residual import Residual
 from triplecast.model.algebra import Call, Operation, Variable
-from triplecast.operators import known_operators
+from triplecast.model.operators import NO_OPERATORS
 from triplecast.residual import ResidualPlan, ResidualPlans
 
 X, Y, V = map(Variable, "xyv")
 OPS = "http://e/questions#"
-TRUE_OF_X = Residual(None, Call(OPS + "true", (X,)), (X,))
-TRUE_OF_Y = Residual(None, Call(OPS + "true", (Y,)), (Y,))
-GIVES_V = Residual(None, Call(OPS + "gives", (X,)), (X,), (V,), (V,))
-AGREES_WITH_Y = Residual(None, Call(OPS + "gives", (X,)), (X,), (Y,))
+TRUE_OF_X = Residual(None, Call(OPS + "true", (X,), 0), (X,))
+TRUE_OF_Y = Residual(None, Call(OPS + "true", (Y,), 0), (Y,))
+GIVES_V = Residual(None, Call(OPS + "gives", (X,), 1), (X,), (V,), (V,))
+AGREES_WITH_Y = Residual(None, Call(OPS + "gives", (X,), 1), (X,), (Y,))
 ASKS_V = Residual(None, Operation("=", (V, X)), (V, X))
 
 
@@ -37,5 +37,5 @@ def test_what_both_have_is_fulfilled_where_they_agree_and_nothing_depends_on_wha
 ) -> None:
     columns = ("v", "x", "y")
     combination = Combination((columns, columns), (Part(0, ()),), columns, False, False, True)
-    found = ResidualPlan(combination, (own, branch), ResidualPlans(known_operators())).beyond(1, 0, tuple(names))
+    found = ResidualPlan(combination, (own, branch), ResidualPlans(NO_OPERATORS)).beyond(1, 0, tuple(names))
     assert found.residuals == (branch if left is None else left)

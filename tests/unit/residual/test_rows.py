@@ -10,7 +10,8 @@ from triplecast.compile.residual import Residual
 from triplecast.evaluate import DEFAULT_STEPS
 from triplecast.model.algebra import Call, Operation, Variable
 from triplecast.model.answers import Answer, Failed, Found, GroundCall
-from triplecast.operators import Event, known_operators, operator
+from triplecast.operators import Event, operator
+from triplecast.operators.operator_set import operator_set
 from triplecast.residual import UNBOUND, NumberedTerms, PublicationConditions, ResidualPlans, Row
 from triplecast.residual.calculation import Calculation
 from triplecast.residual.rows import solve_filters, solve_rows
@@ -26,7 +27,8 @@ def holds(event: Event, term: object) -> bool:
     return True
 
 
-CALLED = [Call(OPS + "holds", (each,)) for each in (X, Y)]
+OPERATORS = operator_set([holds])
+CALLED = [Call(OPS + "holds", (each,), 0) for each in (X, Y)]
 FILTERS = [
     *(Residual(None, call, (X, Y)) for call in CALLED),
     Residual(None, Operation("=", (X, Literal("1"))), (X,)),
@@ -41,7 +43,7 @@ def draw_answer(random: Random) -> Answer:
 
 def test_filters_tell_what_the_residuals_tell(seed: int) -> None:
     random, failed, waited = Random(seed), 0, 0
-    terms, plans = NumberedTerms(map(str, THINGS)), ResidualPlans(known_operators())
+    terms, plans = NumberedTerms(map(str, THINGS)), ResidualPlans(OPERATORS)
     for _ in range(300):
         residual = tuple(random.sample(FILTERS, random.randint(1, 4)))
         numbers = [UNBOUND, *range(len(THINGS))]

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from triplecast.index import Snapshot
 from triplecast.model.match import Learnt
+from triplecast.model.operators import NO_OPERATORS, OperatorSet
 from triplecast.model.schedules import SCHEDULE
 from triplecast.operators.asking.experience import LearntTemplates
 from triplecast.operators.asking.order import Standing
@@ -23,10 +24,14 @@ class Asker:
     """Calls operators. For one thread at a time."""
 
     def __init__(
-        self, performer: Performer | None = None, schedule: str = SCHEDULE, learnt: Iterable[Learnt] = ()
+        self,
+        performer: Performer | None = None,
+        schedule: str = SCHEDULE,
+        learnt: Iterable[Learnt] = (),
+        operators: OperatorSet = NO_OPERATORS,
     ) -> None:
-        """`learnt`: what the journal has of templates."""
-        self.performer = performer or Performer()
+        """`learnt`: what the journal has of templates. `operators`: of the performer made where none is given."""
+        self.performer = performer or Performer(operators)
         self.templates = LearntTemplates(learnt)
         self._schedule = make_schedule(schedule, self.templates.experience)
         self._standing = Standing(self._schedule)

@@ -23,7 +23,6 @@ from triplecast.model.answers import Answer, Failed, GroundCall, OperatorResult,
 from triplecast.model.match import NO_CONDITIONS, Learnt, MatchedBatch, MatchStats, Undecided
 from triplecast.model.open_rows import NO_OPEN_ROWS, OpenRows
 from triplecast.model.publication import Publication
-from triplecast.operators import find_operator
 from triplecast.operators.asking.asker import Asker
 from triplecast.operators.asking.run import ConditionRun
 from triplecast.operators.frames import Asked
@@ -193,7 +192,7 @@ class AskingRound:
 
     def _note(self, position: int, call: GroundCall, answer: Answer) -> None:
         self._failed += isinstance(answer, Failed)
-        declared = find_operator(call.operator)
+        declared = self._asker.performer.operators.find(call.operator)
         version = declared.version if declared is not None else ""
         self._results.append(OperatorResult(position, call.operator, version, call.arguments, format_answer(answer)))
 

@@ -17,7 +17,6 @@ from functools import cache
 from pathlib import Path
 
 from triplecast.operators.box.remembered import Remembered
-from triplecast.operators.box.texts import SHIPPED
 from triplecast.operators.box.vocabulary import Vocabulary, read_vocabulary
 from triplecast.text.words import fold, words_of
 
@@ -28,8 +27,8 @@ _WORD_BYTES = 140
 
 
 @cache
-def shipped_vocabulary() -> Vocabulary:
-    return read_vocabulary(Path(__file__).with_name(f"{SHIPPED}.vocabulary"))
+def shipped_vocabulary(name: str) -> Vocabulary:
+    return read_vocabulary(Path(__file__).with_name(f"{name}.vocabulary"))
 
 
 def compare_texts(one: str, other: str, vocabulary: Vocabulary) -> float:

@@ -34,7 +34,7 @@ def _compare(event: Event, one: object, other: object) -> float | Unanswerable:
     from triplecast.operators.box.likeness import compare_texts, shipped_vocabulary
 
     try:
-        return compare_texts(read_text(event, one), read_text(event, other), shipped_vocabulary())
+        return compare_texts(read_text(event, one), read_text(event, other), shipped_vocabulary(SHIPPED))
     except Unanswerable as refused:
         return refused
 

@@ -17,6 +17,7 @@ from triplecast.engine import Engine
 from triplecast.operators.asking import Asker
 from triplecast.operators.asking import order as standing_module
 from triplecast.operators.asking.order import Standing
+from triplecast.operators.operator_set import declared_operators
 from triplecast.operators.schedules import SCHEDULES, Experience, StandingTable
 from triplecast.operators.schedules.sub_order import SubOrder
 from triplecast.operators.schedules.unordered import Adaptive
@@ -62,7 +63,7 @@ def test_an_engine_s_subscriptions_come_and_go() -> None:
     text = f"PREFIX : <https://example.org/> PREFIX w: <{WILD}> ASK {{ ?p :title ?t FILTER(w:lengths(?t) > %d) }}"
     other = f"PREFIX : <https://example.org/> PREFIX w: <{WILD}> SELECT ?n {{ ?p :title ?t . ?t w:lengths ?n }}"
     with Engine() as engine:
-        operators = engine._asker = Asker(schedule="sub-order")
+        operators = engine._asker = Asker(schedule="sub-order", operators=declared_operators())
         schedule = operators._schedule
         assert isinstance(schedule, SubOrder)
         for name, query in (("one", text % 1), ("two", text % 2), ("three", other)):
@@ -90,7 +91,7 @@ def test_every_schedule_gives_the_same_in_the_engine(schedule: str) -> None:
         "SELECT ?n { ?p :title ?t BIND(w:lengths(?t) AS ?n) FILTER(w:long(?t) && ?n > %s) }"
     )
     with Engine() as engine:
-        engine._asker = Asker(schedule=schedule)
+        engine._asker = Asker(schedule=schedule, operators=declared_operators())
         for least in range(3, 9):
             engine.subscribe(query % least, id=f"s{least}")
         receipt = engine.publish('<urn:p> <https://example.org/title> "title", "abc", "titles" .', "text/turtle")

@@ -15,14 +15,17 @@ from tests.unit.match.match_samples import (
     registrations,
     snapshot_of,
 )
+from triplecast.compile.compiled import SubscriptionCompiler
 from triplecast.evaluate import Candidate, Decision
 from triplecast.index import build_segment
 from triplecast.model.answers import Answer, Failed, GroundCall, parse_answer
 from triplecast.model.match import Learnt, MatchedBatch
-from triplecast.operators import Event, find_operator, known_operators, operator
+from triplecast.model.operators import NO_OPERATORS, OperatorSet
+from triplecast.operators import Event, operator
 from triplecast.operators.asking import Asker
 from triplecast.operators.asking.rounds import UNASKED, AskingRound
 from triplecast.operators.frames import Asked
+from triplecast.operators.operator_set import operator_set
 from triplecast.operators.perform import Performed, Performer
 from triplecast.operators.results import read_result
 
@@ -66,6 +69,8 @@ def length(event: Event, term: object) -> int:
 
 
 FUNCTIONS: dict[str, Callable[..., object]] = {OPS + each.__name__: each for each in (ok, count, cheap, costly, length)}
+OPERATORS = operator_set(FUNCTIONS.values())
+MEANINGS = SubscriptionCompiler(OPERATORS)
 SECONDS = {OPS + "length": 0.1, OPS + "ok": 0.25, OPS + "count": 0.5, OPS + "cheap": 0.0009, OPS + "costly": 0.5}
 
 
@@ -73,7 +78,7 @@ class Told(Performer):
     """Answers here, and remembers each request's calls."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(OPERATORS)
         self.requests: list[list[tuple[str, str]]] = []
 
     def perform(self, asked: Sequence[Asked]) -> list[Performed]:
@@ -81,7 +86,7 @@ class Told(Performer):
         return [Performed(self._answer(each), SECONDS[each.call.operator]) for each in asked]
 
     def _answer(self, asked: Asked) -> Answer:
-        declared = find_operator(asked.call.operator)
+        declared = OPERATORS.find(asked.call.operator)
         assert declared is not None
         try:
             return read_result(declared, FUNCTIONS[declared.iri](None, *asked.call.arguments))
@@ -100,7 +105,7 @@ def told() -> Iterator[Told]:
 
 
 def match(told: Told, turtle: str, *queries: str, learnt: Sequence[Learnt] = ()) -> tuple[MatchedBatch, Asker]:
-    snapshot = snapshot_of([build_segment(registrations(*queries))])
+    snapshot = snapshot_of([build_segment(registrations(*queries), compiler=MEANINGS)])
     asked = match_asking(snapshot, [publication(turtle)], told, learnt=learnt)
     return asked.matched, asked.asker
 
@@ -165,7 +170,7 @@ def test_an_operator_may_give_a_value_to_what_has_none_in_a_row(told: Told, wher
     query = f"SELECT ?p ?n {{ ?p a e:Pic . {where.replace('OPS', NAMED)} }}"
     turtle = 'e:p1 a e:Pic ; e:kind "none"'
     each = publication(turtle)
-    snapshot = snapshot_of([build_segment(registrations(query))])
+    snapshot = snapshot_of([build_segment(registrations(query), compiler=MEANINGS)])
     first = match_asking(snapshot, [each], told)
     found = {(0, 1): b'[{"n":"\\"5\\"^^<http://www.w3.org/2001/XMLSchema#integer>","p":"<http://e/p1>"}]'}
     assert matches_of(first.matched) == found
@@ -262,13 +267,10 @@ def test_a_condition_costs_all_of_its_calls(told: Told) -> None:
 def test_another_version_is_believed_what_it_declares(told: Told) -> None:
     query = f"SELECT ?p {{ ?p a e:Pic FILTER({NAMED}count>(?p) > 1) }}"
     _, first = match(told, "e:p1 a e:Pic", query)
-    declared = find_operator(OPS + "count")
+    declared = OPERATORS.find(OPS + "count")
     assert declared is not None
-    known_operators().add(replace(declared, version="2", cost=2.0))
-    try:
-        _, second = match(told, "e:p1 a e:Pic", query, learnt=first.templates.changes().rows)
-    finally:
-        known_operators().add(declared)
+    told.operators = OperatorSet((replace(declared, version="2", cost=2.0),))
+    _, second = match(told, "e:p1 a e:Pic", query, learnt=first.templates.changes().rows)
     (row,) = second.templates.changes().rows
     assert (row.template.partition("@")[2][0], row.hint, row.answered) == ("2", 2.0, 1.0)
 
@@ -287,7 +289,7 @@ def test_what_was_learnt_is_believed_by_who_is_told(told: Told) -> None:
 class Wanting(InProcess):
     """An evaluator that waits for a call, whatever is known."""
 
-    def decide(self, candidates: Sequence[Candidate]) -> list[Decision]:
+    def decide(self, candidates: Sequence[Candidate], operators: OperatorSet = NO_OPERATORS) -> list[Decision]:
         return [Decision(False, b"", None, ((GroundCall(OPS + "ok", ('"x"',)),),)) for _ in candidates]
 
 
@@ -296,7 +298,7 @@ def test_what_waits_and_is_not_asked_is_left_undecided(told: Told, monkeypatch: 
     monkeypatch.setattr(AskingRound, "ask", lambda *_: False)
     where = f"{{ ?p a e:Pic FILTER({NAMED}ok>(?p)) }}"
     queries = registrations(f"SELECT ?p {where}", f"SELECT DISTINCT ?p {where}", f"SELECT ?p {where} LIMIT 9", "ASK {}")
-    snapshot = snapshot_of([build_segment(queries)])
+    snapshot = snapshot_of([build_segment(queries, compiler=MEANINGS)])
     matched = match_asking(snapshot, [publication("e:p1 a e:Pic")], told, evaluator=Wanting()).matched  # type: ignore[arg-type]
     assert [(each.registration, each.reason) for each in matched.undecided] == [
         (number, UNASKED) for number in (1, 2, 3)

@@ -11,7 +11,10 @@ from pyoxigraph import Literal, NamedNode
 
 from triplecast import Engine
 from triplecast.errors import QueryRefused, QuerySyntaxError
+from triplecast.model.operators import Operator
 from triplecast.model.subscription import Subscription
+from triplecast.operators import declared_operators
+from triplecast.operators.declaration import load
 from triplecast.registry.admission import admit
 
 pytest.importorskip("shapely", reason="the extra triplecast[operators] is not installed")
@@ -19,9 +22,7 @@ pytest.importorskip("shapely", reason="the extra triplecast[operators] is not in
 import box_shop
 
 import triplecast.operators.box
-from triplecast.operators import Event, known_operators
-from triplecast.operators.declaration import Operator
-from triplecast.operators.registry import find_operator
+from triplecast.operators import Event
 
 assert triplecast.operators.box
 GEOF = "http://www.opengis.net/def/function/geosparql/"
@@ -85,8 +86,8 @@ def test_one_implementation_answers_for_an_iri_that_the_evaluator_has_too() -> N
     pattern = f"?p a :Place ; geo:asWKT ?w BIND({far} AS ?m) FILTER(?m > 1 && ?m < 9000)"
     alone, behind = f"SELECT ?p ?m {{ {pattern} }}", f"SELECT (MAX(?m) AS ?most) {{ {pattern} }}"
     prefixes = "PREFIX : <https://example.org/> "
-    assert admit(Subscription("s", prefixes + alone)).decided
-    assert not admit(Subscription("s", prefixes + behind)).decided
+    assert admit(Subscription("s", prefixes + alone), operators=declared_operators()).decided
+    assert not admit(Subscription("s", prefixes + behind), operators=declared_operators()).decided
     (row,), (most,) = told(alone)[0], told(behind)[0]
     assert row["m"] == most["most"]
     assert float(row["m"]) == pytest.approx(8240.18, abs=0.01)
@@ -106,7 +107,7 @@ GEOF_NAMES = ("Contains", "Crosses", "Disjoint", "Equals", "Intersects", "Overla
 
 
 def test_every_function_of_geosparql_that_is_declared_is_in_the_test_below() -> None:
-    declared = {each.iri for each in known_operators().all() if each.iri.startswith(GEOF)}
+    declared = {each.iri for each in declared_operators() if each.iri.startswith(GEOF)}
     assert declared == {GEOF + "distance", *(f"{GEOF}sf{name}" for name in GEOF_NAMES)}
 
 
@@ -123,11 +124,11 @@ def test_one_implementation_answers_in_the_index_and_behind_it(name: str) -> Non
     alone = f"SELECT ?p {{ {pattern} }}"
     behind = f"SELECT ?p {{ {{ SELECT ?p (COUNT(*) AS ?n) {{ {pattern} }} GROUP BY ?p }} FILTER(?n = 1) }}"
     prefix = "PREFIX : <https://example.org/> "
-    assert admit(Subscription("s", prefix + alone)).decided
-    assert not admit(Subscription("s", prefix + behind)).decided
+    assert admit(Subscription("s", prefix + alone), operators=declared_operators()).decided
+    assert not admit(Subscription("s", prefix + behind), operators=declared_operators()).decided
     rows, undecided = told(alone, turtle)
     assert (rows, undecided) == (told(behind, turtle)[0], [])
-    declared = find_operator(GEOF + (f"sf{name}" if name != "distance" else name))
+    declared = declared_operators().find(GEOF + (f"sf{name}" if name != "distance" else name))
     assert declared is not None
     kind = NamedNode("http://www.opengis.net/ont/geosparql#wktLiteral")
     given: list[list[Literal | NamedNode]] = [
@@ -144,7 +145,7 @@ def test_one_implementation_answers_in_the_index_and_behind_it(name: str) -> Non
 
 
 def called(declared: Operator, event: Event, given: list[list[Literal | NamedNode]]) -> list[bool | float]:
-    answers: list[bool | float] = declared.load()([event] * len(given[0]), *given)
+    answers: list[bool | float] = load(declared)([event] * len(given[0]), *given)
     return answers
 
 

@@ -19,12 +19,13 @@ import sys
 for library in {heavy!r}:
     sys.modules[library] = None
 import triplecast.operators.box
-from triplecast.operators import known_operators
-known_operators().ignore_entry_points()
-known = [each.iri for each in known_operators().all()]
+from triplecast.model.operators import OperatorSet
+from triplecast.operators.declaration import declarations
+operators = OperatorSet(declarations())
+known = [each.iri for each in operators]
 from triplecast.languages import parse_query
 try:
-    parse_query("ASK {{ ?x geo:asWKT ?y FILTER({call}) }}")
+    parse_query("ASK {{ ?x geo:asWKT ?y FILTER({call}) }}", operators=operators)
 except Exception as error:
     print(error)
 print(known)

@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 from pyoxigraph import BlankNode, Literal, NamedNode
 
-from triplecast.operators import Event, Unanswerable
+from triplecast.operators import Event, Unanswerable, declared_operators
 from triplecast.operators.box.likeness import compare_texts, rarity, shipped_vocabulary
 from triplecast.operators.box.texts import LONGEST, SHIPPED, read_text, similarity
 from triplecast.operators.box.vocabulary import Vocabulary, count_vocabulary
-from triplecast.operators.registry import find_operator
 
 EVENT = Event(NamedNode("urn:g"), 1, {"urn:text": "Ünïted boats".encode(), "urn:pic": b"\x89PNG"}, b"")
 CORPUS = ("the boat in the harbour", "the train to the harbour", "a boat and the ferry", "the museum opens")
@@ -45,15 +44,15 @@ def test_it_is_the_cosine_by_hand(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(20))
 def test_equal_texts_are_one(seed: int) -> None:
     chance = random.Random(seed)
-    words = chance.choices(sorted(shipped_vocabulary().frequencies), k=chance.randint(1, 200))
+    words = chance.choices(sorted(shipped_vocabulary(SHIPPED).frequencies), k=chance.randint(1, 200))
     text = " ".join(words)
     chance.shuffle(words)
-    assert compare_texts(text, text, shipped_vocabulary()) == 1.0
-    assert compare_texts(text, "\n".join(words).upper(), shipped_vocabulary()) == 1.0, "nor order nor case count"
+    assert compare_texts(text, text, shipped_vocabulary(SHIPPED)) == 1.0
+    assert compare_texts(text, "\n".join(words).upper(), shipped_vocabulary(SHIPPED)) == 1.0, "nor order nor case count"
 
 
 def test_texts_without_words() -> None:
-    vocabulary = shipped_vocabulary()
+    vocabulary = shipped_vocabulary(SHIPPED)
     assert compare_texts("", "… !", vocabulary) == 1.0
     assert compare_texts("", "boat", vocabulary) == compare_texts("boat", "", vocabulary) == 0.0
     assert compare_texts("boat", "train", vocabulary) == 0.0
@@ -70,16 +69,16 @@ def test_the_operator_answers_of_the_shipped_vocabulary() -> None:
     one, other = Literal("Night train to Porto", language="en"), Literal("the night trains and the train to Porto")
     pairs = ((one, other), (other, one), (one, one), (NamedNode("urn:text"), Literal("united BOATS")))
     ours, swapped, equal, attached = similarity([EVENT] * 4, *map(list, zip(*pairs, strict=True)))
-    assert ours == swapped == compare_texts(one.value, other.value, shipped_vocabulary())
+    assert ours == swapped == compare_texts(one.value, other.value, shipped_vocabulary(SHIPPED))
     assert 0.5 < ours < 1.0
     assert equal == attached == 1.0
-    declared = find_operator("urn:triplecast:op:similarity")
+    declared = declared_operators().find("urn:triplecast:op:similarity")
     assert declared is not None
-    assert declared.version == f"1/{shipped_vocabulary().name}" == f"1/{SHIPPED}"
+    assert declared.version == f"1/{shipped_vocabulary(SHIPPED).name}" == f"1/{SHIPPED}"
 
 
 def test_the_shipped_vocabulary_knows_what_every_text_has() -> None:
-    vocabulary: Vocabulary = shipped_vocabulary()
+    vocabulary: Vocabulary = shipped_vocabulary(SHIPPED)
     common = sorted(vocabulary.frequencies, key=lambda word: -vocabulary.frequencies[word])[:12]
     assert {"the", "a", "of", "is", "and", "in"} <= set(common)
     assert all(1 < count <= vocabulary.documents for count in vocabulary.frequencies.values())
