@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from benchmarks.figures import Figure
-from benchmarks.scenarios.told import measure_told
+from benchmarks.scenarios.variants import measure_variants
 from benchmarks.workloads.mixed import make_mixed
 
 COST = 2.0
@@ -14,4 +14,4 @@ COST = 2.0
 
 def measure_mixed(subscriptions: int, publications: int) -> Iterator[Figure]:
     equality, mixed = make_mixed(subscriptions, publications)
-    yield from measure_told(equality, mixed, "mixed over equality alone", COST)
+    yield from measure_variants(equality, mixed, "mixed over equality alone", COST)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from benchmarks.figures import Figure
-from benchmarks.scenarios.told import measure_told
+from benchmarks.scenarios.variants import measure_variants
 from benchmarks.workloads.taxonomy import make_known, make_stated
 
 COST = 2.0
@@ -14,4 +14,4 @@ COST = 2.0
 
 def measure_taxonomy(subscriptions: int, publications: int) -> Iterator[Figure]:
     stated, known = make_stated(subscriptions, publications), make_known(subscriptions, publications)
-    yield from measure_told(stated, known, "known over stated", COST)
+    yield from measure_variants(stated, known, "known over stated", COST)

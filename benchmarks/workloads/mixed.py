@@ -31,7 +31,7 @@ from benchmarks.workloads.catalogue import (
     zipf,
 )
 from benchmarks.workloads.taxonomy import ask_known, keep_lowest, know_classes
-from benchmarks.workloads.texts import NAMESPACE, Told, Workload, decimal, iri, to_lines, to_query
+from benchmarks.workloads.texts import NAMESPACE, Variant, Workload, decimal, iri, to_lines, to_query
 from triplecast.model.subscription import Subscription
 from triplecast.taxonomy import Taxonomy
 
@@ -48,7 +48,7 @@ _NUMBER = re.compile(rf'<{NAMESPACE}number\d> "([^"]*)"')
 _RECORD = re.compile(rf"<{NAMESPACE}record-(\d+)> ")
 
 
-def make_mixed(subscriptions: int, publications: int) -> tuple[Told, Told]:
+def make_mixed(subscriptions: int, publications: int) -> tuple[Variant, Variant]:
     """(equality alone, mixed)."""
     interests = list(_draw_interests(open_catalogue(8, TAIL), subscriptions))
     catalogue = open_catalogue(7, 1.0)
@@ -59,8 +59,8 @@ def make_mixed(subscriptions: int, publications: int) -> tuple[Told, Told]:
     stated = Workload("equality alone", [given.text for given in plain], [each.in_equalities() for each in records])
     asked = [keep_lowest(each.mixed(), parents) for each in records]
     return (
-        Told(stated, plain, Taxonomy(())),
-        Told(Workload("mixed", [given.text for given in mixed], asked), mixed, know_classes(parents)),
+        Variant(stated, plain, Taxonomy(())),
+        Variant(Workload("mixed", [given.text for given in mixed], asked), mixed, know_classes(parents)),
     )
 
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 
 from benchmarks.workloads.catalogue import TAIL, open_catalogue, write_interests, write_records
-from benchmarks.workloads.texts import NAMESPACE, Told, Workload
+from benchmarks.workloads.texts import NAMESPACE, Variant, Workload
 from triplecast.model.subscription import Subscription
 from triplecast.taxonomy import Taxonomy, read_taxonomy
 
@@ -23,20 +23,20 @@ _INTEREST = re.compile(r"\?x b:type (b:class\d+)")
 _CLASS = re.compile(rb"class(\d+)> \.")
 
 
-def make_stated(subscriptions: int, publications: int) -> Told:
+def make_stated(subscriptions: int, publications: int) -> Variant:
     texts = [_INTEREST.sub(r"?x a \1", text) for text in write_interests(open_catalogue(8, TAIL), subscriptions)]
     records = [lines.replace(_OWN_TYPE, _RDF_TYPE) for lines in write_records(open_catalogue(7, 1.0), publications)]
     named = [Subscription(f"s{number}", text) for number, text in enumerate(texts, 1)]
-    return Told(Workload("classes stated", texts, records), named, Taxonomy(()))
+    return Variant(Workload("classes stated", texts, records), named, Taxonomy(()))
 
 
-def make_known(subscriptions: int, publications: int) -> Told:
+def make_known(subscriptions: int, publications: int) -> Variant:
     stated = make_stated(subscriptions, publications)
     parents = open_catalogue(7, 1.0).parents.tolist()
     named = [ask_known(number, given.text) for number, given in enumerate(stated.subscriptions, 1)]
     records = [keep_lowest(lines, parents) for lines in stated.workload.publications]
     workload = Workload("classes known", [given.text for given in named], records)
-    return Told(workload, named, know_classes(parents))
+    return Variant(workload, named, know_classes(parents))
 
 
 def know_classes(parents: Sequence[int]) -> Taxonomy:

@@ -25,8 +25,8 @@ class Workload:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """One way of telling interests that can be told in several."""
+class Variant:
+    """One of several ways to state the same interests."""
 
     workload: Workload
     subscriptions: Sequence[Subscription]
@@ -65,9 +65,7 @@ def _shorten(term: str) -> str:
 
 
 def to_query(patterns: Iterable[tuple[str, str, str]], conditions: Mapping[str, Sequence[str]]) -> str:
-    """``SELECT *`` over triple patterns (terms as SPARQL writes them) and per variable its comparisons, e.g. ``>=
-    5``.
-    """
+    """Write ``SELECT *`` over triple patterns and, by variable, comparisons like ``>= 5``, in SPARQL terms."""
     body = " . ".join(" ".join(pattern) for pattern in patterns)
     filters = "".join(
         f" FILTER({' && '.join(f'{variable} {comparison}' for comparison in comparisons)})"

@@ -10,7 +10,7 @@ from itertools import pairwise
 import drawing
 from pyoxigraph import NamedNode
 
-from triplecast.operators import Event, operator
+from triplecast.operators import PublicationView, operator
 from triplecast.operators.box.pictures import (
     count_objects,
     measure_objects,
@@ -34,7 +34,7 @@ ELBOW = 7
 
 
 @operator(CAM + "chasePattern", version="1", arguments=("bound", "bound", "bound"), cost=0.05)
-def chase_pattern(event: Event, picture: NamedNode, pursuer: NamedNode, pursued: NamedNode) -> bool:
+def chase_pattern(event: PublicationView, picture: NamedNode, pursuer: NamedNode, pursued: NamedNode) -> bool:
     """Whether a car of one kind is close behind one of another."""
     behind, ahead = (find_cars(event, picture, kind.value.removeprefix(CAM)) for kind in (pursuer, pursued))
     return any(
@@ -43,7 +43,7 @@ def chase_pattern(event: Event, picture: NamedNode, pursuer: NamedNode, pursued:
 
 
 @operator(CAM + "trafficPattern", version="1", arguments=("bound", "bound"), cost=0.05)
-def traffic_pattern(event: Event, picture: NamedNode, pattern: NamedNode) -> bool:
+def traffic_pattern(event: PublicationView, picture: NamedNode, pattern: NamedNode) -> bool:
     """Whether a picture shows cam:congestion or cam:accident."""
     if pattern.value == CAM + "congestion":
         cars = sorted(find_cars(event, picture, "anyCar"), key=lambda car: (round(car[1] / SAME_LANE), car[0]))
@@ -61,7 +61,7 @@ def traffic_pattern(event: Event, picture: NamedNode, pattern: NamedNode) -> boo
 
 
 @operator(CAM + "mobPattern", version="1", arguments=("bound", "free"), cost=0.05)
-def mob_pattern(event: Event, picture: NamedNode) -> int | None:
+def mob_pattern(event: PublicationView, picture: NamedNode) -> int | None:
     """How many people the largest crowd has, of people who stand elbow to elbow; none where nobody does."""
     people = find(event, picture, (drawing.PERSON,))
     waiting = set(people)
@@ -79,13 +79,13 @@ def mob_pattern(event: Event, picture: NamedNode) -> int | None:
     return largest if largest > 1 else None
 
 
-def find_cars(event: Event, picture: NamedNode, kind: str) -> list[tuple[float, float]]:
+def find_cars(event: PublicationView, picture: NamedNode, kind: str) -> list[tuple[float, float]]:
     if kind not in KINDS:
         raise ValueError(f"cam:{kind} is no kind of car; ask for cam:policeCar or cam:anyCar")
     return find(event, picture, KINDS[kind])
 
 
-def find(event: Event, picture: NamedNode, colours: tuple[str, ...]) -> list[tuple[float, float]]:
+def find(event: PublicationView, picture: NamedNode, colours: tuple[str, ...]) -> list[tuple[float, float]]:
     """The middles of the objects of some colours."""
     pixels = read_pixels(event, picture)
     return [(x, y) for colour in colours for _, x, y in measure_objects(select_colour(pixels, read_colour(colour)))]

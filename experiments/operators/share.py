@@ -24,10 +24,10 @@ from triplecast.match import Matcher
 from triplecast.model.answers import Found
 from triplecast.model.publication import Position, Publication
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
-from triplecast.operators import Event, declared_operators, operator
+from triplecast.operators import PublicationView, declared_operators, operator
 from triplecast.operators.asking import Asker, match_and_ask
 from triplecast.operators.asking.run import ConditionRun
-from triplecast.operators.frames import Asked
+from triplecast.operators.messages import PublicationCall
 from triplecast.operators.perform import Performed, Performer
 from triplecast.operators.schedules import Run
 from triplecast.residual import PublicationConditions
@@ -40,7 +40,7 @@ _PICTURE = b"<urn:picture> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <ur
 
 
 @operator(IRI, version="1", arguments=("bound", "bound"), cost=OPERATOR_SECONDS)
-def holds(event: Event, term: object, number: object) -> bool:
+def holds(event: PublicationView, term: object, number: object) -> bool:
     """Never called: `_Told` answers."""
     return False
 
@@ -68,7 +68,7 @@ class _Told(Performer):
         self.calls = 0
         self.clock = Clock()
 
-    def perform(self, asked: Sequence[Asked]) -> list[Performed]:
+    def perform(self, asked: Sequence[PublicationCall]) -> list[Performed]:
         with self.clock:
             self.calls += len(asked)
             numbers = (int(each.call.arguments[1].split('"')[1]) for each in asked)
@@ -137,7 +137,7 @@ def ask_engine(workload: Workload, events: int) -> list[Shares]:
     told = _Told()
     asker = _TimedAsker(told)
     shares = []
-    with Matcher() as matcher:
+    with Matcher(operators=declared_operators()) as matcher:
         for number, satisfied in enumerate(make_events(workload, events, SEED)):
             told.satisfied, told.calls, told.clock.spent, asker.clock.spent = satisfied.tolist(), 0, 0.0, 0.0
             position = Position(len(workload.starts) + number)

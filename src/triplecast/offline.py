@@ -1,4 +1,4 @@
-"""Matching files without a journal: what `triplecast match`, `explain` and `preview` do, with the engine's stages."""
+"""Match files without a journal, with the engine's stages, for `triplecast match`, `explain` and `preview`."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from triplecast.taxonomy import NO_TAXONOMY, Taxonomies, Taxonomy
 
 BATCH_DOCUMENTS = 256
 BATCH_BYTES = 4 << 20
-"""A batch is parsed and matched when it has so many documents or bytes."""
+"""A batch of this many documents or bytes is complete, and is parsed and matched."""
 
 
 @dataclass(frozen=True, slots=True)
 class MatchedDocuments:
-    """What became of one batch of documents."""
+    """The results of one batch of documents."""
 
     publications: tuple[Publication, ...]
     matched: MatchedBatch
@@ -41,10 +41,10 @@ class MatchedDocuments:
 
 
 def check_places(paths: Sequence[Path]) -> tuple[str, ...]:
-    """What stands in the folders among `paths` and is no document: links, pipes, files with another extension.
+    """Return what is no document in the folders among `paths`: links, pipes, files with another extension.
 
-    Raises InputError when two documents have one path relative to theirs of `paths`: they would be versions of one. The
-    documents in a ``.jsonl`` file have names of their own.
+    Raises InputError if two documents have the same relative path, since they would be versions of one. The documents
+    in a ``.jsonl`` file have their own names.
     """
     places: dict[str, Path] = {}
     ignored: list[str] = []
@@ -58,8 +58,8 @@ def check_places(paths: Sequence[Path]) -> tuple[str, ...]:
             first = places.setdefault(name, path)
             if first is not path and not name.lower().endswith(LINES):
                 raise InputError(
-                    f"the document {name} stands at {first} and at {path}, and a document is called by this path",
-                    "rename one of them, or name the folder that holds both",
+                    f"{first} and {path} both hold a document named {name}",
+                    "rename one of them, or give the folder that holds both",
                 )
     return tuple(ignored)
 
@@ -72,9 +72,9 @@ def match_documents(
     schedule: str = SCHEDULE,
     operators: Iterable[Declared] | None = None,
 ) -> Iterator[MatchedDocuments]:
-    """Asks every subscription of every publication, in the order of the documents, as if all were registered before the
-    first. Content equal to the same graph's latest version is asked once. Operators are asked in the order of a
-    `schedule`; `operators` are those that queries may call, without it all that are declared here."""
+    """Match publications, in the order of the documents, against subscriptions, as if all were registered before.
+    Content equal to its graph's latest version is skipped. A `schedule` orders operator calls. `operators` are those
+    that queries may call, by default all that are declared here."""
     called = operator_set(operators)
     registrations = [Registration(RegistrationId(i), s) for i, s in enumerate(admitted.subscriptions, 1)]
     snapshot = MemoryIndex().apply(registrations, (), len(registrations), compiler=SubscriptionCompiler(called))
@@ -90,12 +90,12 @@ def match_documents(
 
 
 def cut_batches(documents: Iterable[Document | Reject]) -> Iterator[list[Document | Reject]]:
-    """Batches that may span several of the files and folders that the documents come from."""
+    """Split documents into batches, which may span several files and folders."""
     return cut_groups(documents, BATCH_DOCUMENTS, BATCH_BYTES)
 
 
 def parse_batch(parser: Parser, batch: Sequence[Document | Reject]) -> tuple[list[Draft], list[Reject]]:
-    """Drafts and rejects, both in the order of the batch."""
+    """Parse a batch; return drafts and rejects in its order."""
     parsed = iter(parser.parse([document for document in batch if isinstance(document, Document)]))
     drafts: list[Draft] = []
     rejects: list[Reject] = []
@@ -110,7 +110,7 @@ def parse_batch(parser: Parser, batch: Sequence[Document | Reject]) -> tuple[lis
 
 
 class Versions:
-    """Numbers versions per graph and passes over unchanged content, as the journal does (semantics 2.2)."""
+    """Numbers versions by graph and skips unchanged content, as the journal does (semantics 2.2)."""
 
     def __init__(self, position: int = 0, clock: Clock = system_clock) -> None:
         self._position = position

@@ -37,7 +37,6 @@ LONGER = {
 
 NAMED_TWICE = {
     "Database",
-    "Graph",
     "Standing",
     "Template",
     "_Kept",
@@ -86,7 +85,7 @@ RIDDLES_LEFT = {
     "match/own_rules",
     "match/wanted",
     "operators/absence",
-    "operators/mending",
+    "operators/failure_hints",
     "pipeline/followed",
     "pipeline/late",
     "registry/admitted",

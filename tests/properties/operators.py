@@ -16,7 +16,7 @@ from tests.reference.expressions import FALSE, FUNCTIONS, TRUE
 from tests.reference.solve import Dataset, Solution, answer
 from tests.reference.terms import XSD, Term, Triple, iri, literal
 from tests.reference.values import TypeFault
-from triplecast.operators import Event, operator
+from triplecast.operators import PublicationView, operator
 
 E = "http://example.org/"
 OPS = "https://example.org/generated#"
@@ -51,7 +51,7 @@ NOTES = "urn:notes"
 """The attachment that says into which file a call writes a line, if it is there."""
 
 
-def note(event: Event, operator: str, term: NamedNode | BlankNode | Literal) -> None:
+def note(event: PublicationView, operator: str, term: NamedNode | BlankNode | Literal) -> None:
     """That it ran, told by itself."""
     path = event.attachments.get(NOTES)
     if path is not None:
@@ -60,14 +60,14 @@ def note(event: Event, operator: str, term: NamedNode | BlankNode | Literal) -> 
 
 
 @operator(SIZE, version="1", arguments=("bound", "free"), cost=0.002)
-def size(event: Event, term: NamedNode | BlankNode | Literal) -> int:
+def size(event: PublicationView, term: NamedNode | BlankNode | Literal) -> int:
     """How long a term's text is."""
     note(event, SIZE, term)
     return size_of(term.value)
 
 
 @operator(LETTERS, version="1", arguments=("bound", "free"), cost=0.001, batch=True)
-def letters(events: list[Event], terms: list[Literal]) -> list[list[str]]:
+def letters(events: list[PublicationView], terms: list[Literal]) -> list[list[str]]:
     """The last letters of a term's text; none, one or several."""
     for event, term in zip(events, terms, strict=True):
         note(event, LETTERS, term)
@@ -75,14 +75,14 @@ def letters(events: list[Event], terms: list[Literal]) -> list[list[str]]:
 
 
 @operator(EVEN, version="1", arguments=("bound",), cost=0.003)
-def even(event: Event, term: Literal) -> bool:
+def even(event: PublicationView, term: Literal) -> bool:
     """Whether a term's text has an even number of characters."""
     note(event, EVEN, term)
     return is_even(term.value)
 
 
 @operator(BROKEN, version="1", arguments=("bound", "free"))
-def broken(event: Event, term: Literal) -> int:
+def broken(event: PublicationView, term: Literal) -> int:
     """The size of a term of odd size; fails for others."""
     note(event, BROKEN, term)
     if fails(BROKEN, term.value):
@@ -91,7 +91,7 @@ def broken(event: Event, term: Literal) -> int:
 
 
 @operator(FLAKY, version="1", arguments=("bound",))
-def flaky(event: Event, term: Literal) -> bool:
+def flaky(event: PublicationView, term: Literal) -> bool:
     """Whether a term's text is short; fails for some."""
     note(event, FLAKY, term)
     if fails(FLAKY, term.value):

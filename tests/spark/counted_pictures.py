@@ -6,7 +6,7 @@ import os
 
 from pyoxigraph import NamedNode
 
-from triplecast.operators import Event, operator
+from triplecast.operators import PublicationView, operator
 from triplecast.operators.box import pictures
 
 COUNTED = "https://example.org/counted#"
@@ -15,7 +15,7 @@ RECORD = "urn:record"
 
 
 @operator(COUNTED + "objects", version="1", arguments=("bound", "free"), cost=0.02)
-def objects(event: Event, picture: NamedNode) -> int:
+def objects(event: PublicationView, picture: NamedNode) -> int:
     """How many objects stand out from a picture's background."""
     line = f"{os.getpid()} {event.publication.value} {picture.value}\n"
     record = os.open(event.attachment(RECORD), os.O_WRONLY | os.O_APPEND | os.O_CREAT)

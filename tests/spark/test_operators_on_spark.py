@@ -22,6 +22,7 @@ from wild_operators import WILD
 from tests.spark.workplace import Workplace
 from triplecast.engine import Engine
 from triplecast.journal import Journal
+from triplecast.operators import declared_operators
 from triplecast.outbox import OutboxReader
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def test_the_answers_are_those_of_an_engine(tmp_path: Path, spark: SparkSession)
     assert all(told[key] == wanted[key] for key in wanted if key[1] != "chance")
     assert undecided == {(graph, "raises") for graph, _, _ in documents}
     with Journal.read_only(place.output) as journal:
-        kept = journal.answers(0, journal.head())
+        kept = journal.answers(0, journal.head(), declared_operators())
         assert sum(map(len, kept.values())) == summary.work.operator_calls
         assert journal.learnt()
 

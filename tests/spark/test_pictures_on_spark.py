@@ -21,6 +21,7 @@ from drawn import draw
 
 from triplecast.journal import Journal
 from triplecast.model.terms import from_ntriples
+from triplecast.operators import declared_operators
 from triplecast.outbox import OutboxReader
 from triplecast.pipeline.run import Sources, run
 
@@ -110,7 +111,7 @@ def test_each_picture_is_looked_at_once_and_counts_are_those_drawn(tmp_path: Pat
     assert sorted(looked) == sorted([f"urn:d{number}", f"urn:p{number}"] for number in range(PICTURES))
     assert summary.work.operator_calls == len(looked)
     with Journal.read_only(output) as journal:
-        assert sum(map(len, journal.answers(0, journal.head()).values())) == len(looked)
+        assert sum(map(len, journal.answers(0, journal.head(), declared_operators()).values())) == len(looked)
 
     told: dict[tuple[str, str], list[int | None]] = {}
     with OutboxReader.read_only(output) as outbox:

@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
     from triplecast.ingest import Parser
     from triplecast.ingest.document_files import read_documents
     from triplecast.offline import Versions, cut_batches, parse_batch
-    from triplecast.operators import declared_operators
+    from triplecast.operators.operator_set import declared_operators
     from triplecast.registry.admission import admit
 
     taxonomy = load_taxonomy(arguments.taxonomy, arguments.broader)

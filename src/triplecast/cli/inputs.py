@@ -22,7 +22,7 @@ _NO_ORDER = "no rdfs:subClassOf or rdfs:subPropertyOf (--broader reads skos:broa
 
 def load_admitted(paths: list[Path], datasets: bool = True) -> Admitted:
     """Load the valid subscriptions (for datasets, or not). Report the others, and files that are skipped, on stderr."""
-    from triplecast.operators import declared_operators
+    from triplecast.operators.operator_set import declared_operators
     from triplecast.registry.admitted import admit_all
     from triplecast.registry.files import describe_unread, load_subscriptions
 

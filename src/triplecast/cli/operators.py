@@ -69,14 +69,14 @@ def load_operators(named: Sequence[str]) -> None:
 
 def say_faults() -> None:
     """Report installed operators that cannot be imported: queries that call them are refused."""
-    from triplecast.operators import declared_operators
+    from triplecast.operators.operator_set import declared_operators
 
     for fault in declared_operators().faults:
         say(f"installed operators cannot be imported: {fault}")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from triplecast.operators import declared_operators
+    from triplecast.operators.operator_set import declared_operators
 
     declared = declared_operators()
     say_faults()

@@ -41,7 +41,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def run(arguments: argparse.Namespace) -> int:
     from triplecast.ingest.document_files import read_documents
     from triplecast.offline import match_documents
-    from triplecast.operators import declared_operators
+    from triplecast.operators.operator_set import declared_operators
     from triplecast.registry.admission import admit
     from triplecast.registry.admitted import Admitted
 

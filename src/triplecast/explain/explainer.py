@@ -15,7 +15,7 @@ from triplecast.model.answers import Answer, GroundCall
 from triplecast.model.operators import NO_OPERATORS, OperatorSet
 from triplecast.model.publication import Publication
 from triplecast.model.subscription import Subscription
-from triplecast.operators.frames import Asked
+from triplecast.operators.messages import PublicationCall
 from triplecast.operators.perform import Performer
 from triplecast.sandbox import Limits, RequestFailure, Sandbox
 
@@ -77,7 +77,7 @@ class Explainer:
                         explanations[place] = _explanation(subscription, publications[place], answered)
                         continue
                     calls = list(dict.fromkeys(row[0] for row in rows))
-                    performed = performer.perform([Asked(publications[place], call) for call in calls])
+                    performed = performer.perform([PublicationCall(publications[place], call) for call in calls])
                     answers[place].update((call, each.answer) for call, each in zip(calls, performed, strict=True))
         return tuple(explanations[place] for place in range(len(publications)))
 

@@ -5,6 +5,7 @@ from triplecast.index.folder import INDEX, IndexFolder
 from triplecast.index.memory import MemoryIndex
 from triplecast.index.removals import Removals
 from triplecast.index.segment import Segment, build_segment, build_segments
+from triplecast.index.segment_store import SegmentFolder, SegmentStore, open_snapshot
 from triplecast.index.snapshot import Snapshot
 
 __all__ = [
@@ -17,7 +18,10 @@ __all__ = [
     "RarestKey",
     "Removals",
     "Segment",
+    "SegmentFolder",
+    "SegmentStore",
     "Snapshot",
     "build_segment",
     "build_segments",
+    "open_snapshot",
 ]

@@ -7,21 +7,20 @@ segments that no kept manifest names, are deleted. A mapped file stays readable 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from threading import Lock
 
 from triplecast.compile.compiled import DEFAULT_COMPILER, SubscriptionCompiler
 from triplecast.crash_points import reach
 from triplecast.errors import StorageFault
-from triplecast.index.file import TEMPORARY, Sole
-from triplecast.index.manifest import Manifest, open_segment, read_manifest, write_manifest
+from triplecast.index.file import Sole
+from triplecast.index.manifest import Manifest
 from triplecast.index.merge import apply_changes
 from triplecast.index.rebuilding import DueSegments, RebuiltSegment, find_due, rebuild, replace_due
 from triplecast.index.removals import NO_REMOVALS, Removals
 from triplecast.index.segment import Segment
+from triplecast.index.segment_store import SegmentFolder, SegmentStore, manifest_number
 from triplecast.index.snapshot import Snapshot
 from triplecast.model.operators import OperatorSet
 from triplecast.model.subscription import Registration
@@ -29,7 +28,6 @@ from triplecast.model.subscription import Registration
 INDEX = "index"
 """The index's folder beside the journal."""
 MANIFESTS_KEPT = 16
-_NAME = re.compile(r"(manifest|segment)-([0-9]{10})\.(json|tcx)")
 
 
 class IndexFolder:
@@ -37,17 +35,10 @@ class IndexFolder:
     (`Journal.sole`), so that a writer that another has replaced changes none."""
 
     def __init__(self, path: Path, sole: Sole = nullcontext) -> None:
-        self._path = path
         self._sole = sole
+        self._store: SegmentStore = SegmentFolder(path, sole)
         self._segments: dict[str, Segment] = {}
         self._manifest = Manifest(0, 0, (), NO_REMOVALS)
-        self._named: dict[int, tuple[str, ...]] = {}
-        """The segments of kept manifests that this process wrote or read, by the manifest's number."""
-        self._naming = Lock()
-        self._last = 0
-        """The highest segment number used."""
-        self._remade = ""
-        """The name of the last rebuilt segment, which no manifest may name yet."""
 
     @property
     def covers(self) -> int:
@@ -69,17 +60,17 @@ class IndexFolder:
         Raises `StorageFault` for a file that is missing, damaged or of another format: call `reset`, then `apply` the
         registry.
         """
-        numbers = self._numbers("manifest")
-        if not numbers:
+        latest = self._store.latest()
+        if latest is None:
             return self.reset()
-        self._manifest = read_manifest(self._path, f"manifest-{numbers[-1]:010}.json")
-        self._segments = {name: open_segment(self._path / name) for name in self._manifest.segments}
+        self._manifest = self._store.manifest(latest)
+        self._segments = {name: self._store.segment(name) for name in self._manifest.segments}
         return self.snapshot()
 
     def reset(self) -> Snapshot:
         """Start with an empty snapshot, which is not written, whatever the folder contains."""
         self._segments = {}
-        self._manifest = Manifest(max(self._numbers("manifest"), default=0), 0, (), NO_REMOVALS)
+        self._manifest = Manifest(self._last_number(), 0, (), NO_REMOVALS)
         return self.snapshot()
 
     def apply(
@@ -100,14 +91,10 @@ class IndexFolder:
         )
         names = {id(segment): name for name, segment in self._segments.items()}
         segments: dict[str, Segment] = {}
-        try:
-            self._path.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise StorageFault(str(self._path), f"cannot be made: {error.strerror}", "fix the folder above") from error
         for segment in grown.segments:
-            name = names.get(id(segment)) or self._new_name()
-            if id(segment) not in names:
-                segment.write(self._path / name, self._sole)
+            name = names.get(id(segment))
+            if name is None:
+                name = self._store.write(segment)
                 reach("index.segment-written")
                 segment = self._open_written(name)
             segments[name] = segment
@@ -125,9 +112,7 @@ class IndexFolder:
         segment = rebuild(due)
         if segment is None:
             return RebuiltSegment(None)
-        name = self._new_name()
-        self._remade = name
-        segment.write(self._path / name, self._sole)
+        name = self._store.write(segment)
         return RebuiltSegment(self._open_written(name), name)
 
     def adopt(self, due: DueSegments, rebuilt: RebuiltSegment) -> bool:
@@ -135,6 +120,7 @@ class IndexFolder:
         merged meanwhile. Raises `StorageFault`; then nothing has changed."""
         segments = replace_due(tuple(self._segments.values()), due, rebuilt.segment)
         if segments is None:
+            self._store.release(rebuilt.name)
             return False
         names = {segment: name for name, segment in self._segments.items()}
         named = {names.get(segment, rebuilt.name): segment for segment in segments}
@@ -157,56 +143,20 @@ class IndexFolder:
         operators: Mapping[str, str],
     ) -> Snapshot:
         """Write the manifest of these segments, whose files exist."""
-        number = max([*self._numbers("manifest"), self._manifest.number]) + 1
-        manifest = Manifest(number, covers, tuple(segments), removals, needed_from, operators)
-        write_manifest(self._path, manifest, self._sole)
+        manifest = Manifest(self._last_number() + 1, covers, tuple(segments), removals, needed_from, operators)
+        self._store.publish(manifest)
         self._segments, self._manifest = segments, manifest
-        self._named[manifest.number] = manifest.segments
-        with self._sole():
-            self._sweep()
+        self._store.sweep(MANIFESTS_KEPT)
         return self.snapshot()
 
-    def _new_name(self) -> str:
-        """Choose an unused name for a segment's file, in any thread."""
-        with self._naming:
-            self._last = max([*self._numbers("segment"), self._last]) + 1
-            return f"segment-{self._last:010}.tcx"
+    def _last_number(self) -> int:
+        """The highest number that a manifest has, readable or not."""
+        latest = self._store.latest()
+        return max(0 if latest is None else manifest_number(latest), self._manifest.number)
 
     def _open_written(self, name: str) -> Segment:
         try:
-            return open_segment(self._path / name)
+            return self._store.segment(name)
         except StorageFault:
             with self._sole():  # raises if it is gone because another process has become the writer
                 raise
-
-    def _numbers(self, kind: str) -> list[int]:
-        """The numbers of the folder's manifests or segments, ascending."""
-        names = [entry.name for entry in self._path.iterdir()] if self._path.is_dir() else []
-        matches = [match for match in map(_NAME.fullmatch, names) if match and match[1] == kind]
-        return sorted(int(match[2]) for match in matches)
-
-    def _sweep(self) -> None:
-        """Delete the files that no kept manifest needs, and unfinished ones of killed processes. An unreadable manifest
-        keeps no file."""
-        numbers = self._numbers("manifest")
-        self._named = {number: self._segments_of(number) for number in numbers[-MANIFESTS_KEPT:]}
-        needed = {self._remade, *(name for names in self._named.values() for name in names)}
-        for number in numbers[:-MANIFESTS_KEPT]:
-            (self._path / f"manifest-{number:010}.json").unlink(missing_ok=True)
-        for number in self._numbers("segment"):
-            name = f"segment-{number:010}.tcx"
-            if name not in needed:
-                (self._path / name).unlink(missing_ok=True)
-        for left in self._path.glob(f"*{TEMPORARY}"):
-            if not self._remade or not left.name.startswith(self._remade):
-                left.unlink(missing_ok=True)
-
-    def _segments_of(self, number: int) -> tuple[str, ...]:
-        """The segments that a manifest names; each manifest is read once."""
-        known = self._named.get(number)
-        if known is not None:
-            return known
-        try:
-            return read_manifest(self._path, f"manifest-{number:010}.json").segments
-        except StorageFault:
-            return ()

@@ -2,35 +2,51 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import astuple
 
 from triplecast.ingest.document import Document, ParsedDocument
 from triplecast.model.publication import Draft, Reject
 from triplecast.sandbox.messages import pack_parts, unpack_parts
 
+_HAS_TYPE, _HAS_GRAPH, _DATASET = 1, 2, 4
+_LABELS = ("none", "canonical", "input")
+
 
 def pack_document(document: Document) -> bytes:
-    header = (document.source, document.media_type, document.graph, document.dataset)
-    return pack_parts(header, (document.data,))
+    """Pack flags, source, media type, graph and data."""
+    media_type, graph = document.media_type, document.graph
+    flags = (media_type is not None) * _HAS_TYPE | (graph is not None) * _HAS_GRAPH | bool(document.dataset) * _DATASET
+    source = document.source.encode("utf-8", "surrogateescape")
+    return pack_parts((bytes((flags,)), source, (media_type or "").encode(), (graph or "").encode(), document.data))
 
 
 def unpack_document(request: bytes) -> Document:
-    (source, media_type, graph, dataset), (data,) = unpack_parts(request)
-    return Document(source, data, media_type, graph, dataset)
+    (flags,), source, media_type, graph, data = unpack_parts(request)
+    return Document(
+        source.decode("utf-8", "surrogateescape"),
+        data,
+        media_type.decode() if flags & _HAS_TYPE else None,
+        graph.decode() if flags & _HAS_GRAPH else None,
+        bool(flags & _DATASET),
+    )
 
 
 def pack_parsed(parsed: ParsedDocument) -> bytes:
-    drafts = [(draft.graph, draft.digest.hex(), draft.labels, draft.dataset) for draft in parsed.drafts]
-    rejects = [astuple(reject) for reject in parsed.rejects]
-    return pack_parts((drafts, rejects), [draft.quads for draft in parsed.drafts])
+    """Pack the rejects as JSON, then labels, whether it is a dataset, digest, graph and lines of each draft."""
+    parts = [json.dumps([astuple(reject) for reject in parsed.rejects]).encode() if parsed.rejects else b"[]"]
+    for draft in parsed.drafts:
+        kind = bytes((_LABELS.index(draft.labels), draft.dataset))
+        parts += (kind + draft.digest, draft.graph.encode(), draft.quads)
+    return pack_parts(parts)
 
 
 def unpack_parsed(payload: bytes) -> ParsedDocument:
-    (drafts, rejects), quads = unpack_parts(payload)
+    rejects, *drafts = unpack_parts(payload)
     return ParsedDocument(
         tuple(
-            Draft(graph, lines, bytes.fromhex(digest), labels, dataset)
-            for (graph, digest, labels, dataset), lines in zip(drafts, quads, strict=True)
+            Draft(graph.decode(), quads, kind[2:], _LABELS[kind[0]], bool(kind[1]))
+            for kind, graph, quads in zip(drafts[::3], drafts[1::3], drafts[2::3], strict=True)
         ),
-        tuple(Reject(*fields) for fields in rejects),
+        tuple(Reject(*fields) for fields in json.loads(rejects)) if len(rejects) > 2 else (),
     )

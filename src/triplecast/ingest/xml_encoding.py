@@ -144,5 +144,5 @@ codecs.register_error(_UNASSIGNED, _keep_control)
 
 def _undecodable(error: UnicodeDecodeError, encoding: str) -> DocumentRejected:
     line, column = place(error.object, error.start)
-    reason = f"the bytes are not in the declared encoding {encoding} ({error.reason})"
+    reason = f"the bytes are not in the encoding {encoding} ({error.reason})"
     return DocumentRejected("parse", reason, "save the document as UTF-8 or declare its true encoding", line, column)

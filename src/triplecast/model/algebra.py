@@ -1,9 +1,8 @@
-"""The one algebra every language parses to (SPARQL 1.1 Query, section 18), as frozen values.
+"""The algebra that every language is parsed to (SPARQL 1.1 Query, section 18), as frozen values.
 
-Invariants: a blank node of a query is a `Variable` whose name starts with ``_:`` and is never projected by
-``SELECT *``; prefixed and relative names are already resolved; language tags are lower case; `PathPattern` stands only
-where a path cannot be written as a triple (a lone IRI is a `TriplePattern`). A *template* is the same algebra with
-`Slot` in the place of constants.
+A blank node of a query is a `Variable` whose name starts with ``_:``, which ``SELECT *`` does not project. Prefixed and
+relative names are resolved; language tags are lower case; a path that is a lone IRI is a `TriplePattern`. A *template*
+is the same algebra with `Slot` in place of constants.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from typing import TypeAlias
 from pyoxigraph import BlankNode, Literal, NamedNode
 
 Term: TypeAlias = NamedNode | BlankNode | Literal
-"""A term exactly as published or written: lexical form, datatype and (lower-case) language tag are kept."""
+"""A term as published or written, with its lexical form, datatype and (lower-case) language tag."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +43,8 @@ Node: TypeAlias = Variable | NamedNode | Literal | Slot
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """A built-in operator: ``|| && ! = != < <= > >= + - * / u+ u-`` or ``in`` / ``not in``: first argument
-    against the others."""
+    """A built-in operation: ``|| && ! = != < <= > >= + - * / u+ u-``, or ``in`` and ``not in`` of the first argument
+    among the others."""
 
     operator: str
     arguments: tuple[Expression, ...]
@@ -55,8 +54,8 @@ class Operation:
 class Call:
     """A built-in function by its upper-case keyword (``REGEX``, ``BOUND``, ``IF``, …) or any other by its IRI.
 
-    ``IRI`` and ``URI`` have the query's base as a second argument where it declares one. ``NUMBER`` and ``TEXT`` are
-    RDQL's readings of a term (`terms.coercion`); a constant that reads as a number stands inside ``NUMBER``.
+    ``IRI`` and ``URI`` have the query's base, if declared, as second argument. ``NUMBER`` and ``TEXT`` are RDQL's
+    coercions (`terms.coercion`); a constant that is read as a number is inside ``NUMBER``.
     """
 
     function: str
@@ -77,8 +76,8 @@ class Exists:
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """A value made of all rows of a group, one of `Group.aggregates`; its `function` is ``COUNT``, ``SUM``, ``MIN``,
-    ``MAX``, ``AVG``, ``SAMPLE`` or ``GROUP_CONCAT``. Only ``COUNT(*)`` has no `argument`."""
+    """A value of all rows of a group: ``COUNT``, ``SUM``, ``MIN``, ``MAX``, ``AVG``, ``SAMPLE`` or ``GROUP_CONCAT``.
+    Only ``COUNT(*)`` has no `argument`."""
 
     function: str
     argument: Expression | None
@@ -90,18 +89,18 @@ Expression: TypeAlias = Variable | NamedNode | Literal | Slot | Operation | Call
 
 
 def subexpressions(expression: Expression) -> Iterator[Expression]:
-    """An expression and all inside it, each before its arguments, these from left to right; an `Exists` is given,
-    what its pattern holds is not. Does not recurse, so any expression is safe."""
-    waiting = [expression]
-    while waiting:
-        part = waiting.pop()
+    """Yield an expression and all inside it, each before its arguments, from left to right, but nothing inside the
+    pattern of an `Exists`. Does not recurse, so any depth is safe."""
+    pending = [expression]
+    while pending:
+        part = pending.pop()
         yield part
         if isinstance(part, Operation | Call):
-            waiting.extend(reversed(part.arguments))
+            pending.extend(reversed(part.arguments))
 
 
 def variables_in(expression: Expression) -> Iterator[Variable]:
-    """The variables of an expression, from left to right, those inside ``EXISTS`` left out."""
+    """Return the variables of an expression from left to right, without those inside ``EXISTS``."""
     return (part for part in subexpressions(expression) if isinstance(part, Variable))
 
 
@@ -134,7 +133,7 @@ class Repeat:
 
 @dataclass(frozen=True, slots=True)
 class NegatedSet:
-    """``!(:a|^:b)``: forward and inverse predicates that are not allowed."""
+    """``!(:a|^:b)``: the forward and inverse predicates excluded."""
 
     forward: tuple[NamedNode | Slot, ...]
     inverse: tuple[NamedNode | Slot, ...]
@@ -162,7 +161,7 @@ class PathPattern:
 
 @dataclass(frozen=True, slots=True)
 class BasicPattern:
-    """A basic graph pattern; paths stand beside triples because adjacent ones join. Empty: one empty solution."""
+    """A basic graph pattern of triples and paths; without any it has one empty solution."""
 
     triples: tuple[TriplePattern | PathPattern, ...]
 
@@ -209,9 +208,10 @@ class Extend:
 
 @dataclass(frozen=True, slots=True)
 class Produce:
-    """A property function: each solution of `pattern` with each row that an operator gives for it. The arguments that
-    are not `free` are given to the operator (a solution that leaves one unbound goes); a free variable takes its place
-    in the row, a constant or a variable that is bound already keeps the rows that have its term there."""
+    """A property function: join each solution of `pattern` with each row that an operator returns for it.
+
+    The operator takes the arguments that are not `free`; a solution that leaves one unbound is dropped. A free variable
+    is bound by its place in the row; a constant or bound variable there keeps the rows that have its term."""
 
     pattern: Pattern
     operator: str
@@ -227,7 +227,7 @@ class Minus:
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """Rows align with `variables`; None is UNDEF."""
+    """Rows of terms, one for each of `variables`; None is UNDEF."""
 
     variables: tuple[Variable, ...]
     rows: tuple[tuple[NamedNode | Literal | Slot | None, ...], ...]
@@ -235,9 +235,9 @@ class Values:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """``GROUP BY`` `keys` (already variables: expressions are bound by an `Extend` below); each aggregate binds one.
+    """``GROUP BY`` `keys`, which an `Extend` below binds if they are expressions; each aggregate binds a variable.
 
-    Without keys there is exactly one group, also on no solutions. ``HAVING`` is a `Filter` above.
+    Without keys there is exactly one group, even of no solutions. ``HAVING`` is a `Filter` above.
     """
 
     pattern: Pattern
@@ -247,7 +247,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class OrderBy:
-    """Conditions in order, each with True for descending."""
+    """``ORDER BY``: expressions in order, each with True for descending."""
 
     pattern: Pattern
     conditions: tuple[tuple[Expression, bool], ...]
@@ -296,17 +296,17 @@ Pattern: TypeAlias = (
     | Reduced
     | Slice
 )
-"""A sub-select is a `Project` (or what wraps it) inside another pattern; its hidden variables are local to it."""
+"""A sub-select is a `Project`, or what wraps it, inside another pattern; its hidden variables are local to it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A whole query. The modifiers (`Project`, `Distinct`, `OrderBy`, `Slice` …) are part of `pattern`."""
+    """A whole query; `pattern` includes the modifiers (`Project`, `Distinct`, `OrderBy`, `Slice`)."""
 
     form: str
     """``select``, ``ask`` or ``construct``."""
     pattern: Pattern
     variables: tuple[Variable, ...]
-    """Projected variables of a ``select`` in order, all visible ones of WHERE for a ``construct``, none for ``ask``."""
+    """The projected variables of a ``select`` in order, all visible ones of a ``construct``, none of an ``ask``."""
     template: tuple[TriplePattern, ...] = ()
-    """The triples of a ``construct``; a blank node in it is a hidden variable that WHERE does not bind."""
+    """The triples of a ``construct``; its blank nodes are hidden variables that WHERE does not bind."""

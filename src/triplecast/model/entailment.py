@@ -1,4 +1,4 @@
-"""What a subscription may ask for beyond the publication's own triples (docs/taxonomy.md)."""
+"""The entailment of subscriptions: what they match beyond a publication's own triples (docs/taxonomy.md)."""
 
 from __future__ import annotations
 
@@ -7,29 +7,29 @@ from enum import IntEnum
 from pyoxigraph import Literal
 
 FUNCTIONS = "urn:triplecast:taxonomy:"
-"""The namespace ``tc:`` of the functions of G-ToPSS."""
+"""The namespace ``tc:`` of G-ToPSS's functions."""
 
 
 class Entailment(IntEnum):
-    """Which graph a query is asked of."""
+    """The graph that a query is evaluated against."""
 
     NONE = 0
     """The publication alone."""
     TAXONOMY = 1
-    """With the taxonomy's triples that are reached upwards from its terms."""
+    """With the triples of the taxonomy reached upwards from its terms."""
     RDFS = 2
-    """With those, closed under rdfs5, rdfs7, rdfs9, rdfs11, and ``rdfs:member`` over ``rdf:_1``, ``rdf:_2``, …."""
+    """Also closed under rdfs5, rdfs7, rdfs9, rdfs11, and ``rdfs:member`` over ``rdf:_1``, ``rdf:_2``, …."""
 
 
 ENTAILMENTS = {"taxonomy": Entailment.TAXONOMY, "rdfs": Entailment.RDFS}
-"""By the name that a subscription gives."""
+"""By the name used in a subscription."""
 
 
 class EntailmentMode(IntEnum):
-    """As what the index reads a publication: subscriptions of one reading share segments and views.
+    """How the index reads a publication: subscriptions of one mode share segments and views.
 
-    `PLAIN`, then two readings of each other `Entailment` in its order, the second without marks. Segment files hold the
-    numbers, so none is given another meaning.
+    `PLAIN`, then two modes of each other `Entailment` in order, the second without marks. The numbers are stored in
+    segment files and keep their meaning.
     """
 
     PLAIN = 0
@@ -37,7 +37,7 @@ class EntailmentMode(IntEnum):
     TAXONOMY_BARE = 2
     RDFS = 3
     RDFS_BARE = 4
-    """``BARE``: without marks, for what the index decides through variable predicates, which no mark may match."""
+    """``BARE``: without marks, for variable predicates, which must not match a mark."""
 
     @property
     def entailment(self) -> Entailment:
@@ -53,10 +53,10 @@ def mode_of(entailment: Entailment, bare: bool) -> EntailmentMode:
 
 
 class Mark(IntEnum):
-    """What a view says of a node and a class besides its triples, if a subscription asks for it.
+    """A synthetic predicate: a relation of a node and a class that a view states if a subscription needs it.
 
-    The index keeps such a condition as a triple pattern whose predicate is `predicate`: a literal, which no publication
-    can have in that place.
+    The index files the condition as a triple pattern whose predicate is the literal `predicate`, which no publication
+    can have there.
     """
 
     INSTANCE = 0

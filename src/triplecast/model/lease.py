@@ -1,4 +1,4 @@
-"""Leases: how long a subscription stays live."""
+"""Leases: how long subscriptions stay live."""
 
 from __future__ import annotations
 

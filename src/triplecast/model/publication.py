@@ -1,4 +1,4 @@
-"""Publications: as parsed (no version yet) and as accepted by the journal."""
+"""Publications, as parsed and as recorded by the journal, and rejects."""
 
 from __future__ import annotations
 
@@ -10,29 +10,28 @@ Position = NewType("Position", int)
 """A place in the journal's one order of events, from 1; 0 is before the first."""
 
 Attachments: TypeAlias = tuple[tuple[str, bytes], ...]
-"""What came with a publication, by IRI, in the order of the IRIs: pictures, sound, texts, for operators to look at."""
+"""Bytes that came with a publication for operators (pictures, sound, texts), by IRI, in order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """One publication as the gate and parser made it, before the journal gives it a version (semantics 2)."""
+    """A parsed publication, before the journal gives it a version (semantics 2)."""
 
     graph: str
-    """Identity: a graph IRI."""
+    """Its identity, a graph IRI."""
     quads: bytes
-    """Canonical N-Triples lines (N-Quads when `dataset`), sorted bytewise, unique, each ended by a newline; blank nodes
-    carry RDFC-1.0 labels, or input labels when `labels` is ``input``."""
+    """Canonical N-Triples lines (N-Quads if `dataset`), sorted bytewise, unique, each ending in a newline; blank nodes
+    have RDFC-1.0 labels, or input labels if `labels` is ``input``."""
     digest: bytes
-    """32 bytes: SHA-256 of `quads`, or of the source bytes when `labels` is ``input``; where there are attachments, of
-    that and of theirs (`with_attachments`)."""
+    """SHA-256 of `quads`, or of the source if `labels` is ``input``, combined with that of the attachments, if any."""
     labels: str
-    """``none`` (no blank nodes), ``canonical`` (RDFC-1.0) or ``input`` (the work bound was hit)."""
+    """``none`` (no blank nodes), ``canonical`` (RDFC-1.0) or ``input`` (the step limit was reached)."""
     dataset: bool = False
-    """True when the unit is a dataset whose graphs stay as published."""
+    """Whether it is a dataset with its graphs as published."""
     attachments: Attachments = ()
 
     def with_attachments(self, attachments: Attachments) -> Draft:
-        """The same publication with what came with it; other attachments are other content."""
+        """Return the same publication with attachments; other attachments are other content."""
         if not attachments:
             return self
         state = sha256(self.digest)
@@ -43,13 +42,13 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Publication:
-    """A version of a document in the journal."""
+    """A version of a publication in the journal."""
 
     position: Position
     graph: str
     version: int
     accepted_at: str
-    """xsd:dateTime in UTC with microseconds, e.g. ``2026-11-21T08:00:00.000000Z``; never runs back."""
+    """xsd:dateTime in UTC with microseconds, e.g. ``2026-11-21T08:00:00.000000Z``; never decreases."""
     quads: bytes
     """As in `Draft`."""
     dataset: bool = False
@@ -60,15 +59,15 @@ class Publication:
 
 @dataclass(frozen=True, slots=True)
 class Reject:
-    """A document, or a part of one, that was not accepted."""
+    """A document, or part of one, that was rejected."""
 
     source: str
-    """What the user calls it: a path relative to the inbox, or an id."""
+    """The user's name for it: a path relative to the inbox, or an id."""
     stage: str
     """``gate``, ``parse``, ``feed`` or ``sandbox``."""
     reason: str
-    """What was found and what was expected."""
+    """The problem: what was found, and what was expected."""
     hint: str
-    """What the publisher can do about it."""
+    """The fix for the publisher."""
     line: int | None = None
     column: int | None = None

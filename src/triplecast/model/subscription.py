@@ -1,4 +1,4 @@
-"""Subscriptions as the journal knows them."""
+"""Subscriptions, and their registrations in the journal."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from triplecast.errors import InputError
 from triplecast.model.publication import Position
 
 RegistrationId = NewType("RegistrationId", int)
-"""64 bits, never reused: the journal position of the record that added the subscription."""
+"""The journal position of the record that added a subscription; 64 bits, never reused."""
 
 
 BROAD_PER_OWNER = 100
-"""Broad subscriptions (`compile.plan.Cost`) that one owner may hold, unless an engine or a run is told otherwise."""
+"""Default limit of broad subscriptions (`compile.plan.Cost`) for each owner."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Subscription:
     """A standing query as its owner wrote it."""
 
     name: str
-    """The subscriber's id for it: a relative path, the ``id`` of a ``.jsonl`` line, or what `subscribe` was given."""
+    """Its id: a relative path, the ``id`` of a ``.jsonl`` line, or the argument of `subscribe`."""
     text: str
     language: str = "sparql"
     scope: str = "publication"
@@ -33,7 +33,7 @@ class Subscription:
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """A subscription with its place in the journal; it is asked of publications at positions in (added, removed)."""
+    """A subscription in the journal, evaluated against publications at positions in (added, removed)."""
 
     id: RegistrationId
     subscription: Subscription
@@ -48,12 +48,11 @@ _OPTIONAL = frozenset(("entailment", "owner"))
 _CALLED: Mapping[str, str] = MappingProxyType(
     {each.name: "id" if each.name == "name" else each.name for each in fields(Subscription)}
 )
-"""By attribute, what its users call it."""
+"""Users' names of the fields, by attribute."""
 
 
 def check_fields(subscription: Subscription) -> None:
-    """Raises `InputError`, naming the field, where one is no text, is empty, or cannot be written as UTF-8: a record
-    that holds such could be neither indexed nor told of."""
+    """Raise `InputError`, naming the field, for one that is no text, is empty, or cannot be written as UTF-8."""
     if _is_ordinary(subscription):
         return
     for name, field in _CALLED.items():
@@ -76,7 +75,7 @@ def check_fields(subscription: Subscription) -> None:
 
 
 def _is_ordinary(subscription: Subscription) -> bool:
-    """Whether all fields are such as those of nearly all subscriptions, at a glance."""
+    """Whether all fields are, at first sight, valid and usual: a quick test for nearly all subscriptions."""
     written = subscription.name, subscription.text, subscription.language, subscription.scope
     for value in written:
         if value.__class__ is not str or not value or not value.isascii():

@@ -1,7 +1,7 @@
-"""Terms and their one written form.
+"""Write and read terms in their canonical N-Triples form, a term's identity everywhere inside Triplecast.
 
-A term's identity everywhere inside Triplecast is its *canonical N-Triples form*: `pyoxigraph`'s ``str(term)``, which is
-the form of RDF 1.1 N-Triples, section 4 (``"x"`` without datatype for xsd:string, escapes only where required).
+It is `pyoxigraph`'s ``str(term)``, the form of RDF 1.1 N-Triples, section 4 (``"x"`` without datatype for xsd:string,
+escapes only where required).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ def to_ntriples(term: Term) -> str:
 
 
 def from_ntriples(text: str) -> Term:
-    """The term that `to_ntriples` wrote. Raises ValueError for text that is no canonical form of one term."""
+    """Return the term that `to_ntriples` wrote. Raises ValueError for text that is not the form of one term."""
     if text.startswith("<") and text.endswith(">") and "\\" not in text:
         return NamedNode(text[1:-1])
     if text.startswith("_:"):

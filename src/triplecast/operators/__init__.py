@@ -2,8 +2,8 @@
 
 from triplecast.model.operators import Operator, OperatorSet
 from triplecast.operators.declaration import operator
-from triplecast.operators.event import Event
 from triplecast.operators.operator_set import declared_operators
+from triplecast.operators.publication_view import PublicationView
 from triplecast.operators.results import Unanswerable
 
-__all__ = ["Event", "Operator", "OperatorSet", "Unanswerable", "declared_operators", "operator"]
+__all__ = ["Operator", "OperatorSet", "PublicationView", "Unanswerable", "declared_operators", "operator"]

@@ -42,15 +42,14 @@ def operator(
     memory: int = MEMORY,
     check: Callable[..., object] | None = None,
 ) -> Callable[[_F], _F]:
-    """Declares the function below it as an operator and registers it; the function itself stays as it is.
+    """Declare the function below as an operator; the function itself is unchanged.
 
-    It is called with an `Event` and the bound arguments, terms of pyoxigraph. Without free arguments it gives a bool;
-    with one, a term, None for none, or an iterable of them; with several, an iterable of tuples. A Python bool, int,
-    float, Decimal or str stands for the literal that it is. With `batch` it is given lists and gives a list.
+    It is called with a `PublicationView` and the bound arguments, terms of pyoxigraph. Without free arguments it
+    returns a bool; with one, a term, None for none, or an iterable of terms; with several, an iterable of tuples. A
+    Python bool, int, float, Decimal or str becomes a literal. With `batch` it takes and returns lists.
 
-    `check`, a function of the same module, is given the bound arguments of a query when it is subscribed, None for each
-    that is no constant; what it raises `Unanswerable` for can never be answered, and the query is refused. Raises
-    `InputError` for a declaration that cannot be, one without version or arguments too.
+    `check`, a function of the same module, is called with the bound arguments of a new query, None for each that is not
+    a constant; a query for which it raises `Unanswerable` is refused. Raises `InputError` for an invalid declaration.
     """
 
     def declare(function: _F) -> _F:

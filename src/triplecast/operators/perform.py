@@ -16,8 +16,8 @@ from triplecast.model.answers import Answer, Failed, parse_answer, told_reason
 from triplecast.model.operators import Operator, OperatorSet
 from triplecast.model.printable import shortened
 from triplecast.operators.absence import Absences, Unasked, WorkerName, worker_of
-from triplecast.operators.frames import Asked, NotThere, read_answers, write_request
-from triplecast.operators.mending import ANSWER_BYTES, mend_failure, mend_import
+from triplecast.operators.failure_hints import ANSWER_BYTES, failure_hint, import_hint
+from triplecast.operators.messages import NotThere, PublicationCall, read_answers, write_request
 from triplecast.sandbox import Limits, RequestFailure, Sandbox
 from triplecast.sandbox.process import ChildLost
 
@@ -140,7 +140,7 @@ class Performer:
             sandbox.close()
         self._sandboxes.clear()
 
-    def perform(self, asked: Sequence[Asked]) -> list[Performed]:
+    def perform(self, asked: Sequence[PublicationCall]) -> list[Performed]:
         """What became of each call, in order. Workers run at the same time, each with its own operators' calls in
         order; nothing is raised for what an operator does."""
         tasks: dict[WorkerName, dict[str, list[int]]] = {}
@@ -178,7 +178,7 @@ class Performer:
         return found
 
     def _work(
-        self, sandbox: Sandbox, by_operator: dict[str, list[int]], asked: Sequence[Asked]
+        self, sandbox: Sandbox, by_operator: dict[str, list[int]], asked: Sequence[PublicationCall]
     ) -> dict[int, Performed]:
         """One worker's calls, operator after operator."""
         outcomes: dict[int, Performed] = {}
@@ -194,7 +194,7 @@ class Performer:
         sandbox: Sandbox,
         declared: Operator,
         group: Sequence[int],
-        asked: Sequence[Asked],
+        asked: Sequence[PublicationCall],
         spent: float = 0.0,
         weighs: bool = True,
     ) -> dict[int, Performed]:
@@ -238,7 +238,7 @@ class Performer:
         return outcomes
 
     def _request(
-        self, sandbox: Sandbox, declared: Operator, asked: Sequence[Asked]
+        self, sandbox: Sandbox, declared: Operator, asked: Sequence[PublicationCall]
     ) -> list[tuple[Answer, float]] | RequestFailure:
         """Answers with their seconds; of no calls, whether the worker has the operator. Raises `Unasked`."""
         try:
@@ -272,12 +272,12 @@ def _unasked(declared: Operator, failed: SandboxFailed) -> Unasked:
         reason = f"importing {declared.source} took more than {START_SECONDS:g} s"
         hint = "import what is heavy when the function is called first"
     elif kind:
-        hint = mend_import(declared.source, reason)
+        hint = import_hint(declared.source, reason)
     waits = "what waits for it is asked about once it is there"
     return Unasked(_failed(declared, f"cannot be asked: {reason}; {hint}; {waits}").reason, whole=True)
 
 
-def _groups(declared: Operator, indexes: Iterable[int], asked: Sequence[Asked]) -> Iterable[list[int]]:
+def _groups(declared: Operator, indexes: Iterable[int], asked: Sequence[PublicationCall]) -> Iterable[list[int]]:
     """Each call alone; of a batch operator, as many as go together."""
     group: list[int] = []
     size = 0
@@ -292,14 +292,14 @@ def _groups(declared: Operator, indexes: Iterable[int], asked: Sequence[Asked]) 
         yield group
 
 
-def _told(declared: Operator, asked: Asked, answer: Answer) -> Answer:
+def _told(declared: Operator, asked: PublicationCall, answer: Answer) -> Answer:
     if isinstance(answer, Failed):
         return _failed(declared, f"cannot answer on <{_graph(asked)}>: {answer.reason}", asked)
     return answer
 
 
-def _broken(declared: Operator, asked: Asked, failure: RequestFailure) -> Failed:
-    told = f"failed on <{_graph(asked)}>: {failure.kind}: {failure.detail}; {mend_failure(failure)}"
+def _broken(declared: Operator, asked: PublicationCall, failure: RequestFailure) -> Failed:
+    told = f"failed on <{_graph(asked)}>: {failure.kind}: {failure.detail}; {failure_hint(failure)}"
     return _failed(declared, told, asked)
 
 
@@ -309,17 +309,17 @@ def _passed_over(declared: Operator, standing: Standing) -> Failed:
     return _failed(declared, told)
 
 
-def _failed(declared: Operator, told: str, asked: Asked | None = None) -> Failed:
+def _failed(declared: Operator, told: str, asked: PublicationCall | None = None) -> Failed:
     """With the arguments of the call, where it is one that is told of."""
     call = "" if asked is None else f"({_arguments(asked)})"
     return Failed(told_reason(f"operator <{declared.iri}>{call} version {declared.version} {told}"))
 
 
-def _arguments(asked: Asked) -> str:
+def _arguments(asked: PublicationCall) -> str:
     """As queries write them, short enough to leave the reason behind them room."""
     return shortened(", ".join(shortened(argument, 120) for argument in asked.call.arguments), 400)
 
 
-def _graph(asked: Asked) -> str:
+def _graph(asked: PublicationCall) -> str:
     """Its IRI, short enough to leave the reason behind it room."""
     return shortened(asked.publication.graph, 300)

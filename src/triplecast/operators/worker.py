@@ -14,7 +14,7 @@ from triplecast.model.answers import Failed, format_answer, told_reason
 from triplecast.model.operators import Operator
 from triplecast.model.terms import from_ntriples
 from triplecast.operators.declaration import find_declaration, load
-from triplecast.operators.frames import Request, read_request, write_absence, write_answers
+from triplecast.operators.messages import CallRequest, read_request, write_absence, write_answers
 from triplecast.operators.results import Unanswerable, WrongResult, read_result
 
 
@@ -52,7 +52,7 @@ def _noted(function: Callable[..., object]) -> Iterator[None]:
         raise
 
 
-def _singly(declared: Operator, function: Callable[..., object], asked: Request) -> list[tuple[bytes, float]]:
+def _singly(declared: Operator, function: Callable[..., object], asked: CallRequest) -> list[tuple[bytes, float]]:
     answers: list[tuple[bytes, float]] = []
     for event, arguments in asked.calls:
         began = time.perf_counter()
@@ -69,7 +69,7 @@ def _one(function: Callable[..., object], *arguments: object) -> object:
         return refused
 
 
-def _batch(declared: Operator, function: Callable[..., Any], asked: Request) -> list[tuple[bytes, float]]:
+def _batch(declared: Operator, function: Callable[..., Any], asked: CallRequest) -> list[tuple[bytes, float]]:
     """An answer for each call, with an equal share of what they took."""
     if not asked.calls:
         return []
@@ -79,7 +79,7 @@ def _batch(declared: Operator, function: Callable[..., Any], asked: Request) -> 
     return [(given, share) for given in answers]
 
 
-def _results(function: Callable[..., Any], asked: Request) -> list[object]:
+def _results(function: Callable[..., Any], asked: CallRequest) -> list[object]:
     """A result for each call. A batch that is refused as a whole is asked again in parts, so it fails here."""
     given = [[event for event, _ in asked.calls], *_columns(asked)]
     try:
@@ -103,7 +103,7 @@ def _written(declared: Operator, result: object) -> bytes:
         return format_answer(Failed(told_reason(str(refused))))
 
 
-def _columns(asked: Request) -> list[list[object]]:
+def _columns(asked: CallRequest) -> list[list[object]]:
     """The arguments at each place, of all calls."""
     rows = [[from_ntriples(argument) for argument in arguments] for _, arguments in asked.calls]
     return [list(column) for column in zip(*rows, strict=True)]

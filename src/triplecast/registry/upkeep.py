@@ -13,7 +13,7 @@ from triplecast.index.merge import MERGE_LIMIT
 from triplecast.journal import Journal, JournalFile
 from triplecast.languages import parse_template
 from triplecast.model.operators import NO_OPERATORS, Operator, OperatorSet
-from triplecast.operators.mending import missing_modules
+from triplecast.operators.failure_hints import missing_modules
 from triplecast.outbox import Outbox
 
 AT_ONCE = MERGE_LIMIT

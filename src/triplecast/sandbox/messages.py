@@ -2,20 +2,21 @@
 
 On the pipe a message is one byte of kind, four bytes with the number of its request, eight bytes of length (both little
 endian) and the payload. An answer has the number of its request; what a child writes before the first request has
-number 0. A payload of several parts is a JSON header, in which the parts' lengths come last, a line feed, and the
-parts.
+number 0. A payload of several parts is their count and lengths, eight bytes each in the machine's order, and the parts.
 """
 
 from __future__ import annotations
 
-import json
 import struct
+import sys
+from array import array
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 HEADER = struct.Struct("<cIQ")
 NUMBERS = 1 << 32
 """Request numbers are below this; then they start again at 0."""
+_COUNT = 8
+"""Bytes of the count of a payload's parts, and of each length."""
 
 REQUEST = b"Q"
 READY = b"R"
@@ -67,19 +68,19 @@ class MessageReader:
         del pending[:start]
 
 
-def pack_parts(header: object, parts: Sequence[bytes]) -> bytes:
-    """Join a JSON header and byte strings to one payload."""
-    return b"".join((json.dumps([header, [len(part) for part in parts]]).encode(), b"\n", *parts))
+def pack_parts(parts: Sequence[bytes]) -> bytes:
+    """Join byte strings to one payload, which `unpack_parts` splits on the same machine."""
+    return b"".join((array("Q", (len(parts), *map(len, parts))).tobytes(), *parts))
 
 
-def unpack_parts(payload: bytes) -> tuple[Any, list[bytes]]:
-    """Return the header and the byte strings that `pack_parts` joined. Raises ValueError for anything else."""
-    start = payload.index(b"\n") + 1
-    header, lengths = json.loads(payload[:start])
+def unpack_parts(payload: bytes) -> list[bytes]:
+    """Return the byte strings that `pack_parts` joined. Raises ValueError for anything else."""
+    start = _COUNT * (int.from_bytes(payload[:_COUNT], sys.byteorder) + 1)
+    lengths = array("Q", payload[_COUNT:start])
     parts: list[bytes] = []
     for length in lengths:
         parts.append(payload[start : start + length])
         start += length
     if start != len(payload):
         raise ValueError(f"the payload has {len(payload)} bytes where {start} were announced")
-    return header, parts
+    return parts

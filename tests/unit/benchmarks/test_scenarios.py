@@ -20,7 +20,7 @@ from benchmarks.scenarios.replacing import Registry
 from benchmarks.scenarios.skew import measure_skew
 from benchmarks.scenarios.subscribing import measure_subscribing
 from benchmarks.scenarios.tenmillion import measure_ten_million
-from benchmarks.scenarios.told import IndexOfTold, check_alike
+from benchmarks.scenarios.variants import IndexedVariant, check_alike
 from benchmarks.workloads import WORKLOADS
 from benchmarks.workloads.mixed import make_mixed
 from benchmarks.workloads.skew import write_all_variable, write_common
@@ -39,7 +39,7 @@ def test_mixed_interests_match_as_equality_alone_does() -> None:
     asked = [subscription.text for subscription in mixed.subscriptions]
     assert min(sum(part in text for text in asked) for part in ("FILTER(?v", "ft:contains", "?x a")) > 200
     assert not any("FILTER" in subscription.text for subscription in equality.subscriptions)
-    told = IndexOfTold(equality), IndexOfTold(mixed)
+    told = IndexedVariant(equality), IndexedVariant(mixed)
     check_alike(*told)
     assert told[0].match_bytes() == told[1].match_bytes() > 100
 
@@ -48,7 +48,7 @@ def test_told_otherwise_is_found_out() -> None:
     equality, mixed = make_mixed(300, 20)
     other = [*mixed.subscriptions[1:], mixed.subscriptions[0]]
     with pytest.raises(ValueError, match="equality alone give"):
-        check_alike(IndexOfTold(equality), IndexOfTold(replace(mixed, subscriptions=other)))
+        check_alike(IndexedVariant(equality), IndexedVariant(replace(mixed, subscriptions=other)))
 
 
 def test_what_crowds_is_what_it_says_it_is() -> None:

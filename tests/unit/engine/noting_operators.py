@@ -6,7 +6,7 @@ import os
 
 from pyoxigraph import NamedNode
 
-from triplecast.operators import Event, operator
+from triplecast.operators import PublicationView, operator
 
 NOTING = "https://example.org/noting#"
 NOTES = "urn:notes"
@@ -14,20 +14,20 @@ NOTES = "urn:notes"
 
 
 @operator(NOTING + "often", version="1", arguments=("bound",), cost=0.001)
-def often(event: Event, resource: NamedNode) -> bool:
+def often(event: PublicationView, resource: NamedNode) -> bool:
     """Always true, and declared the cheaper."""
     note(event, "often")
     return True
 
 
 @operator(NOTING + "rarely", version="1", arguments=("bound",), cost=0.0015)
-def rarely(event: Event, resource: NamedNode) -> bool:
+def rarely(event: PublicationView, resource: NamedNode) -> bool:
     """Never true."""
     note(event, "rarely")
     return False
 
 
-def note(event: Event, name: str) -> None:
+def note(event: PublicationView, name: str) -> None:
     notes = os.open(event.attachment(NOTES), os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     try:
         os.write(notes, f"{name}\n".encode())

@@ -8,19 +8,19 @@ from pathlib import Path
 import pytest
 
 from triplecast.engine import Engine
-from triplecast.operators import Event, operator
+from triplecast.operators import PublicationView, operator
 
 ODD = "https://example.org/odd#"
 
 
 @operator(ODD + "guess", version="1", arguments=("bound", "free"), pure=False)
-def guess(event: Event, anything: object) -> int:
+def guess(event: PublicationView, anything: object) -> int:
     """Another answer each time, as the operator says."""
     return int.from_bytes(os.urandom(4), "big")
 
 
 @operator(ODD + "blind", version="1", arguments=("bound", "free"), pure=False)
-def blind(event: Event, anything: object) -> int:
+def blind(event: PublicationView, anything: object) -> int:
     raise ValueError(f"it sees nothing, number {os.urandom(4).hex()}")
 
 

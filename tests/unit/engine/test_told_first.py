@@ -16,7 +16,7 @@ from wild_operators import WILD
 from tests.unit.journal.journal_samples import run_and_crash
 from triplecast.engine import Engine
 from triplecast.ingest import Document
-from triplecast.operators.frames import Asked
+from triplecast.operators.messages import PublicationCall
 from triplecast.operators.perform import Performed, Performer
 from triplecast.outbox import OutboxReader
 
@@ -52,7 +52,7 @@ class Watched(Performer):
         self.folder = folder
         self.seen: list[list[str]] = []
 
-    def perform(self, asked: Sequence[Asked]) -> list[Performed]:
+    def perform(self, asked: Sequence[PublicationCall]) -> list[Performed]:
         with OutboxReader.read_only(self.folder) as outbox:
             self.seen.append([name for name, _, _ in told(outbox)])
             assert outbox.progress < outbox.told

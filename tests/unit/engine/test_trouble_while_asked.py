@@ -20,7 +20,7 @@ from wild_operators import WILD
 
 from triplecast import Engine, FolderLocked
 from triplecast.errors import StorageFull
-from triplecast.operators.frames import Asked
+from triplecast.operators.messages import PublicationCall
 from triplecast.operators.perform import Performed, Performer
 from triplecast.outbox import OutboxReader
 
@@ -50,7 +50,7 @@ class Disturbed(Performer):
         super().__init__()
         self._disturb: Callable[[], None] | None = disturb
 
-    def perform(self, asked: Sequence[Asked]) -> list[Performed]:
+    def perform(self, asked: Sequence[PublicationCall]) -> list[Performed]:
         performed = super().perform(asked)
         disturb, self._disturb = self._disturb, None
         if disturb is not None:

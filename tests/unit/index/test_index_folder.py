@@ -185,7 +185,7 @@ def test_a_manifest_is_read_once_to_know_what_it_keeps(tmp_path: Path, monkeypat
         return read_manifest(path, name)
 
     again.open()
-    monkeypatch.setattr("triplecast.index.folder.read_manifest", note)
+    monkeypatch.setattr("triplecast.index.segment_store.read_manifest", note)
     for query in _asks(8)[4:]:
         again.apply([query], (), int(query.id))
     assert read == [f"manifest-{number:010}.json" for number in (1, 2, 3, 4)]

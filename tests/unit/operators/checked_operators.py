@@ -6,7 +6,7 @@ import time
 
 from pyoxigraph import Literal
 
-from triplecast.operators import Event, Unanswerable, operator
+from triplecast.operators import PublicationView, Unanswerable, operator
 
 CHECKED = "https://example.org/checked#"
 ASKED: list[object] = []
@@ -34,30 +34,30 @@ def check_and_count(first: object, second: object) -> None:
 
 
 @operator(CHECKED + "near", version="1", arguments=("bound", "bound"), check=check_places)
-def near(event: Event, place: object, other: object) -> bool:
+def near(event: PublicationView, place: object, other: object) -> bool:
     return True
 
 
 @operator(CHECKED + "name", version="1", arguments=("bound", "free"), check=check_places)
-def name(event: Event, place: object) -> str:
+def name(event: PublicationView, place: object) -> str:
     return "a name"
 
 
 @operator(CHECKED + "broken", version="1", arguments=("bound",), check=check_and_fail)
-def broken(event: Event, place: object) -> bool:
+def broken(event: PublicationView, place: object) -> bool:
     return True
 
 
 @operator(CHECKED + "stuck", version="1", arguments=("bound",), check=check_for_ever, seconds=0.3)
-def stuck(event: Event, place: object) -> bool:
+def stuck(event: PublicationView, place: object) -> bool:
     return True
 
 
 @operator(CHECKED + "counts", version="1", arguments=("bound", "bound"), check=check_and_count)
-def counts(event: Event, first: object, second: object) -> bool:
+def counts(event: PublicationView, first: object, second: object) -> bool:
     return True
 
 
 @operator(CHECKED + "unchecked", version="1", arguments=("bound",))
-def unchecked(event: Event, place: object) -> bool:
+def unchecked(event: PublicationView, place: object) -> bool:
     return True

@@ -6,14 +6,14 @@ import pytest
 from pyoxigraph import Dataset, NamedNode, Quad
 
 from triplecast.errors import InputError
-from triplecast.operators import Event, Unanswerable, declared_operators, operator
+from triplecast.operators import PublicationView, Unanswerable, declared_operators, operator
 from triplecast.operators.declaration import load
 
 IRI = "https://example.org/declared#"
 
 
 @operator(IRI + "near", version="3", arguments=("bound", "bound", "free"), cost=0.5, seconds=2)
-def near(event: Event, left: object, right: object) -> float:
+def near(event: PublicationView, left: object, right: object) -> float:
     """How near two things are.
 
     And more of it."""
@@ -27,7 +27,7 @@ def test_the_decorator_registers_and_leaves_the_function_alone() -> None:
     assert found.about == "How near two things are."
     assert found.signature == f"<{IRI}near>(bound, bound, free)"
     assert load(found) is near
-    assert near(Event(NamedNode("x:g"), 1, {}, b""), 1, 2) == 1.0
+    assert near(PublicationView(NamedNode("x:g"), 1, {}, b""), 1, 2) == 1.0
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_a_decorator_without_its_arguments_is_told() -> None:
 
 
 def test_a_function_that_no_worker_can_find_is_refused() -> None:
-    def inside(event: Event, term: object) -> bool:
+    def inside(event: PublicationView, term: object) -> bool:
         return True
 
     for function in (inside, lambda event, term: True, print):
@@ -81,7 +81,7 @@ def test_a_function_that_no_worker_can_find_is_refused() -> None:
 
 
 def test_an_event_has_graph_and_attachments() -> None:
-    event = Event(NamedNode("x:g"), 2, {"x:a": b"bytes"}, b"<x:s> <x:p> <x:o> .\n")
+    event = PublicationView(NamedNode("x:g"), 2, {"x:a": b"bytes"}, b"<x:s> <x:p> <x:o> .\n")
     assert list(event.graph) == [Quad(NamedNode("x:s"), NamedNode("x:p"), NamedNode("x:o"))]
     assert len(event.graph) == len([*event.graph.quads_for_subject(NamedNode("x:s"))]) == 1
     assert not [*event.graph.quads_for_predicate(NamedNode("x:s"))]

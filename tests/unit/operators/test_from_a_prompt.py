@@ -25,13 +25,14 @@ import at_hand
 {after}
 from triplecast.model.publication import Publication
 from triplecast.model.answers import GroundCall
-from triplecast.operators.frames import Asked
+from triplecast.operators.messages import PublicationCall
 from triplecast.operators.operator_set import declared_operators
 from triplecast.operators.perform import Performer
 publication = Publication(1, "urn:g", 1, "2026-01-01T00:00:00.000000Z", b"")
 number = '"3"^^<http://www.w3.org/2001/XMLSchema#integer>'
 with Performer(declared_operators()) as performer:
-    (done,) = performer.perform([Asked(publication, GroundCall("https://example.org/at-hand#twice", (number,)))])
+    call = GroundCall("https://example.org/at-hand#twice", (number,))
+    (done,) = performer.perform([PublicationCall(publication, call)])
 print(done.answer)
 """
 

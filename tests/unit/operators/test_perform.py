@@ -15,7 +15,7 @@ from wild_operators import WILD
 from triplecast.model.answers import LONGEST_REASON, Failed, Found, GroundCall
 from triplecast.model.publication import Publication
 from triplecast.operators.declaration import declarations_in
-from triplecast.operators.frames import Asked
+from triplecast.operators.messages import PublicationCall
 from triplecast.operators.operator_set import operator_set
 from triplecast.operators.perform import COSTLY, PROBATION, QUARANTINE, REST, Performer
 
@@ -31,8 +31,8 @@ def performer() -> Iterator[Performer]:
         yield made
 
 
-def asked(name: str, *arguments: str, publication: Publication = PUBLICATION) -> Asked:
-    return Asked(publication, GroundCall(WILD + name, arguments))
+def asked(name: str, *arguments: str, publication: Publication = PUBLICATION) -> PublicationCall:
+    return PublicationCall(publication, GroundCall(WILD + name, arguments))
 
 
 def rows(*values: object) -> Found:
@@ -76,7 +76,7 @@ def test_what_operators_give(performer: Performer) -> None:
         ("wrong", "error: WrongResult: it has to give a term, None, or terms, and gave bytes b'bytes'"),
         ("eats", "memory: "),
         ("spoils", "error: AttributeError: 'mappingproxy' object has no attribute 'clear'"),
-        ("soils", "error: AttributeError: 'Graph' object has no attribute 'clear'"),
+        ("soils", "error: AttributeError: 'GraphView' object has no attribute 'clear'"),
     ],
 )
 def test_a_failure_is_told_with_operator_publication_and_reason(performer: Performer, name: str, told: str) -> None:

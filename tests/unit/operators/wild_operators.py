@@ -11,37 +11,37 @@ from pathlib import Path
 
 from pyoxigraph import Literal, NamedNode
 
-from triplecast.operators import Event, Unanswerable, operator
+from triplecast.operators import PublicationView, Unanswerable, operator
 
 WILD = "https://example.org/wild#"
 
 
 @operator(WILD + "size", version="1", arguments=("bound", "free"))
-def size(event: Event, picture: NamedNode) -> int:
+def size(event: PublicationView, picture: NamedNode) -> int:
     """How many bytes an attachment has."""
     return len(event.attachment(picture))
 
 
 @operator(WILD + "letters", version="1", arguments=("bound", "free"))
-def letters(event: Event, text: Literal) -> set[str]:
+def letters(event: PublicationView, text: Literal) -> set[str]:
     """The letters of a text."""
     return set(text.value)
 
 
 @operator(WILD + "pairs", version="1", arguments=("bound", "free", "free"))
-def pairs(event: Event, text: Literal) -> list[tuple[str, int]]:
+def pairs(event: PublicationView, text: Literal) -> list[tuple[str, int]]:
     """The letters of a text, each with its place."""
     return [(letter, place) for place, letter in enumerate(text.value)]
 
 
 @operator(WILD + "long", version="1", arguments=("bound",))
-def long(event: Event, text: Literal) -> bool:
+def long(event: PublicationView, text: Literal) -> bool:
     """Whether a text has more than three letters."""
     return len(text.value) > 3
 
 
 @operator(WILD + "lengths", version="1", arguments=("bound", "free"), batch=True)
-def lengths(events: list[Event], texts: list[Literal]) -> list[int | Unanswerable]:
+def lengths(events: list[PublicationView], texts: list[Literal]) -> list[int | Unanswerable]:
     """How long each text is; fails where one says so."""
     if any(text.value == "fail" for text in texts):
         raise ValueError("one of them fails")
@@ -51,7 +51,7 @@ def lengths(events: list[Event], texts: list[Literal]) -> list[int | Unanswerabl
 
 
 @operator(WILD + "positive", version="1", arguments=("bound",))
-def positive(event: Event, number: Literal) -> bool:
+def positive(event: PublicationView, number: Literal) -> bool:
     """Whether a number is; of others it cannot tell."""
     if int(number.value) < 0:
         raise Unanswerable(f"{number.value} is not positive; give another")
@@ -59,59 +59,59 @@ def positive(event: Event, number: Literal) -> bool:
 
 
 @operator(WILD + "mumbles", version="1", arguments=("bound", "free"))
-def mumbles(event: Event, text: Literal) -> int:
+def mumbles(event: PublicationView, text: Literal) -> int:
     """Nothing that could be written, at any length."""
     raise Unanswerable("half \ud800 " + text.value * 10_000)
 
 
 @operator(WILD + "spoils", version="1", arguments=("bound", "free"))
-def spoils(event: Event, picture: NamedNode) -> int:
+def spoils(event: PublicationView, picture: NamedNode) -> int:
     """Takes the attachments away from whoever is asked next."""
     event.attachments.clear()  # type: ignore[attr-defined]
     return 0
 
 
 @operator(WILD + "soils", version="1", arguments=("bound", "free"))
-def soils(event: Event, picture: NamedNode) -> int:
+def soils(event: PublicationView, picture: NamedNode) -> int:
     """The same with the triples."""
     event.graph.clear()  # type: ignore[attr-defined]
     return 0
 
 
 @operator(WILD + "growing", version="1", arguments=("bound", "free"))
-def growing(event: Event, anything: object) -> Iterator[int]:
+def growing(event: PublicationView, anything: object) -> Iterator[int]:
     """Results until it stops."""
     yield 1
     raise Unanswerable("it stopped")
 
 
 @operator(WILD + "quads", version="1", arguments=("bound", "free"))
-def quads(event: Event, anything: object) -> int:
+def quads(event: PublicationView, anything: object) -> int:
     """How many quads the event has."""
     return len(event.graph)
 
 
 @operator(WILD + "hangs", version="1", arguments=("bound", "free"), seconds=0.3)
-def hangs(event: Event, anything: object) -> int:
+def hangs(event: PublicationView, anything: object) -> int:
     """Never."""
     while True:
         time.sleep(1)
 
 
 @operator(WILD + "stuck", version="1", arguments=("bound", "free"), seconds=5)
-def stuck(event: Event, anything: object) -> int:
+def stuck(event: PublicationView, anything: object) -> int:
     """Never, and it takes longer."""
     return hangs(event, anything)
 
 
 @operator(WILD + "raises", version="1", arguments=("bound", "free"))
-def raises(event: Event, anything: object) -> int:
+def raises(event: PublicationView, anything: object) -> int:
     """Not this time."""
     raise ValueError("not this time")
 
 
 @operator(WILD + "sorts", version="1", arguments=("bound", "free"))
-def sorts(event: Event, anything: object) -> list[int]:
+def sorts(event: PublicationView, anything: object) -> list[int]:
     """Fails in what it calls."""
     return sorted([1], key=_key)
 
@@ -121,37 +121,37 @@ def _key(number: int) -> int:
 
 
 @operator(WILD + "exits", version="1", arguments=("bound", "free"))
-def exits(event: Event, anything: object) -> int:
+def exits(event: PublicationView, anything: object) -> int:
     """Ends its process."""
     os._exit(3)
 
 
 @operator(WILD + "million", version="1", arguments=("bound", "free"))
-def million(event: Event, anything: object) -> Iterator[int]:
+def million(event: PublicationView, anything: object) -> Iterator[int]:
     """More than anybody wants, without an end."""
     return itertools.count()
 
 
 @operator(WILD + "wrong", version="1", arguments=("bound", "free"))
-def wrong(event: Event, anything: object) -> object:
+def wrong(event: PublicationView, anything: object) -> object:
     """Bytes, which are no term."""
     return b"bytes"
 
 
 @operator(WILD + "eats", version="1", arguments=("bound", "free"), memory=64 << 20)
-def eats(event: Event, anything: object) -> int:
+def eats(event: PublicationView, anything: object) -> int:
     """More memory than it may."""
     return len(bytearray(1 << 30))
 
 
 @operator(WILD + "chance", version="1", arguments=("bound", "free"))
-def chance(event: Event, anything: object) -> int:
+def chance(event: PublicationView, anything: object) -> int:
     """Another answer each time."""
     return random.SystemRandom().randrange(10**9)
 
 
 @operator(WILD + "counted", version="1", arguments=("bound", "free"))
-def counted(event: Event, path: Literal) -> int:
+def counted(event: PublicationView, path: Literal) -> int:
     """Writes a line to a file each time it is called."""
     with Path(path.value).open("a") as log:
         log.write(f"{event.publication.value}\n")
@@ -159,6 +159,6 @@ def counted(event: Event, path: Literal) -> int:
 
 
 @operator(WILD + "drifting", version=os.environ.get("WILD_VERSION", "1"), arguments=("bound",))
-def drifting(event: Event, anything: object) -> bool:
+def drifting(event: PublicationView, anything: object) -> bool:
     """Of a version that depends on where it is imported."""
     return True

@@ -12,8 +12,8 @@ from triplecast.index import Snapshot, build_segment
 from triplecast.match import Matcher
 from triplecast.model.answers import Failed, Found, GroundCall
 from triplecast.model.match import MatchedBatch
-from triplecast.operators import Event, operator
-from triplecast.operators.frames import Asked
+from triplecast.operators import PublicationView, operator
+from triplecast.operators.messages import PublicationCall
 from triplecast.operators.operator_set import operator_set
 from triplecast.operators.perform import Performed, Performer
 
@@ -23,7 +23,7 @@ PICTURES = "e:p1 a e:Pic ; e:n 1 ; e:like e:p1 . e:p2 a e:Pic ; e:n 2 ; e:like e
 
 
 @operator(OPS + "above", version="1", arguments=("bound", "bound"))
-def above(event: Event, term: object, least: object) -> bool:
+def above(event: PublicationView, term: object, least: object) -> bool:
     """Answered by `Told`."""
     return False
 
@@ -38,7 +38,7 @@ class Told(Performer):
         super().__init__(OPERATORS)
         self.calls: list[tuple[str, ...]] = []
 
-    def perform(self, asked: Sequence[Asked]) -> list[Performed]:
+    def perform(self, asked: Sequence[PublicationCall]) -> list[Performed]:
         self.calls += [each.call.arguments for each in asked]
         return [self._answer(*each.call.arguments) for each in asked]
 

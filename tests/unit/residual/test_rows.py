@@ -10,7 +10,7 @@ from triplecast.compile.residual import Residual
 from triplecast.evaluate import DEFAULT_STEPS
 from triplecast.model.algebra import Call, Operation, Variable
 from triplecast.model.answers import Answer, Failed, Found, GroundCall
-from triplecast.operators import Event, operator
+from triplecast.operators import PublicationView, operator
 from triplecast.operators.operator_set import operator_set
 from triplecast.residual import UNBOUND, NumberedTerms, PublicationConditions, ResidualPlans, Row
 from triplecast.residual.calculation import Calculation
@@ -22,7 +22,7 @@ THINGS = [NamedNode("urn:a"), Literal("1"), Literal("two")]
 
 
 @operator(OPS + "holds", version="1", arguments=("bound",))
-def holds(event: Event, term: object) -> bool:
+def holds(event: PublicationView, term: object) -> bool:
     """Never called: answers are given."""
     return True
 

@@ -25,7 +25,7 @@ from triplecast.model.open_rows import NO_OPEN_ROWS, OpenRows
 from triplecast.model.publication import Publication
 from triplecast.operators.asking.asker import Asker
 from triplecast.operators.asking.run import ConditionRun
-from triplecast.operators.frames import Asked
+from triplecast.operators.messages import PublicationCall
 from triplecast.residual import PublicationConditions
 from triplecast.taxonomy import NO_TAXONOMIES, Taxonomies
 
@@ -176,7 +176,7 @@ class AskingRound:
         conditions: Mapping[int, PublicationConditions],
     ) -> None:
         """Make the calls, and let every condition that waits for one of them learn what it can."""
-        asked = [Asked(self._publications[position], call) for position, call in wanted]
+        asked = [PublicationCall(self._publications[position], call) for position, call in wanted]
         performed = self._asker.performer.perform(asked)
         for (position, call), (answer, seconds, final) in zip(wanted, performed, strict=True):
             self.answers[position][call] = conditions[position].answers[call] = answer

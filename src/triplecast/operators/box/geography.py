@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyoxigraph import Literal, NamedNode
 
-from triplecast.operators import Event, Unanswerable, operator
+from triplecast.operators import PublicationView, Unanswerable, operator
 from triplecast.operators.box.regions import Regions
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ _PREPARED = frozenset(("intersects", "disjoint"))
 """Relations that are decided at the first point that two geometries share."""
 
 
-def is_within(event: Event, place: object, region: object, regions: Regions) -> bool:
+def is_within(event: PublicationView, place: object, region: object, regions: Regions) -> bool:
     """Whether all of a place lies in a region, as ``sfWithin`` means it (not on its edge alone). False where no triple
     says where one of them is. Raises `Unanswerable` for what is stated wrongly and for a region that is not known."""
     from triplecast.operators.box.places import locate
@@ -54,7 +54,7 @@ def is_within(event: Event, place: object, region: object, regions: Regions) -> 
     return inner is not None and outer is not None and _relate("contains", outer, inner)
 
 
-def metres_from(event: Event, place: object, other: object, regions: Regions) -> float | None:
+def metres_from(event: PublicationView, place: object, other: object, regions: Regions) -> float | None:
     """Metres between two places, 0 where they meet; None where no triple says where one of them is. Raises
     `Unanswerable` for what is stated wrongly and for a region that is not known."""
     from triplecast.operators.box.metres import metres_between
@@ -91,20 +91,22 @@ def check_distance(first: object, second: object, unit: object) -> None:
 
 
 @operator(OP + "within", VERSION, _TWO, cost=_QUICK, batch=True, check=check_places)
-def within(events: Sequence[Event], places: Sequence[object], regions: Sequence[object]) -> list[object]:
+def within(events: Sequence[PublicationView], places: Sequence[object], regions: Sequence[object]) -> list[object]:
     """Whether a place lies in a region: each a thing, a geometry or a name."""
     return [_said(is_within, *each, DRAWN) for each in zip(events, places, regions, strict=True)]
 
 
 @operator(OP + "distance", VERSION, _THREE, cost=_SEARCHED, batch=True, check=check_places)
-def distance_of_places(events: Sequence[Event], places: Sequence[object], others: Sequence[object]) -> list[object]:
+def distance_of_places(
+    events: Sequence[PublicationView], places: Sequence[object], others: Sequence[object]
+) -> list[object]:
     """Metres between two places, each a thing, a geometry or a name."""
     return [_said(metres_from, *each, DRAWN) for each in zip(events, places, others, strict=True)]
 
 
 @operator(GEOF + "distance", VERSION, ("bound", *_THREE), cost=_SEARCHED, batch=True, check=check_distance)
 def distance(
-    events: Sequence[Event], firsts: Sequence[object], seconds: Sequence[object], units: Sequence[object]
+    events: Sequence[PublicationView], firsts: Sequence[object], seconds: Sequence[object], units: Sequence[object]
 ) -> list[object]:
     """The shortest distance between two geometries on the ellipsoid, in a unit of length."""
     return [_said(_in_units, *each) for each in zip(firsts, seconds, units, strict=True)]
@@ -114,7 +116,7 @@ def _relation(name: str, about: str) -> Callable[..., list[object]]:
     """The operator of a relation of Simple Features, ``sfEquals`` and the like. Each stands in this module under its
     name, where a worker finds it."""
 
-    def relate(events: Sequence[Event], firsts: Sequence[object], seconds: Sequence[object]) -> list[object]:
+    def relate(events: Sequence[PublicationView], firsts: Sequence[object], seconds: Sequence[object]) -> list[object]:
         return [_said(_related, name, *pair) for pair in zip(firsts, seconds, strict=True)]
 
     relate.__name__ = relate.__qualname__ = f"sf_{name}"

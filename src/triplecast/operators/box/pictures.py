@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from pyoxigraph import Literal, NamedNode
 
 from triplecast.model.printable import shortened
-from triplecast.operators import Event, Unanswerable, operator
+from triplecast.operators import PublicationView, Unanswerable, operator
 
 if TYPE_CHECKING:
     import numpy as np
@@ -69,25 +69,25 @@ _SECONDS = 60.0
 
 
 @operator(OP + "width", version="1", arguments=("bound", "free"), cost=0.0005, seconds=_SECONDS, memory=_MEMORY)
-def width(event: Event, picture: object) -> int:
+def width(event: PublicationView, picture: object) -> int:
     """How many pixels wide a picture is, upright."""
     return _size(event, picture)[0]
 
 
 @operator(OP + "height", version="1", arguments=("bound", "free"), cost=0.0005, seconds=_SECONDS, memory=_MEMORY)
-def height(event: Event, picture: object) -> int:
+def height(event: PublicationView, picture: object) -> int:
     """How many pixels high a picture is, upright."""
     return _size(event, picture)[1]
 
 
 @operator(OP + "colour", version="1", arguments=("bound", "free"), cost=0.02, seconds=_SECONDS, memory=_MEMORY)
-def colour(event: Event, picture: object) -> str | None:
+def colour(event: PublicationView, picture: object) -> str | None:
     """A picture's dominant colour, as #rrggbb."""
     return find_colour(read_pixels(event, picture))
 
 
 @operator(OP + "objects", version="1", arguments=("bound", "free"), cost=0.02, seconds=_SECONDS, memory=_MEMORY)
-def objects(event: Event, picture: object) -> int:
+def objects(event: PublicationView, picture: object) -> int:
     """How many objects stand out from a picture's background."""
     return count_objects(select_objects(read_pixels(event, picture)))
 
@@ -107,12 +107,12 @@ def check_colour(picture: object, colour: object) -> None:
     memory=_MEMORY,
     check=check_colour,
 )
-def objects_of_colour(event: Event, picture: object, colour: object) -> int:
+def objects_of_colour(event: PublicationView, picture: object, colour: object) -> int:
     """How many objects of a colour (#rrggbb, or CSS's name) a picture has."""
     return count_objects(select_colour(read_pixels(event, picture), read_colour(colour)))
 
 
-def read_pixels(event: Event, picture: object) -> Pixels:
+def read_pixels(event: PublicationView, picture: object) -> Pixels:
     """The pixels of an attachment. Raises `Unanswerable` where there is none under the IRI, or it is no picture, one of
     another format than `FORMATS`, larger than `MOST_PIXELS`, cut short or damaged."""
     import numpy as np
@@ -223,7 +223,7 @@ def read_colour(term: object) -> tuple[int, int, int]:
     return min(red, 255), min(green, 255), min(blue, 255)
 
 
-def _size(event: Event, picture: object) -> tuple[int, int]:
+def _size(event: PublicationView, picture: object) -> tuple[int, int]:
     """Of the upright picture: its header is read, and no pixel."""
     with _opened(event, picture) as image:
         across, down = image.size
@@ -239,7 +239,7 @@ def _orientation(image: Image) -> int:
 
 
 @contextmanager
-def _opened(event: Event, picture: object) -> Iterator[Image]:
+def _opened(event: PublicationView, picture: object) -> Iterator[Image]:
     """An attachment's header, checked; whatever Pillow raises for damage until it is closed is a `Unanswerable`."""
     from PIL import Image, UnidentifiedImageError
 

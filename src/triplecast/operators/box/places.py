@@ -10,11 +10,11 @@ import shapely
 from pyoxigraph import BlankNode, Literal, NamedNode
 
 from triplecast.model.printable import shortened
-from triplecast.operators import Event, Unanswerable
+from triplecast.operators import PublicationView, Unanswerable
 from triplecast.operators.box.geometries import GEO, Geometry, checked, is_geometry, read_geometry
 from triplecast.operators.box.regions import Regions
 from triplecast.operators.box.tangles import refuse_tangled_union
-from triplecast.operators.event import Graph
+from triplecast.operators.publication_view import GraphView
 from triplecast.terms.georss import SHAPES, NoPlace, read_georss
 
 _W3C = "http://www.w3.org/2003/01/geo/wgs84_pos#"
@@ -42,7 +42,7 @@ _STEPS = 2
 """Links that are followed from a thing to its geometry."""
 
 
-def locate(event: Event, term: object, regions: Regions) -> Geometry | None:
+def locate(event: PublicationView, term: object, regions: Regions) -> Geometry | None:
     """What a term stands for: a geometry that it is; the region that it names; or, of a thing in the publication, all
     the geometries that its triples state, together. None for a thing of which no triple says where it is. Raises
     `Unanswerable` for what is stated wrongly."""
@@ -75,7 +75,7 @@ def _together(stated: Iterable[Geometry]) -> Geometry | None:
     return shapely.union_all([distinct[key] for key in sorted(distinct)])
 
 
-def _stated(graph: Graph, thing: NamedNode | BlankNode) -> Iterator[Geometry]:
+def _stated(graph: GraphView, thing: NamedNode | BlankNode) -> Iterator[Geometry]:
     """Of a thing and of what it is linked to, each once."""
     reached: dict[NamedNode | BlankNode, None] = {thing: None}
     edge = [thing]
@@ -88,7 +88,7 @@ def _stated(graph: Graph, thing: NamedNode | BlankNode) -> Iterator[Geometry]:
 
 
 def _stated_of(
-    graph: Graph, node: NamedNode | BlankNode, linked: dict[NamedNode | BlankNode, None]
+    graph: GraphView, node: NamedNode | BlankNode, linked: dict[NamedNode | BlankNode, None]
 ) -> Iterator[Geometry]:
     """Adds to `linked` what may state more."""
     latitudes: set[str] = set()

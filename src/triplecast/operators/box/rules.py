@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from pyoxigraph import BlankNode, Literal, NamedNode, RdfFormat, parse
 
 from triplecast.errors import InputError
-from triplecast.operators import Event, Unanswerable
+from triplecast.operators import PublicationView, Unanswerable
 from triplecast.operators.box.programs import PRELUDE, Signature, placed, read_program, unusable
 from triplecast.terms.nearness import nearest_names
 from triplecast.terms.values import ILL_VALUE, ValueClass, value_of
@@ -50,7 +50,7 @@ class Rules:
 
         return f"{VERSION}-{sha256(self._program.encode()).hexdigest()[:12]}"
 
-    def rows(self, event: Event, predicate: str, *given: Term) -> list[Any]:
+    def rows(self, event: PublicationView, predicate: str, *given: Term) -> list[Any]:
         """What is derived: the other arguments of each fact of `predicate` that begins with `given`, as a tuple, or as
         a term where there is one only. Raises `Unanswerable` for a publication that is too large or that the program
         contradicts, and `InputError` for a program or a predicate that cannot be used."""
@@ -58,21 +58,23 @@ class Rules:
         found = [tuple(map(_term, row[len(given) :])) for row in self._matching(event, predicate, arity, given)]
         return [row[0] for row in found] if arity == len(given) + 1 else found
 
-    def holds(self, event: Event, predicate: str, *given: Term) -> bool:
+    def holds(self, event: PublicationView, predicate: str, *given: Term) -> bool:
         """Whether exactly this fact is there. Raises what `rows` raises."""
         arity = self._arity(predicate, len(given), exactly=True)
         return bool(self._matching(event, predicate, arity, given))
 
-    def _matching(self, event: Event, predicate: str, arity: int, given: Sequence[Term]) -> list[Sequence[Any]]:
+    def _matching(
+        self, event: PublicationView, predicate: str, arity: int, given: Sequence[Term]
+    ) -> list[Sequence[Any]]:
         symbols = list(map(_symbol, given))
         facts = self._models(event.quads, event.dataset).get((predicate, arity), {})
         return [row for row in facts.get(symbols[0] if symbols else None, []) if row[: len(given)] == symbols]
 
-    def entails(self, event: Event, subject: Term) -> list[tuple[Term, Term]]:
+    def entails(self, event: PublicationView, subject: Term) -> list[tuple[Term, Term]]:
         """Predicate and object of each triple of a subject, stated or derived."""
         return self.rows(event, "triple", subject)
 
-    def types(self, event: Event, subject: Term) -> list[Term]:
+    def types(self, event: PublicationView, subject: Term) -> list[Term]:
         """The types of a subject, stated or derived."""
         return self.rows(event, "triple", subject, NamedNode(RDF_TYPE))
 

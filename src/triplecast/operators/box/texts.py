@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pyoxigraph import Literal, NamedNode
 
-from triplecast.operators import Event, Unanswerable, operator
+from triplecast.operators import PublicationView, Unanswerable, operator
 
 OP = "urn:triplecast:op:"
 SHIPPED = "pages-1"
@@ -24,13 +24,13 @@ LONGEST = 1_000_000
     seconds=60,
 )
 def similarity(
-    events: Sequence[Event], texts: Sequence[object], others: Sequence[object]
+    events: Sequence[PublicationView], texts: Sequence[object], others: Sequence[object]
 ) -> list[float | Unanswerable]:
     """How much two texts are about the same, from 0.0 to 1.0."""
     return [_compare(*each) for each in zip(events, texts, others, strict=True)]
 
 
-def _compare(event: Event, one: object, other: object) -> float | Unanswerable:
+def _compare(event: PublicationView, one: object, other: object) -> float | Unanswerable:
     from triplecast.operators.box.likeness import compare_texts, shipped_vocabulary
 
     try:
@@ -39,7 +39,7 @@ def _compare(event: Event, one: object, other: object) -> float | Unanswerable:
         return refused
 
 
-def read_text(event: Event, term: object) -> str:
+def read_text(event: PublicationView, term: object) -> str:
     """A literal's text, or that of the attachment which an IRI names. Raises `Unanswerable` for any other term, where
     there is no such attachment or it is not UTF-8, and beyond `LONGEST`."""
     if isinstance(term, Literal):
@@ -53,7 +53,7 @@ def read_text(event: Event, term: object) -> str:
     return text
 
 
-def _read_attachment(event: Event, term: NamedNode) -> str:
+def _read_attachment(event: PublicationView, term: NamedNode) -> str:
     try:
         return event.attachment(term).decode("utf-8")
     except KeyError as error:

@@ -21,10 +21,10 @@ from triplecast.index import build_segment
 from triplecast.model.answers import Answer, Failed, GroundCall, parse_answer
 from triplecast.model.match import Learnt, MatchedBatch
 from triplecast.model.operators import NO_OPERATORS, OperatorSet
-from triplecast.operators import Event, operator
+from triplecast.operators import PublicationView, operator
 from triplecast.operators.asking import Asker
 from triplecast.operators.asking.rounds import UNASKED, AskingRound
-from triplecast.operators.frames import Asked
+from triplecast.operators.messages import PublicationCall
 from triplecast.operators.operator_set import operator_set
 from triplecast.operators.perform import Performed, Performer
 from triplecast.operators.results import read_result
@@ -36,7 +36,7 @@ PICTURES = " . ".join(f"e:p{number} a e:Pic ; e:tag e:t{number % 2} ; e:n {numbe
 
 
 @operator(OPS + "ok", version="1", arguments=("bound",))
-def ok(event: Event, term: object) -> bool:
+def ok(event: PublicationView, term: object) -> bool:
     """Whether its name does not say that it is bad; fails where it says that it is broken."""
     if "broken" in str(term):
         raise ValueError("broken")
@@ -44,25 +44,25 @@ def ok(event: Event, term: object) -> bool:
 
 
 @operator(OPS + "count", version="1", arguments=("bound", "free"), cost=0.001)
-def count(event: Event, term: object) -> int:
+def count(event: PublicationView, term: object) -> int:
     """Always five."""
     return 5
 
 
 @operator(OPS + "cheap", version="1", arguments=("bound",), cost=0.0009)
-def cheap(event: Event, term: object) -> bool:
+def cheap(event: PublicationView, term: object) -> bool:
     """Never."""
     return False
 
 
 @operator(OPS + "costly", version="1", arguments=("bound",), cost=0.5)
-def costly(event: Event, term: object) -> bool:
+def costly(event: PublicationView, term: object) -> bool:
     """Never."""
     return False
 
 
 @operator(OPS + "length", version="1", arguments=("bound", "free"))
-def length(event: Event, term: object) -> int:
+def length(event: PublicationView, term: object) -> int:
     """Of its name; fails where it says that it is broken."""
     ok(event, term)
     return len(str(term))
@@ -81,11 +81,11 @@ class Told(Performer):
         super().__init__(OPERATORS)
         self.requests: list[list[tuple[str, str]]] = []
 
-    def perform(self, asked: Sequence[Asked]) -> list[Performed]:
+    def perform(self, asked: Sequence[PublicationCall]) -> list[Performed]:
         self.requests.append([(call.operator.removeprefix(OPS), call.arguments[0]) for _, call in asked])
         return [Performed(self._answer(each), SECONDS[each.call.operator]) for each in asked]
 
-    def _answer(self, asked: Asked) -> Answer:
+    def _answer(self, asked: PublicationCall) -> Answer:
         declared = OPERATORS.find(asked.call.operator)
         assert declared is not None
         try:

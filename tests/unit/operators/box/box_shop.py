@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pyoxigraph import Literal, NamedNode
 
-from triplecast.operators import Event, operator
+from triplecast.operators import PublicationView, operator
 from triplecast.operators.box.geography import Regions, is_within
 from triplecast.operators.box.lookup import Database
 from triplecast.operators.box.rules import Rules
@@ -24,24 +24,24 @@ KIN = Rules("""
 
 
 @operator(SHOP + "in", version=PARKS.version, arguments=("bound", "bound"))
-def in_park(event: Event, place: object, park: object) -> bool:
+def in_park(event: PublicationView, place: object, park: object) -> bool:
     """Whether a place lies in a park."""
     return is_within(event, place, park, PARKS)
 
 
 @operator(SHOP + "price", version="1", arguments=("bound", "free"), pure=False)
-def price(event: Event, sku: Literal) -> list[object]:
+def price(event: PublicationView, sku: Literal) -> list[object]:
     """What wares cost."""
     return WARES.rows("SELECT price FROM wares WHERE sku = :sku", sku=sku)
 
 
 @operator(SHOP + "whole", version=KIN.version, arguments=("bound", "free"))
-def whole(event: Event, thing: NamedNode) -> list[object]:
+def whole(event: PublicationView, thing: NamedNode) -> list[object]:
     """What a thing is a part of, directly or not."""
     return KIN.rows(event, "whole", thing)
 
 
 @operator(SHOP + "entails", version=KIN.version, arguments=("bound", "free", "free"))
-def entails(event: Event, thing: NamedNode) -> list[tuple[object, object]]:
+def entails(event: PublicationView, thing: NamedNode) -> list[tuple[object, object]]:
     """Predicates and objects of a thing, stated or derived."""
     return list(KIN.entails(event, thing))

@@ -22,7 +22,7 @@ pytest.importorskip("shapely", reason="the extra triplecast[operators] is not in
 import box_shop
 
 import triplecast.operators.box
-from triplecast.operators import Event
+from triplecast.operators import PublicationView
 
 assert triplecast.operators.box
 GEOF = "http://www.opengis.net/def/function/geosparql/"
@@ -136,7 +136,7 @@ def test_one_implementation_answers_in_the_index_and_behind_it(name: str) -> Non
     ]
     if name == "distance":
         given.append([NamedNode(METRE)] * len(pairs))
-    event = Event(NamedNode("urn:g"), 1, {}, b"")
+    event = PublicationView(NamedNode("urn:g"), 1, {}, b"")
     wanted = [answer is True or (answer is not False and answer < 100_000) for answer in called(declared, event, given)]
     assert sorted(row["p"] for row in rows) == sorted(
         f"https://example.org/p{number}" for number, is_so in enumerate(wanted) if is_so
@@ -144,7 +144,7 @@ def test_one_implementation_answers_in_the_index_and_behind_it(name: str) -> Non
     assert 0 < len(rows) < len(pairs)
 
 
-def called(declared: Operator, event: Event, given: list[list[Literal | NamedNode]]) -> list[bool | float]:
+def called(declared: Operator, event: PublicationView, given: list[list[Literal | NamedNode]]) -> list[bool | float]:
     answers: list[bool | float] = load(declared)([event] * len(given[0]), *given)
     return answers
 

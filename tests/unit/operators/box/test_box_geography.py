@@ -12,7 +12,7 @@ import pytest
 from pyoxigraph import BlankNode, Dataset, Literal, NamedNode, Quad
 
 from triplecast.errors import InputError
-from triplecast.operators import Event, Unanswerable
+from triplecast.operators import PublicationView, Unanswerable
 
 pytest.importorskip("shapely", reason="the extra triplecast[operators] is not installed")
 
@@ -43,12 +43,12 @@ def metres(first: str, second: str) -> float:
     return metres_between(read_geometry(wkt(first)), read_geometry(wkt(second)))
 
 
-def event(turtle: str = "") -> Event:
+def event(turtle: str = "") -> PublicationView:
     from pyoxigraph import RdfFormat, parse, serialize
 
     quads = serialize(parse(PREFIXES + turtle, format=RdfFormat.TURTLE), format=RdfFormat.N_TRIPLES)
     assert quads is not None
-    return Event(NamedNode("urn:g"), 1, {}, quads)
+    return PublicationView(NamedNode("urn:g"), 1, {}, quads)
 
 
 def one(function: object, *arguments: object) -> object:

@@ -15,16 +15,16 @@ from drawn import GROUNDS, PALETTE, draw, encode
 from PIL import Image, ImageDraw, ImageOps
 from pyoxigraph import Literal, NamedNode
 
-from triplecast.operators import Event, Unanswerable
+from triplecast.operators import PublicationView, Unanswerable
 from triplecast.operators.box import pictures
 from triplecast.operators.box.pictures import FORMATS, LEAST, LONGEST_SIDE, MOST_PIXELS, TOLERANCE
 
 PICTURE = NamedNode("urn:pic")
 
 
-def event(content: bytes | None, *others: str) -> Event:
+def event(content: bytes | None, *others: str) -> PublicationView:
     attached = dict.fromkeys(others, b"") if content is None else {"urn:pic": content}
-    return Event(NamedNode("urn:g"), 1, attached, b"")
+    return PublicationView(NamedNode("urn:g"), 1, attached, b"")
 
 
 def count(image: Image.Image, form: str = "PNG", **options: object) -> int:
@@ -234,7 +234,7 @@ def header(width: int, height: int) -> bytes:
 
 
 SMALL = encode(draw(random.Random(1)).image)
-ASKED: tuple[Callable[[Event, object], object], ...] = (pictures.colour, pictures.objects)
+ASKED: tuple[Callable[[PublicationView, object], object], ...] = (pictures.colour, pictures.objects)
 
 
 @pytest.mark.parametrize("ask", [*ASKED, pictures.width, pictures.height])
@@ -263,7 +263,9 @@ ASKED: tuple[Callable[[Event, object], object], ...] = (pictures.colour, picture
         (None, "no attachment <urn:pic>; the publication has none; publish the picture's bytes with it"),
     ],
 )
-def test_what_is_no_picture_is_told(ask: Callable[[Event, object], object], content: bytes | None, told: str) -> None:
+def test_what_is_no_picture_is_told(
+    ask: Callable[[PublicationView, object], object], content: bytes | None, told: str
+) -> None:
     with pytest.raises(Unanswerable) as raised:
         ask(event(content), PICTURE)
     assert told in str(raised.value)
@@ -271,7 +273,7 @@ def test_what_is_no_picture_is_told(ask: Callable[[Event, object], object], cont
 
 @pytest.mark.parametrize("ask", ASKED)
 @pytest.mark.parametrize("form", FORMATS)
-def test_what_is_cut_short_is_told(ask: Callable[[Event, object], object], form: str) -> None:
+def test_what_is_cut_short_is_told(ask: Callable[[PublicationView, object], object], form: str) -> None:
     content = encode(draw(random.Random(2)).image.resize((400, 400)), form)
     with pytest.raises(
         Unanswerable, match=r"<urn:pic> is cut short or damaged \([0-9,]+ bytes; .*\); publish the whole"

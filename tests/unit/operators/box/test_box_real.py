@@ -17,7 +17,7 @@ pytest.importorskip("shapely", reason="the extra triplecast[operators] is not in
 
 from triplecast.ingest import Document
 from triplecast.ingest.parse import parse_document
-from triplecast.operators import Event
+from triplecast.operators import PublicationView
 from triplecast.operators.box import geography, texts
 from triplecast.operators.box.lookup import Database
 from triplecast.operators.box.places import locate
@@ -28,8 +28,8 @@ DBPEDIA = "http://dbpedia.org/ontology/"
 DOAP = "http://usefulinc.com/ns/doap#"
 
 
-def event(quads: bytes) -> Event:
-    return Event(NamedNode("urn:g"), 1, {}, quads)
+def event(quads: bytes) -> PublicationView:
+    return PublicationView(NamedNode("urn:g"), 1, {}, quads)
 
 
 def examples(shared_data: Path) -> Iterator[object]:

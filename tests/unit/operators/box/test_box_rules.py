@@ -9,7 +9,7 @@ import pytest
 from pyoxigraph import BlankNode, Dataset, Literal, NamedNode, Quad, RdfFormat, parse, serialize
 
 from triplecast.errors import InputError
-from triplecast.operators import Event, Unanswerable
+from triplecast.operators import PublicationView, Unanswerable
 
 pytest.importorskip("clingo", reason="the extra triplecast[operators] is not installed")
 
@@ -24,10 +24,10 @@ ancestor(X, Z) :- ancestor(X, Y), triple(Y, parent, Z).
 XSD = "http://www.w3.org/2001/XMLSchema#"
 
 
-def event(turtle: str, prefix: str = X) -> Event:
+def event(turtle: str, prefix: str = X) -> PublicationView:
     quads = serialize(parse(f"@prefix : <{prefix}> . {turtle}", format=RdfFormat.TURTLE), format=RdfFormat.N_TRIPLES)
     assert quads is not None
-    return Event(NamedNode("urn:g"), 1, {}, quads)
+    return PublicationView(NamedNode("urn:g"), 1, {}, quads)
 
 
 def x(name: str) -> NamedNode:
@@ -93,7 +93,7 @@ def test_datasets_are_one() -> None:
         [Quad(x("a"), x("parent"), x("b"), x("g")), Quad(x("b"), x("parent"), x("c"))], format=RdfFormat.N_QUADS
     )
     assert quads is not None
-    assert len(Rules(ANCESTORS).rows(Event(NamedNode("urn:g"), 1, {}, quads, dataset=True), "ancestor")) == 3
+    assert len(Rules(ANCESTORS).rows(PublicationView(NamedNode("urn:g"), 1, {}, quads, dataset=True), "ancestor")) == 3
     assert len(Dataset(parse(quads, format=RdfFormat.N_QUADS))) == 2
 
 
@@ -199,7 +199,7 @@ def test_publications_that_rules_cannot_answer_for() -> None:
         rules.rows(event(":a :p :a ."), "triple")
     assert len(rules.rows(event(":a :p :b ."), "triple")) == 1
     with pytest.raises(Unanswerable, match="50,000 triples at most, and the publication has 50,001"):
-        rules.rows(Event(NamedNode("urn:g"), 1, {}, b"<x:s> <x:p> <x:o> .\n" * (MOST_TRIPLES + 1)), "triple")
+        rules.rows(PublicationView(NamedNode("urn:g"), 1, {}, b"<x:s> <x:p> <x:o> .\n" * (MOST_TRIPLES + 1)), "triple")
     with pytest.raises(Unanswerable, match=r"U\+0000"):
         rules.rows(event(':a :p "\\u0000" .'), "triple")
 

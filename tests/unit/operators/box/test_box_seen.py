@@ -14,7 +14,7 @@ from triplecast.model.answers import Found, GroundCall
 from triplecast.model.publication import Publication
 from triplecast.operators import declared_operators
 from triplecast.operators.box.pictures import MOST_PIXELS, OP
-from triplecast.operators.frames import Asked
+from triplecast.operators.messages import PublicationCall
 from triplecast.operators.perform import Performer
 
 PICTURE = '<urn:pic> a <urn:Picture> ; rdfs:label "{label}" .'
@@ -124,7 +124,9 @@ def test_the_largest_picture_is_within_its_limits() -> None:
         pen.rectangle((x, y, x + 30, y + 30), fill="white")
     content = encode(image, compress_level=1)
     publication = Publication(1, "urn:g", 1, "2026-01-01T00:00:00.000000Z", b"", attachments=(("urn:pic", content),))
-    asked = [Asked(publication, GroundCall(OP + name, ("<urn:pic>",))) for name in ("objects", "colour", "width")]
+    asked = [
+        PublicationCall(publication, GroundCall(OP + name, ("<urn:pic>",))) for name in ("objects", "colour", "width")
+    ]
     with Performer(declared_operators()) as performer:
         objects, colour, width = (each.answer for each in performer.perform(asked))
     values = [each.rows[0][0].value for each in (objects, colour, width) if isinstance(each, Found)]

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from pyoxigraph import BlankNode, Literal, NamedNode
 
-from triplecast.operators import Event, Unanswerable, declared_operators
+from triplecast.operators import PublicationView, Unanswerable, declared_operators
 from triplecast.operators.box.likeness import compare_texts, rarity, shipped_vocabulary
 from triplecast.operators.box.texts import LONGEST, SHIPPED, read_text, similarity
 from triplecast.operators.box.vocabulary import Vocabulary, count_vocabulary
 
-EVENT = Event(NamedNode("urn:g"), 1, {"urn:text": "Ünïted boats".encode(), "urn:pic": b"\x89PNG"}, b"")
+EVENT = PublicationView(NamedNode("urn:g"), 1, {"urn:text": "Ünïted boats".encode(), "urn:pic": b"\x89PNG"}, b"")
 CORPUS = ("the boat in the harbour", "the train to the harbour", "a boat and the ferry", "the museum opens")
 WORDS = ("the", "a", "boat", "ferry", "harbour", "train", "museum", "opens", "night", "and", "to", "zeppelin")
 

@@ -19,10 +19,10 @@ from pyoxigraph import NamedNode
 from triplecast.model.answers import GroundCall
 from triplecast.model.operators import Operator
 from triplecast.model.publication import Publication
-from triplecast.operators.event import Event
+from triplecast.operators.publication_view import PublicationView
 
 
-class Asked(NamedTuple):
+class PublicationCall(NamedTuple):
     """A ground call of one publication."""
 
     publication: Publication
@@ -33,16 +33,16 @@ class NotThere(LookupError):
     """The worker does not have the operator, or has another version of it."""
 
 
-class Request(NamedTuple):
+class CallRequest(NamedTuple):
     module: str
     operator: str
     version: str
     """That the engine knows, under which answers are kept."""
-    calls: list[tuple[Event, tuple[str, ...]]]
-    """Event and arguments of each; calls of one publication share an event."""
+    calls: list[tuple[PublicationView, tuple[str, ...]]]
+    """PublicationView and arguments of each; calls of one publication share an event."""
 
 
-def write_request(declared: Operator, asked: Sequence[Asked]) -> bytes:
+def write_request(declared: Operator, asked: Sequence[PublicationCall]) -> bytes:
     """For calls of one operator; without any, to see whether the worker has it."""
     numbers: dict[int, int] = {}
     stamps: list[object] = []
@@ -61,10 +61,10 @@ def write_request(declared: Operator, asked: Sequence[Asked]) -> bytes:
     return b"".join([json.dumps(header).encode(), b"\n", *parts])
 
 
-def read_request(request: bytes) -> Request:
+def read_request(request: bytes) -> CallRequest:
     line, _, rest = request.partition(b"\n")
     header = json.loads(line)
-    events: list[Event] = []
+    events: list[PublicationView] = []
     start = 0
     for graph, version, dataset, length, attached in header["events"]:
         quads = rest[start : start + length]
@@ -73,9 +73,9 @@ def read_request(request: bytes) -> Request:
         for iri, size in attached:
             attachments[iri] = rest[start : start + size]
             start += size
-        events.append(Event(NamedNode(graph), version, MappingProxyType(attachments), quads, dataset))
+        events.append(PublicationView(NamedNode(graph), version, MappingProxyType(attachments), quads, dataset))
     calls = [(events[number], tuple(arguments)) for number, arguments in header["calls"]]
-    return Request(header["module"], header["operator"], header["version"], calls)
+    return CallRequest(header["module"], header["operator"], header["version"], calls)
 
 
 def write_answers(answers: Sequence[tuple[bytes, float]]) -> bytes:

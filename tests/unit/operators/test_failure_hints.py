@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from triplecast.operators.extra import INSTALL
-from triplecast.operators.mending import find_module, mend_failure, mend_import
+from triplecast.operators.failure_hints import failure_hint, find_module, import_hint
 from triplecast.sandbox import RequestFailure
 
 
@@ -19,7 +19,7 @@ from triplecast.sandbox import RequestFailure
     ],
 )
 def test_what_it_raised(detail: str, hint: str) -> None:
-    assert mend_failure(RequestFailure("error", detail)).startswith(hint)
+    assert failure_hint(RequestFailure("error", detail)).startswith(hint)
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_what_it_raised(detail: str, hint: str) -> None:
     ],
 )
 def test_a_module_that_cannot_be_imported(source: str, told: str, hint: str) -> None:
-    assert mend_import(source, told).startswith(hint)
+    assert import_hint(source, told).startswith(hint)
 
 
 def test_a_module_is_named_as_python_names_it() -> None:

@@ -32,7 +32,7 @@ _NO_MODULE = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
 _EXTRA = frozenset(chain.from_iterable((*LIBRARIES.values(), *CLASSES.values())))
 
 
-def mend_failure(failure: RequestFailure) -> str:
+def failure_hint(failure: RequestFailure) -> str:
     """Of a call that failed in its worker."""
     if failure.kind == "error":
         library = missing_library(failure.detail)
@@ -43,7 +43,7 @@ def mend_failure(failure: RequestFailure) -> str:
     return _BY_KIND[failure.kind]
 
 
-def mend_import(source: str, told: str) -> str:
+def import_hint(source: str, told: str) -> str:
     """Of a worker that could not import `source`, the module or script that declares its operators."""
     library = missing_library(told)
     if library is not None and library != source.partition(".")[0]:

@@ -20,7 +20,7 @@ class NoAttachment(Unanswerable, KeyError):
         return str(self.args[0])
 
 
-class Graph:
+class GraphView:
     """A `pyoxigraph.Dataset` that can be read only, by its methods; ``pyoxigraph.Dataset(graph)`` is a copy."""
 
     def __init__(self, dataset: Dataset) -> None:
@@ -49,7 +49,7 @@ class Graph:
 
 
 @dataclass(frozen=True)
-class Event:
+class PublicationView:
     """A publication as an operator is given it."""
 
     publication: NamedNode
@@ -62,10 +62,10 @@ class Event:
     dataset: bool = False
 
     @cached_property
-    def graph(self) -> Graph:
+    def graph(self) -> GraphView:
         """The publication's triples in the default graph; of a dataset, its graphs as published. Parsed when first
         asked for."""
-        return Graph(Dataset(parse(self.quads, format=RdfFormat.N_QUADS if self.dataset else RdfFormat.N_TRIPLES)))
+        return GraphView(Dataset(parse(self.quads, format=RdfFormat.N_QUADS if self.dataset else RdfFormat.N_TRIPLES)))
 
     def attachment(self, term: object) -> bytes:
         """The bytes of the attachment that an IRI (a term or text) names. Raises `NoAttachment`, naming it and those

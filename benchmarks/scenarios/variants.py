@@ -1,4 +1,4 @@
-"""The same interests in the same records, told in two ways: what the second costs over the first."""
+"""Measure one workload in two variants with equal matches: what the second costs over the first."""
 
 from __future__ import annotations
 
@@ -8,61 +8,62 @@ import numpy as np
 
 from benchmarks.figures import Figure, Timing, at_most, make_rate, time_runs
 from benchmarks.scenarios.indexes import in_batches, to_publications
-from benchmarks.workloads.texts import Told
+from benchmarks.workloads.texts import Variant
 from triplecast.index import MemoryIndex, Segment, Snapshot
 from triplecast.kernels.layout import Encoded
 from triplecast.match import Matcher
 from triplecast.match.pairs import Scratch, match_ids
 from triplecast.match.readings import Readings
 from triplecast.match.views import Views, scan_views
+from triplecast.model.events import TaxonomyVersion
 from triplecast.model.publication import Publication
 from triplecast.model.subscription import Registration, RegistrationId
-from triplecast.taxonomy import Taxonomies, TaxonomyVersion
+from triplecast.taxonomy import Taxonomies
 
 CHECKED = 100
 """Publications whose matches and bindings are compared before anything is measured."""
 
 
-class IndexOfTold:
-    """One way of telling it, indexed."""
+class IndexedVariant:
+    """A variant, indexed."""
 
-    def __init__(self, told: Told) -> None:
-        self.told = told
-        registrations = [Registration(RegistrationId(i), given) for i, given in enumerate(told.subscriptions, 1)]
+    def __init__(self, variant: Variant) -> None:
+        self.variant = variant
+        registrations = [Registration(RegistrationId(i), given) for i, given in enumerate(variant.subscriptions, 1)]
         self.snapshot: Snapshot = MemoryIndex().apply(registrations, [], len(registrations))
-        self.publications = to_publications(told.workload)
-        self.size = (told.workload.name, len(registrations))
-        self.taxonomies = Taxonomies((TaxonomyVersion(0, told.taxonomy.lines, False),))
+        self.publications = to_publications(variant.workload)
+        self.size = (variant.workload.name, len(registrations))
+        self.taxonomies = Taxonomies((TaxonomyVersion(0, variant.taxonomy.lines, False),))
         self._readings = Readings()
         self._scratch: dict[Segment, Scratch] = {segment: Scratch(segment) for segment in self.snapshot.segments}
 
     def match_bytes(self) -> int:
-        """N-Triples bytes in, ids out; how many pairs."""
+        """Match N-Triples bytes to ids; return the number of pairs."""
         return sum(
             len(match_ids(*encoded)[0]) for batch in in_batches(self.publications) for encoded in self._encode(batch)
         )
 
     def ids_in(self) -> Callable[[], object]:
-        """What matches publications that are encoded already."""
+        """Return a function that matches publications encoded before."""
         encoded = [each for batch in in_batches(self.publications) for each in self._encode(batch)]
         return lambda: [match_ids(*each) for each in encoded]
 
     def count_triples(self) -> float:
-        """Of a publication, as it is published."""
-        return sum(lines.count(b"\n") for lines in self.told.workload.publications) / len(self.publications)
+        """Return the triples of a publication as published, on average."""
+        return sum(lines.count(b"\n") for lines in self.variant.workload.publications) / len(self.publications)
 
     def _encode(self, batch: Sequence[Publication]) -> Iterator[tuple[Segment, Views, Encoded, Scratch]]:
-        """The batch as each segment reads it."""
+        """Yield the batch as each segment reads it."""
         taxonomy = self.taxonomies.before(self.publications[0].position)
         segments = self.snapshot.segments
         for segment, views, _, encoded in self._readings.of(segments, taxonomy, scan_views(batch)).read(segments):
             yield segment, views, encoded, self._scratch[segment]
 
 
-def measure_told(plain: Told, other: Told, cost: str, most: float) -> Iterator[Figure]:
-    """Both ways' rates, and as `cost` the core time of `other` over that of `plain`, at most `most` times. Raises
-    ValueError where they do not give the same matches."""
-    ways = (IndexOfTold(plain), IndexOfTold(other))
+def measure_variants(plain: Variant, other: Variant, cost: str, most: float) -> Iterator[Figure]:
+    """Yield both variants' rates and, as `cost`, the core time of `other` over that of `plain`, at most `most` times.
+    Raises ValueError unless they have the same matches."""
+    ways = (IndexedVariant(plain), IndexedVariant(other))
     check_alike(*ways)
     count = len(ways[0].publications)
     matches = [way.match_bytes() / count for way in ways]
@@ -79,8 +80,8 @@ def measure_told(plain: Told, other: Told, cost: str, most: float) -> Iterator[F
         yield Figure(f"{scenario}: {cost}, core time", *ways[1].size, times, "times", target=at_most(most))
 
 
-def check_alike(one: IndexOfTold, other: IndexOfTold) -> None:
-    """Both give the same bindings for the same pairs. Raises ValueError."""
+def check_alike(one: IndexedVariant, other: IndexedVariant) -> None:
+    """Raise ValueError unless both give the same bindings for the same pairs."""
     with Matcher() as matcher:
         found, again = (
             matcher.match(way.snapshot, list(way.publications[:CHECKED]), way.taxonomies) for way in (one, other)
@@ -89,5 +90,5 @@ def check_alike(one: IndexOfTold, other: IndexOfTold) -> None:
         found.registration, again.registration
     )
     if not same or not np.array_equal(found.bindings, again.bindings):
-        names = one.told.workload.name, other.told.workload.name
+        names = one.variant.workload.name, other.variant.workload.name
         raise ValueError(f"{names[0]} give {len(found)} matches, {names[1]} {len(again)}, or other bindings")
