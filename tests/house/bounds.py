@@ -24,22 +24,21 @@ LINES = {
 
 FILES = {
     "publish → receipt": Bound(26, 12),
-    "for operators alone, but box": Bound(41, 25),
-    "outside operators/, importing from it": Bound(31, 20),
+    "for operators alone, but box": Bound(36, 25),
+    "outside operators/, importing from it": Bound(20, 20),
 }
 
 FILE_LINES = 400
 """No file is longer, but these, which may not grow."""
 
 LONGER = {
-    "engine/engine.py": 658,
+    "engine/engine.py": 521,
 }
 
 NAMED_TWICE = {
     "Database",
     "Standing",
     "Template",
-    "_Kept",
 }
 """Classes of which there are two, still; goal: none."""
 
@@ -85,8 +84,6 @@ RIDDLES_LEFT = {
     "match/own_rules",
     "match/wanted",
     "operators/absence",
-    "operators/failure_hints",
     "pipeline/followed",
     "pipeline/late",
-    "registry/admitted",
 }
