@@ -47,6 +47,8 @@ from triplecast.pipeline.sink import Sink
 from triplecast.pipeline.source import JournalStream
 from triplecast.pipeline.stages import ask_slice, match_slices
 from triplecast.registry.file_source import FileSource
+from triplecast.registry.registry import Registry
+from triplecast.registry.upkeep import IndexUpkeep
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -103,7 +105,6 @@ def run_in_turn(place: Workplace, prune: int = 0) -> None:
         patch.object(horizon, "SMALLEST", 40),
         patch.object(horizon, "LARGEST", 40),
     )
-    accepting = threading.Lock()
     with ExitStack() as opened:
         for step in small:
             opened.enter_context(step)
@@ -111,11 +112,11 @@ def run_in_turn(place: Workplace, prune: int = 0) -> None:
         outbox = opened.enter_context(Outbox.open(place.output))
         parser = opened.enter_context(Parser())
         moving = HorizonFile(place.output)
-        index = IndexFolder(place.output / INDEX)
-        acceptor = Acceptor(place.inbox, journal, parser, accepting, False, lambda reject: None)
-        FileSource(
-            [place.subscriptions], journal, index, moving.cover, accepting, lambda: outbox.progress, lambda fault: None
-        ).start(0.0)
+        upkeep = IndexUpkeep(IndexFolder(place.output / INDEX), journal, lambda: outbox.progress, moving.cover_snapshot)
+        opened.callback(upkeep.close)
+        acceptor = Acceptor(place.inbox, journal, parser, False, lambda reject: None)
+        upkeep.open()
+        FileSource([place.subscriptions], Registry(journal, upkeep), journal, lambda fault: None).start(0.0)
         for now in (0.0, QUIET):
             acceptor.look(now, threading.Event())
         sink = Sink(outbox, journal.registrations, moving.learn, keep=journal.keep_results)

@@ -73,8 +73,8 @@ def measure_subscribing(name: str, subscriptions: int, single: int = SINGLE) -> 
 def _measure_folder(folder: Path, engine: Engine, size: tuple[str, int]) -> Figure:
     """Once nothing is left to be made again: a publication after each change takes what is ready."""
     segments, number = -1, 2
-    while segments != len(engine._snapshot.segments):
-        segments = len(engine._snapshot.segments)
+    while segments != len(engine._upkeep.snapshot.segments):
+        segments = len(engine._upkeep.snapshot.segments)
         engine._remaking.wait()
         engine.unsubscribe(engine.subscribe("ASK { <urn:bench:x> <urn:bench:y> <urn:bench:z> }").id)
         _publish(engine, number)

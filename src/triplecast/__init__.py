@@ -20,7 +20,16 @@ from triplecast.errors import (
 )
 
 if TYPE_CHECKING:
-    from triplecast.engine import Engine, Match, Preview, Receipt, Standing, Statistics, Subscribed, UndecidedMatch
+    from triplecast.engine import (
+        Engine,
+        LiveSubscription,
+        Match,
+        Preview,
+        Receipt,
+        Statistics,
+        Subscribed,
+        UndecidedMatch,
+    )
     from triplecast.explain import Explanation
     from triplecast.ingest import Document
     from triplecast.journal import Accepted, Rejected
@@ -35,13 +44,13 @@ _LAZY = {
     "Engine": "triplecast.engine",
     "Explanation": "triplecast.explain",
     "FOREVER": "triplecast.model.lease",
+    "LiveSubscription": "triplecast.engine",
     "Match": "triplecast.engine",
     "Notification": "triplecast.outbox",
     "Preview": "triplecast.engine",
     "Receipt": "triplecast.engine",
     "Reject": "triplecast.model.publication",
     "Rejected": "triplecast.journal",
-    "Standing": "triplecast.engine",
     "Statistics": "triplecast.engine",
     "Subscribed": "triplecast.engine",
     "Subscription": "triplecast.model.subscription",
@@ -59,6 +68,7 @@ __all__ = [
     "Explanation",
     "FolderLocked",
     "InputError",
+    "LiveSubscription",
     "Match",
     "Notification",
     "PipelineFailed",
@@ -70,7 +80,6 @@ __all__ = [
     "Reject",
     "Rejected",
     "SandboxFailed",
-    "Standing",
     "Statistics",
     "StorageFault",
     "StorageFull",

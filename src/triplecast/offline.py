@@ -23,7 +23,7 @@ from triplecast.model.schedules import SCHEDULE, check_schedule
 from triplecast.model.subscription import Registration, RegistrationId
 from triplecast.operators.asking import Asker, match_and_ask
 from triplecast.operators.operator_set import Declared, operator_set
-from triplecast.registry.admitted import Admitted
+from triplecast.registry.admission import Admitted
 from triplecast.taxonomy import NO_TAXONOMY, Taxonomies, Taxonomy
 
 BATCH_DOCUMENTS = 256

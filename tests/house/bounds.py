@@ -24,17 +24,17 @@ LINES = {
 
 FILES = {
     "publish → receipt": Bound(26, 12),
-    "for operators alone, but box": Bound(41, 25),
-    "outside operators/, importing from it": Bound(31, 20),
+    "for operators alone, but box": Bound(36, 25),
+    "outside operators/, importing from it": Bound(20, 20),
 }
 
 FILE_LINES = 400
 """No file is longer, but these, which may not grow."""
 
 LONGER = {
-    "engine/engine.py": 658,
-    "journal/journal.py": 478,
-    "journal/reader.py": 440,
+    "engine/engine.py": 521,
+    "journal/journal.py": 374,
+    "journal/reader.py": 267,
     "kernels/entailment.py": 456,
     "kernels/join.py": 577,
     "kernels/scan.py": 473,
@@ -46,7 +46,6 @@ NAMED_TWICE = {
     "Found",
     "Ground",
     "Matched",
-    "Operator",
     "Progress",
     "Rows",
     "Slice",
@@ -103,7 +102,6 @@ RIDDLES_LEFT = {
     "match/waiting",
     "match/wanted",
     "operators/absence",
-    "operators/failure_hints",
     "pipeline/followed",
     "pipeline/late",
     "registry/admitted",

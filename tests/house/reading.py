@@ -68,7 +68,7 @@ PUBLISH = Walk(
     (Place("engine.engine", "Engine.publish"),),
     ("engine", "driver", "ingest.parser", "ingest.gate", "ingest.document", "journal", "match", "index", "outbox"),
     besides=(
-        *("index.folder", "index.memory", "index.merge", "engine.registry", "engine.remaking", "registry"),
+        *("index.folder", "index.memory", "index.merge", "registry"),
         *("residual", "match.members", "match.resolve"),
         *("match.closures", "match.entailed", "match.entailed_views", "match.own_rules", "match.schema_triples"),
         *("match.wanted", "journal.answers", "journal.attachments"),
@@ -76,7 +76,7 @@ PUBLISH = Walk(
 )
 SUBSCRIBE = Walk(
     "subscribe → index",
-    (Place("engine.engine", "Engine.subscribe"), Place("engine.engine", "Engine._index_registered")),
+    (Place("engine.engine", "Engine.subscribe"), Place("registry.upkeep", "IndexUpkeep.update")),
     ("engine", "registry", "compile", "journal", "index"),
 )
 RUN = Walk("triplecast run, inside pipeline/", (Place("cli.run", "run"),), ("cli.run", "pipeline"))

@@ -22,10 +22,8 @@ from triplecast.pipeline.report import Summary
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "python.md").read_text("utf-8")
 FIELDS = PAGE.split("\n## Fields\n")[1]
 JSON = (Path(__file__).resolve().parents[2] / "docs" / "command-line.md").read_text("utf-8")
-NAMES = (
-    "Accepted Document Explanation Match Notification Preview Receipt Reject Rejected Standing Subscribed Subscription "
-)
-NAMES += "Statistics UndecidedMatch UndecidedPair"
+NAMES = "Accepted Document Explanation LiveSubscription Match Notification Preview Receipt Reject Rejected Subscribed "
+NAMES += "Statistics Subscription UndecidedMatch UndecidedPair"
 
 
 def test_its_snippets_run_as_one_program(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from triplecast.offline import match_documents
 from triplecast.outbox import Notification, Outbox
 from triplecast.pipeline.report import Summary
 from triplecast.pipeline.run import Sources, run
-from triplecast.registry.admitted import admit_all
+from triplecast.registry.admission import admit_all
 from triplecast.registry.files import load_subscriptions
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from triplecast.ingest import Document
 from triplecast.model.publication import Draft, Reject
 from triplecast.model.subscription import Subscription
 from triplecast.offline import Versions, cut_batches, match_documents
-from triplecast.registry.admitted import admit_all
-from triplecast.registry.files import LoadedSubscriptions
+from triplecast.registry.admission import admit_all
+from triplecast.registry.lines import LoadedSubscriptions
 
 
 def loaded(*subscriptions: Subscription) -> LoadedSubscriptions:

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from io import TextIOWrapper
 
-from triplecast.cli import demo, doctor, explain, match, notifications, operators, preview, run
+from triplecast.cli import demo, doctor, explain, match, notifications, operators, preview, run, subscriptions
 from triplecast.cli.exits import Exit
 from triplecast.cli.terminal import say
 from triplecast.errors import TriplecastError
 
-COMMANDS = (demo, match, run, notifications, explain, preview, operators, doctor)
+COMMANDS = (demo, match, run, notifications, subscriptions, explain, preview, operators, doctor)
 STDOUT = 1
 
 

@@ -13,7 +13,7 @@ from triplecast.model.printable import printable_name
 
 if TYPE_CHECKING:
     from triplecast.model.subscription import Subscription
-    from triplecast.registry.admitted import Admitted
+    from triplecast.registry.admission import Admitted
     from triplecast.taxonomy import Taxonomy
 
 
@@ -23,7 +23,7 @@ _NO_ORDER = "no rdfs:subClassOf or rdfs:subPropertyOf (--broader reads skos:broa
 def load_admitted(paths: list[Path], datasets: bool = True) -> Admitted:
     """Load the valid subscriptions (for datasets, or not). Report the others, and files that are skipped, on stderr."""
     from triplecast.operators.operator_set import declared_operators
-    from triplecast.registry.admitted import admit_all
+    from triplecast.registry.admission import admit_all
     from triplecast.registry.files import describe_unread, load_subscriptions
 
     admitted = admit_all(load_subscriptions(paths), datasets, declared_operators())

@@ -51,7 +51,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def run(arguments: argparse.Namespace) -> int:
     from triplecast.ingest.document_files import read_documents
     from triplecast.offline import match_documents
-    from triplecast.registry.admitted import first_of
+    from triplecast.registry.admission import first_of
 
     taxonomy = load_taxonomy(arguments.taxonomy, arguments.broader)
     admitted = load_admitted(arguments.subscriptions, datasets=arguments.dataset)

@@ -42,8 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
     from triplecast.ingest.document_files import read_documents
     from triplecast.offline import match_documents
     from triplecast.operators.operator_set import declared_operators
-    from triplecast.registry.admission import admit
-    from triplecast.registry.admitted import Admitted
+    from triplecast.registry.admission import Admitted, admit
 
     taxonomy = load_taxonomy(arguments.taxonomy, arguments.broader)
     subscription = choose_subscription(arguments.subscription, arguments.id)

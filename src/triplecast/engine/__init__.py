@@ -6,22 +6,20 @@ from triplecast.engine.receipt import (
     Match,
     Preview,
     Receipt,
-    Standing,
     Statistics,
-    Subscribed,
     UndecidedMatch,
 )
-from triplecast.registry.upkeep import open_index
+from triplecast.registry.listing import LiveSubscription
+from triplecast.registry.registry import Subscribed
 
 __all__ = [
     "Engine",
+    "LiveSubscription",
     "LoadedTaxonomy",
     "Match",
     "Preview",
     "Receipt",
-    "Standing",
     "Statistics",
     "Subscribed",
     "UndecidedMatch",
-    "open_index",
 ]

@@ -8,26 +8,20 @@ from __future__ import annotations
 import os
 import threading
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from triplecast.compile.compiled import CompiledSubscription, SubscriptionCompiler
-from triplecast.compile.operator_arguments import operators_of
+from triplecast.compile.compiled import SubscriptionCompiler
 from triplecast.engine.given import check_subscriptions, document_of, group_documents
 from triplecast.engine.receipt import (
     Findings,
     LoadedTaxonomy,
     Preview,
     Receipt,
-    Standing,
     Statistics,
-    Subscribed,
     matches_of,
-    standing,
-    subscribed,
     undecided_of,
 )
 from triplecast.errors import (
@@ -41,7 +35,7 @@ from triplecast.errors import (
     TriplecastError,
 )
 from triplecast.evaluate import Background, Evaluator
-from triplecast.explain import Explainer, Explanation
+from triplecast.explain import Explanation, explain_subscription, explaining_sandbox
 from triplecast.index import INDEX, IndexFolder, MemoryIndex
 from triplecast.index.census import take_census
 from triplecast.ingest import Document, Parser
@@ -57,7 +51,6 @@ from triplecast.journal import (
 )
 from triplecast.match import Matcher
 from triplecast.match.found import merge_batches
-from triplecast.model.file_state import RUN
 from triplecast.model.lease import Lease, read_lease
 from triplecast.model.match import MatchedBatch, MatchStats
 from triplecast.model.operators import OperatorSet
@@ -65,6 +58,7 @@ from triplecast.model.publication import Position, Publication
 from triplecast.model.schedules import SCHEDULE, check_schedule
 from triplecast.model.stored_rows import FORMAT, write_open_rows
 from triplecast.model.subscription import (
+    API,
     BROAD_PER_OWNER,
     Registration,
     RegistrationId,
@@ -74,25 +68,14 @@ from triplecast.model.subscription import (
 from triplecast.operators.asking import Asker, Settled, match_and_ask, settle, settle_stored
 from triplecast.operators.operator_set import Declared, declared_operators, operator_set
 from triplecast.outbox import Cursor, Notification, OpenPart, Outbox, OutboxBatch, UndecidedPair
-from triplecast.registry.admission import Understood, admit, understand
-from triplecast.registry.compactor import Compactor
-from triplecast.registry.quota import Holdings, Places, check_quota
-from triplecast.registry.tickets import hash_ticket, make_ticket, opens
-from triplecast.registry.upkeep import (
-    check_progress,
-    missing_operators,
-    open_index,
-    settle_operators,
-    unread_subscriptions,
-    update_index,
-)
+from triplecast.registry.admission import AdmittedSubscription, admit, examine
+from triplecast.registry.listing import LiveSubscription
+from triplecast.registry.quota import check_quota
+from triplecast.registry.registry import Refusal, Registry, Subscribed
+from triplecast.registry.upkeep import IndexUpkeep, check_progress, settle_operators
 
 MET = 100_000
 """Registrations whose queries an engine keeps at hand, so that not every match is looked up in the journal."""
-
-UNINDEXED = 62_500
-"""Registrations that may wait for the next publication to be indexed, so that neither it nor memory has to take more;
-those of one call may be more. Four times as many are what the index merges at once."""
 
 MATCHED_AT_ONCE = 1_000
 """Publications that are matched and committed to the outbox together, unless fewer come to `BYTES_AT_ONCE`."""
@@ -144,8 +127,8 @@ class Engine:
         Whoever holds more than `broad_per_owner` broad subscriptions already keeps them and gets no further one. The
         `schedule` and the `operators` (as `Engine()` takes them) may be others each time.
 
-        In the output of `triplecast run` everything but subscribing and unsubscribing works: who is registered there
-        is what the run's subscription files say.
+        In the output of `triplecast run` the subscriptions of its files stand beside those of the engine, and neither
+        cancels the other's.
 
         With `take_over` the folder is taken from a process that has it and lives, maybe stopped: whatever that one does
         later, it writes nothing. Raises `FolderLocked` while another process, or another engine of this one, has it (to
@@ -174,21 +157,15 @@ class Engine:
         check_progress(journal, outbox)
         self._lock = threading.RLock()
         self._clock = clock
-        self._randomness = randomness
         self._journal = journal
         self._outbox = outbox
-        self._index = index
-        self._compactor = Compactor(index)
         self._parser = Parser()
         self._evaluator = Evaluator()
-        self._explainer = Explainer()
+        self._explainer = explaining_sandbox()
         self._declared = operator_set(self._given)
         self._operators = settle_operators(journal, self._declared)
         self._matcher = Matcher(self._evaluator, self._operators)
         self._asker = Asker(schedule=self._schedule, learnt=journal.learnt(), operators=self._operators)
-        self._compiled: dict[int, CompiledSubscription] = {}
-        """Of what was registered since the index was brought up to date, by number: read already. Of `UNINDEXED`
-        at most, or of one call."""
         self._met: dict[int, Subscription] = {}
         """Registrations that matches were told of lately; at most `MET`, or those of one call."""
         self._matched = outbox.told
@@ -199,13 +176,10 @@ class Engine:
         """Whether some up to there wait for operators that could not be asked."""
         self._work = MatchStats()
         self._learnt_at = 0
-        self._holdings = Holdings(journal)
-        if isinstance(index, IndexFolder):
-            self._snapshot = open_index(index, journal, self._passed, self._operators)
-            for told in (*missing_operators(journal, self._operators), *unread_subscriptions(journal, self._snapshot)):
-                warnings.warn(told, OperatorWarning, stacklevel=4)
-        else:
-            self._snapshot = index.apply([], [], 0)
+        self._upkeep = IndexUpkeep(index, journal, self._needed_from, operators=self._current_operators)
+        self._registry = Registry(journal, self._upkeep, self._broad_per_owner, randomness)
+        for line in self._upkeep.open():
+            warnings.warn(line, OperatorWarning, stacklevel=4)
         self._match_accepted()
 
     def close(self) -> None:
@@ -216,7 +190,7 @@ class Engine:
             self._matcher.close()
             self._evaluator.close()
             self._explainer.close()
-            self._compactor.close()
+            self._upkeep.close()
             self._outbox.close()
             self._journal.close()
 
@@ -242,23 +216,19 @@ class Engine:
         seconds from now on, a datetime with a zone, or `triplecast.FOREVER`; without one, a day.
 
         Raises `QuerySyntaxError`, `QueryRefused` (`QuotaReached` for a broad one too many of its `owner`),
-        `InputError` for an `id` that is live already, a lease that cannot be and in the output of a run, and
-        `StorageFault`: then nothing was registered.
+        `InputError` for an `id` that is in use and a lease that cannot be, and `StorageFault`: then nothing was
+        registered.
         """
-        asked = read_lease(lease)
-        self._check_registry()
-        name = self._free_name() if id is None else id
+        end = read_lease(lease)
+        self._journal.check_writer()
+        name = "subscription" if id is None else id
         subscription = Subscription(name, text, language, scope, entailment, owner)
-        check_fields(subscription)
-        understood = understand(subscription, operators=self._current_operators())
+        candidate = self._registry.examine(subscription, id is not None)
         with self._lock:
-            self._check_registry()
-            self._journal.end_leases()
-            if id is None:
-                subscription = replace(subscription, name=self._free_name())
-            self._check_free(subscription, self._journal.live_ids([subscription.name]))
-            self._places().take(subscription, understood.admission)
-            return self._register([subscription], [understood], asked)[0]
+            (outcome,) = self._change([candidate], end)
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
 
     def subscribe_many(
         self, subscriptions: Sequence[Subscription], lease: timedelta | float | datetime | None = None
@@ -266,61 +236,35 @@ class Engine:
         """Registers all that can be, in one step and with one `lease` (as `subscribe` takes it); in the place of each
         other one stands what is wrong with it.
 
-        Raises `StorageFault`, `InputError` for a lease that cannot be and in the output of a run, and TypeError for
-        what is no subscription: then none was registered.
+        Raises `StorageFault`, `InputError` for a lease that cannot be, and TypeError for what is no subscription: then
+        none was registered.
         """
         check_subscriptions(subscriptions)
-        asked = read_lease(lease)
-        self._check_registry()
-        answers: dict[int, Subscribed | QuerySyntaxError | QueryRefused | InputError] = {}
-        understood: dict[int, Understood] = {}
-        operators = self._current_operators()
-        for place, subscription in enumerate(subscriptions):
-            try:
-                check_fields(subscription)
-                understood[place] = understand(subscription, operators=operators)
-            except (QuerySyntaxError, QueryRefused, InputError) as error:
-                answers[place] = error
+        end = read_lease(lease)
+        self._journal.check_writer()
+        candidates = list(map(self._registry.examine, subscriptions))
         with self._lock:
-            self._check_registry()
-            self._journal.end_leases()
-            taken = {*self._journal.live_ids([subscriptions[place].name for place in understood])}
-            places = self._places()
-            for place, each in list(understood.items()):
-                try:
-                    self._check_free(subscriptions[place], taken)
-                    places.take(subscriptions[place], each.admission)
-                    taken.add(subscriptions[place].name)
-                except (QueryRefused, InputError) as error:
-                    answers[place] = error
-                    del understood[place]
-            registered = self._register([subscriptions[place] for place in understood], [*understood.values()], asked)
-            answers.update(zip(understood, registered, strict=True))
-            return [answers[place] for place in range(len(subscriptions))]
+            return self._change(candidates, end)
 
     def unsubscribe(self, id: str, ticket: str | None = None) -> int:
         """Cancels the subscription that is live as `id`; gives the journal position from which it is asked no more.
 
         What it matched before stays in the outbox (semantics 9.8). The ticket is checked where one is given; without
-        one, whoever has the engine may cancel any subscription. Raises `InputError` where none is live as `id`, the
-        ticket is another's or the folder is the output of a run, and `StorageFault`.
+        one, whoever has the engine may cancel any subscription of calls. Raises `InputError` where none is live as
+        `id`, it is another source's or the ticket is another's, and `StorageFault`.
         """
         with self._lock:
-            found = self._held(id, ticket)
             self._match_accepted()
-            (position,) = self._journal.cancel([found.id])
-            return position
+            return self._registry.unsubscribe(API, id, ticket)
 
     def renew(
         self, id: str, ticket: str | None = None, until: timedelta | float | datetime | None = None
     ) -> str | None:
         """Gives the lease of the subscription that is live as `id` another end, as `subscribe` takes it; gives that
         end, None for none. Raises what `unsubscribe` raises, and `InputError` for a lease that cannot be."""
-        asked = read_lease(until)
+        lease = read_lease(until)
         with self._lock:
-            found = self._held(id, ticket)
-            end = self._journal.renew(found.id, asked)
-            return None if end is None else time_text(end)
+            return self._registry.renew(API, id, ticket, lease)
 
     # ---- knowing ----------------------------------------------------------------------------------------------------
 
@@ -408,7 +352,7 @@ class Engine:
 
         Raises `DocumentRejected` where there is nothing to explain.
         """
-        subscription = self._live(id).subscription
+        subscription = self._registry.live(id).subscription
         (parsed,) = self._parser.parse([document_of(data, media_type, graph, dataset, attachments)])
         if not parsed.drafts:
             for reject in parsed.rejects:
@@ -424,7 +368,9 @@ class Engine:
         head = self._journal.head()
         background = Background.of(admission.entailment, self._journal.taxonomies(head, head).before(head + 1))
         kept = [self._journal.answers_to(draft, operators) for draft in parsed.drafts]
-        return self._explainer.explain(subscription, publications, admission.bounded, background, kept, operators)
+        return explain_subscription(
+            subscription, publications, admission.bounded, background, operators, kept, self._explainer
+        )
 
     def preview(self, text: str, last: int = 1000, language: str = "sparql", entailment: str | None = None) -> Preview:
         """What a subscription would have matched among the `last` publications, or as many as `BYTES_AT_ONCE` holds.
@@ -432,7 +378,7 @@ class Engine:
         subscription = Subscription("preview", text, language, entailment=entailment)
         check_fields(subscription)
         operators = self._current_operators()
-        admission = understand(subscription, operators=operators).admission
+        admission = examine(subscription, operators=operators).admission
         with self._lock:
             publications = self._journal.last_publications(last, BYTES_AT_ONCE)
             registration = Registration(RegistrationId(0), subscription)
@@ -458,16 +404,10 @@ class Engine:
         raises `StorageFault`, and `InputError` for a cursor of an earlier epoch."""
         return self._outbox.notifications(since, limit)
 
-    def subscriptions(self, owner: str | None = None) -> Iterator[Standing]:
+    def subscriptions(self, owner: str | None = None) -> Iterator[LiveSubscription]:
         """Those that are live now, in order of registration; only those of `owner` where one is given. What changes
         while they are read is not seen. Reading raises `StorageFault`."""
-        with self._lock:
-            self._journal.end_leases()
-            registrations, ends = self._journal.live_registrations(), self._journal.lease_ends()
-        operators = self._current_operators()
-        for found in registrations:
-            if owner is None or found.subscription.owner == owner:
-                yield standing(found, ends.get(found.id), operators)
+        return self._registry.subscriptions(owner)
 
     def statistics(self) -> Statistics:
         """Who stands now, by cost and by who decides them, and what this engine has matched since it was opened.
@@ -475,8 +415,8 @@ class Engine:
         Brings the index up to date, as the next publication would. Raises `StorageFault`."""
         with self._lock:
             self._journal.end_leases()
-            self._index_registered()
-            return Statistics(take_census(self._snapshot), self._work)
+            self._registry.follow()
+            return Statistics(take_census(self._upkeep.snapshot), self._work)
 
     def rejects(self, after: int = 0) -> list[Rejected]:
         """What was rejected at journal positions beyond `after`, in order; kept for as long as the journal is."""
@@ -511,48 +451,13 @@ class Engine:
                 self._matcher.operators = self._asker.performer.operators = self._operators
         return self._operators
 
-    def _check_registry(self) -> None:
-        """Raises InputError in the output of a run: its next start would undo what is changed here; FolderLocked where
-        another writer has come, before anything is answered from what that one wrote."""
-        self._journal.check_writer()
-        if self._journal.source(RUN) is not None:
-            raise InputError(
-                "who is registered in the output of `triplecast run` is what its subscription files say",
-                "change those files, or open another folder",
-            )
+    def _needed_from(self) -> int:
+        """No publication at or before this position will be matched again."""
+        return self._outbox.progress if self._waits or self._passed < self._matched else self._matched
 
-    def _register(
-        self, subscriptions: Sequence[Subscription], understood: Sequence[Understood], lease: Lease
-    ) -> list[Subscribed]:
-        if not subscriptions:
-            return []
+    def _change(self, candidates: Sequence[AdmittedSubscription | Refusal], lease: Lease) -> list[Subscribed | Refusal]:
         self._match_accepted()
-        if self._compiled and len(self._compiled) + len(subscriptions) > UNINDEXED:
-            self._index_registered()
-        self._journal.declare_operators(operators_of((each.compiled.template for each in understood), self._operators))
-        tickets = [make_ticket(self._randomness) for _ in subscriptions]
-        registrations = self._journal.subscribe(subscriptions, lease, list(map(hash_ticket, tickets)))
-        first = int(registrations[0].id)
-        end = self._journal.lease_ends([first]).get(first)
-        self._journal.check_writer()  # of one that was followed in between this may be the successor's lease
-        expires = None if end is None else time_text(end)
-        for found, each in zip(registrations, understood, strict=True):
-            self._compiled[int(found.id)] = each.compiled
-            if each.admission.broad:
-                self._holdings.note(found.subscription.owner, int(found.id))
-        return [
-            subscribed(found, ticket, each.admission, expires)
-            for found, ticket, each in zip(registrations, tickets, understood, strict=True)
-        ]
-
-    def _held(self, id: str, ticket: str | None) -> Registration:
-        """What is live as `id`, where the ticket, if one is given, is its own."""
-        self._check_registry()
-        self._journal.end_leases()
-        found = self._live(id)
-        if ticket is not None and not opens(ticket, self._journal.ticket_hash(found.id)):
-            raise InputError(f"the ticket is not that of {id!r}", "give the ticket that subscribing gave")
-        return found
+        return self._registry.change(API, candidates, lease=lease, tickets=True)
 
     def _match_accepted(self, outcome: Findings | None = None) -> None:
         """Matches what the journal has and the outbox has not, and tells it to `outcome` too. What waits for operators
@@ -566,7 +471,7 @@ class Engine:
             publications = self._journal.publications(self._matched, head, MATCHED_AT_ONCE, BYTES_AT_ONCE)
             upto = publications[-1].position if publications else head
             if publications:
-                self._index_registered()
+                self._registry.follow()
                 matched = self._match(publications, upto)
                 if outcome is not None:
                     outcome.add(publications, matched, self._asked(matched), self._operators)
@@ -575,7 +480,7 @@ class Engine:
     def _match(self, publications: Sequence[Publication], upto: int) -> MatchedBatch:
         """Match publications up to `upto`; record what is decided without operators before they are called."""
         taxonomies = self._journal.taxonomies(self._matched, upto)
-        matched = self._matcher.match(self._snapshot, publications, taxonomies)
+        matched = self._matcher.match(self._upkeep.snapshot, publications, taxonomies)
         parts: list[OpenPart] = []
         if matched.open.pairs:
             parts = [OpenPart(self._matched, upto, FORMAT, write_open_rows(matched.open, self._operators.grammar))]
@@ -584,7 +489,7 @@ class Engine:
         if not matched.open.pairs:
             return matched
         known = self._journal.answers(self._matched, upto, self._operators)
-        self._asker.leave(self._snapshot)
+        self._asker.leave(self._upkeep.snapshot)
         rows, conditions = matched.open, matched.conditions
         settled = settle(self._asker, self._matcher, rows, publications, taxonomies, known, conditions)
         self._record([(publications, settled)], self._matched, upto)
@@ -603,13 +508,13 @@ class Engine:
             upto, positions = found[-1].position, {*pending.positions}
             publications = [each for each in found if each.position in positions]
             pairs = [pair for pair in pending.pairs if pair[0] <= upto]
-            self._index_registered()
-            self._asker.leave(self._snapshot)
+            self._upkeep.update()
+            self._asker.leave(self._upkeep.snapshot)
             stored = [part.body for part in pending.parts if part.format == FORMAT]
             taxonomies = self._journal.taxonomies(first, upto)
             known = self._journal.answers(first, upto, self._operators)
             settled = settle_stored(
-                self._asker, self._matcher, self._snapshot, stored, pairs, publications, taxonomies, known
+                self._asker, self._matcher, self._upkeep.snapshot, stored, pairs, publications, taxonomies, known
             )
             self._record([*settled], self._passed, upto)
             self._passed = upto
@@ -646,36 +551,3 @@ class Engine:
             self._met, unknown = {}, told
         self._met.update((found.id, found.subscription) for found in self._journal.registrations(sorted(unknown)))
         return self._met
-
-    def _places(self) -> Places:
-        """What is left of the quotas for broad subscriptions."""
-        return self._holdings.places(self._broad_per_owner, self._snapshot)
-
-    def _index_registered(self) -> None:
-        """Brings the index up to the journal's head."""
-        head = self._journal.head()
-        progress = self._outbox.progress
-        compiler = SubscriptionCompiler(self._operators, self._compiled)
-        self._snapshot = update_index(self._index, self._snapshot, self._journal, head, progress, compiler)
-        self._compiled.clear()
-        if self._compactor.look():
-            self._snapshot = self._index.snapshot()
-
-    def _check_free(self, subscription: Subscription, names: Collection[str]) -> None:
-        if subscription.name in names:
-            raise InputError(
-                f"a subscription named {subscription.name!r} is registered already", "cancel it or take another id"
-            )
-
-    def _live(self, id: str) -> Registration:
-        found = self._journal.live_registration(id)
-        if found is None:
-            hint = "give the id that subscribing gave; one whose lease has ended has to be subscribed again"
-            raise InputError(f"no subscription is live as {id!r}", hint)
-        return found
-
-    def _free_name(self) -> str:
-        number = self._journal.head() + 1
-        while self._journal.live_ids([f"subscription-{number}"]):
-            number += 1
-        return f"subscription-{number}"

@@ -11,9 +11,8 @@ import numpy as np
 from pyoxigraph import Triple
 
 from triplecast.engine.construct import construct
-from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.ingest import ParsedDocument
-from triplecast.journal import Acceptance, Accepted, time_text
+from triplecast.journal import Acceptance, Accepted
 from triplecast.languages import parse_query
 from triplecast.model.algebra import Term
 from triplecast.model.counts import SubscriptionCounts
@@ -21,75 +20,11 @@ from triplecast.model.events import Removal
 from triplecast.model.match import CHANGES, Awaited, MatchedBatch, MatchStats, Undecided, notification_id
 from triplecast.model.operators import OperatorSet
 from triplecast.model.publication import Publication, Reject
-from triplecast.model.subscription import Registration, Subscription
+from triplecast.model.subscription import Subscription
 from triplecast.model.terms import from_ntriples
 from triplecast.outbox.batch import awaited_pairs
-from triplecast.registry.admission import Admission, admit
 from triplecast.taxonomy import Taxonomy
 from triplecast.taxonomy.taxonomy import BROADER, SUB_CLASS, SUB_PROPERTY, TYPE
-
-
-@dataclass(frozen=True, slots=True)
-class Subscribed:
-    """A subscription that is live from the next publication on."""
-
-    id: str
-    """The subscriber's name for it."""
-    registration: int
-    """Its number for ever: the journal position that added it."""
-    ticket: str
-    """The secret that renews or cancels it; the journal keeps its hash only."""
-    cost: str
-    """``narrow``, ``predicate`` or ``broad`` (`registry.admission.Admission`)."""
-    warnings: tuple[str, ...]
-    expires: str | None
-    """When its lease ends; None: it lives until it is cancelled."""
-
-
-def subscribed(found: Registration, ticket: str, admission: Admission, expires: str | None) -> Subscribed:
-    return Subscribed(found.subscription.name, found.id, ticket, admission.cost, admission.warnings, expires)
-
-
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """A subscription that is live."""
-
-    id: str
-    registration: int
-    language: str
-    text: str
-    """As its owner wrote it."""
-    owner: str | None
-    scope: str
-    entailment: str | None
-    cost: str
-    """As in `Subscribed`; ``refused`` for one of an older version of Triplecast that this one does not answer."""
-    warnings: tuple[str, ...]
-    """As in `Subscribed`; why it is refused."""
-    expires: str | None
-    """As in `Subscribed`, or as it was renewed."""
-
-
-def standing(found: Registration, end: int | None, operators: OperatorSet) -> Standing:
-    """A live registration, whose lease has this `end`, as `Engine.subscriptions` lists it."""
-    asked = found.subscription
-    try:
-        admission = admit(asked, operators=operators)
-        cost, warnings = admission.cost, admission.warnings
-    except (QuerySyntaxError, QueryRefused) as fault:
-        cost, warnings = "refused", (str(fault),)
-    return Standing(
-        asked.name,
-        found.id,
-        asked.language,
-        asked.text,
-        asked.owner,
-        asked.scope,
-        asked.entailment,
-        cost,
-        warnings,
-        None if end is None else time_text(end),
-    )
 
 
 @dataclass(frozen=True, slots=True)

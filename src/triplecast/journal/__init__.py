@@ -6,6 +6,7 @@ from triplecast.journal.interface import JournalReader, RegistryChanges
 from triplecast.journal.journal import Journal
 from triplecast.journal.reader import BYTES_AT_ONCE, JournalFile, Rejected
 from triplecast.journal.record import time_text
+from triplecast.journal.writer_lock import read_address
 from triplecast.model.file_state import FileState
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "JournalReader",
     "RegistryChanges",
     "Rejected",
+    "read_address",
     "read_clock",
     "system_clock",
     "time_text",

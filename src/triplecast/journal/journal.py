@@ -47,7 +47,7 @@ from triplecast.model.lease import NO_END, Lease
 from triplecast.model.match import Learnt
 from triplecast.model.operators import Operator, OperatorSet
 from triplecast.model.publication import Draft, Reject
-from triplecast.model.subscription import Registration, RegistrationId, Subscription, check_fields
+from triplecast.model.subscription import API, Registration, RegistrationId, Subscription, check_fields
 from triplecast.sqlite import Database, make_folder, storage_faults
 from triplecast.taxonomy import Taxonomy
 
@@ -126,6 +126,12 @@ class Journal(JournalFile):
     def __enter__(self) -> Journal:
         return self
 
+    def announce(self, address: str) -> None:
+        """Note with the writer's lock at which control socket this writer answers."""
+        for held in self._held:
+            if isinstance(held, WriterLock):
+                held.announce(address)
+
     def check_writer(self) -> None:
         """Raises `FolderLocked` where another writer has taken this one's place."""
         (epoch,) = self._database.ask_one("SELECT epoch FROM writer")
@@ -143,9 +149,15 @@ class Journal(JournalFile):
     # ---- subscriptions ----------------------------------------------------------------------------------------------
 
     def subscribe(
-        self, subscriptions: Sequence[Subscription], lease: Lease = NO_END, tickets: Sequence[bytes] | None = None
+        self,
+        subscriptions: Sequence[Subscription],
+        lease: Lease = NO_END,
+        tickets: Sequence[bytes] | None = None,
+        source: str = API,
+        ended: Sequence[int] = (),
     ) -> list[Registration]:
-        """Registers all or none, each with `lease` and with the hash of its ticket, where there are `tickets`.
+        """Register all or none, each with `lease` and with the hash of its ticket, where there are `tickets`; before
+        them, cancel the `ended` registrations, in the same transaction.
 
         Raises `InputError` for a name that is live already, or given twice, for fields that are not text
         (`check_fields`) and for a lease that cannot be (`Lease.end`).
@@ -156,6 +168,7 @@ class Journal(JournalFile):
             hashes = [b""] * len(subscriptions) if tickets is None else tickets
             for subscription in subscriptions:
                 check_fields(subscription)
+            self._cancel(writing, ended)
             live = self.live_ids([subscription.name for subscription in subscriptions])
             for subscription, ticket in zip(subscriptions, hashes, strict=True):
                 name = subscription.name
@@ -163,12 +176,12 @@ class Journal(JournalFile):
                     raise InputError(
                         f"a subscription named {name!r} is registered already", "cancel it or take another name"
                     )
-                added[name] = writing.add(subscription_row(writing.next, subscription, writing.at, end, ticket))
+                added[name] = writing.add(subscription_row(writing.next, subscription, writing.at, end, ticket, source))
             names = [(name, id, checksum(name, (id,))) for name, id in added.items()]
             self._database.run("INSERT INTO live VALUES (?, ?, ?)", names)
             if end is not None:
                 self._write_leases(added.values(), end)
-        return [Registration(RegistrationId(added[subscription.name]), subscription) for subscription in subscriptions]
+        return [Registration(RegistrationId(added[each.name]), each, source=source) for each in subscriptions]
 
     def renew(self, id: int, lease: Lease) -> int | None:
         """Gives the lease of registration `id` another end, from now on; gives that end, None for none.
@@ -199,14 +212,13 @@ class Journal(JournalFile):
         Raises `InputError` for a number that is no registration's.
         """
         with self._append() as writing:
-            found = {int(each.id): each for each in self.registrations(ids)}
-            ended: dict[int, int] = {id: each.removed for id, each in found.items() if each.removed is not None}
-            for id in ids:
-                if id not in found:
-                    raise InputError(f"there is no registration {id}", "use the number that subscribing gave")
-                if id not in ended:
-                    ended[id] = self._write_end(writing, Kind.CANCELLATION, found[id])
-        return [ended[id] for id in ids]
+            return self._cancel(writing, ids)
+
+    def set_setting(self, name: str, value: str) -> None:
+        """Record a setting of the folder."""
+        with self.sole():
+            row = (name, value, checksum(f"{name}\n{value}", ()))
+            self._database.run("INSERT OR REPLACE INTO setting VALUES (?, ?, ?)", [row])
 
     # ---- taxonomies -------------------------------------------------------------------------------------------------
 
@@ -327,6 +339,16 @@ class Journal(JournalFile):
             records = self._counted(kind) + more
             row = (kind, records, checksum("", (kind, records)))
             self._database.run("INSERT OR REPLACE INTO record_count VALUES (?, ?, ?)", [row])
+
+    def _cancel(self, writing: Writing, ids: Sequence[int]) -> list[int]:
+        found = {int(each.id): each for each in self.registrations(ids)}
+        ended: dict[int, int] = {id: each.removed for id, each in found.items() if each.removed is not None}
+        for id in ids:
+            if id not in found:
+                raise InputError(f"there is no registration {id}", "use the number that subscribing gave")
+            if id not in ended:
+                ended[id] = self._write_end(writing, Kind.CANCELLATION, found[id])
+        return [ended[id] for id in ids]
 
     def _write_end(self, writing: Writing, kind: Kind, registration: Registration) -> int:
         """The position from which a live registration is asked no more."""

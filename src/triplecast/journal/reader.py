@@ -210,6 +210,14 @@ class JournalFile(RegistryReader):
         rows = self._database.ask("SELECT * FROM file WHERE path = ?", (path,))
         return next((self._source(*row) for row in rows), None)
 
+    def settings(self) -> dict[str, str]:
+        """The recorded settings of the folder, by name."""
+        settings = {}
+        for name, value, crc in self._database.ask("SELECT * FROM setting"):
+            verify(crc, self._database.where, f"setting {name}", f"{name}\n{value}", ())
+            settings[str(name)] = str(value)
+        return settings
+
     def _source(self, path: str, size: int, mtime_ns: int, digest: bytes, outcome: str, crc: int) -> FileState:
         verify(crc, self._database.where, f"source {path}", f"{path}\n{outcome}", (size, mtime_ns), digest)
         return FileState(size, mtime_ns, digest, outcome)
@@ -222,6 +230,7 @@ class JournalFile(RegistryReader):
         with self._database.reading():
             self._database.check_pages()
             self.sources()
+            self.settings()
             check_attachments(self._database, check_journal(self._database))
             check_answers(self._database)
             check_end(path, self.head(), mark)

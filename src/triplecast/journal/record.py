@@ -73,6 +73,7 @@ CREATE TABLE answer(
 CREATE TABLE statistic(
     template TEXT PRIMARY KEY, hint REAL NOT NULL, answered REAL NOT NULL, held REAL NOT NULL, timed REAL NOT NULL,
     seconds REAL NOT NULL) WITHOUT ROWID;
+CREATE TABLE setting(name TEXT PRIMARY KEY, value TEXT NOT NULL, crc INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE writer(
     one INTEGER PRIMARY KEY CHECK (one = 1), epoch INTEGER NOT NULL, written_at INTEGER NOT NULL);
 INSERT INTO writer VALUES (1, 0, 0)""",
@@ -81,7 +82,7 @@ INSERT INTO writer VALUES (1, 0, 0)""",
 lease's end) and ``lease`` (of live registrations) repeat what the records say, in the same transaction, so that
 the writer need not read back; ``record_count`` says how many records of the `COUNTED` kinds there are. ``file`` is the
 inbox watcher's own, ``content`` and ``attachment`` are those of `journal.attachments`, ``answer`` and ``statistic``
-those of `journal.answers`."""
+those of `journal.answers`. ``setting`` holds what was decided for the folder once, by name."""
 
 ENDS = (Kind.CANCELLATION, Kind.LEASE_END)
 """What makes a registration be asked no more."""
@@ -157,12 +158,14 @@ def publication_row(position: int, draft: Draft, version: int, at: int) -> Row:
     return Row(position, kind, draft.graph, version, at, flags, draft.digest, crc, draft.quads)
 
 
-def subscription_row(position: int, subscription: Subscription, at: int, end: int | None, ticket: bytes) -> Row:
+def subscription_row(
+    position: int, subscription: Subscription, at: int, end: int | None, ticket: bytes, source: str
+) -> Row:
     """`end` of its lease, `ticket`: the hash of its ticket, empty for none."""
     asked = subscription
     fields = [
         f'"text": {_json(asked.text)}, "language": {_json(asked.language)}, "scope": {_json(asked.scope)}, '
-        f'"entailment": {_json(asked.entailment)}, "owner": {_json(asked.owner)}'
+        f'"entailment": {_json(asked.entailment)}, "owner": {_json(asked.owner)}, "source": {_json(source)}'
     ]
     if end is not None:
         fields.append(f'"{_END}": {end}')
@@ -208,8 +211,9 @@ def read_registration(row: Row, removed: int | None = None) -> Registration:
     """What was taken before fields were checked is read too, written so that it can be stored and told: an owner that
     is no text by its JSON, half a character as ``\\ud800``, which no query language takes, so that it is refused."""
     fields = {name: _readable(value) for name, value in json.loads(row.body).items() if name not in (_END, _TICKET)}
+    source = fields.pop("source")
     ended = None if removed is None else Position(removed)
-    return Registration(RegistrationId(row.position), Subscription(row.name, **fields), ended)
+    return Registration(RegistrationId(row.position), Subscription(row.name, **fields), ended, source)
 
 
 def read_end(row: Row) -> int | None:

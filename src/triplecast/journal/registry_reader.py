@@ -107,6 +107,10 @@ class RegistryReader(Records):
             found[name] = int(id)
         return found
 
+    def count_live(self) -> int:
+        """How many registrations are live."""
+        return sum(int(count) for (count,) in self._database.ask("SELECT count(*) FROM live"))
+
     def ticket_hash(self, id: int) -> bytes:
         """Of the ticket of registration `id`; empty where it was given none."""
         rows = self._rows(f"SELECT * FROM record WHERE position = ? AND kind = {Kind.SUBSCRIPTION:d}", (id,))

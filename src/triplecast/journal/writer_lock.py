@@ -21,9 +21,9 @@ _STOPPED = "it is stopped (SIGSTOP): continue it or end it (kill -9), or take th
 class WriterLock:
     """Held from construction to `close`; raises `FolderLocked`, naming the holder, while another holds it.
 
-    Two locks in one process exclude each other too. The file says who holds it (process, host, start) and is left in
-    place. With `replace` the name is given to a new file, so that a holder of the one before holds a file that nobody
-    will ask for again: a lock counts only on the file that has the name.
+    Two locks in one process exclude each other too. The file says who holds it (process, host, start) and where it
+    answers requests, and is left in place. With `replace` the name is given to a new file, so that a holder of the one
+    before holds a file that nobody will open again: a lock counts only on the file that has the name.
     """
 
     def __init__(self, folder: Path, started: str, replace: bool = False) -> None:
@@ -43,7 +43,7 @@ class WriterLock:
             try:
                 fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError as error:
-                raise _locked(folder, os.pread(self._descriptor, 1000, 0).decode(errors="replace")) from error
+                raise _locked(folder, _read_holder(path)) from error
             if replace:
                 os.replace(taken, path)
             if _has_name(self._descriptor, path):
@@ -55,13 +55,37 @@ class WriterLock:
     def check(self) -> None:
         """Raises `FolderLocked` where the lock has been taken over since."""
         if not _has_name(self._descriptor, self._path):
-            holder = self._path.read_text(errors="replace") if self._path.exists() else ""
+            holder = _read_holder(self._path)
             raise FolderLocked(str(self._path.parent), holder or "another process", "that one took the folder over")
+
+    def announce(self, address: str) -> None:
+        """Note the control socket at which the holder answers, on the second line of the file."""
+        self.check()
+        os.pwrite(
+            self._descriptor, f"\n{address}".encode("utf-8", "surrogateescape"), os.fstat(self._descriptor).st_size
+        )
 
     def close(self) -> None:
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
+
+
+def read_address(folder: Path) -> str | None:
+    """The control socket that the last holder of a folder's lock announced. It may have ended since."""
+    return _read_lines(folder / LOCK)[1] or None
+
+
+def _read_holder(path: Path) -> str:
+    return _read_lines(path)[0]
+
+
+def _read_lines(path: Path) -> tuple[str, str]:
+    try:
+        holder, _, address = path.read_bytes().decode("utf-8", "surrogateescape").partition("\n")
+    except FileNotFoundError:
+        return "", ""
+    return holder, address
 
 
 def _has_name(descriptor: int, path: Path) -> bool:

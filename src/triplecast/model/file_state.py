@@ -4,11 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-RUN = ""
-"""No file's name: under it a journal's sources keep that the journal is a run's, and what the run takes for a
-publication: ``graph`` or ``dataset``. Its registry is then what the run's subscription files say.
-"""
-
 
 class FileState(NamedTuple):
     """An inbox file as it was when it was read; the journal stores it with the file's documents."""

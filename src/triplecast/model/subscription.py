@@ -14,6 +14,9 @@ RegistrationId = NewType("RegistrationId", int)
 """The journal position of the record that added a subscription; 64 bits, never reused."""
 
 
+API, FILES = "api", "files"
+"""Sources of subscriptions: calls (`Engine`, the command line), and the subscription files of a run."""
+
 BROAD_PER_OWNER = 100
 """Default limit of broad subscriptions (`compile.plan.Cost`) for each owner."""
 
@@ -38,6 +41,8 @@ class Registration:
     id: RegistrationId
     subscription: Subscription
     removed: Position | None = None
+    source: str = API
+    """Who registered it; nobody else may cancel it."""
 
     @property
     def added(self) -> Position:

@@ -10,13 +10,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from triplecast.crash_points import reach
-from triplecast.errors import InputError
 from triplecast.ingest import ParsedDocument, Parser
 from triplecast.ingest.inbox import Look, describe_ignored, scan_inbox
 from triplecast.ingest.inbox_groups import DocumentGroup, read_groups
 from triplecast.ingest.inbox_lines import is_whole
 from triplecast.journal import Journal
-from triplecast.model.file_state import RUN, FileState
 from triplecast.model.publication import Reject
 
 
@@ -39,56 +37,26 @@ class Looked(NamedTuple):
 
 
 class Acceptor:
-    """One inbox and its journal. `accepting` is held over each commit, so that another thread can keep documents out
-    for as long as the registry is between two states.
-    """
+    """One inbox and its journal."""
 
     def __init__(
         self,
         inbox: Path,
         journal: Journal,
         parser: Parser,
-        accepting: threading.Lock,
         dataset: bool,
         tell: Callable[[Reject | str], None],
     ) -> None:
-        """Marks an empty journal as a run's. Raises InputError where it is an `Engine`'s, or was fed with the other
-        `dataset`."""
         self._inbox = inbox
         self._journal = journal
         self._parser = parser
-        self._accepting = accepting
         self._dataset = dataset
         self._tell = tell
         self._known = dict(journal.sources())
-        self._claim(self._known.pop(RUN, None))
         self._whole = {source: state for source, state in self._known.items() if is_whole(state)}
         self._looks: dict[str, Look] = {}
         self.taken = Taken()
         self.ignored: tuple[str, ...] = ()
-
-    def _claim(self, mark: FileState | None) -> None:
-        """One journal is fed in one way (docs/pipeline.md): with the other `dataset`, what is one publication would
-        become many, or many one, under identities that nobody has heard of; and in a folder of `Engine.open` a run
-        would cancel every subscription, since none stands in a file."""
-        ours = "dataset" if self._dataset else "graph"
-        if mark is None:
-            if self._journal.head():
-                raise InputError(
-                    "this output was filled by triplecast.Engine, whose subscriptions stand in no file",
-                    "choose another --output, or go on with Engine.open",
-                )
-            self._journal.commit_documents((), (), {RUN: FileState(0, 0, b"", ours)})
-        elif mark.outcome != ours:
-            if self._dataset:
-                raise InputError(
-                    "this output was made without --dataset: each graph of a dataset is a publication of its own",
-                    "leave --dataset out, or choose another --output",
-                )
-            raise InputError(
-                "this output was made with --dataset: a dataset is one publication",
-                "add --dataset, or choose another --output",
-            )
 
     def has_work(self) -> bool:
         """Whether anything stands in the inbox that was not taken as it is."""
@@ -134,8 +102,7 @@ class Acceptor:
             for source, state in group.sources.items()
         }
         reach("inbox.taken")
-        with self._accepting:
-            acceptance = self._journal.commit_documents(drafts, rejects, sources)
+        acceptance = self._journal.commit_documents(drafts, rejects, sources)
         new = sum(accepted.outcome == "accepted" for accepted in acceptance.accepted)
         self.taken.accepted += new
         self.taken.unchanged += len(drafts) - new

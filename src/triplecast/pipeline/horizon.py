@@ -12,6 +12,7 @@ import threading
 from pathlib import Path
 from typing import NamedTuple
 
+from triplecast.index import Snapshot
 from triplecast.sqlite import storage_faults
 
 FILE = "horizon.json"
@@ -85,6 +86,11 @@ class HorizonFile:
         """A new index, which must be on disk before this is called."""
         with self._lock:
             self._write(Horizon(manifest, covers, self._now.batch if self._now else SMALLEST))
+
+    def cover_snapshot(self, snapshot: Snapshot) -> None:
+        """The same, of the snapshot that the registry published."""
+        assert snapshot.manifest is not None
+        self.cover(snapshot.manifest, snapshot.covers)
 
     def learn(self, publications: int, rows: int, seconds: float) -> None:
         """What a batch took."""

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from queue import Empty, SimpleQueue
-from typing import Protocol
 
+from triplecast.index.census import take_census
 from triplecast.journal import Journal
 from triplecast.model.counts import SubscriptionCounts
 from triplecast.model.match import MatchStats
@@ -17,7 +17,9 @@ from triplecast.model.publication import Reject
 from triplecast.outbox import Outbox, UndecidedPair
 from triplecast.pipeline.acceptor import Taken
 from triplecast.pipeline.sink import Matched
-from triplecast.registry.files import SubscriptionFault
+from triplecast.registry.file_source import FileSource
+from triplecast.registry.lines import SubscriptionFault
+from triplecast.registry.registry import Registry
 
 Notice = Reject | SubscriptionFault | UndecidedPair | str
 
@@ -92,19 +94,6 @@ class Summary:
     """What matching took; a batch that was matched again is counted again."""
 
 
-class Registry(Protocol):
-    @property
-    def live(self) -> int: ...
-    @property
-    def faults(self) -> tuple[SubscriptionFault, ...]: ...
-    @property
-    def ignored(self) -> tuple[str, ...]: ...
-    @property
-    def warnings(self) -> int: ...
-    @property
-    def standing(self) -> SubscriptionCounts: ...
-
-
 class Teller:
     """Reads the threads' counts and their notices, on the caller's thread."""
 
@@ -116,6 +105,7 @@ class Teller:
         journal: Journal,
         outbox: Outbox,
         registry: Registry,
+        files: FileSource,
         taken: Taken,
         matched: Matched,
     ) -> None:
@@ -125,6 +115,7 @@ class Teller:
         self._journal = journal
         self._outbox = outbox
         self._registry = registry
+        self._files = files
         self._taken = taken
         self._matched = matched
         self._told = 0.0
@@ -157,7 +148,7 @@ class Teller:
         left = self._journal.count_publications(self._outbox.told) + self._outbox.count_pending()
         taken, matched = self._taken, self._matched
         return Summary(
-            subscriptions=self._registry.live,
+            subscriptions=len(self._registry.index.snapshot),
             accepted=taken.accepted,
             unchanged=taken.unchanged,
             publications=matched.publications,
@@ -165,15 +156,15 @@ class Teller:
             undecided=matched.undecided,
             rejects=tuple(self._rejects),
             reject_count=taken.rejects,
-            faults=self._registry.faults,
+            faults=self._files.faults,
             ignored=ignored,
             seconds=seconds,
             matching_seconds=matched.seconds,
             interrupted=bool(left) or not drained,
             left=left,
-            ignored_subscriptions=self._registry.ignored,
-            warnings=self._registry.warnings,
-            standing=self._registry.standing,
+            ignored_subscriptions=self._files.ignored,
+            warnings=self._files.warnings,
+            standing=take_census(self._registry.index.snapshot),
             work=matched.work,
         )
 
@@ -185,7 +176,7 @@ class Teller:
         (then, before), span = self._past[0], now - self._past[0][0]
         return Progress(
             phase=phase,
-            subscriptions=self._registry.live,
+            subscriptions=len(self._registry.index.snapshot),
             accepted=taken.accepted,
             publications=matched.publications,
             matches=matched.matches,

@@ -1,6 +1,6 @@
 """The run: an inbox and subscription files in, an outbox out, Spark between.
 
-Four threads of one process: the *registrar* keeps journal and index in line with the subscription files, the
+Four threads of one process: the *registry's* keeps journal and index in line with the subscription files, the
 *acceptor* takes documents into the journal, *Spark's* thread follows the journal into the outbox, and the caller's
 thread watches them, tells how it goes and ends them in order. They share the journal (one writer, one lock), the
 outbox and the horizon; all else goes by position.
@@ -35,16 +35,22 @@ from triplecast.pipeline.horizon import HorizonFile
 from triplecast.pipeline.query import SparkSide
 from triplecast.pipeline.report import Notice, Phase, Progress, Summary, Teller
 from triplecast.pipeline.sink import Sink
+from triplecast.registry.control import ControlServer
 from triplecast.registry.file_source import FileSource
 from triplecast.registry.files import find_subscription_files
+from triplecast.registry.registry import Registry, settle_documents
+from triplecast.registry.requests import Requests
 from triplecast.registry.taxonomy_files import TaxonomyFiles
-from triplecast.registry.upkeep import check_progress, settle_operators
+from triplecast.registry.upkeep import IndexUpkeep, check_progress, settle_operators
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LOOK_SECONDS = 0.2
 """Between two looks at inbox or subscriptions."""
+
+INDEX_SECONDS = 1.0
+"""Least time between two updates of the index, so that a worker finds the manifest that its batch was planned with."""
 
 RESTLESS_SECONDS = 5.0
 """How long ``once`` waits for files that do not stand still before it leaves them."""
@@ -81,7 +87,8 @@ class Parts(NamedTuple):
 
     journal: Journal
     outbox: Outbox
-    registrar: FileSource
+    registry: Registry
+    files: FileSource
     taxonomy: TaxonomyFiles
     acceptor: Acceptor
     sink: Sink
@@ -121,10 +128,10 @@ def run(
         journal = closing.enter_context(Journal.open(output))
         outbox = closing.enter_context(Outbox.open(output, journal.check_writer, epoch=journal.epoch))
         check_progress(journal, outbox)
+        settle_documents(journal, sources.dataset)
         called = settle_operators(journal, declared)
         parser = closing.enter_context(Parser(cores))
         notices: SimpleQueue[Notice] = SimpleQueue()
-        accepting = threading.Lock()
         horizon = HorizonFile(output)
         sink = Sink(
             outbox,
@@ -135,28 +142,41 @@ def run(
             merge_learnt(journal),
             lambda positions: journal.outdated(positions, called),
         )
-        index = IndexFolder(output / INDEX, journal.sole)
-        registrar = FileSource(
-            sources.subscriptions,
+        upkeep = IndexUpkeep(
+            IndexFolder(output / INDEX, journal.sole),
             journal,
-            index,
-            horizon.cover,
-            accepting,
             lambda: outbox.progress,
-            notices.put,
-            sources.dataset,
-            broad_per_owner,
-            called,
+            horizon.cover_snapshot,
+            lambda: called,
         )
-        acceptor = Acceptor(sources.inbox, journal, parser, accepting, sources.dataset, notices.put)
+        closing.callback(upkeep.close)
+        registry = Registry(journal, upkeep, broad_per_owner)
+        files = FileSource(sources.subscriptions, registry, journal, notices.put)
+        acceptor = Acceptor(sources.inbox, journal, parser, sources.dataset, notices.put)
+        requests = Requests(registry, journal, outbox)
+
+        def listen() -> None:
+            control = ControlServer(output, requests.answer_line)
+            closing.callback(control.close)
+            journal.announce(str(control.address))
+
         given = nullcontext(spark) if spark is not None else None
         side = SparkSide(output, sink, cores, notices.put, given, schedule=schedule, operators=called)
         known = TaxonomyFiles(sources.taxonomy, sources.broader, journal, notices.put)
         known.start()
         teller = Teller(
-            notices, caller.on_progress, caller.on_notice, journal, outbox, registrar, acceptor.taken, sink.matched
+            notices,
+            caller.on_progress,
+            caller.on_notice,
+            journal,
+            outbox,
+            registry,
+            files,
+            acceptor.taken,
+            sink.matched,
         )
-        return _Run(Parts(journal, outbox, registrar, known, acceptor, sink, side, teller), once).follow(caller.stop)
+        parts = Parts(journal, outbox, registry, files, known, acceptor, sink, side, teller)
+        return _Run(parts, once, listen).follow(caller.stop)
 
 
 def merge_learnt(journal: Journal) -> Callable[[Sequence[Learnt]], None]:
@@ -176,12 +196,15 @@ def merge_learnt(journal: Journal) -> Callable[[Sequence[Learnt]], None]:
 class _Run:
     """The threads of one run, from start to end."""
 
-    def __init__(self, parts: Parts, once: bool) -> None:
+    def __init__(self, parts: Parts, once: bool, listen: Callable[[], None]) -> None:
+        """`listen` opens the control socket, once the registry is ready."""
         self._parts = parts
+        self._listen = listen
         self._once = once
         self._registered = threading.Event()
         self._drained = threading.Event()
         self._ending = threading.Event()
+        self._indexed_at = 0.0
 
     def follow(self, stop: threading.Event) -> Summary:
         """Runs until `stop`, or with `once` until done; raises what the first failing thread raised."""
@@ -210,15 +233,22 @@ class _Run:
         if self._ending.is_set():
             return
         warm(FIRST)  # here, while the JVM starts: a worker that finds no compiled kernels makes its batch wait for them
-        self._parts.registrar.start(time.monotonic())
+        for line in self._parts.registry.index.open():
+            self._parts.teller.note(line)
+        self._parts.files.start(time.monotonic())
+        self._listen()
         self._registered.set()
         self._parts.spark.go()
         self._repeat(self._look)
 
     def _look(self) -> bool:
-        """Whether subscriptions or taxonomy were read anew."""
+        """Whether subscriptions or taxonomy were read again, or the index has changed."""
         took = self._parts.taxonomy.look(time.monotonic())
-        return self._parts.registrar.look(time.monotonic()) or took
+        took = self._parts.files.look(time.monotonic()) or took
+        if time.monotonic() - self._indexed_at < INDEX_SECONDS or not self._parts.registry.follow():
+            return took
+        self._indexed_at = time.monotonic()
+        return True
 
     def _accept(self) -> None:
         """Documents are taken once the registry is what the files say; with `once`, those that are there at the first

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Container, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from triplecast.compile.compiled import CompiledSubscription, compile_subscription
@@ -11,14 +12,18 @@ from triplecast.compile.graph_names import refuse_two_graphs
 from triplecast.compile.operator_arguments import called_operators
 from triplecast.compile.plan import Cost, Plan
 from triplecast.compile.plans import graphs_of, matches_nothing
-from triplecast.errors import QueryRefused, QuerySyntaxError
+from triplecast.errors import InputError, QueryRefused, QuerySyntaxError
 from triplecast.languages import sources_of
+from triplecast.model.counts import SubscriptionCounts
 from triplecast.model.entailment import Entailment
 from triplecast.model.operators import NO_OPERATORS, OperatorSet
-from triplecast.model.subscription import Subscription
+from triplecast.model.subscription import Registration, RegistrationId, Subscription
 from triplecast.registry.constant_checks import refuse_unanswerable
+from triplecast.registry.lines import LoadedSubscriptions, SubscriptionFault
 from triplecast.registry.query_warnings import find_doubts
 
+WARNINGS_TOLD = 20
+"""Of many subscriptions at once."""
 _PREDICATE_WARNING = (
     "nothing in it is rarer than a predicate: it is joined with every publication that uses that predicate; "
     "a constant subject or object would narrow it"
@@ -77,30 +82,40 @@ def admit(subscription: Subscription, datasets: bool = True, operators: Operator
     return _read(subscription, datasets, operators).admission
 
 
-class Understood(NamedTuple):
-    """A subscription that can be taken."""
+class AdmittedSubscription(NamedTuple):
+    """A subscription that can be registered."""
 
+    subscription: Subscription
     admission: Admission
     compiled: CompiledSubscription
+    replaces: Registration | None = None
+    """The registration of the same id and source that ends where this one is registered."""
+    named: bool = True
+    """Whether it keeps its id; otherwise it is given a free one."""
+
+    def replaces_one_of(self, registrations: Container[RegistrationId]) -> bool:
+        return self.replaces is not None and self.replaces.id in registrations
 
 
-def understand(subscription: Subscription, datasets: bool = True, operators: OperatorSet = NO_OPERATORS) -> Understood:
-    """What `admit` gives, and what was read for it, of one that is new: operators are asked whether the constants that
-    they are given can be answered (`operator(check=…)`). Raises what `admit` raises."""
-    understood = _read(subscription, datasets, operators)
+def examine(
+    subscription: Subscription, datasets: bool = True, operators: OperatorSet = NO_OPERATORS
+) -> AdmittedSubscription:
+    """Admit a new subscription: as `admit`, and its operators are asked whether the constants in their arguments can be
+    answered (`operator(check=…)`). Raises what `admit` raises."""
+    candidate = _read(subscription, datasets, operators)
     try:
-        template, constants = understood.compiled.template, understood.compiled.constants
+        template, constants = candidate.compiled.template, candidate.compiled.constants
         refuse_unanswerable(template, constants, subscription.text, subscription.language, operators)
     except QueryRefused as fault:
         fault.name = subscription.name
         raise
-    return understood
+    return candidate
 
 
-def _read(subscription: Subscription, datasets: bool, operators: OperatorSet) -> Understood:
+def _read(subscription: Subscription, datasets: bool, operators: OperatorSet) -> AdmittedSubscription:
     try:
         compiled = compile_subscription(subscription, operators)
-        return Understood(_describe(subscription, compiled, datasets, operators), compiled)
+        return AdmittedSubscription(subscription, _describe(subscription, compiled, datasets, operators), compiled)
     except (QuerySyntaxError, QueryRefused) as fault:
         fault.name = fault.name or subscription.name
         raise
@@ -156,3 +171,63 @@ def _why_broad(plan: Plan, empty: bool) -> str:
         return "no triple has to be there for it to match"
     which = "one of its alternatives" if len(plan.branches) > 1 else "it"
     return f"{which} has triple patterns of variables only"
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """Subscriptions that can be asked, and why the others cannot; registration i + 1 is subscription i."""
+
+    subscriptions: tuple[Subscription, ...]
+    faults: tuple[SubscriptionFault, ...] = ()
+    warnings: tuple[str, ...] = ()
+    """`describe_doubts` of each."""
+    ignored: tuple[str, ...] = ()
+    """Files that were passed over (`FoundFiles.ignored`)."""
+    standing: SubscriptionCounts = field(default_factory=SubscriptionCounts)
+
+
+def admit_all(loaded: LoadedSubscriptions, datasets: bool = True, operators: OperatorSet = NO_OPERATORS) -> Admitted:
+    """Those of some files that can be asked; the files' faults first, then those of the queries (`examine`)."""
+    taken: list[Subscription] = []
+    faults = [*loaded.faults]
+    warnings: list[str] = []
+    kinds: Counter[tuple[str, str]] = Counter()
+    for subscription, place in zip(loaded.subscriptions, loaded.places, strict=True):
+        try:
+            admission = examine(subscription, datasets, operators).admission
+        except (QuerySyntaxError, QueryRefused) as error:
+            faults.append(fault_of(error, place))
+            continue
+        taken.append(subscription)
+        kinds[admission.cost, admission.decider] += 1
+        warnings += describe_doubts(admission, place)
+    counts: Counter[str] = Counter()
+    for (cost, decider), count in kinds.items():
+        counts[cost] += count
+        counts[decider] += count
+    return Admitted(tuple(taken), tuple(faults), tuple(warnings), loaded.ignored, SubscriptionCounts(**counts))
+
+
+def describe_doubts(admission: Admission, place: str) -> list[str]:
+    """A line for each thing that the subscription at `place` says and hardly means; none about its cost."""
+    return [f"{place}: note: {doubt}" for doubt in admission.doubts]
+
+
+def first_of(warnings: Sequence[str]) -> list[str]:
+    """The lines to tell: `WARNINGS_TOLD` of them, then how many more there are."""
+    left = len(warnings) - WARNINGS_TOLD
+    more = [f"{left} more notes on subscriptions; `triplecast preview` shows those of one"] if left > 0 else []
+    return [*warnings[:WARNINGS_TOLD], *more]
+
+
+def fault_of(error: QuerySyntaxError | QueryRefused | InputError, place: str) -> SubscriptionFault:
+    """Why the subscription at `place` cannot be registered. The place goes on with line and column in its text."""
+    if isinstance(error, QuerySyntaxError):
+        shown = str(replace(error, name=place, expected=()))
+        _, _, reason = shown.removeprefix(f"{place}:").partition(" ")
+        wanted = f"expected: {', '.join(error.expected)}" if error.expected else ""
+        return SubscriptionFault(f"{place}:{error.line}:{error.column}", reason, wanted)
+    if isinstance(error, QueryRefused):
+        where = place if error.line is None else f"{place}:{error.line}:{error.column}"
+        return SubscriptionFault(where, f"{error.construct} is refused: {error.reason}", error.hint)
+    return SubscriptionFault(place, error.what, error.hint)

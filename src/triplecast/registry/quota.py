@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 from triplecast.compile.plan import Cost
 from triplecast.errors import InputError, QuotaReached
 from triplecast.index import Snapshot
 from triplecast.index.census import broad_registrations
 from triplecast.journal import JournalFile
-from triplecast.model.subscription import Subscription
+from triplecast.model.subscription import Registration, RegistrationId, Subscription
 from triplecast.registry.admission import Admission
 
 Owner = str | None
@@ -56,35 +56,45 @@ class Places:
 
 
 class Holdings:
-    """The broad subscriptions of a journal that has one writer, this process, by owner.
+    """The live broad subscriptions of a journal that has one writer, this process, by owner.
 
-    They are found in the index when they are first asked for, and noted from then on as they are registered; which of
-    them have ended is asked of the journal. So nothing is kept of, or done for, any other subscription.
+    They are found in the index when they are first needed, and noted from then on as they are registered. So nothing is
+    kept of, or done for, any other subscription.
     """
 
-    def __init__(self, journal: JournalFile) -> None:
+    def __init__(self, journal: JournalFile, snapshot: Callable[[], Snapshot]) -> None:
+        """`snapshot` returns one that holds all that was registered and never noted."""
         self._journal = journal
+        self._snapshot = snapshot
         self._of: dict[Owner, set[int]] = {}
         self._found = False
 
     def note(self, owner: Owner, registration: int) -> None:
-        """For a broad one that was registered."""
+        """Add a broad one that was registered."""
         self._of.setdefault(owner, set()).add(registration)
 
-    def places(self, quota: int, snapshot: Snapshot) -> Places:
-        """`snapshot` holds all that was registered and never noted."""
-        return Places(quota, lambda owner: self._held(owner, snapshot))
+    def places(self, quota: int, ended: Collection[int]) -> Places:
+        """The places left by all but the `ended`."""
+        return Places(quota, lambda owner: len(self._held(owner).difference(ended)))
 
-    def _held(self, owner: Owner, snapshot: Snapshot) -> int:
+    def broad_among(self, registrations: Iterable[Registration]) -> frozenset[RegistrationId]:
+        """Those of the live `registrations` that are broad."""
+        self._find()
+        return frozenset(
+            each.id for each in registrations if int(each.id) in self._of.get(each.subscription.owner, frozenset())
+        )
+
+    def _held(self, owner: Owner) -> set[int]:
+        self._find()
+        known = self._journal.registrations(sorted(self._of.get(owner, ())))
+        self._of[owner] = {int(found.id) for found in known if found.removed is None}
+        return self._of[owner]
+
+    def _find(self) -> None:
         if not self._found:
-            for found in self._journal.registrations(broad_registrations(snapshot)):
+            for found in self._journal.registrations(broad_registrations(self._snapshot())):
                 self.note(found.subscription.owner, int(found.id))
             self._found = True
-        self._of[owner] = self._live(self._of.get(owner, ()))
-        return len(self._of[owner])
-
-    def _live(self, ids: Iterable[int]) -> set[int]:
-        return {int(found.id) for found in self._journal.registrations(sorted(ids)) if found.removed is None}
 
 
 def _reached(subscription: Subscription, admission: Admission, held: int, quota: int) -> QuotaReached:

@@ -8,7 +8,7 @@ from pathlib import Path
 from triplecast.errors import DocumentRejected, InputError, TaxonomyCycle
 from triplecast.ingest.taxonomy_documents import read_taxonomy_files
 from triplecast.journal import Journal
-from triplecast.registry.files import SubscriptionFault
+from triplecast.registry.lines import SubscriptionFault
 
 QUIET = 1.0
 """Seconds that files stand still before they are read."""

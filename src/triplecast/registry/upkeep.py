@@ -1,11 +1,12 @@
-"""Journal, index and outbox of one folder held against each other: the index is a cache of the journal's registry,
-brought up to date or made again; an outbox ahead of its journal is a fault."""
+"""The index kept in step with the journal's registry, of which it is a cache: brought up to date, rebuilt, compacted.
+An outbox ahead of its journal is a fault."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from triplecast.compile.compiled import DEFAULT_COMPILER, SubscriptionCompiler
+from triplecast.compile.compiled import DEFAULT_COMPILER, CompiledSubscription, SubscriptionCompiler
 from triplecast.compile.operator_arguments import operators_of
 from triplecast.errors import QueryRefused, QuerySyntaxError, StorageFault
 from triplecast.index import IndexFolder, MemoryIndex, Snapshot
@@ -13,14 +14,93 @@ from triplecast.index.merge import MERGE_LIMIT
 from triplecast.journal import Journal, JournalFile
 from triplecast.languages import parse_template
 from triplecast.model.operators import NO_OPERATORS, Operator, OperatorSet
+from triplecast.model.subscription import Registration
 from triplecast.operators.failure_hints import missing_modules
 from triplecast.outbox import Outbox
+from triplecast.registry.compactor import Compactor
 
 AT_ONCE = MERGE_LIMIT
 """Records of the registry that are in memory together while an index is brought up to date; the subscriptions of one
 segment then."""
+UNINDEXED = 62_500
+"""Registrations that may wait for the next update, so that neither it nor memory has to take more; those of one change
+may be more. Four times as many are what the index merges at once."""
 NAMED = 20
 """Subscriptions that cannot be read any more and are told by name."""
+
+
+class IndexUpkeep:
+    """The index of the writer of a journal: it follows the registry whenever `update` is called."""
+
+    def __init__(
+        self,
+        index: IndexFolder | MemoryIndex,
+        journal: Journal,
+        needed_from: Callable[[], int],
+        publish: Callable[[Snapshot], None] | None = None,
+        operators: Callable[[], OperatorSet] = lambda: NO_OPERATORS,
+    ) -> None:
+        """`needed_from`: no publication at or before this position will be matched again. `publish` receives the
+        snapshot that `open` finds and each new one, which is on disk by then. `operators`: what queries may call."""
+        self._index = index
+        self._journal = journal
+        self._needed_from = needed_from
+        self._publish = publish
+        self.operators = operators
+        self._is_open = False
+        self._compactor = Compactor(index)
+        self._compiled: dict[int, CompiledSubscription] = {}
+        """By registration: what admission read of subscriptions that the index lacks. At most `UNINDEXED`, or those of
+        one change."""
+        self.snapshot = index.snapshot()
+
+    def open(self) -> tuple[str, ...]:
+        """Bring the index of a folder in line with the journal before anything else is done; what is wrong with live
+        subscriptions, a line each. Raises `StorageFault`."""
+        index, journal, operators = self._index, self._journal, self.operators()
+        self._is_open = True
+        if not isinstance(index, IndexFolder):
+            return ()
+        self.snapshot = open_index(index, journal, self._needed_from(), operators)
+        if self._publish is not None:
+            if self.snapshot.covers == 0:  # no file yet that a worker could open
+                self.snapshot = index.apply([], [], journal.head())
+            self._publish(self.snapshot)
+        return (*missing_operators(journal, operators), *unread_subscriptions(journal, self.snapshot))
+
+    def opened(self) -> Snapshot:
+        """The current snapshot; the index is opened where it has not been."""
+        if not self._is_open:
+            self.open()
+        return self.snapshot
+
+    def expect(self, coming: int) -> None:
+        """Make room for the compiled form of so many new subscriptions: update the index where too many wait for it."""
+        if self._compiled and len(self._compiled) + coming > UNINDEXED:
+            self.update()
+
+    def note(self, registrations: Sequence[Registration], compiled: Sequence[CompiledSubscription]) -> None:
+        """Keep what was read of new registrations, so that the next update need not read it again."""
+        for found, each in zip(registrations, compiled, strict=True):
+            self._compiled[int(found.id)] = each
+
+    def update(self) -> bool:
+        """Bring the index up to the journal's head and compact it; whether it changed. Raises `StorageFault`."""
+        before = self.opened()
+        head, needed = self._journal.head(), self._needed_from()
+        compiler = SubscriptionCompiler(self.operators(), self._compiled)
+        self.snapshot = update_index(self._index, before, self._journal, head, needed, compiler)
+        self._compiled.clear()
+        if self._compactor.look():
+            self.snapshot = self._index.snapshot()
+        if self.snapshot is before:
+            return False
+        if self._publish is not None:
+            self._publish(self.snapshot)
+        return True
+
+    def close(self) -> None:
+        self._compactor.close()
 
 
 def settle_operators(journal: Journal, declared: OperatorSet) -> OperatorSet:

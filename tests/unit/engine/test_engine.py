@@ -168,10 +168,10 @@ def test_after_a_cancel_nothing_new() -> None:
         rail = engine.subscribe(TITLES, id="rail")
         other = engine.subscribe(TITLES, id="other")
         engine.publish(turtle("A"), "text/turtle", GRAPH)
-        with pytest.raises(InputError, match="not that of 'rail'"):
+        with pytest.raises(InputError, match="does not belong to 'rail'"):
             engine.unsubscribe("rail", ticket=other.ticket)
         assert engine.unsubscribe("rail", ticket=rail.ticket) == 4
-        with pytest.raises(InputError, match="no subscription is live as 'rail'"):
+        with pytest.raises(InputError, match="no live subscription 'rail'"):
             engine.unsubscribe("rail")
         assert [m.subscription for m in engine.publish(turtle("B"), "text/turtle", GRAPH).matches] == ["other"]
         again = engine.subscribe(ANY_TITLE, id="rail")
@@ -197,7 +197,7 @@ def test_what_is_not_built_is_refused_by_name() -> None:
         with pytest.raises(QuerySyntaxError):
             engine.subscribe("SELECT ?x WHERE {")
         engine.subscribe(TITLES, id="rail")
-        with pytest.raises(InputError, match="'rail' is registered already"):
+        with pytest.raises(InputError, match="'rail' is in use"):
             engine.subscribe(TITLES, id="rail")
 
 
@@ -270,7 +270,7 @@ def test_explain_says_why_and_why_not() -> None:
         assert list(engine.notifications()) == []
         with pytest.raises(triplecast.DocumentRejected, match="line 1"):
             engine.explain("<a> <b> .", "rail", "text/turtle", GRAPH)
-        with pytest.raises(InputError, match="no subscription is live as 'nobody'"):
+        with pytest.raises(InputError, match="no live subscription 'nobody'"):
             engine.explain(turtle("A"), "nobody", "text/turtle", GRAPH)
 
 

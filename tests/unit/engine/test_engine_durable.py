@@ -15,9 +15,8 @@ from engine_samples import ANY_TITLE, TITLES, UNTITLED, turtle
 from tests.unit.journal.journal_samples import run_and_crash
 from triplecast import Engine, FolderLocked, InputError, SandboxFailed, StorageFault, StorageFull
 from triplecast.journal import Journal
-from triplecast.model.file_state import RUN, FileState
 from triplecast.model.publication import Draft
-from triplecast.model.subscription import Subscription
+from triplecast.model.subscription import FILES, Subscription
 
 GRAPH = "https://example.org/doc/1"
 
@@ -292,18 +291,19 @@ def test_everything_that_triplecast_offers_can_be_had() -> None:
         triplecast.Nothing  # noqa: B018
 
 
-def test_in_the_output_of_a_run_the_registry_is_not_changed(tmp_path: Path) -> None:
+def test_subscriptions_of_files_and_of_calls_stand_side_by_side_and_neither_cancels_the_other(tmp_path: Path) -> None:
     with Journal.open(tmp_path) as journal:
-        journal.commit_documents((), (), {RUN: FileState(0, 0, b"", "graph")})
-        journal.subscribe([Subscription("rail", TITLES)])
+        journal.subscribe([Subscription("rail", TITLES)], source=FILES)
     with Engine.open(tmp_path) as engine:
-        head = len(list(engine.subscriptions()))
-        for change in (
-            lambda: engine.subscribe(TITLES),
-            lambda: engine.subscribe_many([Subscription("new", TITLES)]),
-            lambda: engine.unsubscribe("rail"),
-        ):
-            with pytest.raises(InputError, match="what its subscription files say"):
-                change()
-        assert len(list(engine.subscriptions())) == head == 1
-        assert len(engine.publish(turtle("A"), "text/turtle", GRAPH).matches) == 1
+        with pytest.raises(InputError, match="'rail' is in use by a subscription of the subscription files"):
+            engine.subscribe(TITLES, id="rail")
+        with pytest.raises(InputError, match="belongs to the subscription files of a run; change those files"):
+            engine.unsubscribe("rail")
+        with pytest.raises(InputError, match="belongs to the subscription files"):
+            engine.renew("rail")
+        mine = engine.subscribe(TITLES, id="mine")
+        assert [(each.id, each.source) for each in engine.subscriptions()] == [("rail", "files"), ("mine", "api")]
+        assert len(engine.publish(turtle("A"), "text/turtle", GRAPH).matches) == 2
+        engine.unsubscribe("mine", mine.ticket)
+    with Engine.open(tmp_path) as engine:
+        assert [each.id for each in engine.subscriptions()] == ["rail"]

@@ -102,7 +102,7 @@ def test_an_interrupt_after_the_index_was_written_adds_nothing_twice(
     with Engine.open(tmp_path) as engine:
         engine.subscribe(TITLES, id="rail")
         with monkeypatch.context() as patch:
-            patch.setattr(engine._index, "_sweep", interrupted)
+            patch.setattr(engine._upkeep._index, "_sweep", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 engine.publish(turtle("A"), "text/turtle", GRAPH)
         receipt = engine.publish(turtle("B"), "text/turtle", GRAPH)

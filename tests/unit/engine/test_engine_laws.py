@@ -90,7 +90,7 @@ def test_commits_that_failed_are_made_up_for(tmp_path: Path, seed: int, monkeypa
         return fail_sometimes
 
     monkeypatch.setattr(engine._outbox, "commit", failing(engine._outbox.commit))
-    monkeypatch.setattr(engine._index, "apply", failing(engine._index.apply))
+    monkeypatch.setattr(engine._upkeep._index, "apply", failing(engine._upkeep._index.apply))
     failed = 0
     for step in steps:
         while True:

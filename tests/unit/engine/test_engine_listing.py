@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from engine_samples import ANY_TITLE, PREFIX, TITLES, UNTITLED, StepClock, turtle
 
-from triplecast import Engine, Reject, Standing, Subscription
+from triplecast import Engine, LiveSubscription, Reject, Subscription
 from triplecast.journal import Journal
 
 CARTESIAN = PREFIX + "SELECT * { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l FILTER(?c = ?l && ?f = ?i) }"
@@ -22,8 +22,8 @@ def test_subscriptions_are_listed_until_they_are_cancelled(tmp_path: Path) -> No
         engine.unsubscribe("gone")
     with Engine.open(tmp_path, StepClock()) as engine:
         listed = list(engine.subscriptions())
-        assert listed[0] == Standing(
-            "rail", first.registration, "sparql", TITLES, "ada", "publication", None, "narrow", (), first.expires
+        assert listed[0] == LiveSubscription(
+            "rail", first.registration, "sparql", TITLES, "ada", "publication", None, "narrow", (), first.expires, "api"
         )
         assert [(s.id, s.registration, s.cost, s.text) for s in listed[1:]] == [
             ("subscription-2", 2, "predicate", ANY_TITLE)

@@ -13,7 +13,6 @@ from engine_samples import ANY_TITLE, PREFIX, TITLES, UNTITLED, turtle
 from triplecast import Engine, Subscription
 from triplecast.compile import compiled
 from triplecast.compile.compiled import CompiledSubscription
-from triplecast.engine import engine as engine_module
 from triplecast.index import IndexFolder, rebuilding
 from triplecast.registry import admission, upkeep
 from triplecast.sqlite import Database
@@ -93,14 +92,14 @@ def test_many_keys_are_asked_in_parts(asked: Counter[str]) -> None:
 
 
 def test_no_more_wait_for_the_index_than_stated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(engine_module, "UNINDEXED", 10)
+    monkeypatch.setattr(upkeep, "UNINDEXED", 10)
     with Engine.open(tmp_path) as engine:
         for part in range(4):
             engine.subscribe_many(_many(6, f"{part}-"))
-            assert len(engine._compiled) <= 10
-        assert engine._index.covers == 18
+            assert len(engine._upkeep._compiled) <= 10
+        assert engine._upkeep._index.covers == 18
         assert len(engine.publish(turtle("3"), "text/turtle").matches) == 4
-        assert engine._compiled == {}
+        assert engine._upkeep._compiled == {}
 
 
 def test_the_registry_is_applied_in_slices(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -130,7 +129,7 @@ def test_the_registry_is_applied_in_slices(monkeypatch: pytest.MonkeyPatch, tmp_
         for n, matched in ((3, ["later3"]), (5, ["s5", "later5"]), (7, []), (29, [])):
             receipt = engine.publish(turtle(str(n)), "text/turtle", f"urn:{n}")
             assert [match.subscription for match in receipt.matches] == matched
-        assert len(engine._snapshot) == 48
+        assert len(engine._upkeep.snapshot) == 48
 
 
 def _meanwhile(engine: Engine, slow: Callable[[], object], monkeypatch: pytest.MonkeyPatch, what: str) -> None:
@@ -173,17 +172,17 @@ def test_worn_segments_are_made_again_beside_the_engine(monkeypatch: pytest.Monk
         found: dict[str, int] = {}
         for title in ("A", "B", "C"):
             engine.publish(turtle(title), "text/turtle")
-            engine._compactor.wait()
-            found[title] = sum(map(len, engine._snapshot.segments))
+            engine._upkeep._compactor.wait()
+            found[title] = sum(map(len, engine._upkeep.snapshot.segments))
         assert found == {"A": 40, "B": 10, "C": 10}, "nobody waited for it"
         engine.subscribe(ANY_TITLE, id="any")
         receipt = engine.publish(turtle("33"), "text/turtle")
         assert [match.subscription for match in receipt.matches] == ["s33", "any"]
-        assert sum(map(len, engine._snapshot.segments)) == 11
-        assert len(engine._snapshot.removals.registration) == 0
-        assert engine._compactor._due is None
+        assert sum(map(len, engine._upkeep.snapshot.segments)) == 11
+        assert len(engine._upkeep.snapshot.removals.registration) == 0
+        assert engine._upkeep._compactor._due is None
     with Engine.open(tmp_path) as engine:
-        assert sum(map(len, engine._snapshot.segments)) == 11
+        assert sum(map(len, engine._upkeep.snapshot.segments)) == 11
 
 
 def test_one_that_cannot_be_made_again_is_let_be(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -199,7 +198,7 @@ def test_one_that_cannot_be_made_again_is_let_be(monkeypatch: pytest.MonkeyPatch
         for n in range(3):
             engine.subscribe(ANY_TITLE, id=f"any{n}")
             assert len(engine.publish(turtle("33"), "text/turtle", f"urn:{n}").matches) == 2 + n
-            engine._compactor.wait()
+            engine._upkeep._compactor.wait()
         assert tried == [1]
 
 

@@ -10,12 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from triplecast.errors import InputError
 from triplecast.ingest import Parser, inbox_groups
 from triplecast.ingest.inbox import QUIET
 from triplecast.journal import Journal
 from triplecast.model.publication import Reject
-from triplecast.model.subscription import Subscription
 from triplecast.pipeline.acceptor import Acceptor
 
 
@@ -40,7 +38,7 @@ class Door:
 
     def open(self, dataset: bool = False) -> None:
         """As a run does that starts on this journal."""
-        self.acceptor = Acceptor(self.inbox, self.journal, self.parser, threading.Lock(), dataset, self.told.append)
+        self.acceptor = Acceptor(self.inbox, self.journal, self.parser, dataset, self.told.append)
 
     def write(self, name: str, text: str) -> None:
         """Writes a file whose time differs from all earlier ones."""
@@ -149,23 +147,3 @@ def test_what_is_never_taken_is_named_once(door: Door) -> None:
     door.take()
     assert len(door.told) == 2
     assert door.versions() == [("a.ttl", 1)]
-
-
-@pytest.mark.parametrize("first", [False, True])
-def test_an_output_that_was_made_with_the_other_unit_is_refused(door: Door, first: bool) -> None:
-    door.journal.close()
-    door.journal = Journal.in_memory()
-    door.open(first)
-    door.open(first)
-    with pytest.raises(InputError, match=r"made with --dataset" if first else r"made without --dataset"):
-        door.open(not first)
-    assert door.journal.head() == 0
-
-
-def test_a_journal_that_an_engine_has_filled_is_refused(tmp_path: Path, parser: Parser) -> None:
-    (tmp_path / "inbox").mkdir()
-    with Journal.open(tmp_path / "output") as journal:
-        journal.subscribe([Subscription("kept", "ASK { ?s ?p ?o }")])
-        with pytest.raises(InputError, match=r"filled by triplecast\.Engine"):
-            Acceptor(tmp_path / "inbox", journal, parser, threading.Lock(), False, lambda notice: None)
-        assert journal.sources() == {}

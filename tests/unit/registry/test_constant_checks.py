@@ -22,7 +22,7 @@ from triplecast.operators.absence import REST, SHORTEST_REST
 from triplecast.operators.checking import MOST_SECONDS, Checker, shared_checker
 from triplecast.operators.declaration import declarations_in
 from triplecast.operators.operator_set import operator_set
-from triplecast.registry.admission import admit, understand
+from triplecast.registry.admission import admit, examine
 
 OPERATORS = operator_set(declarations_in(checked_operators.__name__))
 P = f"PREFIX c: <{CHECKED}> PREFIX : <urn:> "
@@ -30,7 +30,7 @@ P = f"PREFIX c: <{CHECKED}> PREFIX : <urn:> "
 
 def refused(text: str, language: str = "sparql") -> QueryRefused:
     with pytest.raises(QueryRefused) as caught:
-        understand(Subscription("s", text, language), operators=OPERATORS)
+        examine(Subscription("s", text, language), operators=OPERATORS)
     return caught.value
 
 
@@ -77,7 +77,7 @@ def test_in_rdql() -> None:
 )
 def test_all_else_is_taken(pattern: str) -> None:
     """What is free, what is bound by a variable, what an operator without a check is given, and a check that fails."""
-    understand(Subscription("s", f"{P} SELECT * {{ ?x :p ?y . {pattern} }}"), operators=OPERATORS)
+    examine(Subscription("s", f"{P} SELECT * {{ ?x :p ?y . {pattern} }}"), operators=OPERATORS)
 
 
 def test_each_subscription_of_a_template_is_checked() -> None:

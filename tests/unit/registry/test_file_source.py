@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,12 +14,15 @@ import pytest
 from triplecast.errors import InputError
 from triplecast.index import IndexFolder, Snapshot
 from triplecast.journal import Journal
-from triplecast.model.subscription import BROAD_PER_OWNER
+from triplecast.model.subscription import BROAD_PER_OWNER, FILES
 from triplecast.pipeline.horizon import HorizonFile, read_horizon
 from triplecast.pipeline.run import LOOK_SECONDS
-from triplecast.registry.admitted import WARNINGS_TOLD, admit_all
+from triplecast.registry.admission import WARNINGS_TOLD, admit_all
 from triplecast.registry.file_source import QUIET, FileSource
-from triplecast.registry.files import SubscriptionFault, load_subscriptions
+from triplecast.registry.files import load_subscriptions
+from triplecast.registry.lines import SubscriptionFault
+from triplecast.registry.registry import Registry
+from triplecast.registry.upkeep import IndexUpkeep
 
 
 def query(name: str) -> str:
@@ -43,16 +45,10 @@ class Desk:
     def open(self) -> None:
         self.journal = Journal.open(self.output)
         self.horizon = HorizonFile(self.output)
-        self.registrar = FileSource(
-            [self.files],
-            self.journal,
-            IndexFolder(self.output / "index"),
-            self.horizon.cover,
-            threading.Lock(),
-            lambda: 0,
-            self.tell,
-            broad_per_owner=self.broad_per_owner,
-        )
+        index = IndexFolder(self.output / "index")
+        upkeep = IndexUpkeep(index, self.journal, lambda: 0, self.horizon.cover_snapshot)
+        self.registry = Registry(self.journal, upkeep, self.broad_per_owner)
+        self.source = FileSource([self.files], self.registry, self.journal, self.tell)
 
     def tell(self, notice: SubscriptionFault | str) -> None:
         if isinstance(notice, str):
@@ -61,7 +57,8 @@ class Desk:
             self.told.append(notice)
 
     def start(self) -> None:
-        self.registrar.start(self.now)
+        self.registry.index.open()
+        self.source.start(self.now)
 
     def restart(self) -> None:
         self.journal.close()
@@ -70,9 +67,9 @@ class Desk:
 
     def look(self) -> bool:
         """A look that sees the change, and one a quiet moment later that takes it."""
-        self.registrar.look(self.now)
+        self.source.look(self.now)
         self.now += 1.0
-        return self.registrar.look(self.now)
+        return self.source.look(self.now)
 
     def write(self, name: str, text: str) -> None:
         (self.files / name).write_text(text)
@@ -130,10 +127,10 @@ def test_a_file_that_is_still_written_is_not_read(desk: Desk) -> None:
     desk.write("a.rq", query("a"))
     desk.start()
     desk.write("b.jsonl", '{"id": "b", "te')
-    assert not desk.registrar.look(1.0)
+    assert not desk.source.look(1.0)
     desk.write("b.jsonl", json.dumps({"id": "b", "text": query("b")}) + "\n")
-    assert not desk.registrar.look(1.0 + QUIET)
-    assert desk.registrar.look(1.0 + 2 * QUIET)
+    assert not desk.source.look(1.0 + QUIET)
+    assert desk.source.look(1.0 + 2 * QUIET)
     assert sorted(desk.live()) == ["a.rq", "b"]
     assert desk.told == []
 
@@ -153,7 +150,7 @@ def test_a_refused_one_among_good_ones_is_told_and_stops_nobody(desk: Desk) -> N
     desk.write("bad.rq", query("b"))
     assert desk.look()
     assert sorted(desk.live()) == ["bad.rq", "good.rq"]
-    assert len(desk.registrar.faults) == 2
+    assert len(desk.source.faults) == 2
     assert len(desk.told) == 3, "what was told is not told again"
 
 
@@ -179,7 +176,7 @@ def test_an_edit_that_breaks_a_query_leaves_the_text_before_in_force_until_it_is
         assert desk.told[-1].hint.endswith("what was registered before stays in force")
     desk.restart()
     assert desk.live() == before, "also a run that finds the broken text at its start"
-    assert len(desk.registrar.faults) == 1
+    assert len(desk.source.faults) == 1
     desk.write("b.rq", query("fixed"))
     assert desk.look()
     assert desk.live()["a.rq"] == before["a.rq"]
@@ -189,7 +186,7 @@ def test_an_edit_that_breaks_a_query_leaves_the_text_before_in_force_until_it_is
     (desk.files / "b.rq").unlink()
     assert desk.look()
     assert sorted(desk.live()) == ["a.rq"]
-    assert desk.registrar.faults == ()
+    assert desk.source.faults == ()
 
 
 def test_a_file_that_is_no_text_any_more_leaves_its_subscription_in_force(desk: Desk) -> None:
@@ -278,16 +275,16 @@ def test_one_changed_line_of_a_hundred_thousand_takes_effect_within_two_seconds(
 def test_what_is_registered_but_cannot_be_asked_is_told(desk: Desk) -> None:
     """As after another version of Triplecast, which answered more."""
     desk.write("old.rq", "SELECT ?a { ?a ?b ?c } LIMIT 0")
-    desk.journal.subscribe(load_subscriptions([desk.files]).subscriptions)
+    desk.journal.subscribe(load_subscriptions([desk.files]).subscriptions, source=FILES)
     desk.restart()
     (fault,) = desk.told
     assert fault.place == "old.rq"
-    assert "cannot ask it" in fault.reason
+    assert "cannot evaluate it" in fault.reason
     assert "LIMIT 0" in fault.reason
-    assert desk.registrar.faults == (fault,)
+    assert desk.source.faults == (fault,)
     desk.write("old.rq", query("new"))
     assert desk.look()
-    assert desk.registrar.faults == ()
+    assert desk.source.faults == ()
 
 
 def test_files_that_are_not_read_are_named_once(desk: Desk) -> None:
@@ -298,7 +295,7 @@ def test_files_that_are_not_read_are_named_once(desk: Desk) -> None:
     desk.look()
     desk.look()
     assert [note.rpartition(": ")[2] for note in desk.notes] == ["q.sparql", "README.md"]
-    assert desk.registrar.ignored == ("README.md", "q.sparql")
+    assert desk.source.ignored == ("README.md", "q.sparql")
     assert sorted(desk.live()) == ["good.rq"]
 
 
@@ -314,7 +311,7 @@ def test_what_a_subscription_hardly_means_is_told_when_it_is_registered_and_its_
     desk.look()
     assert len(desk.notes) == 1 + WARNINGS_TOLD + 1
     assert desk.notes[-1].startswith("10 more notes on subscriptions")
-    assert desk.registrar.warnings == 30
+    assert desk.source.warnings == 30
 
 
 def test_a_folder_that_cannot_be_listed_any_more_cancels_nobody(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -337,7 +334,7 @@ def test_a_folder_that_cannot_be_listed_any_more_cancels_nobody(desk: Desk, monk
     live = desk.live()
     assert (live["team/a.rq"], live["b"]) == (before["team/a.rq"], before["b"])
     assert live["c.rq"] > before["c.rq"], "its neighbour is changed"
-    (fault,) = desk.registrar.faults
+    (fault,) = desk.source.faults
     assert str(fault).startswith(f"{desk.files}/team: cannot be read: Permission denied; make it readable")
     assert str(fault).endswith("what was registered before stays in force")
     desk.restart()
@@ -345,4 +342,4 @@ def test_a_folder_that_cannot_be_listed_any_more_cancels_nobody(desk: Desk, monk
     monkeypatch.undo()
     desk.look()
     assert desk.live() == live
-    assert desk.registrar.faults == ()
+    assert desk.source.faults == ()

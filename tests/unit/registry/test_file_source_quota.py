@@ -10,6 +10,7 @@ from random import Random
 import pytest
 
 from tests.unit.registry.test_file_source import Desk
+from triplecast.index.census import take_census
 from triplecast.model.counts import SubscriptionCounts
 from triplecast.model.subscription import Subscription
 from triplecast.registry.admission import admit
@@ -37,21 +38,21 @@ def test_places_go_in_file_order_and_the_others_are_told_and_wait(desk: Desk) ->
     write(desk, line("a"), line("n", NARROW), line("b"), line("c"), line("d", owner="ada"))
     desk.start()
     assert sorted(desk.live()) == ["a", "b", "d", "n"]
-    (fault,) = desk.registrar.faults
+    (fault,) = desk.source.faults
     assert fault.place == f"{desk.files}/all.jsonl:4"
     assert fault.reason.startswith(
         "another broad subscription is refused: subscriptions without an owner hold 2 places of 2 for broad ones"
     )
     assert "--broad-per-owner" in fault.hint
-    assert desk.registrar.standing == SubscriptionCounts(narrow=1, broad=3, index=4)
+    assert take_census(desk.registry.index.snapshot) == SubscriptionCounts(narrow=1, broad=3, index=4)
     before = desk.live()
     desk.restart()
     assert desk.live() == before
-    assert [each.place for each in desk.registrar.faults] == [fault.place]
+    assert [each.place for each in desk.source.faults] == [fault.place]
     write(desk, line("a"), line("n", NARROW), line("c"), line("d", owner="ada"))
     desk.look()
     assert sorted(desk.live()) == ["a", "c", "d", "n"], "b has gone and c is taken up, in one change"
-    assert desk.registrar.faults == ()
+    assert desk.source.faults == ()
 
 
 def test_who_stands_keeps_the_place_also_for_another_text(desk: Desk) -> None:
@@ -69,7 +70,7 @@ def test_who_stands_keeps_the_place_also_for_another_text(desk: Desk) -> None:
     found = desk.journal.live_registration("y")
     assert found is not None
     assert found.subscription.text == NARROW, "an edit that finds no place leaves the text before in force"
-    assert desk.registrar.faults[0].hint.endswith("what was registered before stays in force")
+    assert desk.source.faults[0].hint.endswith("what was registered before stays in force")
 
 
 def test_one_that_moves_to_another_owner_needs_a_place_there(desk: Desk) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from triplecast.errors import InputError, TaxonomyCycle
 from triplecast.journal import Journal
-from triplecast.registry.files import SubscriptionFault
+from triplecast.registry.lines import SubscriptionFault
 from triplecast.registry.taxonomy_files import QUIET, TaxonomyFiles
 
 PREFIX = "@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . "

@@ -1,0 +1,206 @@
+"""`triplecast subscribe`, `unsubscribe`, `subscriptions` and `status`: who is registered in a folder.
+
+They work while a run is live, through its control socket, and between runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from triplecast.cli.exits import Exit
+from triplecast.cli.operators import add_operators, say_faults
+from triplecast.cli.terminal import clip, count_of, print_json, print_text, say
+from triplecast.errors import InputError
+from triplecast.model.printable import printable_name
+
+if TYPE_CHECKING:
+    from triplecast.model.subscription import Subscription
+
+AT_ONCE = 1000
+CHARACTERS_AT_ONCE = 1 << 20
+"""Subscriptions, and characters of their texts, that one request registers in one step."""
+SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = _command(
+        commands,
+        "subscribe",
+        subscribe,
+        "register subscriptions in a folder, also while `triplecast run` has it",
+        "Register each subscription of FILE… in DIR until its lease ends, and print its id and its ticket. Those of "
+        "the run's own subscription files and those registered here stand side by side; an id belongs to one of them. "
+        "Exit code 1: some were refused.",
+    )
+    parser.add_argument("files", metavar="FILE", nargs="+", type=Path, help="files or folders, as for `match`")
+    parser.add_argument("--id", help="the id, where FILE holds one subscription (its file name unless given)")
+    parser.add_argument("--owner", help="who holds them, unless a .jsonl line says so")
+    parser.add_argument("--lease", metavar="TIME", help='how long they live: 90s, 30m, 12h, 7d or "forever" (1d)')
+    parser.add_argument("--language", choices=("sparql", "rdql"), help="the language, whatever the extension says")
+    add_operators(parser)
+    parser = _command(
+        commands, "unsubscribe", unsubscribe, "cancel a subscription of a folder", "Cancel the live subscription ID."
+    )
+    parser.add_argument("id", metavar="ID", help="as `triplecast subscribe` printed it")
+    parser.add_argument("--ticket", help="refuse unless this is its ticket")
+    parser = _command(
+        commands,
+        "subscriptions",
+        subscriptions,
+        "list the live subscriptions of a folder",
+        "List the live subscriptions of DIR by registration, one a line.",
+    )
+    parser.add_argument("--owner", help="only those of this owner")
+    _command(
+        commands,
+        "status",
+        status,
+        "show how far a folder has come",
+        "Print how many subscriptions of DIR are live, how far its journal is matched, and its last notification.",
+    )
+
+
+def _command(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, run: Any, summary: str, text: str
+) -> argparse.ArgumentParser:
+    parser = commands.add_parser(name, help=summary, description=text)
+    parser.add_argument("folder", metavar="DIR", type=Path, help="the folder of a run or of Engine.open")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.set_defaults(run=run)
+    return parser
+
+
+def subscribe(arguments: argparse.Namespace) -> int:
+    from triplecast.registry.control_client import open_requests
+    from triplecast.registry.files import describe_unread, load_subscriptions
+
+    loaded = load_subscriptions(arguments.files)
+    say_faults()
+    if loaded.ignored:
+        say(describe_unread(loaded.ignored))
+    for fault in loaded.faults:
+        say(str(fault))
+    if arguments.id is not None and len(loaded.subscriptions) != 1:
+        raise InputError(f"--id names one subscription, and there are {len(loaded.subscriptions)}", "leave it out")
+    lease = read_time(arguments.lease)
+    registered, refused = 0, len(loaded.faults)
+    with open_requests(arguments.folder) as ask:
+        places = iter(loaded.places)
+        for group in cut_groups(loaded.subscriptions):
+            wanted = [_row(each, arguments) for each in group]
+            outcomes: Any = ask({"request": "subscribe", "subscriptions": wanted, "lease": lease})["outcomes"]
+            for outcome, place in zip(outcomes, places, strict=False):
+                if "error" in outcome:
+                    refused += 1
+                    say(f"{place}: {outcome['error']}{'; ' if outcome['hint'] else ''}{outcome['hint']}")
+                    continue
+                registered += 1
+                if arguments.json:
+                    print_json(outcome)
+                else:
+                    expires = f"until {outcome['expires']}" if outcome["expires"] else "without end"
+                    print_text(f"{printable_name(outcome['id'])}  {expires}  ticket {outcome['ticket']}")
+                for warning in outcome["warnings"]:
+                    say(f"{place}: note: {warning}")
+    if not registered:
+        return Exit.FAILED
+    return Exit.PARTLY if refused else Exit.DONE
+
+
+def cut_groups(subscriptions: Sequence[Subscription]) -> Iterator[list[Subscription]]:
+    """In order, each small enough for one request."""
+    group: list[Subscription] = []
+    size = 0
+    for each in subscriptions:
+        if group and (len(group) == AT_ONCE or size + len(each.text) > CHARACTERS_AT_ONCE):
+            yield group
+            group, size = [], 0
+        group.append(each)
+        size += len(each.text)
+    if group:
+        yield group
+
+
+def _row(subscription: Subscription, arguments: argparse.Namespace) -> dict[str, object]:
+    row = {
+        "id": arguments.id or subscription.name,
+        "text": subscription.text,
+        "language": arguments.language or subscription.language,
+        "scope": subscription.scope,
+        "entailment": subscription.entailment,
+        "owner": subscription.owner or arguments.owner,
+    }
+    return {name: value for name, value in row.items() if value is not None}
+
+
+def read_time(text: str | None) -> float | str | None:
+    """Seconds; ``forever`` and None stay."""
+    if text is None or text == "forever":
+        return text
+    try:
+        return float(text[:-1]) * SECONDS[text[-1:]]
+    except (KeyError, ValueError):
+        raise InputError(f"a lease is not {text!r}", 'give 90s, 30m, 12h, 7d or "forever"') from None
+
+
+def unsubscribe(arguments: argparse.Namespace) -> int:
+    from triplecast.registry.control_client import open_requests
+
+    _check_folder(arguments.folder)
+    with open_requests(arguments.folder) as ask:
+        answer = ask({"request": "unsubscribe", "id": arguments.id, "ticket": arguments.ticket})
+    if arguments.json:
+        print_json({"id": arguments.id, **answer})
+    else:
+        print_text(f"{printable_name(arguments.id)} is cancelled")
+    return Exit.DONE
+
+
+def subscriptions(arguments: argparse.Namespace) -> int:
+    from triplecast.registry.control_client import open_requests
+
+    _check_folder(arguments.folder)
+    after: Any = 0
+    with open_requests(arguments.folder) as ask:
+        while after is not None:
+            answer: Any = ask({"request": "list", "owner": arguments.owner, "after": after})
+            for row in answer["subscriptions"]:
+                if arguments.json:
+                    print_json(row)
+                else:
+                    owner = f" owner {printable_name(row['owner'])}" if row["owner"] else ""
+                    lease = f" until {row['expires']}" if row["expires"] else ""
+                    text = " ".join(row["text"].split())
+                    print_text(
+                        clip(f"{printable_name(row['id'])}  {row['source']}  {row['cost']}{owner}{lease}  {text}")
+                    )
+            after = answer["after"]
+    return Exit.DONE
+
+
+def status(arguments: argparse.Namespace) -> int:
+    from triplecast.registry.control_client import open_requests
+
+    _check_folder(arguments.folder)
+    with open_requests(arguments.folder) as ask:
+        row: Any = ask({"request": "status"})
+    if arguments.json:
+        print_json(row)
+    else:
+        print_text(f"{count_of(row['subscriptions'], 'live subscription')}")
+        print_text(
+            f"journal: position {row['position']}, matched up to {row['decided']}, settled up to {row['settled']}"
+        )
+        print_text(f"{count_of(row['publications_left'], 'publication')} not matched yet")
+        print_text(f"last notification: {row['sequence']}")
+    return Exit.DONE
+
+
+def _check_folder(folder: Path) -> None:
+    from triplecast.journal.records import DATABASE
+
+    if not (folder / DATABASE).exists():
+        raise InputError(f"{folder} holds no journal", "name the folder of a run or of Engine.open")

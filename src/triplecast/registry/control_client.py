@@ -1,0 +1,93 @@
+"""Requests to a folder: to its live run through the control socket, or to the folder where nobody has it open."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from triplecast.errors import FolderLocked, InputError
+from triplecast.index import INDEX, IndexFolder
+from triplecast.journal import Journal, read_address
+from triplecast.model.subscription import BROAD_PER_OWNER
+from triplecast.operators.operator_set import declared_operators
+from triplecast.outbox import Outbox
+from triplecast.registry.registry import Registry
+from triplecast.registry.requests import Requests
+from triplecast.registry.upkeep import IndexUpkeep, settle_operators
+
+WAIT_SECONDS = 120.0
+"""How long a live run may take to answer: it may be busy with a large change."""
+
+Ask = Callable[[Mapping[str, object]], dict[str, object]]
+
+
+@contextmanager
+def open_requests(folder: Path, broad_per_owner: int = BROAD_PER_OWNER) -> Iterator[Ask]:
+    """A function that answers requests (`registry.requests`) for `folder`, which is made if it is missing.
+
+    Raises `FolderLocked` where something that is no run has it open, and `StorageFault`. An answer that says `error` is
+    raised as `InputError`.
+    """
+    with ExitStack() as opened:
+        ask = _connect(folder, opened)
+        if ask is None:
+            try:
+                ask = _open(folder, broad_per_owner, opened)
+            except FolderLocked:
+                ask = _connect(folder, opened)  # a run may have started in between
+                if ask is None:
+                    raise
+        yield _raising(ask)
+
+
+def _open(folder: Path, broad_per_owner: int, opened: ExitStack) -> Ask:
+    journal = opened.enter_context(Journal.open(folder))
+    outbox = opened.enter_context(Outbox.open(folder, journal.check_writer, epoch=journal.epoch))
+    called = settle_operators(journal, declared_operators())
+    upkeep = IndexUpkeep(
+        IndexFolder(folder / INDEX, journal.sole), journal, lambda: outbox.progress, None, lambda: called
+    )
+    opened.callback(upkeep.close)
+    return Requests(Registry(journal, upkeep, broad_per_owner), journal, outbox).answer
+
+
+def _connect(folder: Path, opened: ExitStack) -> Ask | None:
+    """None where no run listens. The socket of a killed process refuses."""
+    address = read_address(folder)
+    if address is None:
+        return None
+    connection = opened.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
+    connection.settimeout(WAIT_SECONDS)
+    try:
+        connection.connect(address)
+    except (FileNotFoundError, ConnectionRefusedError):
+        return None
+    except OSError as error:
+        raise InputError(f"the run's control socket {address} cannot be used: {error}", "run as its user") from error
+    stream = opened.enter_context(connection.makefile("rb"))
+
+    def ask(request: Mapping[str, object]) -> dict[str, object]:
+        try:
+            connection.sendall(json.dumps(request).encode() + b"\n")
+            line = stream.readline()
+        except OSError as error:
+            raise InputError(f"the run gave no answer: {error}", "see whether it is stopped, and ask again") from error
+        if not line.endswith(b"\n"):
+            raise InputError("the run ended before it answered", "`triplecast subscriptions` shows what was registered")
+        answer: dict[str, object] = json.loads(line)
+        return answer
+
+    return ask
+
+
+def _raising(ask: Ask) -> Ask:
+    def asked(request: Mapping[str, object]) -> dict[str, object]:
+        answer = ask(request)
+        if "error" in answer:
+            raise InputError(str(answer["error"]), str(answer.get("hint", "")))
+        return answer
+
+    return asked

@@ -1,0 +1,131 @@
+"""Subscriptions as JSON objects: the lines of ``.jsonl`` files, and requests to the control socket."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from triplecast.model.subscription import Subscription
+
+_FIELDS = frozenset({"id", "language", "text", "entailment", "scope", "owner"})
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriptionFault:
+    """A subscription that was not loaded, or not accepted."""
+
+    place: str
+    """The file as the user named it, with ``:line`` inside a ``.jsonl`` file; of a query's fault, then ``:line:column``
+    in its text."""
+    reason: str
+    hint: str
+    """Empty where the reason says it."""
+
+    def __str__(self) -> str:
+        if not self.hint:
+            return f"{self.place}: {self.reason}"
+        end = "\n" if "\n" in self.reason else "; "
+        return f"{self.place}: {self.reason}{end}{self.hint}"
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedSubscriptions:
+    """All subscriptions of some paths, in the order of the paths, then of file names, then of lines; names are
+    unique.
+    """
+
+    subscriptions: tuple[Subscription, ...]
+    places: tuple[str, ...]
+    """Where each of them stands (`SubscriptionFault.place`)."""
+    faults: tuple[SubscriptionFault, ...]
+    ignored: tuple[str, ...] = ()
+    """`FoundFiles.ignored` of the paths."""
+
+
+class FileContent(NamedTuple):
+    """What one file holds; ids may still repeat inside it (`join_contents`)."""
+
+    loaded: LoadedSubscriptions
+    lines: Mapping[bytes, Subscription] = {}
+    """Of a ``.jsonl`` file: what each good line says, so that reading it again after a small change costs little."""
+
+
+def read_lines(content: bytes, path: str, known: Mapping[bytes, Subscription]) -> FileContent:
+    """The lines of a file called `path`; `known`: what good lines said when it was read last."""
+    lines: dict[bytes, Subscription] = {}
+    subscriptions: list[Subscription] = []
+    places: list[str] = []
+    faults: list[SubscriptionFault] = []
+    for number, line in enumerate(content.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
+        if not line or line.isspace():
+            continue
+        place = f"{path}:{number}"
+        found = known.get(line) or _read_line(line, place)
+        if isinstance(found, SubscriptionFault):
+            faults.append(found)
+        else:
+            subscriptions.append(found)
+            places.append(place)
+            lines[line] = found
+    return FileContent(LoadedSubscriptions(tuple(subscriptions), tuple(places), tuple(faults)), lines)
+
+
+def _read_line(line: bytes, place: str) -> Subscription | SubscriptionFault:
+    try:
+        fields = json.loads(line)
+    except UnicodeDecodeError as error:
+        return not_utf8(place, error)
+    except (ValueError, RecursionError) as error:
+        return SubscriptionFault(
+            place, f"is not JSON: {error}", 'write one object a line: {"id": …, "language": …, "text": …}'
+        )
+    return subscription_of(fields, place)
+
+
+def subscription_of(fields: object, place: str) -> Subscription | SubscriptionFault:
+    """The subscription in a JSON object, or what is wrong with it, named by its `place`."""
+    if not isinstance(fields, dict):
+        return SubscriptionFault(
+            place, "is no JSON object", 'write one object a line: {"id": …, "language": …, "text": …}'
+        )
+    name, text, language = fields.get("id"), fields.get("text"), fields.get("language", "sparql")
+    entailment, scope, owner = fields.get("entailment"), fields.get("scope", "publication"), fields.get("owner")
+    if (
+        type(name) is str
+        and name
+        and type(text) is str
+        and type(language) is str
+        and type(scope) is str
+        and (entailment is None or type(entailment) is str)
+        and (owner is None or type(owner) is str)
+        and fields.keys() <= _FIELDS
+    ):
+        try:
+            f"{name}{text}{language}{scope}{entailment}{owner}".encode()
+        except UnicodeEncodeError:
+            return SubscriptionFault(place, "holds half a surrogate pair", "write both halves, or the character itself")
+        return Subscription(name, text, language, scope, entailment, owner)
+    return _wrong_field(fields, place)
+
+
+def _wrong_field(fields: dict[str, Any], place: str) -> SubscriptionFault:
+    unknown = sorted(fields.keys() - _FIELDS)
+    if unknown:
+        return SubscriptionFault(
+            place, f"has an unknown field {unknown[0]!r}", f"known are {', '.join(sorted(_FIELDS))}"
+        )
+    for field in ("id", "text"):
+        if field not in fields:
+            return SubscriptionFault(place, f"has no field {field!r}", f"add {field!r}, a string")
+    if fields["id"] == "":
+        return SubscriptionFault(place, "has an empty id", "give it an id of its own")
+    wrong = next(field for field in sorted(fields) if type(fields[field]) is not str)
+    return SubscriptionFault(place, f"the field {wrong!r} is no string", "write it as a JSON string")
+
+
+def not_utf8(place: str, error: UnicodeDecodeError) -> SubscriptionFault:
+    return SubscriptionFault(
+        place, f"is not UTF-8 text: byte {error.start} is {error.object[error.start]:#04x}", "save it as UTF-8"
+    )

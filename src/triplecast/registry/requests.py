@@ -1,0 +1,152 @@
+"""What the control socket is asked for, and what it answers: the registry, the outbox and the state of a folder."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+
+from triplecast.errors import InputError, QueryRefused, QuerySyntaxError, TriplecastError
+from triplecast.journal import Clock, Journal, system_clock
+from triplecast.model.lease import FOREVER, Lease, read_lease
+from triplecast.model.subscription import API
+from triplecast.outbox import Outbox
+from triplecast.registry.admission import AdmittedSubscription
+from triplecast.registry.lines import SubscriptionFault, subscription_of
+from triplecast.registry.listing import read_page
+from triplecast.registry.registry import DOCUMENTS, Refusal, Registry, Subscribed
+
+PAGE = 1000
+"""Most subscriptions that one answer lists."""
+
+Fields = Mapping[str, object]
+Answer = dict[str, object]
+
+
+class Requests:
+    """Answers requests for one folder, for its writer."""
+
+    def __init__(self, registry: Registry, journal: Journal, outbox: Outbox, clock: Clock = system_clock) -> None:
+        self._registry = registry
+        self._journal = journal
+        self._outbox = outbox
+        self._clock = clock
+        self._known: Mapping[str, Callable[[Fields], Answer]] = {
+            "subscribe": self._subscribe,
+            "unsubscribe": self._unsubscribe,
+            "renew": self._renew,
+            "list": self._list,
+            "status": self._status,
+            "prune": self._prune,
+        }
+
+    def answer_line(self, line: bytes) -> bytes:
+        """The answer to a request that came as a line of JSON, as a line."""
+        try:
+            fields = json.loads(line)
+            answer = self.answer(fields)
+        except (ValueError, RecursionError) as error:
+            answer = {"error": f"the request is not JSON: {error}", "hint": 'send a line {"request": "status"}'}
+        return json.dumps(answer).encode() + b"\n"
+
+    def answer(self, fields: object) -> Answer:
+        """The answer to a request: what it gives, or `error` and `hint`."""
+        try:
+            if not isinstance(fields, dict):
+                raise InputError("the request is no JSON object", 'send {"request": "status"}')
+            name = fields.get("request")
+            known = self._known.get(name) if isinstance(name, str) else None
+            if known is None:
+                raise InputError(f"there is no request {name!r}", f"known are {', '.join(self._known)}")
+            return known(fields)
+        except InputError as error:
+            return {"error": error.what, "hint": error.hint}
+        except TriplecastError as error:
+            return {"error": str(error), "hint": ""}
+
+    def _subscribe(self, fields: Fields) -> Answer:
+        """``subscriptions``: objects as in a ``.jsonl`` file, of which each may lack its ``id``; ``lease``."""
+        wanted = fields.get("subscriptions")
+        if not isinstance(wanted, list):
+            raise InputError("'subscriptions' is no list", 'send [{"id": …, "text": …}]')
+        lease = _lease_of(fields)
+        candidates: list[AdmittedSubscription | Refusal] = []
+        for number, each in enumerate(wanted):
+            given = {"id": "new", **each} if isinstance(each, dict) else each
+            found = subscription_of(given, f"subscriptions[{number}]")
+            if isinstance(found, SubscriptionFault):
+                candidates.append(InputError(f"{found.place} {found.reason}", found.hint))
+            else:
+                candidates.append(self._registry.examine(found, "id" in each))
+        outcomes = self._registry.change(API, candidates, lease=lease, tickets=True)
+        return {"outcomes": [_outcome(each) for each in outcomes]}
+
+    def _unsubscribe(self, fields: Fields) -> Answer:
+        return {"position": self._registry.unsubscribe(API, _text(fields, "id"), _ticket(fields))}
+
+    def _renew(self, fields: Fields) -> Answer:
+        lease = _lease_of(fields)
+        return {"expires": self._registry.renew(API, _text(fields, "id"), _ticket(fields), lease)}
+
+    def _list(self, fields: Fields) -> Answer:
+        """A page of at most `PAGE` live subscriptions beyond registration ``after``, of one ``owner``."""
+        owner = None if fields.get("owner") is None else _text(fields, "owner")
+        page = read_page(
+            self._journal, self._registry.index.operators(), self._clock(), _number(fields, "after", 0), PAGE, owner
+        )
+        return {"subscriptions": [asdict(each) for each in page.subscriptions], "after": page.after}
+
+    def _status(self, fields: Fields) -> Answer:
+        journal, state = self._journal, self._outbox.state
+        return {
+            "subscriptions": journal.count_live(),
+            "position": journal.head(),
+            "decided": state.told,
+            "settled": state.progress,
+            "publications_left": journal.count_publications(state.told),
+            "sequence": state.sequence,
+            "documents": journal.settings().get(DOCUMENTS),
+        }
+
+    def _prune(self, fields: Fields) -> Answer:
+        """Notifications up to ``sequence``, which their subscribers have."""
+        return {"pruned": self._outbox.prune(_number(fields, "sequence"))}
+
+
+def _outcome(outcome: Subscribed | Refusal) -> Answer:
+    if isinstance(outcome, Subscribed):
+        return asdict(outcome)
+    if isinstance(outcome, InputError):
+        return {"error": outcome.what, "hint": outcome.hint}
+    if isinstance(outcome, QueryRefused):
+        place = {"line": outcome.line, "column": outcome.column}
+        return {"error": f"{outcome.construct} is refused: {outcome.reason}", "hint": outcome.hint, **place}
+    assert isinstance(outcome, QuerySyntaxError)
+    hint = f"expected: {', '.join(outcome.expected)}" if outcome.expected else ""
+    return {"error": str(outcome), "hint": hint, "line": outcome.line, "column": outcome.column}
+
+
+def _lease_of(fields: Fields) -> Lease:
+    """``lease``: seconds from now on, ``"forever"``, or nothing for a day."""
+    lease = fields.get("lease")
+    if lease is not None and lease != "forever" and not isinstance(lease, int | float):
+        raise InputError(f"a lease cannot be {lease!r}", 'give seconds, or "forever"')
+    return read_lease(FOREVER if lease == "forever" else lease)
+
+
+def _text(fields: Fields, name: str) -> str:
+    value = fields.get(name)
+    if not isinstance(value, str):
+        raise InputError(f"{name!r} is no string", f"send {name!r}")
+    return value
+
+
+def _ticket(fields: Fields) -> str | None:
+    return None if fields.get("ticket") is None else _text(fields, "ticket")
+
+
+def _number(fields: Fields, name: str, default: int | None = None) -> int:
+    value = fields.get(name, default)
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 1 << 63:
+        raise InputError(f"{name!r} is no number", f"send {name!r}: a whole number, 0 or more")
+    return value

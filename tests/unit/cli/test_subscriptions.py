@@ -1,0 +1,53 @@
+"""`triplecast subscribe`, `unsubscribe`, `subscriptions`, `status`: on a folder that nobody has open."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from triplecast.cli import main
+
+QUERY = "SELECT ?a { ?a <http://e/p> 1 }"
+
+
+def test_subscriptions_come_are_listed_and_go(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder, query = str(tmp_path / "folder"), tmp_path / "rail.rq"
+    query.write_text(QUERY)
+    (tmp_path / "more.jsonl").write_text(
+        json.dumps({"id": "x", "text": QUERY, "owner": "bo"})
+        + "\n"
+        + json.dumps({"id": "bad", "text": "SELECT"})
+        + "\n"
+    )
+    assert main(["subscribe", folder, str(query), "--id", "rail", "--owner", "ada", "--lease", "2h", "--json"]) == 0
+    made = json.loads(capsys.readouterr().out)
+    assert (made["id"], len(made["ticket"])) == ("rail", 43)
+    assert main(["subscribe", folder, str(tmp_path / "more.jsonl"), "--lease", "forever"]) == 1
+    shown = capsys.readouterr()
+    assert shown.out.startswith("x  without end  ticket ")
+    assert "more.jsonl:2" in shown.err
+    assert main(["subscribe", folder, str(query), "--id", "rail"]) == 2
+    assert "'rail' is in use by a subscription of the Python API or the command line" in capsys.readouterr().err
+    assert main(["subscriptions", folder, "--json"]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(row["id"], row["owner"], row["source"]) for row in rows] == [("rail", "ada", "api"), ("x", "bo", "api")]
+    assert main(["subscriptions", folder, "--owner", "bo"]) == 0
+    assert capsys.readouterr().out.startswith("x api narrow owner bo SELECT")
+    assert main(["unsubscribe", folder, "rail", "--ticket", "wrong"]) == 2
+    assert main(["unsubscribe", folder, "rail", "--ticket", made["ticket"]]) == 0
+    capsys.readouterr()
+    assert main(["status", folder, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["subscriptions"] == 1
+    assert main(["status", folder]) == 0
+    assert capsys.readouterr().out.startswith("1 live subscription\n")
+
+
+def test_a_folder_without_a_journal_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for command in (["unsubscribe", str(tmp_path), "x"], ["subscriptions", str(tmp_path)], ["status", str(tmp_path)]):
+        assert main(command) == 2
+        assert "holds no journal" in capsys.readouterr().err
+    (tmp_path / "a.rq").write_text(QUERY)
+    assert main(["subscribe", str(tmp_path / "f"), str(tmp_path / "a.rq"), "--lease", "tomorrow"]) == 2
+    assert "a lease is not 'tomorrow'" in capsys.readouterr().err
