@@ -79,9 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
     operators = declared_operators()
     admission = admit(subscription, operators=operators)
     background = Background.of(admission.entailment, taxonomy)
-    explanations = explain_subscription(
-        subscription, publications, admission.bounded, background=background, operators=operators
-    )
+    explanations = explain_subscription(subscription, publications, admission.bounded, background, operators)
     _print(explanations, arguments.json)
     if rejects or any(explanation.undecided for explanation in explanations):
         return Exit.PARTLY

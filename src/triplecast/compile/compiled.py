@@ -36,7 +36,7 @@ class SubscriptionCompiler(NamedTuple):
     compiled: Mapping[int, CompiledSubscription] = MappingProxyType({})
 
     def compile(self, registration: Registration) -> CompiledSubscription:
-        """Raises `QuerySyntaxError` or `QueryRefused`."""
+        """Compile one registration. Raises `QuerySyntaxError` or `QueryRefused`."""
         return self.compiled.get(registration.id) or compile_subscription(registration.subscription, self.operators)
 
 

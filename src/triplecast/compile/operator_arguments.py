@@ -10,14 +10,7 @@ from triplecast.errors import QueryRefused
 from triplecast.evaluate.scope import children, expressions_of, parts_of, visible_names
 from triplecast.languages import Template, place_of_argument
 from triplecast.languages.rewriting import calls_in
-from triplecast.model.algebra import (
-    Call,
-    Exists,
-    Pattern,
-    Produce,
-    Variable,
-    subexpressions,
-)
+from triplecast.model.algebra import Call, Exists, Pattern, Produce, Variable, subexpressions
 from triplecast.model.operators import Operator, OperatorSet
 from triplecast.terms.nearness import nearest_names
 
@@ -26,7 +19,7 @@ TEMPLATES_LIMIT = 20_000
 
 
 def refuse_unbound(template: Template, text: str, language: str, operators: OperatorSet) -> None:
-    """Raises `QueryRefused` for the `text` of a template, naming operator and variable, with the place."""
+    """Refuse a template whose operators have unbound arguments, with the place in `text`; raises `QueryRefused`."""
     found = _first_unbound(template)
     if found is None:
         return

@@ -35,7 +35,7 @@ from triplecast.errors import (
     TriplecastError,
 )
 from triplecast.evaluate import Background, Evaluator
-from triplecast.explain import Explainer, Explanation
+from triplecast.explain import Explanation, explain_subscription, explaining_sandbox
 from triplecast.index import INDEX, IndexFolder, MemoryIndex
 from triplecast.index.census import take_census
 from triplecast.ingest import Document, Parser
@@ -160,7 +160,7 @@ class Engine:
         self._outbox = outbox
         self._parser = Parser()
         self._evaluator = Evaluator()
-        self._explainer = Explainer()
+        self._explainer = explaining_sandbox()
         self._declared = operator_set(self._given)
         self._operators = settle_operators(journal, self._declared)
         self._matcher = Matcher(self._evaluator, self._operators)
@@ -365,7 +365,9 @@ class Engine:
         head = self._journal.head()
         background = Background.of(admission.entailment, self._journal.taxonomies(head, head).before(head + 1))
         kept = [self._journal.answers_to(draft, operators) for draft in parsed.drafts]
-        return self._explainer.explain(subscription, publications, admission.bounded, background, kept, operators)
+        return explain_subscription(
+            subscription, publications, admission.bounded, background, operators, kept, self._explainer
+        )
 
     def preview(self, text: str, last: int = 1000, language: str = "sparql", entailment: str | None = None) -> Preview:
         """What a subscription would have matched among the `last` publications, or as many as `BYTES_AT_ONCE` holds.

@@ -1,4 +1,4 @@
-"""Messages between `Explainer` and its child.
+"""Messages between `explain_subscription` and its child.
 
 A request is an evaluation's input (`evaluate.messages`) with ``"explain": [name, text, language, index_decides,
 [[iri, [argument, ...]], ...]]``. The answer is the explanation's JSON object, or, while rows wait for operators, a JSON

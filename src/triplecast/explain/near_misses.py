@@ -9,7 +9,7 @@ from pyoxigraph import Literal, NamedNode
 from triplecast.evaluate.graphs import Triple
 from triplecast.explain.trace import SHOWN
 from triplecast.explain.wording import Wording
-from triplecast.languages.undeclared import HOW_TO_DECLARE, doubt_predicate
+from triplecast.languages.refusals import HOW_TO_DECLARE, warn_undeclared
 from triplecast.languages.vocabularies import KNOWN
 from triplecast.model.algebra import Term
 from triplecast.terms.nearness import likeness_of, nearest_names, split_name
@@ -80,7 +80,7 @@ def _absent(predicate: Term, distinct: Sequence[Triple], words: Wording) -> str:
     strange = namespace not in KNOWN.values() and all(
         split_name(each)[0] != namespace for each in _predicates(distinct)
     )
-    if strange or doubt_predicate(predicate.value, words.operators) is not None:
+    if strange or warn_undeclared(predicate.value, words.operators) is not None:
         return f"{line}; if it is an operator, {HOW_TO_DECLARE}"
     return line
 

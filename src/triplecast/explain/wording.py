@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from pyoxigraph import Literal, NamedNode
 
-from triplecast.evaluate.scope import parts_of
+from triplecast.evaluate.scope import children, parts_of
 from triplecast.model import algebra
 from triplecast.model.algebra import Call, Expression, Node, Operation, Pattern, Slot, Term, TriplePattern, Variable
 from triplecast.model.operators import NO_OPERATORS, OperatorSet
@@ -151,36 +151,33 @@ class Wording:
 
     def pattern(self, pattern: Pattern) -> str:
         """The pattern on one line."""
-        if isinstance(pattern, algebra.BasicPattern):
-            return " . ".join(map(self.triple, pattern.triples))
-        if isinstance(pattern, algebra.Join):
-            return f"{self.pattern(pattern.left)} . {self.pattern(pattern.right)}"
-        if isinstance(pattern, algebra.LeftJoin):
-            return f"{self.pattern(pattern.left)} OPTIONAL {{ {self.pattern(pattern.right)} }}"
-        if isinstance(pattern, algebra.Union):
-            return f"{{ {self.pattern(pattern.left)} }} UNION {{ {self.pattern(pattern.right)} }}"
-        if isinstance(pattern, algebra.Minus):
-            return f"{self.pattern(pattern.left)} MINUS {{ {self.pattern(pattern.right)} }}"
-        if isinstance(pattern, algebra.Filter):
-            return f"{self.pattern(pattern.pattern)} {self.filter(pattern.condition)}"
-        if isinstance(pattern, algebra.Graph):
-            return f"GRAPH {self.node(pattern.name)} {{ {self.pattern(pattern.pattern)} }}"
-        if isinstance(pattern, algebra.Extend):
-            bound = f"BIND({self.expression(pattern.expression)} AS {self.node(pattern.variable)})"
-            return f"{self.pattern(pattern.pattern)} {bound}"
-        if isinstance(pattern, algebra.Produce):
-            inner = self.pattern(pattern.pattern)
-            return f"{inner} . {self.produced(pattern)}" if inner else self.produced(pattern)
-        if isinstance(pattern, algebra.Values):
-            names = " ".join(self.node(variable) for variable in pattern.variables)
-            return f"VALUES ({names}) {{ {len(pattern.rows)} rows }}"
-        if isinstance(pattern, algebra.Group):
-            names = " ".join(self.node(key) for key in pattern.keys)
-            return f"{self.pattern(pattern.pattern)} GROUP BY {names}".rstrip()
-        if isinstance(pattern, algebra.Slice):
-            limit = "" if pattern.limit is None else f" LIMIT {pattern.limit}"
-            return f"{self.pattern(pattern.pattern)} OFFSET {pattern.offset}{limit}"
-        return self.pattern(pattern.pattern)
+        inner = [self.pattern(each) for each in children(pattern)]
+        match pattern:
+            case algebra.BasicPattern(triples):
+                return " . ".join(map(self.triple, triples))
+            case algebra.Join():
+                return " . ".join(inner)
+            case algebra.LeftJoin():
+                return f"{inner[0]} OPTIONAL {{ {inner[1]} }}"
+            case algebra.Union():
+                return f"{{ {inner[0]} }} UNION {{ {inner[1]} }}"
+            case algebra.Minus():
+                return f"{inner[0]} MINUS {{ {inner[1]} }}"
+            case algebra.Filter(condition, _):
+                return f"{inner[0]} {self.filter(condition)}"
+            case algebra.Graph(name, _):
+                return f"GRAPH {self.node(name)} {{ {inner[0]} }}"
+            case algebra.Extend(_, variable, expression):
+                return f"{inner[0]} BIND({self.expression(expression)} AS {self.node(variable)})"
+            case algebra.Produce():
+                return " . ".join(filter(None, (inner[0], self.produced(pattern))))
+            case algebra.Values(variables, rows):
+                return f"VALUES ({' '.join(map(self.node, variables))}) {{ {len(rows)} rows }}"
+            case algebra.Group(_, keys, _):
+                return f"{inner[0]} GROUP BY {' '.join(map(self.node, keys))}".rstrip()
+            case algebra.Slice(_, offset, limit):
+                return f"{inner[0]} OFFSET {offset}" + ("" if limit is None else f" LIMIT {limit}")
+        return inner[0]
 
     def _listed(self, arguments: Iterable[Expression]) -> str:
         return ", ".join(map(self.expression, arguments))

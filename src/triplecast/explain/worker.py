@@ -1,4 +1,4 @@
-"""The child of `Explainer`: `answer` is the function that the sandbox runs."""
+"""The child that explains pairs: `answer` is the function that the sandbox runs."""
 
 from __future__ import annotations
 

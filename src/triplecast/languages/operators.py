@@ -1,8 +1,8 @@
 """Operators in queries: calls in expressions, and triples whose predicate is an operator (property functions).
 
-``op:f(?x)`` in an expression is given the bound arguments; its value is the free one, or whether it is true.
-``?x op:f ?y`` and ``(?a ?b) op:f (?c ?d)`` are given all arguments, subject's before object's; such a triple is applied
-to the solutions of the triples around it and of what stands before them in its group.
+``op:f(?x)`` in an expression takes the bound arguments; its value is the free one, or whether the operator holds.
+``?x op:f ?y`` and ``(?a ?b) op:f (?c ?d)`` take all arguments, the subject's before the object's; such a triple is
+applied to the solutions of the triples around it and of what precedes them in its group.
 """
 
 from __future__ import annotations
@@ -16,32 +16,23 @@ from pyoxigraph import NamedNode
 from triplecast.languages.context import Translation
 from triplecast.languages.refusals import OPERATORS, refuse_operator
 from triplecast.languages.searches import MAGIC, path_slots
-from triplecast.model.algebra import (
-    Call,
-    Expression,
-    Node,
-    PathExpression,
-    Pattern,
-    Produce,
-    Slot,
-    Variable,
-)
+from triplecast.model.algebra import Call, Expression, Node, PathExpression, Pattern, Produce, Slot, Variable
 from triplecast.model.operators import BOUND, FREE, Operator, OperatorSet
 
 
 class Production(NamedTuple):
-    """A triple whose predicate is an operator, as it was met."""
+    """A triple whose predicate is an operator."""
 
     declared: Operator
     arguments: tuple[Node, ...]
     token: Token
 
     def given(self) -> Iterator[Variable]:
-        """The variables that the operator is given."""
+        """The variables among its bound arguments."""
         return (node for node, free in self._kinds() if not free and isinstance(node, Variable))
 
     def gives(self) -> Iterator[Variable]:
-        """The variables that it may bind."""
+        """The variables among its free arguments."""
         return (node for node, free in self._kinds() if free and isinstance(node, Variable))
 
     def variables(self) -> Iterator[Variable]:
@@ -52,7 +43,7 @@ class Production(NamedTuple):
 
 
 def is_magic(iri: str, operators: OperatorSet) -> bool:
-    """Whether a triple with this predicate means something else than a triple, or cannot mean anything."""
+    """Whether a triple with this predicate is a search or an operator, or must be refused."""
     return iri in MAGIC or iri.startswith(OPERATORS) or operators.find(iri) is not None
 
 
@@ -91,7 +82,7 @@ def find_property_function(translation: Translation, verb: object) -> Operator |
 
 
 def refuse_operator_in_path(translation: Translation, path: PathExpression) -> None:
-    """Raises `QueryRefused` where an operator stands in a path."""
+    """Refuse an operator in a path; raises `QueryRefused`."""
     for slot in path_slots(path):
         if find_property_function(translation, slot) is not None:
             token = translation.tokens[slot.index]
@@ -101,12 +92,14 @@ def refuse_operator_in_path(translation: Translation, path: PathExpression) -> N
 
 
 def read_productions(translation: Translation) -> tuple[list[Expression], list[Production]]:
-    """The operators met since the last block of triples: those that filter as conditions of their group, and those that
-    bind. Raises `QuerySyntaxError` for a wrong number of arguments."""
-    met, translation.productions = translation.productions, []
+    """Read the operators since the last block of triples: conditions of their group, and those that bind.
+
+    Raises `QuerySyntaxError` for a wrong number of arguments.
+    """
+    found, translation.productions = translation.productions, []
     filters: list[Expression] = []
     productions: list[Production] = []
-    for production in met:
+    for production in found:
         declared, token = production.declared, production.token
         if len(production.arguments) != len(declared.arguments):
             raise translation.fault(
@@ -123,7 +116,7 @@ def read_productions(translation: Translation) -> tuple[list[Expression], list[P
 
 
 def order_productions(productions: list[Production]) -> list[Production]:
-    """Those first that nothing of the others is given to; ties as written, and so a circle."""
+    """Order operators so that each follows those that bind its arguments; ties and circles as written."""
     ordered: list[Production] = []
     waiting = list(productions)
     while waiting:

@@ -11,12 +11,7 @@ from pyoxigraph import NamedNode
 
 from triplecast.languages.collections import Edge, make_collection, members_of, split_collection
 from triplecast.languages.context import Translation
-from triplecast.languages.operators import (
-    Production,
-    find_property_function,
-    read_productions,
-    refuse_operator_in_path,
-)
+from triplecast.languages.operators import Production, find_property_function, read_productions, refuse_operator_in_path
 from triplecast.languages.searches import Search, magic_predicate, read_searches, refuse_in_path
 from triplecast.model import algebra
 from triplecast.model.algebra import Expression, Node, PathExpression, PathPattern, Slot, TriplePattern, Variable

@@ -1,7 +1,9 @@
-"""What is refused by name, and the limits of a query's size (semantics 1.5; docs/language.md)."""
+"""Constructs that are refused by name, undeclared operators, and the limits of a query's size (semantics 1.5)."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from types import MappingProxyType
 
 from triplecast.errors import QueryRefused
@@ -9,7 +11,7 @@ from triplecast.model.entailment import FUNCTION_MARKS, FUNCTIONS
 from triplecast.model.operators import OperatorSet
 from triplecast.operators.extra import describe_missing
 from triplecast.terms.casts import CASTS
-from triplecast.terms.nearness import nearest_names
+from triplecast.terms.nearness import likeness_of, nearest_names, one_apart, split_name
 from triplecast.terms.values import XSD
 
 MAX_CHARACTERS = 1_000_000
@@ -24,14 +26,14 @@ Readers may recurse at Python's default recursion limit as long as they use at m
 
 _UPDATE = (
     "an update changes a store, and a subscription only reads publications",
-    "write what should be told as SELECT, ASK or CONSTRUCT",
+    "write what should be matched as SELECT, ASK or CONSTRUCT",
 )
 TRIPLE_TERM = (
     "triple terms and the rest of RDF 1.2 are not part of SPARQL 1.1",
     "describe the statement with rdf:subject, rdf:predicate and rdf:object, or give it a node of its own",
 )
 _DATASET = (
-    "a subscription is asked of each publication, so a query cannot choose its dataset",
+    "a query is evaluated against each publication, so it cannot choose its dataset",
     "leave FROM out; use GRAPH for the graphs of a publication",
 )
 _CHANCE = (
@@ -45,7 +47,7 @@ WORDS = MappingProxyType(
     {
         "DESCRIBE": (
             "SPARQL leaves open what a description contains, so its answer is not defined",
-            "say which triples you want with CONSTRUCT",
+            "list the triples with CONSTRUCT",
         ),
         "SERVICE": (
             "it reaches outside the publication, and what matches may depend on nothing else",
@@ -64,14 +66,10 @@ KNOWN_CASTS = ", ".join(f"xsd:{iri.removeprefix(XSD)}" for iri in CASTS)
 OPERATORS = "urn:triplecast:op:"
 """Names in this namespace are operators and nothing else."""
 GEOF = "http://www.opengis.net/def/function/geosparql/"
-"""GeoSPARQL's functions, which are operators of the box."""
+"""GeoSPARQL's functions, which are built-in operators."""
 _STAGES = (
     ("urn:triplecast:ft:", "full text has ft:contains and ft:score only", "use one of these"),
-    (
-        GEOF,
-        "no operator of this name is known",
-        "GeoSPARQL's are operators of the box",
-    ),
+    (GEOF, "no operator of this name is known", "GeoSPARQL's functions are built-in operators"),
     (
         XSD,
         f"SPARQL 1.1 casts only to {KNOWN_CASTS}",
@@ -86,22 +84,22 @@ _STAGES = (
     (
         OPERATORS,
         "no operator of this name is known",
-        "names in this namespace are operators of the box; one of your own has another IRI",
+        "this namespace has the built-in operators only; use another IRI for your own",
     ),
 )
 
-_OWN = "one of your own is known where its module is named (`--operators MODULE`) or, in Python, imported before"
+_OWN = "for an operator of your own, name its module (`--operators MODULE`) or, in Python, import it first"
 _OURS = ("urn:triplecast:ft:", FUNCTIONS, XSD)
-"""Namespaces in which nobody declares operators: none is meant by a slip there."""
+"""Namespaces without operators: a misspelt name there means none."""
 
 
 def nearest_operators(iri: str, operators: OperatorSet) -> list[str]:
-    """Return the IRIs of operators that may have been meant, the likeliest first."""
+    """List the IRIs of similar operators, the likeliest first."""
     return nearest_names(iri, [each.iri for each in operators])
 
 
 def refuse_word(word: str) -> tuple[str, str, str] | None:
-    """Construct, reason and fix for a word or sign that is refused by name; None for any other."""
+    """Return construct, reason and fix for a word or sign that is refused by name; None for any other."""
     found = WORDS.get(word.upper())
     if found is None:
         return None
@@ -110,7 +108,7 @@ def refuse_word(word: str) -> tuple[str, str, str] | None:
 
 
 def refuse_function(iri: str, operators: OperatorSet) -> tuple[str, str, str] | None:
-    """Construct, reason and fix for a function named by an IRI; None for SPARQL's casts and the taxonomy's."""
+    """Return construct, reason and fix for an unknown function; None for SPARQL's casts and the taxonomy's."""
     if iri in CASTS or iri in FUNCTION_MARKS:
         return None
     near = nearest_operators(iri, operators)
@@ -118,53 +116,113 @@ def refuse_function(iri: str, operators: OperatorSet) -> tuple[str, str, str] | 
         return f"function <{iri}>", "no such function or operator is known", f"was <{near[0]}> meant?"
     for namespace, reason, hint in _STAGES:
         if iri.startswith(namespace):
-            return (
-                f"function <{iri}>",
-                reason,
-                hint if namespace in _OURS else _what_is_known(namespace, hint, operators),
-            )
-    told = f"use a built-in function of SPARQL 1.1, a cast ({KNOWN_CASTS}) or an operator; {_OWN}"
-    return f"function <{iri}>", "no such function or operator is known", _with_faults(told, operators)
+            fix = hint if namespace in _OURS else _known_operators(namespace, hint, operators)
+            return f"function <{iri}>", reason, fix
+    fix = f"use a built-in function of SPARQL 1.1, a cast ({KNOWN_CASTS}) or an operator; {_OWN}"
+    return f"function <{iri}>", "no such function or operator is known", _with_faults(fix, operators)
 
 
 def refuse_all_but_operators(iri: str, operators: OperatorSet) -> tuple[str, str, str]:
-    """The same in RDQL, which has no other functions than operators."""
+    """The same for RDQL, whose functions are operators only."""
     ours = iri.startswith(_OURS)
     if not ours and (nearest_operators(iri, operators) or iri.startswith((OPERATORS, GEOF))):
         found = refuse_function(iri, operators)
         assert found is not None
         return found
-    told = "casts, full text and the taxonomy's functions are SPARQL's" if ours else _OWN
-    return (
-        f"function <{iri}>",
-        "RDQL's functions are operators, and none of this name is known",
-        _with_faults(told, operators),
-    )
+    fix = "write casts, full text and the taxonomy's functions in SPARQL" if ours else _OWN
+    reason = "RDQL's functions are operators, and no operator of this name is known"
+    return f"function <{iri}>", reason, _with_faults(fix, operators)
 
 
 def refuse_operator(iri: str, operators: OperatorSet) -> tuple[str, str, str]:
-    """Construct, reason and fix for a predicate in the namespace of operators that is none."""
+    """Return construct, reason and fix for a predicate in the operators' namespace that is no operator."""
     near = nearest_operators(iri, operators)
     (found,) = ((reason, hint) for namespace, reason, hint in _STAGES if namespace == OPERATORS)
-    hint = f"was <{near[0]}> meant?" if near else _what_is_known(OPERATORS, found[1], operators)
+    hint = f"was <{near[0]}> meant?" if near else _known_operators(OPERATORS, found[1], operators)
     return f"operator <{iri}>", found[0], hint
 
 
-def _what_is_known(namespace: str, otherwise: str, operators: OperatorSet) -> str:
-    """Of a namespace of operators: those that are declared, and why others may not be."""
+def _known_operators(namespace: str, otherwise: str, operators: OperatorSet) -> str:
+    """List the operators that a namespace has, and say why others may be missing."""
     names = [each.iri.removeprefix(namespace) for each in operators if each.iri.startswith(namespace)]
-    known = f"known there are {', '.join(names)}" if names else otherwise
+    known = f"it has {', '.join(names)}" if names else otherwise
     missing = describe_missing()
     return _with_faults(f"{known}; {missing}" if missing else known, operators)
 
 
-def _with_faults(told: str, operators: OperatorSet) -> str:
-    """What is told, and which operators of installed packages are not known because they cannot be imported."""
-    return f"{told}; not imported: {'; '.join(operators.faults)}" if operators.faults else told
+def _with_faults(fix: str, operators: OperatorSet) -> str:
+    """Add which installed packages of operators cannot be imported."""
+    return f"{fix}; not imported: {'; '.join(operators.faults)}" if operators.faults else fix
+
+
+# ---- undeclared operators --------------------------------------------------------------------------------------------
+
+HOW_TO_DECLARE = "name the module that declares it (`--operators MODULE`; in Python, import it first)"
+_SHOWN = 3
+_OPERATOR_FOLDERS = frozenset({"op", "ops", "operator", "operators"})
+"""Last parts of namespaces whose names say that they hold operators."""
+_ALIKE = 0.8
+"""Likeness of two names in namespaces that differ by little."""
+
+
+@lru_cache(maxsize=16_384)
+def warn_undeclared(iri: str, operators: OperatorSet) -> str | None:
+    """Warn of a predicate that is named like an operator though no operator has its name; None for nearly all.
+
+    Any IRI may be a predicate of the data, so such a query is accepted.
+    """
+    if operators.find(iri) is not None:
+        return None
+    declared = _declared(operators)
+    namespace, local = split_name(iri)
+    beside = declared.get(namespace, ())
+    warning = f"<{iri}> is matched as a predicate of the data, since no operator of this name is declared"
+    near = nearest_names(iri, beside, 1) or _in_like_namespaces(namespace, local, declared)
+    if near:
+        return f"{warning}; was the operator <{near[0]}> meant?"
+    if beside:
+        names = ", ".join(split_name(name)[1] for name in beside[:_SHOWN])
+        more = f" and {len(beside) - _SHOWN} more" if len(beside) > _SHOWN else ""
+        return f"{warning}, though its namespace has {names}{more}; if it is an operator, {HOW_TO_DECLARE}"
+    if namespace == GEOF or _folder(namespace) in _OPERATOR_FOLDERS:
+        return f"{warning}; if it is an operator, {HOW_TO_DECLARE}"
+    return None
+
+
+@lru_cache(maxsize=16)
+def _declared(operators: OperatorSet) -> Mapping[str, Sequence[str]]:
+    """Group the operators' IRIs by namespace."""
+    found: dict[str, list[str]] = {}
+    for each in operators:
+        found.setdefault(split_name(each.iri)[0], []).append(each.iri)
+    return found
+
+
+def _in_like_namespaces(namespace: str, local: str, declared: Mapping[str, Sequence[str]]) -> list[str]:
+    """An operator in a namespace that differs from this one by a sign, by its end, or by ``https``."""
+    return [
+        name
+        for other, names in declared.items()
+        if other != namespace and (_bare(other) == _bare(namespace) or one_apart(other, namespace))
+        for name in names
+        if likeness_of(split_name(name)[1], local) >= _ALIKE
+    ][:1]
+
+
+def _bare(namespace: str) -> str:
+    return namespace.partition("://")[2].rstrip("/#").lower() or namespace
+
+
+def _folder(namespace: str) -> str:
+    """The last part of a namespace, without the sign at its end."""
+    return split_name(namespace[:-1])[1].lower()
+
+
+# ---- size ------------------------------------------------------------------------------------------------------------
 
 
 def refuse_depth(what: str, name: str | None) -> QueryRefused:
-    """Of what has more than `MAX_DEPTH` levels."""
+    """Refuse what has more than `MAX_DEPTH` levels."""
     return refuse_size(f"{what} nested this deep", f"its algebra may have {MAX_DEPTH} levels", name)
 
 

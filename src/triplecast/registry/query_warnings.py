@@ -18,8 +18,8 @@ from triplecast.compile.constants import Constant, constant_text, place_of
 from triplecast.compile.texts import NamedText, doubt_wildcards, texts_within
 from triplecast.evaluate.scope import parts_of
 from triplecast.languages import SlotKind, Template
+from triplecast.languages.refusals import warn_undeclared
 from triplecast.languages.rewriting import names_of_path
-from triplecast.languages.undeclared import doubt_predicate
 from triplecast.languages.vocabularies import DECLARED, doubt_iri
 from triplecast.model.algebra import (
     BasicPattern,
@@ -100,7 +100,7 @@ def find_doubts(
     named = (each if isinstance(each, str) else doubt_iri(constants[each][1:-1]) for each in found.named)
     patterns = doubt_wildcards(found.texts, constants)
     predicates = (constants[each][1:-1] if isinstance(each, int) else each for each in found.predicates)
-    undeclared = (doubt_predicate(predicate, operators) for predicate in predicates)
+    undeclared = (warn_undeclared(predicate, operators) for predicate in predicates)
     told = dict.fromkeys(
         chain(undeclared, found.doubts, doubt_slips(found.slips, constants), patterns, compared, named)
     )

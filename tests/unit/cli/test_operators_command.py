@@ -81,7 +81,7 @@ def test_several_modules_leave_what_follows_alone(place: Path) -> None:
 def test_without_their_module_a_predicate_is_doubted(place: Path) -> None:
     (place / "large.rq").write_text(QUERY.replace("/pictures#>", "/op#>"))
     answer = call(place, "match", "--subscriptions", "large.rq", "--publications", "in.jsonl")
-    assert "large.rq: note: <https://example.org/op#size> is asked as a predicate of the data" in answer.stderr
+    assert "large.rq: note: <https://example.org/op#size> is matched as a predicate of the data" in answer.stderr
     assert "`--operators MODULE`" in answer.stderr
 
 

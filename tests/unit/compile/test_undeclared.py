@@ -14,7 +14,7 @@ from wild_operators import WILD
 
 from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.explain import explain_subscription
-from triplecast.languages.undeclared import doubt_predicate
+from triplecast.languages.refusals import warn_undeclared
 from triplecast.model.publication import Publication
 from triplecast.model.subscription import Subscription
 from triplecast.operators.declaration import declarations_in
@@ -65,7 +65,7 @@ def test_in_rdql() -> None:
 
 
 def test_an_operator_that_is_declared_is_no_doubt() -> None:
-    assert doubt_predicate(WILD + "size", OPERATORS) is None
+    assert warn_undeclared(WILD + "size", OPERATORS) is None
     assert not warnings(f"{P} SELECT * {{ ?p a :P ; w:size ?n }}")
 
 

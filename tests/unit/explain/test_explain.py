@@ -6,7 +6,7 @@ import pytest
 from pyoxigraph import Literal, NamedNode
 
 from tests.unit.evaluate.evaluate_samples import PREFIXES, published
-from triplecast.explain import Explainer, Explanation, explain_subscription
+from triplecast.explain import Explanation, explain_subscription, explaining_sandbox
 from triplecast.explain.pair import explain_pair
 from triplecast.explain.wording import Wording
 from triplecast.kernels.rows import SOLUTIONS_LIMIT
@@ -199,17 +199,17 @@ def test_hidden_names_are_not_shown(text: str, failure: str | None) -> None:
 
 def test_an_explanation_comes_from_a_child_that_may_be_killed() -> None:
     matched = asking("SELECT ?s { ?s :price ?p FILTER(?p < 20) }")
-    with Explainer() as explainer:
-        found = explainer.explain(matched, [DOC, DOC], True)
-        assert explainer.children == 1
+    with explaining_sandbox() as sandbox:
+        found = explain_subscription(matched, [DOC, DOC], True, sandbox=sandbox)
+        assert sandbox.started == 1
     assert found == (explain_pair(matched, DOC, index_decides=True),) * 2
     missed = asking("ASK { { ?s :price 13 } UNION { ?s :title 'Ship' } }")
     assert explain_subscription(missed, [DOC], False) == (explain_pair(missed, DOC),)
 
 
 def test_what_the_child_cannot_answer_is_undecided() -> None:
-    with Explainer(Limits(seconds=20.0, memory=768 << 20, answer=16)) as explainer:
-        (found,) = explainer.explain(asking("ASK { ?s :price 12 }"), [DOC], True)
+    with explaining_sandbox(Limits(seconds=20.0, memory=768 << 20, answer=16)) as sandbox:
+        (found,) = explain_subscription(asking("ASK { ?s :price 12 }"), [DOC], True, sandbox=sandbox)
     assert found.undecided is not None
     assert found.undecided.startswith("size: ")
     assert not found.matched

@@ -41,5 +41,5 @@ def test_a_name_that_is_none_beside_operators_that_are_known() -> None:
     pytest.importorskip("shapely", reason="geography needs the extra [operators]")
     with pytest.raises(QueryRefused) as caught:
         parse_query("ASK { ?s ?p ?o FILTER(geof:buffer(?o, ?o)) }", operators=declared_operators())
-    assert caught.value.hint.startswith("known there are distance, sfContains")
+    assert caught.value.hint.startswith("it has distance, sfContains")
     assert "pip" not in str(caught.value)

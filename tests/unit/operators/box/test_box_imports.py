@@ -56,4 +56,4 @@ def test_without_the_extra_a_query_is_refused_with_its_name() -> None:
 def test_each_module_asks_for_its_own_libraries() -> None:
     told = run(WITHOUT.format(heavy=("PIL",), call="op:nothing(?y)"))
     assert "function/geosparql/sfWithin" in told
-    assert "known there are distance, similarity, within; pictures of the box needs PIL, not installed here" in told
+    assert "it has distance, similarity, within; pictures of the box needs PIL, not installed here" in told
