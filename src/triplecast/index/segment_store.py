@@ -87,10 +87,7 @@ class SegmentFolder:
 
     def write(self, segment: Segment) -> str:
         """Store a segment, in any thread."""
-        try:
-            self._path.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise StorageFault(str(self._path), f"cannot be made: {error.strerror}", "fix the folder above") from error
+        self._make_folder()
         name = self._new_name()
         try:
             segment.write(self._path / name, self._sole)
@@ -104,6 +101,8 @@ class SegmentFolder:
             self._unnamed.discard(name)
 
     def publish(self, manifest: Manifest) -> None:
+        """Make a manifest the latest one; that of an empty snapshot may be the folder's first file."""
+        self._make_folder()
         write_manifest(self._path, manifest, self._sole)
         self._named[manifest.number] = manifest.segments
         with self._naming:
@@ -126,6 +125,12 @@ class SegmentFolder:
             for left in self._path.glob(f"*{TEMPORARY}"):
                 if not left.name.startswith(tuple(unnamed)):
                     left.unlink(missing_ok=True)
+
+    def _make_folder(self) -> None:
+        try:
+            self._path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StorageFault(str(self._path), f"cannot be made: {error.strerror}", "fix the folder above") from error
 
     def _new_name(self) -> str:
         """Return a name that no segment has or gets, in whatever thread."""
