@@ -24,7 +24,7 @@ LINES = {
 
 FILES = {
     "publish → receipt": Bound(28, 12),
-    "for operators alone, but box": Bound(34, 25),
+    "for operators alone, but box": Bound(35, 25),
     "outside operators/, importing from it": Bound(16, 16),
 }
 

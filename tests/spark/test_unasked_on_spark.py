@@ -14,7 +14,7 @@ import pytest
 
 from tests.unit.engine.test_unasked import MODULE, QUERIES, P
 from triplecast.outbox import OutboxReader
-from triplecast.pipeline import late
+from triplecast.pipeline import operator_jobs
 from triplecast.pipeline.report import Notice
 from triplecast.pipeline.run import Caller, Sources, run
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
-DOCUMENTS = late.SMALLEST + 6
+DOCUMENTS = operator_jobs.SMALLEST_SLICE + 6
 """More than one job asks about."""
 
 
