@@ -87,10 +87,7 @@ class SegmentFolder:
 
     def write(self, segment: Segment) -> str:
         """Store a segment, in any thread."""
-        try:
-            self._path.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise StorageFault(str(self._path), f"cannot be made: {error.strerror}", "fix the folder above") from error
+        self._make_folder()
         name = self._new_name()
         try:
             segment.write(self._path / name, self._sole)
@@ -104,10 +101,17 @@ class SegmentFolder:
             self._unnamed.discard(name)
 
     def publish(self, manifest: Manifest) -> None:
+        self._make_folder()  # the first manifest may name no segment
         write_manifest(self._path, manifest, self._sole)
         self._named[manifest.number] = manifest.segments
         with self._naming:
             self._unnamed.difference_update(manifest.segments)
+
+    def _make_folder(self) -> None:
+        try:
+            self._path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StorageFault(str(self._path), f"cannot be made: {error.strerror}", "fix the folder above") from error
 
     def sweep(self, keep: int) -> None:
         """Delete also what a killed process was writing. A manifest that cannot be read keeps nothing alive."""
