@@ -24,8 +24,8 @@ LINES = {
 
 FILES = {
     "publish → receipt": Bound(26, 12),
-    "for operators alone, but box": Bound(41, 25),
-    "outside operators/, importing from it": Bound(31, 20),
+    "for operators alone, but box": Bound(36, 25),
+    "outside operators/, importing from it": Bound(20, 20),
 }
 
 FILE_LINES = 400
@@ -46,7 +46,6 @@ NAMED_TWICE = {
     "Found",
     "Ground",
     "Matched",
-    "Operator",
     "Progress",
     "Rows",
     "Slice",
@@ -103,7 +102,6 @@ RIDDLES_LEFT = {
     "match/waiting",
     "match/wanted",
     "operators/absence",
-    "operators/failure_hints",
     "pipeline/followed",
     "pipeline/late",
     "registry/admitted",
