@@ -18,10 +18,10 @@ import numpy as np
 
 from triplecast.index import Segment
 from triplecast.kernels import conditions, join, layout, probe, rows, walk
-from triplecast.kernels.join import Matched, make_work
 from triplecast.kernels.layout import FACT_PHRASES, I32
 from triplecast.kernels.probe import make_hits
 from triplecast.kernels.rows import Sheets
+from triplecast.kernels.runs import MatchedRuns, make_work
 from triplecast.kernels.wordbank import WordBank
 from triplecast.match.views import cut_views_texts, encode, find_identity, scan_views
 from triplecast.model.publication import Publication
@@ -62,7 +62,7 @@ Kernel = Callable[..., Any]
 class Metered(NamedTuple):
     """What the uncompiled kernels found, and their work."""
 
-    matched: Matched
+    matched: MatchedRuns
     sheets: Sheets
     work: Counter[str]
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from experiments.operators.workload import Workload
 from triplecast.kernels import njit
 from triplecast.kernels.layout import F64, I64
-from triplecast.kernels.undecided import Rows, make_rows
+from triplecast.kernels.undecided import ConjunctionRows, make_rows
 
 ITERATIONS = 400
 _SLACK = 1e-9
@@ -49,7 +49,7 @@ def _only_false(workload: Workload, satisfied: NDArray[np.bool_]) -> tuple[I64, 
 
 
 @njit
-def _descend(rows: Rows, price: F64, iterations: int) -> F64:
+def _descend(rows: ConjunctionRows, price: F64, iterations: int) -> F64:
     """The averaged dual of Chambolle and Pock's method, steps by the degrees of predicates and rows."""
     cover = np.zeros(len(price))
     ahead = np.zeros(len(price))
@@ -74,7 +74,7 @@ def _descend(rows: Rows, price: F64, iterations: int) -> F64:
 
 
 @njit
-def _make_feasible(rows: Rows, price: F64, dual: F64) -> F64:
+def _make_feasible(rows: ConjunctionRows, price: F64, dual: F64) -> F64:
     """Each row is divided by the most overloaded of its predicates, then raised as far as all of them allow."""
     over = np.zeros(len(price))
     for predicate in range(len(price)):

@@ -21,7 +21,7 @@ from triplecast.kernels.undecided import (
     FALSE,
     HOLDS,
     UNKNOWN,
-    Rows,
+    ConjunctionRows,
     make_rows,
     next_marked,
     next_naive,
@@ -35,14 +35,14 @@ Evaluate: TypeAlias = Callable[[NDArray[np.bool_]], NDArray[np.bool_]]
 
 
 @njit
-def _play_naive(rows: Rows, truths: U8) -> None:
+def _play_naive(rows: ConjunctionRows, truths: U8) -> None:
     found = np.empty(1, np.int32)
     while next_naive(rows, found) > 0:
         settle(rows, found[0], truths[found[0]])
 
 
 @njit
-def _play_marked(rows: Rows, truths: U8) -> None:
+def _play_marked(rows: ConjunctionRows, truths: U8) -> None:
     predicate = next_marked(rows)
     while predicate >= 0:
         settle(rows, predicate, truths[predicate])
@@ -50,14 +50,14 @@ def _play_marked(rows: Rows, truths: U8) -> None:
 
 
 @njit
-def _play_ordered(rows: Rows, order: I32, truths: U8) -> None:
+def _play_ordered(rows: ConjunctionRows, order: I32, truths: U8) -> None:
     found = np.empty(1, np.int32)
     while next_open(rows, order, found) > 0:
         settle(rows, found[0], truths[found[0]])
 
 
 @njit
-def _play_ranked(rows: Rows, ranking: Ranking, truths: U8) -> None:
+def _play_ranked(rows: ConjunctionRows, ranking: Ranking, truths: U8) -> None:
     found = np.empty(1, np.int32)
     while next_ranked(rows, ranking, found) > 0:
         settle_ranked(rows, ranking, found[0], truths[found[0]])
@@ -114,13 +114,13 @@ def _ordered(workload: Workload, order: I32) -> Evaluate:
 
 
 def _adaptive(workload: Workload) -> Evaluate:
-    def play(rows: Rows, truths: U8) -> None:
+    def play(rows: ConjunctionRows, truths: U8) -> None:
         _play_ranked(rows, make_ranking(rows, workload.holds, workload.costs), truths)
 
     return _over(workload, workload.members, play)
 
 
-def _over(workload: Workload, members: I32, play: Callable[[Rows, U8], None]) -> Evaluate:
+def _over(workload: Workload, members: I32, play: Callable[[ConjunctionRows, U8], None]) -> Evaluate:
     def evaluate(satisfied: NDArray[np.bool_]) -> NDArray[np.bool_]:
         rows = make_rows(workload.starts, members, len(workload.holds))
         play(rows, np.where(satisfied, HOLDS, FALSE).astype(np.uint8))

@@ -33,25 +33,12 @@ FILE_LINES = 400
 
 LONGER = {
     "engine/engine.py": 521,
-    "journal/journal.py": 374,
-    "journal/reader.py": 267,
-    "kernels/entailment.py": 456,
-    "kernels/join.py": 577,
-    "kernels/scan.py": 473,
 }
 
 NAMED_TWICE = {
     "Database",
-    "Filter",
-    "Found",
-    "Ground",
-    "Matched",
-    "Progress",
-    "Rows",
-    "Slice",
     "Standing",
     "Template",
-    "_Kept",
 }
 """Classes of which there are two, still; goal: none."""
 
@@ -93,16 +80,10 @@ RIDDLES = {
 
 RIDDLES_LEFT = {
     "engine/given",
-    "match/begun",
     "match/found",
-    "match/learnt",
     "match/own_rules",
-    "match/questions",
-    "match/standing",
-    "match/waiting",
     "match/wanted",
     "operators/absence",
     "pipeline/followed",
     "pipeline/late",
-    "registry/admitted",
 }

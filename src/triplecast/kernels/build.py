@@ -58,7 +58,7 @@ def empty_items() -> Items:
 
 @njit
 def group_equal_rows(offsets: I64, cells: I32) -> tuple[I32, I32]:
-    """Numbers the distinct rows ``cells[offsets[i]:offsets[i + 1]]`` in order of appearance: (number of each, first of
+    """Number the distinct rows ``cells[offsets[i]:offsets[i + 1]]`` in order of appearance: (number of each, first of
     each)."""
     rows = len(offsets) - 1
     size = 8
@@ -104,7 +104,7 @@ def _rows_equal(offsets: I64, cells: I32, left: int, right: int) -> bool:
 
 @njit
 def canonicalise(items: Items, keys: I32, name_offsets: I64) -> Canonical:
-    """Sorts each item's patterns by key (stable) and renames its variables."""
+    """Sort each item's patterns by key (stable) and rename its variables."""
     count = len(items.offsets) - 1
     patterns = len(keys)
     canonical = Canonical(

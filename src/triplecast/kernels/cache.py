@@ -55,7 +55,7 @@ def choose_folder(name: str, environment: Mapping[str, str], home: Path, tempora
 
 
 def _is_usable(folder: Path, open_to_all: Path) -> bool:
-    """Makes `folder`; true if a file can be made in it and no other user can write to it.
+    """Make `folder`; true if a file can be made in it and no other user can write to it.
 
     Below `open_to_all`, where anyone may have made the parent before us, the parent has to be ours alone as well.
     """

@@ -15,7 +15,7 @@ from triplecast.kernels.layout import F64, I32, I64
 
 
 class Chains(NamedTuple):
-    """Chain c is ``members[starts[c]:starts[c + 1]]``; predicate p stands in ``chains[first[p]:first[p + 1]]``."""
+    """Chain c is ``members[starts[c]:starts[c + 1]]``; predicate p occurs in ``chains[first[p]:first[p + 1]]``."""
 
     starts: I64
     members: I32
@@ -86,7 +86,7 @@ def differences(chains: Chains, one: int) -> F64:
 def find_edges(chains: Chains, most: int) -> Edges:
     """Every pair of chains with a common predicate whose order makes a difference, the cheaper one before.
 
-    Where a predicate stands in more than `most` chains, each of them is compared, for the sake of this predicate, with
+    Where a predicate occurs in more than `most` chains, each of them is compared, for the sake of this predicate, with
     `most` others evenly spread over its list.
     """
     count = len(chains.starts) - 1

@@ -20,7 +20,7 @@ TABLE_END = 0xD800
 SINGLE = 20
 """A character that is a word by itself."""
 SKIPPED = 21
-"""A format character: part of the word that it stands in, and folded away."""
+"""A format character: part of the word around it, and removed by folding."""
 ELSEWHERE = 22
 """The text is not for the kernels."""
 SPOKEN = 64

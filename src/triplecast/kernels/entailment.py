@@ -2,7 +2,7 @@
 
 Every rule is applied once, in an order in which no rule makes premises of an earlier one: rdfs11 and rdfs5 (whose
 closures come with the taxonomy, free of cycles), rdfs7, rdfs9, and rdfs7 for what rdfs9 gave. Views for which that is
-not enough come with their triples given (`Given`).
+not enough come with their triples given (`PrecomputedViews`).
 
 Only triples whose predicate the taxonomy knows may follow twice, so that the others are not looked up.
 """
@@ -14,36 +14,39 @@ from typing import NamedTuple
 import numpy as np
 
 from triplecast.kernels import borrowing, inlined, njit
+from triplecast.kernels.facts import (
+    END,
+    END_ID,
+    LIST_ABOVE_CLASS,
+    LIST_ABOVE_PROPERTY,
+    LIST_MARKS,
+    LIST_OWN,
+    PREDICATE,
+    PREDICATE_ID,
+    SIZE_ADDED,
+    SIZE_FACTS,
+    SIZE_LOST,
+    SIZE_NEEDED,
+    SIZE_REACHED,
+    SUBJECT,
+    WORD_MEMBER,
+    WORD_SUB_CLASS,
+    WORD_TYPE,
+    Known,
+    OpenView,
+    ViewTerms,
+    add_fact,
+    append_fact,
+    has_room,
+    place_term,
+    reach_terms,
+)
 from triplecast.kernels.layout import I32, I64, U8
-from triplecast.taxonomy.entail import TRIPLES_LIMIT
 
-SUBJECT, PREDICATE, END, PREDICATE_ID, END_ID = range(5)
-"""Columns of a fact: terms of its view, and what the taxonomy calls the last two (-1: nothing)."""
-
-
-class Known(NamedTuple):
-    """A taxonomy of N terms; ``lists[offsets[kind, t]:offsets[kind, t + 1]]`` is one list of a term, by the ``LIST_``
-    constants."""
-
-    words: I64
-    """The ``WORD_`` terms."""
-    lists: I32
-    offsets: I64
-    """[LISTS, N + 1]"""
-    triples: I32
-    """[·, 2] predicate and end; the list `LIST_OWN` of a subject has their rows."""
-    classes: U8
-    """[N] 1 for a class."""
-    marks: I32
-    """[MARKS] the predicate of each mark; its list is ``LIST_MARKS + mark``."""
-
-
-WORD_TYPE, WORD_SUB_CLASS, WORD_SUB_PROPERTY, WORD_MEMBER = range(4)
-LIST_OWN, LIST_REACHED, LIST_ABOVE_CLASS, LIST_ABOVE_PROPERTY, LIST_MARKS = range(5)
 LARGEST_KEPT = 1 << 16
 """Slots of the table of facts beyond which the next view begins with a small one."""
 FUNCTIONS = 3
-"""The first marks are functions, asked of types; the others are paths."""
+"""The first marks are functions of types; the others are paths."""
 FUNCTION_BITS = (1 << FUNCTIONS) - 1
 
 
@@ -56,10 +59,10 @@ class Plain(NamedTuple):
     ids: I32
     """[L] the taxonomy's number of each term, -1 unknown."""
     numbered: U8
-    """[L] 1 for ``rdf:_1``, ``rdf:_2``, …; empty where nothing asks."""
+    """[L] 1 for ``rdf:_1``, ``rdf:_2``, …; empty if no subscription needs them."""
 
 
-class Given(NamedTuple):
+class PrecomputedViews(NamedTuple):
     """Views whose triples are made elsewhere. Nodes are terms of the taxonomy, or ``-1 - t`` for term t of the
     batch."""
 
@@ -71,7 +74,7 @@ class Given(NamedTuple):
     """[·, 3]"""
 
 
-class Grown(NamedTuple):
+class EntailedTriples(NamedTuple):
     """Entailed views."""
 
     offsets: I64
@@ -83,43 +86,11 @@ class Grown(NamedTuple):
     """[V] 1 for a view with more than `TRIPLES_LIMIT` triples; it is empty."""
 
 
-class _Scratch(NamedTuple):
-    """By term of the taxonomy."""
-
-    place: I32
-    """Its number in the view of the attempt that `placed` names."""
-    placed: I64
-    met: I64
-    """The last attempt that reached it."""
-    typed: I64
-    """The last attempt that took it as a class of its own."""
-    reached: I32
-    """The reached terms of the view, in order."""
-    added: I32
-    """The terms that its publication lacks, in order of their places."""
-    sizes: I64
-    """``SIZE_FACTS``, ``SIZE_ADDED``, ``SIZE_REACHED``, ``SIZE_LOST``: 1 once the view is lost, and ``SIZE_NEEDED``: 0
-    while all facts have room, else how many there are at least."""
-
-
-SIZE_FACTS, SIZE_ADDED, SIZE_REACHED, SIZE_LOST, SIZE_NEEDED = range(5)
-
-
-class _View(NamedTuple):
-    number: int
-    attempt: int
-    """Counts from 1 over all views: a view is made again when its facts had no room."""
-    first: int
-    """Term of the batch."""
-    own: int
-    """Terms of its publication."""
-
-
 @njit
-def entail_all(plain: Plain, known: Known, given: Given, rdfs: bool, marks: int) -> Grown:
-    """The views of a reading, in order; the triples of each once. Bit n of `marks`: with marks of kind n."""
+def entail_all(plain: Plain, known: Known, given: PrecomputedViews, rdfs: bool, marks: int) -> EntailedTriples:
+    """Entail the views of an entailment mode, in order; each triple once. Bit n of `marks`: with marks of kind n."""
     views, count = len(plain.offsets) - 1, known.offsets.shape[1] - 1
-    scratch = _Scratch(
+    scratch = ViewTerms(
         np.empty(count, np.int32),
         np.zeros(count, np.int64),
         np.zeros(count, np.int64),
@@ -139,7 +110,7 @@ def entail_all(plain: Plain, known: Known, given: Given, rdfs: bool, marks: int)
         if len(table) > LARGEST_KEPT:
             facts, table = np.empty((256, 5), np.int32), np.empty(512, np.int32)
         attempt += 1
-        view = _View(number, attempt, plain.spans[number, 0], plain.spans[number, 1])
+        view = OpenView(number, attempt, plain.spans[number, 0], plain.spans[number, 1])
         _entail(plain, known, given, (view, rdfs, marks), scratch, facts, table)
         while sizes[SIZE_NEEDED] and not sizes[SIZE_LOST]:
             facts = np.empty((2 * sizes[SIZE_NEEDED], 5), np.int32)
@@ -148,7 +119,7 @@ def entail_all(plain: Plain, known: Known, given: Given, rdfs: bool, marks: int)
                 size *= 2
             table = np.empty(size, np.int32)
             attempt += 1
-            view = _View(number, attempt, plain.spans[number, 0], plain.spans[number, 1])
+            view = OpenView(number, attempt, plain.spans[number, 0], plain.spans[number, 1])
             _entail(plain, known, given, (view, rdfs, marks), scratch, facts, table)
         if sizes[SIZE_LOST]:
             lost[number] = 1
@@ -169,7 +140,7 @@ def entail_all(plain: Plain, known: Known, given: Given, rdfs: bool, marks: int)
                 triples[start + fact, column] = base + facts[fact, column]
         offsets[number + 1] = start + sizes[SIZE_FACTS]
         base += terms
-    return Grown(offsets, spans, triples[: offsets[views]], source[:base], lost)
+    return EntailedTriples(offsets, spans, triples[: offsets[views]], source[:base], lost)
 
 
 @njit
@@ -185,13 +156,13 @@ def _with_room(values: I64, filled: int, more: int) -> I64:
 def _entail(
     plain: Plain,
     known: Known,
-    given: Given,
-    how: tuple[_View, bool, int],
-    scratch: _Scratch,
+    given: PrecomputedViews,
+    how: tuple[OpenView, bool, int],
+    scratch: ViewTerms,
     facts: I32,
     table: I32,
 ) -> None:
-    """Fills `facts` and `table` for one view; `SIZE_NEEDED` tells whether they are too small."""
+    """Fill `facts` and `table` for one view; `SIZE_NEEDED` is set if they are too small."""
     view, rdfs, marks = how
     scratch.sizes[:] = 0
     table[:] = -1
@@ -215,123 +186,59 @@ def _entail(
                 _mark(known, view, scratch, facts, table, kind, _Holder(scratch.reached[at], -1))
 
 
-@inlined
-def _has_room(facts: I32, sizes: I64, more: int) -> bool:
-    """Whether so many more facts have room; notes how many do not have it, and a view that would come to too many."""
-    needed = sizes[SIZE_FACTS] + more
-    if needed > TRIPLES_LIMIT:
-        sizes[SIZE_LOST] = 1
-    elif needed > len(facts):
-        sizes[SIZE_NEEDED] = max(needed, sizes[SIZE_NEEDED])
-    return bool(needed <= len(facts) and sizes[SIZE_LOST] == 0)
-
-
-@inlined
-def _slot(subject: int, predicate: int, end: int, size: int) -> int:
-    mixed = np.uint64(subject) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(predicate) * np.uint64(0xC2B2AE3D27D4EB4F)
-    mixed = (mixed + np.uint64(end)) * np.uint64(0x165667B19E3779F9)
-    return int(np.int64(mixed >> np.uint64(32)) & (size - 1))
-
-
-@inlined
-def _add(facts: I32, table: I32, sizes: I64, subject: int, predicate: int, end: int, ids: tuple[int, int]) -> None:
-    """Adds a fact for which there is room, unless it is there; `ids` are those of predicate and end."""
-    size = len(table)
-    slot = _slot(subject, predicate, end, size)
-    while table[slot] >= 0:
-        fact = table[slot]
-        if facts[fact, SUBJECT] == subject and facts[fact, PREDICATE] == predicate and facts[fact, END] == end:
-            return
-        slot = (slot + 1) & (size - 1)
-    table[slot] = sizes[SIZE_FACTS]
-    _append(facts, sizes, subject, predicate, end, ids)
-
-
-@inlined
-def _append(facts: I32, sizes: I64, subject: int, predicate: int, end: int, ids: tuple[int, int]) -> None:
-    """Adds a fact that is not there and for which there is room."""
-    fact = sizes[SIZE_FACTS]
-    facts[fact, SUBJECT], facts[fact, PREDICATE], facts[fact, END] = subject, predicate, end
-    facts[fact, PREDICATE_ID], facts[fact, END_ID] = ids
-    sizes[SIZE_FACTS] = fact + 1
-
-
-@inlined
-def _place(scratch: _Scratch, view: _View, id: int) -> int:
-    """The number in the view of a term of the taxonomy, which is added to it if its publication lacks it."""
-    if scratch.placed[id] != view.attempt:
-        added = scratch.sizes[SIZE_ADDED]
-        scratch.placed[id] = view.attempt
-        scratch.place[id] = view.own + added
-        scratch.added[added] = id
-        scratch.sizes[SIZE_ADDED] = added + 1
-    return int(scratch.place[id])
-
-
-@inlined
-def _reach(known: Known, scratch: _Scratch, view: _View, id: int) -> None:
-    """Takes in what a term's list of reached terms names."""
-    if scratch.met[id] == view.attempt:
-        return
-    for at in range(known.offsets[LIST_REACHED, id], known.offsets[LIST_REACHED, id + 1]):
-        other = known.lists[at]
-        if scratch.met[other] != view.attempt:
-            scratch.met[other] = view.attempt
-            scratch.reached[scratch.sizes[SIZE_REACHED]] = other
-            scratch.sizes[SIZE_REACHED] += 1
-
-
 @borrowing
-def _copy_given(plain: Plain, given: Given, view: _View, scratch: _Scratch, facts: I32, table: I32) -> None:
+def _copy_given(
+    plain: Plain, given: PrecomputedViews, view: OpenView, scratch: ViewTerms, facts: I32, table: I32
+) -> None:
     nodes = given.nodes
     first, last = given.offsets[view.number], given.offsets[view.number + 1]
-    room = _has_room(facts, scratch.sizes, last - first)
+    room = has_room(facts, scratch.sizes, last - first)
     for row in range(first, last if room else first):
         subject = _place_given(scratch, view, nodes[row, 0])
         predicate = _place_given(scratch, view, nodes[row, 1])
-        _add(facts, table, scratch.sizes, subject, predicate, _place_given(scratch, view, nodes[row, 2]), (-1, -1))
+        add_fact(facts, table, scratch.sizes, subject, predicate, _place_given(scratch, view, nodes[row, 2]), (-1, -1))
 
 
 @inlined
-def _place_given(scratch: _Scratch, view: _View, node: int) -> int:
-    """The number in the view of a node of `Given`."""
-    return _place(scratch, view, node) if node >= 0 else -1 - node - view.first
+def _place_given(scratch: ViewTerms, view: OpenView, node: int) -> int:
+    """The number in the view of a node of `PrecomputedViews`."""
+    return place_term(scratch, view, node) if node >= 0 else -1 - node - view.first
 
 
 @borrowing
-def _copy_graph(plain: Plain, known: Known, view: _View, scratch: _Scratch, facts: I32, table: I32) -> None:
+def _copy_graph(plain: Plain, known: Known, view: OpenView, scratch: ViewTerms, facts: I32, table: I32) -> None:
     """The view's own triples, and what they reach."""
     ids, triples = plain.ids, plain.triples
     first, last = plain.offsets[view.number], plain.offsets[view.number + 1]
-    room = _has_room(facts, scratch.sizes, last - first)
+    room = has_room(facts, scratch.sizes, last - first)
     for row in range(first, last if room else first):
         subject, predicate, end = triples[row, 0], triples[row, 1], triples[row, 2]
         pair = ids[predicate], ids[end]
         places = subject - view.first, predicate - view.first, end - view.first
         if pair[0] >= 0:
-            _add(facts, table, scratch.sizes, places[0], places[1], places[2], pair)
+            add_fact(facts, table, scratch.sizes, places[0], places[1], places[2], pair)
         else:
-            _append(facts, scratch.sizes, places[0], places[1], places[2], pair)
+            append_fact(facts, scratch.sizes, places[0], places[1], places[2], pair)
         if ids[subject] >= 0:
-            _reach(known, scratch, view, ids[subject])
+            reach_terms(known, scratch, view, ids[subject])
         if pair[0] >= 0:
-            _reach(known, scratch, view, pair[0])
+            reach_terms(known, scratch, view, pair[0])
         if pair[1] >= 0:
-            _reach(known, scratch, view, pair[1])
+            reach_terms(known, scratch, view, pair[1])
 
 
 @borrowing
-def _add_own(known: Known, view: _View, scratch: _Scratch, facts: I32, table: I32, start: int) -> None:
+def _add_own(known: Known, view: OpenView, scratch: ViewTerms, facts: I32, table: I32, start: int) -> None:
     """The taxonomy's triples of the reached terms from number `start` on."""
     for at in range(start, scratch.sizes[SIZE_REACHED]):
         id = scratch.reached[at]
         first, last = known.offsets[LIST_OWN, id], known.offsets[LIST_OWN, id + 1]
-        room = _has_room(facts, scratch.sizes, last - first)
+        room = has_room(facts, scratch.sizes, last - first)
         for item in range(first, last if room else first):
             predicate, end = known.triples[known.lists[item], 0], known.triples[known.lists[item], 1]
-            subject = _place(scratch, view, id)
-            places = _place(scratch, view, predicate), _place(scratch, view, end)
-            _add(facts, table, scratch.sizes, subject, places[0], places[1], (predicate, end))
+            subject = place_term(scratch, view, id)
+            places = place_term(scratch, view, predicate), place_term(scratch, view, end)
+            add_fact(facts, table, scratch.sizes, subject, places[0], places[1], (predicate, end))
 
 
 class _Holder(NamedTuple):
@@ -342,21 +249,21 @@ class _Holder(NamedTuple):
 
 
 @borrowing
-def _mark(known: Known, view: _View, scratch: _Scratch, facts: I32, table: I32, kind: int, holder: _Holder) -> None:
-    """Marks of one kind on a node: a fact for each class that is wanted of its type."""
+def _mark(known: Known, view: OpenView, scratch: ViewTerms, facts: I32, table: I32, kind: int, holder: _Holder) -> None:
+    """Add marks of one kind to a node: a fact for each requested class of its type."""
     row = LIST_MARKS + kind
     first, last = known.offsets[row, holder.type], known.offsets[row, holder.type + 1]
     if first == last:
         return
-    room = _has_room(facts, scratch.sizes, last - first)
+    room = has_room(facts, scratch.sizes, last - first)
     for item in range(first, last if room else first):
-        subject = holder.place if holder.place >= 0 else _place(scratch, view, holder.type)
-        predicate, end = _place(scratch, view, known.marks[kind]), _place(scratch, view, known.lists[item])
-        _add(facts, table, scratch.sizes, subject, predicate, end, (-1, -1))
+        subject = holder.place if holder.place >= 0 else place_term(scratch, view, holder.type)
+        predicate, end = place_term(scratch, view, known.marks[kind]), place_term(scratch, view, known.lists[item])
+        add_fact(facts, table, scratch.sizes, subject, predicate, end, (-1, -1))
 
 
 @borrowing
-def _mark_functions(known: Known, view: _View, marks: int, scratch: _Scratch, facts: I32, table: I32) -> None:
+def _mark_functions(known: Known, view: OpenView, marks: int, scratch: ViewTerms, facts: I32, table: I32) -> None:
     """Functions: of every stated type of a node, and of every class as its own type."""
     stated = scratch.sizes[SIZE_FACTS]
     for fact in range(stated):
@@ -379,7 +286,7 @@ def _mark_functions(known: Known, view: _View, marks: int, scratch: _Scratch, fa
 
 
 @borrowing
-def _close(plain: Plain, known: Known, view: _View, scratch: _Scratch, facts: I32, table: I32) -> None:
+def _close(plain: Plain, known: Known, view: OpenView, scratch: ViewTerms, facts: I32, table: I32) -> None:
     """RDFS: ``rdfs:member``, rdfs11 and rdfs5, rdfs7, rdfs9, rdfs7."""
     sizes, words = scratch.sizes, known.words
     _add_members(plain, known, view, scratch, facts, table)
@@ -388,44 +295,44 @@ def _close(plain: Plain, known: Known, view: _View, scratch: _Scratch, facts: I3
         for kind in range(2):
             row, word = LIST_ABOVE_CLASS + kind, words[WORD_SUB_CLASS + kind]
             first, last = known.offsets[row, id], known.offsets[row, id + 1]
-            room = _has_room(facts, sizes, last - first)
+            room = has_room(facts, sizes, last - first)
             for item in range(first, last if room else first):
                 end = known.lists[item]
-                subject = _place(scratch, view, id)
-                places = _place(scratch, view, word), _place(scratch, view, end)
-                _add(facts, table, sizes, subject, places[0], places[1], (word, end))
+                subject = place_term(scratch, view, id)
+                places = place_term(scratch, view, word), place_term(scratch, view, end)
+                add_fact(facts, table, sizes, subject, places[0], places[1], (word, end))
     _raise_predicates(known, view, scratch, facts, table, 0)
     before = sizes[SIZE_FACTS]
     for fact in range(before):
         type = facts[fact, END_ID]
         if facts[fact, PREDICATE_ID] == words[WORD_TYPE] and type >= 0:
             first, last = known.offsets[LIST_ABOVE_CLASS, type], known.offsets[LIST_ABOVE_CLASS, type + 1]
-            room = _has_room(facts, sizes, last - first)
+            room = has_room(facts, sizes, last - first)
             for item in range(first, last if room else first):
-                end = _place(scratch, view, known.lists[item])
+                end = place_term(scratch, view, known.lists[item])
                 pair = words[WORD_TYPE], known.lists[item]
-                _add(facts, table, sizes, facts[fact, SUBJECT], facts[fact, PREDICATE], end, pair)
+                add_fact(facts, table, sizes, facts[fact, SUBJECT], facts[fact, PREDICATE], end, pair)
     _raise_predicates(known, view, scratch, facts, table, before)
 
 
 @borrowing
-def _add_members(plain: Plain, known: Known, view: _View, scratch: _Scratch, facts: I32, table: I32) -> None:
+def _add_members(plain: Plain, known: Known, view: OpenView, scratch: ViewTerms, facts: I32, table: I32) -> None:
     """``rdfs:member`` of what has ``rdf:_1``, ``rdf:_2``, …, and what that reaches."""
     if not len(plain.numbered):
         return
     sizes, word = scratch.sizes, known.words[WORD_MEMBER]
     reached = sizes[SIZE_REACHED]
     for row in range(plain.offsets[view.number], plain.offsets[view.number + 1]):
-        if plain.numbered[plain.triples[row, 1]] and _has_room(facts, sizes, 1):
+        if plain.numbered[plain.triples[row, 1]] and has_room(facts, sizes, 1):
             subject, end = plain.triples[row, 0] - view.first, plain.triples[row, 2] - view.first
             pair = word, plain.ids[plain.triples[row, 2]]
-            _add(facts, table, sizes, subject, _place(scratch, view, word), end, pair)
-            _reach(known, scratch, view, word)
+            add_fact(facts, table, sizes, subject, place_term(scratch, view, word), end, pair)
+            reach_terms(known, scratch, view, word)
     _add_own(known, view, scratch, facts, table, reached)
 
 
 @borrowing
-def _raise_predicates(known: Known, view: _View, scratch: _Scratch, facts: I32, table: I32, start: int) -> None:
+def _raise_predicates(known: Known, view: OpenView, scratch: ViewTerms, facts: I32, table: I32, start: int) -> None:
     """rdfs7, of the facts from number `start` on."""
     sizes = scratch.sizes
     for fact in range(start, sizes[SIZE_FACTS]):
@@ -435,11 +342,11 @@ def _raise_predicates(known: Known, view: _View, scratch: _Scratch, facts: I32, 
         first, last = known.offsets[LIST_ABOVE_PROPERTY, id], known.offsets[LIST_ABOVE_PROPERTY, id + 1]
         if first == last:
             continue
-        room = _has_room(facts, sizes, last - first)
+        room = has_room(facts, sizes, last - first)
         for item in range(first, last if room else first):
-            predicate = _place(scratch, view, known.lists[item])
+            predicate = place_term(scratch, view, known.lists[item])
             pair = known.lists[item], facts[fact, END_ID]
-            _add(facts, table, sizes, facts[fact, SUBJECT], predicate, facts[fact, END], pair)
+            add_fact(facts, table, sizes, facts[fact, SUBJECT], predicate, facts[fact, END], pair)
 
 
 def warm_up() -> None:
@@ -453,4 +360,4 @@ def warm_up() -> None:
         np.zeros(0, np.uint8),
         np.zeros(0, np.int32),
     )
-    entail_all(plain, known, Given(np.zeros(0, np.uint8), np.zeros(1, np.int64), none), False, 0)
+    entail_all(plain, known, PrecomputedViews(np.zeros(0, np.uint8), np.zeros(1, np.int64), none), False, 0)

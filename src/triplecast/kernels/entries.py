@@ -25,7 +25,7 @@ class Entries(NamedTuple):
 
 @njit
 def make_entries(items: Items, names: I32, name_offsets: I64) -> tuple[Entries, U8, F64]:
-    """Chooses each conditional item's access clause and makes one entry per atom of it; returns them with all atoms
+    """Choose each conditional item's access clause and make one entry per atom of it; return them with all atoms
     kept."""
     atoms = len(items.atom_value)
     entries = Entries(

@@ -39,7 +39,7 @@ def hash_slice(text: Text, start: int, length: int) -> np.uint64:
 
 @inlined
 def hash_under(text: Text, start: int, length: int, seed: np.uint64, step: np.uint64) -> np.uint64:
-    """As `hash_slice`, under other constants: collisions are not made for those that nobody knows."""
+    """As `hash_slice`, under secret constants, for which nobody can construct collisions."""
     state = seed
     rest = length
     while rest > 16:

@@ -6,7 +6,7 @@ places; a *structure* is sorted keys with the topology of their variables; an *e
 subscription hangs off a structure; a *view* is one publication, or one part of a dataset publication, matched as a
 unit.
 
-Columns that are read together stand in one array. Passing arrays, also in a `NamedTuple`, costs numba an atomic
+Columns that are read together are in one array. Passing arrays, also in a `NamedTuple`, costs numba an atomic
 reference count for each (14 % of all matching, measured), so what is called once per view or more is `borrowing` or
 `inlined`.
 """
@@ -134,7 +134,7 @@ SHAPE_JOIN = 2
 SHAPE_FULL = 3
 """First in `full_steps`."""
 SHAPE_STAR = 4
-"""`STAR`, `TREE`, or 0: whether the `join_steps` have a solution can be told without a join."""
+"""`STAR` or `TREE` if the `join_steps` can be decided without a join, else 0."""
 STAR = 1
 """They have one subject variable and share nothing else: there is a solution iff they have a subject in common."""
 TREE = 2
@@ -194,6 +194,12 @@ EXTRA_RANK = 0
 terms."""
 EXTRA_LANGUAGE = 1
 """Dictionary id of a literal's tag as a string, -1 unknown; -2 for what is no literal."""
+
+
+@inlined
+def read_code(code: int) -> tuple[int, int, int]:
+    """Split the code of a group into variable, operator and lane."""
+    return code & GROUP_BYTE, (code >> GROUP_OPERATOR) & GROUP_BYTE, (code >> GROUP_LANE) & GROUP_BYTE
 
 
 @inlined

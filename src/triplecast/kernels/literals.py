@@ -1,6 +1,6 @@
 """Value class and order key of a literal from its bytes, for the lexical forms that are frequent.
 
-The kernel's answer equals `triplecast.terms.values.order_key` or is `PENDING`: whoever calls it asks that function
+The kernel's answer equals `triplecast.terms.values.order_key` or is `PENDING`: its caller then calls that function
 then. Decided here: plain and tagged strings, datatypes outside the XSD namespace, booleans, integers and decimals of
 at most 15 significant digits, doubles and floats that one correctly rounded operation gives exactly (W. D. Clinger,
 "How to read floating point numbers accurately", PLDI 1990: mantissa below 2**53, power of ten at most 22), and dates
@@ -68,7 +68,7 @@ _EPOCH = 719_528
 
 @borrowing
 def classify_literal(text: Text, start: int, quote: int, stop: int, escaped: bool) -> tuple[np.uint8, float, int]:
-    """(class, number, tie) of the literal ``text[start:stop]`` whose closing quote stands at `quote`."""
+    """(class, number, tie) of the literal ``text[start:stop]`` whose closing quote is at `quote`."""
     if quote + 1 == stop:
         return STRING, 0.0, 0
     if text[quote + 1] == ord("@"):
@@ -192,7 +192,7 @@ def _read_number(text: Text, i: int, stop: int) -> tuple[int, int, int]:
 
 @inlined
 def _read_exponent(text: Text, i: int, stop: int) -> int:
-    """The exponent that stands in ``text[i:stop]`` with its ``e``; more than `_LARGEST_EXPONENT` when there is none."""
+    """Read the exponent in ``text[i:stop]``, with its ``e``; more than `_LARGEST_EXPONENT` when there is none."""
     if text[i] != ord("e") and text[i] != ord("E"):
         return _LARGEST_EXPONENT + 1
     i += 1

@@ -103,7 +103,7 @@ class MachineCode(FunctionCache):  # type: ignore[misc]
     def _load(self, signature: Any, target: Any) -> Any:
         try:
             return super().load_overload(signature, target)
-        except Exception:  # a damaged file may fail in any way as it is unpickled: it is compiled anew
+        except Exception:  # a damaged file may fail in any way as it is unpickled: it is compiled again
             return None
 
     def _acquire(self) -> None:

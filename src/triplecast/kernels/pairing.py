@@ -33,13 +33,13 @@ _POSSIBLE = np.array(
 """By the places that no key may have (1 subject, 2 predicate, 4 object) the masks without them."""
 
 
-class Asked(NamedTuple):
-    """What a segment asks of triples."""
+class SegmentKeys(NamedTuple):
+    """The terms, keys and words of a segment that triples are compared with."""
 
     dictionary: Dictionary
     facts: I64
     places: U8
-    """As `find_places` gives it."""
+    """As `find_places` returns it."""
     word_predicates: I32
 
 
@@ -59,7 +59,7 @@ def find_places(key_terms: I32, ids: int) -> U8:
 
 @njit
 def pair_triples(
-    asked: Asked, bank: WordBank, source: I64, triples: I32, offsets: I64, identity: I32, mask: np.uint64
+    segment: SegmentKeys, bank: WordBank, source: I64, triples: I32, offsets: I64, identity: I32, mask: np.uint64
 ) -> tuple[I32, I64]:
     """`Encoded.triples` and `Encoded.view_offsets` of views whose terms have these ids.
 
@@ -67,18 +67,18 @@ def pair_triples(
     """
     ends = np.zeros(len(offsets), np.int64)
     room = len(triples)
-    if len(asked.word_predicates):
-        room += _count_room(asked, bank, source, triples, identity)
+    if len(segment.word_predicates):
+        room += _count_room(segment, bank, source, triples, identity)
     paired = np.empty((room, TRIPLE_COLUMNS), np.int32)
-    seen = np.zeros(len(asked.dictionary.hashes) if room > len(triples) else 0, np.int64)
+    seen = np.zeros(len(segment.dictionary.hashes) if room > len(triples) else 0, np.int64)
     done = np.full(len(bank.sizes), np.int64(-1), np.int64)
-    _pair(asked, bank, source, (triples, offsets, identity), (paired, ends), seen, done, mask)
+    _pair(segment, bank, source, (triples, offsets, identity), (paired, ends), seen, done, mask)
     return paired[: ends[len(offsets) - 1]], ends
 
 
 @borrowing
 def _pair(
-    asked: Asked,
+    segment: SegmentKeys,
     bank: WordBank,
     source: I64,
     views: tuple[I32, I64, I32],
@@ -87,10 +87,10 @@ def _pair(
     done: I64,
     mask: np.uint64,
 ) -> None:
-    """Fills `made`; `done` holds the last view in which each literal was met."""
+    """Fill `made`; `done` has the last view in which each literal was seen."""
     triples, offsets, identity = views
     paired, ends = made
-    places, word_predicates = asked.places, asked.word_predicates
+    places, word_predicates = segment.places, segment.word_predicates
     free = places[len(places) - 1]
     filled, literal = 0, 0
     for view in range(len(offsets) - 1):
@@ -115,7 +115,7 @@ def _pair(
                     continue
                 done[row] = view
                 literal += 1
-                filled = _add_literal(asked, bank, (identity[term], term, row, literal), seen, paired, filled, mask)
+                filled = _add_literal(segment, bank, (identity[term], term, row, literal), seen, paired, filled, mask)
         ends[view + 1] = filled
 
 
@@ -127,23 +127,23 @@ def _row_of(bank: WordBank, source: I64, term: int) -> int:
 
 
 @borrowing
-def _count_room(asked: Asked, bank: WordBank, source: I64, triples: I32, identity: I32) -> int:
+def _count_room(segment: SegmentKeys, bank: WordBank, source: I64, triples: I32, identity: I32) -> int:
     lengths = 0
-    phrases = asked.facts[FACT_PHRASES]
+    phrases = segment.facts[FACT_PHRASES]
     while phrases:
         lengths += phrases & 1
         phrases >>= 1
     room = 0
     for triple in range(len(triples)):
         row = _row_of(bank, source, triples[triple, 2])
-        if row >= 0 and is_among(identity[triples[triple, 1]], asked.word_predicates):
+        if row >= 0 and is_among(identity[triples[triple, 1]], segment.word_predicates):
             room += lengths * bank.sizes[row]
     return room
 
 
 @borrowing
 def _add_literal(
-    asked: Asked,
+    segment: SegmentKeys,
     bank: WordBank,
     id_term_row_literal: tuple[np.int32, np.int32, int, int],
     seen: I64,
@@ -151,13 +151,13 @@ def _add_literal(
     filled: int,
     mask: np.uint64,
 ) -> int:
-    """Adds the word triples of one literal; `seen` holds the last literal in which each id was found.
+    """Add the word triples of one literal; `seen` holds the last literal in which each id was found.
 
     Their three terms are the literal's; their ids are the literal's, `FACT_WORDS` and the phrase's.
     """
     identity, term, row, literal = id_term_row_literal
     first, last = bank.first[row], bank.first[row] + bank.sizes[row]
-    phrases = asked.facts[FACT_PHRASES]
+    phrases = segment.facts[FACT_PHRASES]
     for word in range(first, last):
         start = bank.start[word]
         length = 0
@@ -165,12 +165,12 @@ def _add_literal(
         while rest and word + length < last:
             if rest & 1:
                 size = bank.end[word + length] - start
-                found = find_term(asked.dictionary, bank.text, start, size, hash_slice(bank.text, start, size) & mask)
+                found = find_term(segment.dictionary, bank.text, start, size, hash_slice(bank.text, start, size) & mask)
                 if found >= 0 and seen[found] != literal:
                     seen[found] = literal
                     paired[filled, 0] = paired[filled, 1] = paired[filled, 2] = term
                     paired[filled, 3] = identity
-                    paired[filled, 4] = asked.facts[FACT_WORDS]
+                    paired[filled, 4] = segment.facts[FACT_WORDS]
                     paired[filled, 5] = found
                     paired[filled, LOOKUPS] = _WORD_LOOKUP
                     filled += 1
@@ -188,6 +188,6 @@ def warm_up() -> None:
         np.zeros(0, np.int32),
     )
     places = find_places(np.zeros((0, 3), np.int32), 0)
-    asked = Asked(dictionary, np.zeros(FACT_COUNT, np.int64), places, np.zeros(0, np.int32))
+    segment = SegmentKeys(dictionary, np.zeros(FACT_COUNT, np.int64), places, np.zeros(0, np.int32))
     terms = np.zeros(0, np.int64), np.zeros((0, 3), np.int32), np.zeros(1, np.int64), np.zeros(0, np.int32)
-    pair_triples(asked, no_words(), *terms, hashing.HASH_MASK)
+    pair_triples(segment, no_words(), *terms, hashing.HASH_MASK)

@@ -48,7 +48,7 @@ class Hits(NamedTuple):
     origin: I32
     """[lookups] ``8 * triple + mask``."""
     subjects: U64
-    """[slots] bits of the subjects that a key's triples have, for a view with at most 64 of them in the order met."""
+    """[slots] bits of the subjects that a key's triples have, for a view with at most 64 of them, as they appear."""
     ordinals: I64
     """[1 + terms] 1 if `subjects` is made; by local term ``64 * view + number of the subject`` of the last view having
     it."""
@@ -94,7 +94,7 @@ def has_key(bits: U64, key: int) -> bool:
 
 @inlined
 def find_slot(slots: I32, size: int, key: Integer) -> int:
-    """The slot of a key, or the empty one where it would stand."""
+    """Find the slot of a key, or the empty one where it belongs."""
     slot = int(key * 40503) & (size - 1)
     while slots[slot, 0] != key and slots[slot, 0] >= 0:
         slot = (slot + 1) & (size - 1)
@@ -103,7 +103,7 @@ def find_slot(slots: I32, size: int, key: Integer) -> int:
 
 @borrowing
 def probe(index: Index, encoded: Encoded, view: int, hits: Hits) -> tuple[int, int]:
-    """Fills `hits` for one view: (how many keys it has, slots of its table in use)."""
+    """Fill `hits` for one view: (how many keys it has, slots of its table in use)."""
     table, key_terms = index.key_table, index.key_terms
     bits, slots, keys, chain = hits.bits, hits.slots, hits.keys, hits.chain
     hashes, loaded, origin, triples = hits.hashes, hits.loaded, hits.origin, encoded.triples

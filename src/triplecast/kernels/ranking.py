@@ -13,7 +13,7 @@ import numpy as np
 
 from triplecast.kernels import borrowing, inlined, njit
 from triplecast.kernels.layout import F64, I32
-from triplecast.kernels.undecided import EPOCH, HOLDS, UNKNOWN, Rows, claim, make_rows, settle
+from triplecast.kernels.undecided import EPOCH, HOLDS, UNKNOWN, ConjunctionRows, claim, make_rows, settle
 
 SUREST = 1e-9
 """No predicate is taken to hold or to fail with a probability nearer to 1."""
@@ -22,7 +22,7 @@ SURELY = 1.0 - 1e-6
 LOOKED_AT = 8
 """A batch looks at this many predicates for each that it may hold."""
 NEVER = -np.inf
-"""The score of what is known, or stands in no open row."""
+"""The score of a predicate that is known or in no open row."""
 
 
 class Ranking(NamedTuple):
@@ -44,7 +44,7 @@ class Ranking(NamedTuple):
 
 
 @njit
-def make_ranking(rows: Rows, holds: F64, costs: F64) -> Ranking:
+def make_ranking(rows: ConjunctionRows, holds: F64, costs: F64) -> Ranking:
     predicates = len(holds)
     ranking = Ranking(
         np.arange(predicates, dtype=np.int32),
@@ -74,8 +74,8 @@ def make_ranking(rows: Rows, holds: F64, costs: F64) -> Ranking:
 
 
 @borrowing
-def settle_ranked(rows: Rows, ranking: Ranking, predicate: int, truth: int) -> None:
-    """As `settle`, and ranks anew what stands in the rows that had it."""
+def settle_ranked(rows: ConjunctionRows, ranking: Ranking, predicate: int, truth: int) -> None:
+    """As `settle`, and rank the predicates of its rows again."""
     affected = settle(rows, predicate, truth)
     rows.cursor[EPOCH] += 1
     epoch = rows.cursor[EPOCH]
@@ -102,7 +102,7 @@ def settle_ranked(rows: Rows, ranking: Ranking, predicate: int, truth: int) -> N
 
 
 @borrowing
-def next_ranked(rows: Rows, ranking: Ranking, found: I32) -> int:
+def next_ranked(rows: ConjunctionRows, ranking: Ranking, found: I32) -> int:
     """The best predicates, up to ``len(found)`` and no two in one open row: how many were found.
 
     Of the predicates in order of their scores, at most ``LOOKED_AT * len(found)`` are looked at.
@@ -140,7 +140,7 @@ def _log_free(chance: float, holds: float) -> float:
 
 
 @inlined
-def _score(rows: Rows, ranking: Ranking, predicate: int) -> float:
+def _score(rows: ConjunctionRows, ranking: Ranking, predicate: int) -> float:
     if rows.wanting[predicate] == 0:
         return NEVER
     return float(np.log(rows.wanting[predicate]) + ranking.gain[predicate] - ranking.free[predicate])

@@ -17,7 +17,7 @@ _LITERAL = int(Lane.ILL)
 _LANG = int(Lane.LANG)
 _STRING = int(Lane.STRING)
 _AHEAD = 8
-"""Terms between the one that is looked up and the one whose dictionary entry is asked for."""
+"""Terms between the one that is looked up and the one whose dictionary entry is prefetched."""
 _QUOTE, _BACKSLASH, _AT = ord('"'), ord("\\"), ord("@")
 
 

@@ -14,7 +14,6 @@ import numpy as np
 
 from triplecast.kernels import borrowing, inlined, njit
 from triplecast.kernels.conditions import all_hold, holds
-from triplecast.kernels.join import Matched
 from triplecast.kernels.layout import (
     ASK_FLAG,
     DISTINCT_FLAG,
@@ -40,6 +39,7 @@ from triplecast.kernels.layout import (
 )
 from triplecast.kernels.probe import Hits, clear_bits, make_hits, probe
 from triplecast.kernels.resolve import Terms, empty_terms
+from triplecast.kernels.runs import MatchedRuns
 from triplecast.kernels.walk import EXHAUSTED, STEPS_LIMIT, Walk, abandon, advance, begin, make_state
 
 SOLUTIONS_LIMIT = 10_000
@@ -74,7 +74,7 @@ class _Growing(NamedTuple):
 
 @njit
 def collect_sheets(
-    index: Index, answers: Answers, encoded: Encoded, matched: Matched, hits: Hits, terms: Terms
+    index: Index, answers: Answers, encoded: Encoded, matched: MatchedRuns, hits: Hits, terms: Terms
 ) -> Sheets:
     """The sheets of all decided runs of `matched`."""
     of_pair = np.full(len(matched.subscription), np.int32(-1), np.int32)
@@ -291,7 +291,7 @@ def _add_sheet(growing: _Growing, answer: int, selected: I64, count: int) -> Non
 
 @njit
 def _rank_terms(terms: Terms, base: int, count: int, ranks: I32) -> None:
-    """Ranks a publication's terms by the bytes of their N-Triples text, equal to the order of its code points."""
+    """Rank a publication's terms by the bytes of their N-Triples text, equal to the order of its code points."""
     order = np.empty(count, np.int64)
     spare = np.empty(count, np.int64)
     for term in range(count):
@@ -328,7 +328,7 @@ def _text_less(terms: Terms, left: int, right: int) -> bool:
 
 @borrowing
 def _sort_rows(selected: I64, spare: I64, cells: I32, columns: I32, ranks: I32) -> None:
-    """Sorts rows by the ranks of their columns, in place; stable."""
+    """Sort rows by the ranks of their columns, in place; stable."""
     count = len(selected)
     if count <= 12:
         for row in range(1, count):
@@ -390,5 +390,5 @@ def _drop_repeated(selected: I64, cells: I32, columns: I32) -> int:
 def warm_up() -> None:
     index, encoded = empty_index(), empty_encoded()
     none, counts = np.zeros(0, np.int32), np.zeros(3, np.int64)
-    matched = Matched(none, none, none, none, none, np.zeros(1, np.int64), np.zeros((0, 2), np.int32), counts)
+    matched = MatchedRuns(none, none, none, none, none, np.zeros(1, np.int64), np.zeros((0, 2), np.int32), counts)
     collect_sheets(index, empty_answers(), encoded, matched, make_hits(index, encoded), empty_terms())

@@ -23,15 +23,23 @@ from numpy.typing import NDArray
 from triplecast.kernels import borrowing, hashing, inlined, njit
 from triplecast.kernels.hashing import hash_slice, hash_under
 from triplecast.kernels.literals import PENDING, classify_literal
+from triplecast.kernels.terminals import (
+    DOT,
+    NEWLINE,
+    OPEN,
+    QUOTE,
+    SPACE,
+    UNDERSCORE,
+    end_of_blank,
+    end_of_iri,
+    end_of_literal,
+)
 from triplecast.kernels.words import (
     PADDING,
     Text,
     count_equal,
-    count_low_zeros,
     keep_low,
     load_word,
-    mark_equal,
-    mark_less,
     pad,
     same_bytes,
 )
@@ -63,7 +71,7 @@ class ScannedBatch(NamedTuple):
     term_hash: NDArray[np.uint64]
     """`triplecast.kernels.hashing.hash_terms` of those bytes."""
     term_class: NDArray[np.uint8]
-    """`triplecast.terms.values.ValueClass`; this and the two below as `order_key` gives them."""
+    """`triplecast.terms.values.ValueClass`; this and the two below as `order_key` returns them."""
     term_number: NDArray[np.float64]
     term_tie: NDArray[np.int8]
 
@@ -132,18 +140,9 @@ def _finish_pending(batch: ScannedBatch) -> None:
 
 _IRI = np.uint8(ValueClass.IRI)
 _BLANK = np.uint8(ValueClass.BLANK)
-_NEWLINE, _SPACE, _QUOTE, _DOT, _COLON = (ord(character) for character in '\n ".:')
-_OPEN, _CLOSE, _AT, _BACKSLASH, _CARET, _UNDERSCORE = (ord(character) for character in "<>@\\^_")
 _TERMS, _NAMES, _IRIS = range(3)
-"""What a place allows: any term; IRIs and blank nodes; IRIs."""
-_ONES = 0x0101010101010101
-_QUOTES = np.uint64(ord('"') * _ONES)
-_BACKSLASHES = np.uint64(ord("\\") * _ONES)
-_OPENS = np.uint64(ord("<") * _ONES)
-_CLOSES = np.uint64(ord(">") * _ONES)
-_CONTROLS = np.uint64(0x20 * _ONES)
-_BLANKS = np.uint64(0x21 * _ONES)
-_NEWLINES = np.uint64(_NEWLINE * _ONES)
+"""The terms that a place allows: any; IRIs and blank nodes; IRIs."""
+_NEWLINES = np.uint64(NEWLINE * 0x0101010101010101)
 
 
 _TERM = np.dtype(
@@ -263,7 +262,7 @@ def _scan_publication(
     graphs: NDArray[np.int32],
     frame: _Frame,
 ) -> tuple[int, int]:
-    """Fills the rows of one publication; (one past its last row of terms, offset of its first fault or -1).
+    """Fill the rows of one publication; (one past its last row of terms, offset of its first fault or -1).
 
     `slots` is an open-addressing table of term rows; rows of earlier publications, and -1, count as empty. Its last
     cell counts the occupied places walked over; from `walkable` on, the rows are rubbish and the result is `CROWDED`.
@@ -283,12 +282,12 @@ def _scan_publication(
         if here < 0:
             return base, ~here
         graphs[triple] = -1
-        if frame.quads and text[here] != _DOT:
+        if frame.quads and text[here] != DOT:
             graph, terms, here = _scan_term(text, slots, rows, frame, here, terms, graph, _NAMES)
             if here < 0:
                 return base, ~here
             graphs[triple] = graph - base
-        if text[here] != _DOT or text[here + 1] != _NEWLINE:
+        if text[here] != DOT or text[here + 1] != NEWLINE:
             return base, here
         here += 2
         triples[triple, 0] = subject - base
@@ -317,28 +316,28 @@ def _scan_term(
     """
     if above >= 0:
         end = start + rows[above].length
-        if same_bytes(text, start, rows[above].start, rows[above].length) and text[end] == _SPACE:
+        if same_bytes(text, start, rows[above].start, rows[above].length) and text[end] == SPACE:
             return above, terms, end + 1
     quote, escaped = start, False
-    if text[start] == _OPEN:
-        end = _end_of_iri(text, start)
-    elif text[start] == _UNDERSCORE and allowed != _IRIS:
-        end = _end_of_blank(text, start)
-    elif text[start] == _QUOTE and allowed == _TERMS:
-        end, quote, escaped = _end_of_literal(text, start)
+    if text[start] == OPEN:
+        end = end_of_iri(text, start)
+    elif text[start] == UNDERSCORE and allowed != _IRIS:
+        end = end_of_blank(text, start)
+    elif text[start] == QUOTE and allowed == _TERMS:
+        end, quote, escaped = end_of_literal(text, start)
     else:
         return -1, terms, ~start
     if end < 0:
         return -1, terms, end
-    if text[end] != _SPACE:
+    if text[end] != SPACE:
         return -1, terms, ~end
     row = _find_or_add(text, slots, rows, frame, start, end - start, terms)
     if row == terms:
         terms += 1
-        if text[start] == _QUOTE:
+        if text[start] == QUOTE:
             kind, number, tie = classify_literal(text, start, quote, end, escaped)
         else:
-            kind, number, tie = (_IRI if text[start] == _OPEN else _BLANK), 0.0, 0
+            kind, number, tie = (_IRI if text[start] == OPEN else _BLANK), 0.0, 0
         rows[row].kind = kind
         rows[row].number = number
         rows[row].tie = tie
@@ -372,100 +371,6 @@ def _find_or_add(
 @borrowing
 def _hash_secretly(text: Text, start: int, length: int, key: Key) -> np.uint64:
     return hash_under(text, start, length, key.seed, key.step)
-
-
-@inlined
-def _end_of_iri(text: Text, start: int) -> int:
-    """Behind the ``>`` of the IRI whose ``<`` is at `start`; the offset, inverted, of a byte that no IRI holds."""
-    i = start + 1
-    marks = np.uint64(0)
-    while not marks:
-        word = load_word(text, i)
-        marks = mark_equal(word, _CLOSES) | mark_less(word, _BLANKS) | mark_equal(word, _QUOTES)
-        marks |= mark_equal(word, _OPENS) | mark_equal(word, _BACKSLASHES)
-        i += 8
-    found = i - 8 + (count_low_zeros(marks) >> 3)
-    return found + 1 if text[found] == _CLOSE and found > start + 1 else ~found
-
-
-@inlined
-def _next_in_literal(text: Text, i: int) -> int:
-    """The first quote, backslash or control character from `i` on."""
-    marks = np.uint64(0)
-    while not marks:
-        word = load_word(text, i)
-        marks = mark_equal(word, _QUOTES) | mark_equal(word, _BACKSLASHES) | mark_less(word, _CONTROLS)
-        i += 8
-    return i - 8 + (count_low_zeros(marks) >> 3)
-
-
-@borrowing
-def _end_of_blank(text: Text, start: int) -> int:
-    """Behind the blank node label at `start`; inverted when there is none."""
-    if text[start + 1] != _COLON:
-        return ~(start + 1)
-    i = start + 2
-    while text[i] > _SPACE and text[i] != _OPEN and text[i] != _CLOSE and text[i] != _QUOTE and text[i] != _BACKSLASH:
-        i += 1
-    return i if i > start + 2 else ~i
-
-
-@borrowing
-def _end_of_literal(text: Text, start: int) -> tuple[int, int, bool]:
-    """(behind the literal whose first quote is at `start`, its closing quote, whether it has an escape).
-
-    The first is the offset, inverted, of the first byte that is wrong there.
-    """
-    i = _next_in_literal(text, start + 1)
-    escaped = False
-    while text[i] == _BACKSLASH:
-        length = _length_of_escape(text, i + 1)
-        if length == 0:
-            return ~i, i, escaped
-        escaped = True
-        i = _next_in_literal(text, i + 1 + length)
-    if text[i] != _QUOTE:
-        return ~i, i, escaped
-    quote = i
-    if text[i + 1] == _AT:
-        return _end_of_tag(text, i + 2), quote, escaped
-    if text[i + 1] == _CARET:
-        if text[i + 2] != _CARET or text[i + 3] != _OPEN:
-            return ~(i + 2), quote, escaped
-        return _end_of_iri(text, i + 3), quote, escaped
-    return i + 1, quote, escaped
-
-
-@borrowing
-def _length_of_escape(text: Text, i: int) -> int:
-    """Bytes of the escape whose backslash stands before `i`; 0 when it is none of N-Triples'."""
-    letter = text[i]
-    digits = 4 if letter == ord("u") else 8 if letter == ord("U") else 0
-    if digits:
-        for k in range(i + 1, i + 1 + digits):
-            if not (ord("0") <= text[k] <= ord("9") or ord("A") <= text[k] <= ord("F")):
-                return 0
-        return 1 + digits
-    for known in (ord("t"), ord("b"), ord("n"), ord("r"), ord("f"), _QUOTE, _BACKSLASH):
-        if letter == known:
-            return 1
-    return 0
-
-
-@borrowing
-def _end_of_tag(text: Text, start: int) -> int:
-    """Behind the lower-case language tag at `start`; inverted when it is none."""
-    i = start
-    while ord("a") <= text[i] <= ord("z"):
-        i += 1
-    while i > start and text[i] == ord("-"):
-        part = i + 1
-        i = part
-        while ord("a") <= text[i] <= ord("z") or ord("0") <= text[i] <= ord("9"):
-            i += 1
-        if i == part:
-            return ~i
-    return i if i > start else ~i
 
 
 def warm_up() -> None:

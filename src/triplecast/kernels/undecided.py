@@ -1,7 +1,7 @@
-"""Conjunctions of costly predicates while they are decided, and what the schedules that go row by row ask next.
+"""Conjunctions of costly predicates while they are decided, and what row-by-row schedules evaluate next.
 
-Predicates and rows are numbers; the paper's two tables (operators paper, section 5.1) are `Rows.members` by row and
-`Rows.rows` by predicate.
+Predicates and rows are numbers; the paper's two tables (operators paper, section 5.1) are `ConjunctionRows.members` by
+row and `ConjunctionRows.rows` by predicate.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ FAILED = 3
 """Of a predicate, and of a row with one, none of whose predicates is false."""
 
 AT = 0
-"""Cell of `Rows.cursor`: rows before this place in the order are done with."""
+"""Cell of `ConjunctionRows.cursor`: rows before this place in the order are done with."""
 EPOCH = 1
 """What the marks of the present call are equal to."""
 MARKED = 2
 """The row that algorithm 1 has marked, -1 before the first."""
 
 
-class Rows(NamedTuple):
-    """Row r has ``members[starts[r]:starts[r + 1]]``; predicate p stands in ``rows[first[p]:first[p + 1]]``."""
+class ConjunctionRows(NamedTuple):
+    """Row r has ``members[starts[r]:starts[r + 1]]``; predicate p occurs in ``rows[first[p]:first[p + 1]]``."""
 
     starts: I64
     members: I32
@@ -56,7 +56,7 @@ class Rows(NamedTuple):
 
 
 @njit
-def make_rows(starts: I64, members: I32, predicates: int) -> Rows:
+def make_rows(starts: I64, members: I32, predicates: int) -> ConjunctionRows:
     """All open but those without predicates, which hold. The given arrays are kept, not copied."""
     count = len(starts) - 1
     first = np.zeros(predicates + 1, np.int64)
@@ -80,7 +80,7 @@ def make_rows(starts: I64, members: I32, predicates: int) -> Rows:
     wanting = np.empty(predicates, np.int32)
     for predicate in range(predicates):
         wanting[predicate] = first[predicate + 1] - first[predicate]
-    return Rows(
+    return ConjunctionRows(
         starts,
         members,
         first,
@@ -98,9 +98,9 @@ def make_rows(starts: I64, members: I32, predicates: int) -> Rows:
 
 
 @borrowing
-def settle(rows: Rows, predicate: int, truth: int) -> int:
-    """Notes that `predicate`, unknown so far, is `truth` (`HOLDS`, `FALSE`, `FAILED`) and closes the rows that this
-    decides. Returns how many open rows had it; they stand in `Rows.affected`."""
+def settle(rows: ConjunctionRows, predicate: int, truth: int) -> int:
+    """Note that `predicate`, unknown so far, is `truth` (`HOLDS`, `FALSE`, `FAILED`) and close the rows that this
+    decides. Return how many open rows had it; they are in `ConjunctionRows.affected`."""
     rows.known[predicate] = truth
     count = 0
     for at in range(rows.first[predicate], rows.first[predicate + 1]):
@@ -124,7 +124,7 @@ def settle(rows: Rows, predicate: int, truth: int) -> int:
 
 
 @borrowing
-def next_naive(rows: Rows, found: I32) -> int:
+def next_naive(rows: ConjunctionRows, found: I32) -> int:
     """What each row by itself looks at next, up to ``len(found)`` of them: how many were found."""
     cursor = rows.cursor
     cursor[EPOCH] += 1
@@ -146,7 +146,7 @@ def next_naive(rows: Rows, found: I32) -> int:
 
 
 @inlined
-def _naive_choice(rows: Rows, row: int) -> int:
+def _naive_choice(rows: ConjunctionRows, row: int) -> int:
     """The first predicate that is not known to hold, if it is unknown; else -1."""
     for at in range(rows.starts[row], rows.starts[row + 1]):
         predicate = rows.members[at]
@@ -158,7 +158,7 @@ def _naive_choice(rows: Rows, row: int) -> int:
 
 
 @borrowing
-def next_marked(rows: Rows) -> int:
+def next_marked(rows: ConjunctionRows) -> int:
     """The next predicate of algorithm 1, lines 4 to 9, or -1 when all rows are decided."""
     cursor = rows.cursor
     while True:
@@ -175,7 +175,7 @@ def next_marked(rows: Rows) -> int:
 
 
 @borrowing
-def next_open(rows: Rows, order: I32, found: I32) -> int:
+def next_open(rows: ConjunctionRows, order: I32, found: I32) -> int:
     """The first unknown predicate of each open row in `order`, up to ``len(found)`` of them and no two in one open row:
     how many were found."""
     cursor = rows.cursor
@@ -198,7 +198,7 @@ def next_open(rows: Rows, order: I32, found: I32) -> int:
 
 
 @inlined
-def claim(rows: Rows, predicate: int) -> bool:
+def claim(rows: ConjunctionRows, predicate: int) -> bool:
     """Marks the open rows of a predicate; whether none of them was marked in this epoch.
 
     One that may not be taken marks its rows all the same, so that nothing that comes after it is taken before it.

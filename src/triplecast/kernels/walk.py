@@ -57,7 +57,7 @@ def make_state(index: Index) -> tuple[I32, I32]:
 
 @inlined
 def begin(walk: Walk, steps: I32, keys: I32, first_key: int, slots: I32, size: int, state: I32) -> None:
-    """Looks up the chains of a structure's patterns (its keys begin at `first_key`, all of them present) and enters the
+    """Look up the chains of a structure's patterns (its keys begin at `first_key`, all of them present) and enter the
     first."""
     for step in range(walk.steps):
         key = keys[first_key + steps[walk.first_step + step, 0]]
@@ -71,7 +71,7 @@ def begin(walk: Walk, steps: I32, keys: I32, first_key: int, slots: I32, size: i
 
 @inlined
 def enter(walk: Walk, step: int, steps: I32, state: I32, bound: I32, triples: I32, links: I32) -> None:
-    """Chooses the chain that a step walks."""
+    """Choose the chain that a step walks."""
     state[step, _CURSOR] = state[step, HEAD]
     state[step, _WAY] = 0
     fewest = state[step, _LENGTH]
@@ -90,7 +90,7 @@ def enter(walk: Walk, step: int, steps: I32, state: I32, bound: I32, triples: I3
 
 @inlined
 def release(step: int, state: I32, bound: I32) -> None:
-    """Unbinds what a step bound."""
+    """Unbind what a step bound."""
     for place in range(3):
         variable = state[step, _UNDO + place]
         if variable >= 0:
@@ -100,7 +100,7 @@ def release(step: int, state: I32, bound: I32) -> None:
 
 @borrowing
 def abandon(step: int, state: I32, bound: I32) -> None:
-    """Ends a join before its last solution."""
+    """End a join before its last solution."""
     while step >= 0:
         release(step, state, bound)
         step -= 1
@@ -110,7 +110,7 @@ def abandon(step: int, state: I32, bound: I32) -> None:
 def advance(
     walk: Walk, steps: I32, state: I32, bound: I32, chain: I32, triples: I32, links: I32, key_terms: I32
 ) -> Walk:
-    """The next solution; its terms are in `bound`. First called after `begin`, with step 0, then with what it gave."""
+    """Find the next solution; its terms are in `bound`. Call it after `begin` with step 0, then with its result."""
     step, budget = walk.step, walk.budget
     nexts = 4 * walk.terms
     while step >= 0:

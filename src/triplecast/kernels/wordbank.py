@@ -54,7 +54,7 @@ class WordBank(NamedTuple):
 
 @borrowing
 def mark_texts(triples: I32, identity: I32, word_predicates: I32, value_class: U8, wanted: U8) -> None:
-    """Marks the string literals that stand as objects of `word_predicates` (-1 among them: of any)."""
+    """Mark the string literals that are objects of `word_predicates` (-1 among them: of any)."""
     for triple in range(len(triples)):
         term = triples[triple, 2]
         if wanted[term] == 0 and is_text(value_class[term]) and is_among(identity[triples[triple, 1]], word_predicates):
@@ -68,7 +68,7 @@ def is_text(value_class: np.uint8) -> bool:
 
 @inlined
 def is_among(predicate: np.int32, word_predicates: I32) -> bool:
-    """Of an ascending list; -1 in it stands for all."""
+    """Tell whether an ascending list has `number`; -1 in it means all."""
     if len(word_predicates) and word_predicates[0] == -1:
         return True
     low, high = 0, len(word_predicates)
@@ -111,7 +111,7 @@ def cut_texts(terms: Terms, wanted: U8) -> WordBank:
 
 @njit
 def _cut(terms: Terms, wanted: U8, tables: CharacterTables) -> tuple[WordBank, int, int]:
-    """Cuts what the tables can cut and marks the rest with 2: (bank, bytes and words in use)."""
+    """Cut what the tables can cut and mark the rest with 2: (bank, bytes and words in use)."""
     room = 0
     for term in range(len(wanted)):
         if wanted[term]:
@@ -140,7 +140,7 @@ def _cut(terms: Terms, wanted: U8, tables: CharacterTables) -> tuple[WordBank, i
 
 @borrowing
 def _cut_literal(text: U8, at: int, tables: CharacterTables, bank: WordBank, used: int, words: int) -> tuple[int, int]:
-    """Writes the words of the literal whose first quote is at `at` (WB5 to WB13b of UAX #29, as `breaks.joins`):
+    """Write the words of the literal whose first quote is at `at` (WB5 to WB13b of UAX #29, as `breaks.joins`):
     (bytes in use, how many), -1 where the tables do not suffice."""
     kinds, starts, folded = tables.kinds, tables.starts, tables.folded
     out, start, end = bank.text, bank.start, bank.end
@@ -215,7 +215,7 @@ def _append(out: U8, used: int, starts: I32, folded: U8, point: int) -> int:
 
 
 def no_words() -> WordBank:
-    """The bank of a batch of whose literals no words are asked."""
+    """The bank of a batch whose literals need no words."""
     none = np.zeros(0, np.int64)
     return WordBank(np.zeros(PADDING, np.uint8), none, none, none, none)
 

@@ -90,7 +90,7 @@ count_ones = cast(Callable[[np.uint64], int], intrinsic(_count_ones))
 
 
 prefetch = cast(Callable[[NDArray[Any], Any], None], intrinsic(_prefetch))
-"""``prefetch(array, row)``: asks for a row that will be read soon. Never faults; changes nothing but speed."""
+"""``prefetch(array, row)``: prefetch a row that will be read soon. Never faults; changes only speed."""
 
 
 @inlined

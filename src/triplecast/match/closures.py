@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from triplecast.kernels.build import fill_term_table
-from triplecast.kernels.entailment import LIST_REACHED, WORD_MEMBER, Known
+from triplecast.kernels.facts import LIST_REACHED, WORD_MEMBER, Known
 from triplecast.kernels.hashing import hash_terms
 from triplecast.kernels.layout import I32, I64, U8, Dictionary
 from triplecast.kernels.words import pad

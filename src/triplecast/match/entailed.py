@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from triplecast.kernels.entailment import Given, Plain, entail_all
+from triplecast.kernels.entailment import Plain, PrecomputedViews, entail_all
 from triplecast.kernels.layout import F64, I32, I64, U8, VALUE_CLASS
 from triplecast.kernels.resolve import Terms, resolve, take_terms
 from triplecast.match.closures import NUMBERED_TERM, Closures
@@ -74,13 +74,15 @@ def entail_views(pool: Pool, closures: Closures, reading: EntailmentMode, marks:
     return EntailedViews(made, frozenset(views.publication[grown.lost == 1].tolist()), grown.source)
 
 
-def _entail_odd(views: Views, closures: Closures, ids: I32, reading: EntailmentMode) -> tuple[Given, list[int]]:
+def _entail_odd(
+    views: Views, closures: Closures, ids: I32, reading: EntailmentMode
+) -> tuple[PrecomputedViews, list[int]]:
     """The views that bring rules of their own, or all where the taxonomy is odd; and those that grow beyond bounds."""
     alone = _bring_rules(views, closures, ids, reading)
     offsets = np.zeros(len(alone) + 1, np.int64)
     too_large: list[int] = []
     if not alone.any():
-        return Given(alone, offsets, np.zeros((0, 3), np.int32)), too_large
+        return PrecomputedViews(alone, offsets, np.zeros((0, 3), np.int32)), too_large
     nodes = np.where(ids >= 0, ids, -1 - np.arange(len(ids), dtype=np.int32))
     parts = []
     for view in np.flatnonzero(alone).tolist():
@@ -90,7 +92,7 @@ def _entail_odd(views: Views, closures: Closures, ids: I32, reading: EntailmentM
             offsets[view + 1] = len(parts[-1])
         except EntailmentTooLarge:
             too_large.append(view)
-    return Given(alone, np.cumsum(offsets), np.concatenate([np.zeros((0, 3), np.int32), *parts])), too_large
+    return PrecomputedViews(alone, np.cumsum(offsets), np.concatenate([np.zeros((0, 3), np.int32), *parts])), too_large
 
 
 def _bring_rules(views: Views, closures: Closures, ids: I32, reading: EntailmentMode) -> U8:

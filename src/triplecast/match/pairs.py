@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from triplecast.index import Segment
-from triplecast.kernels.join import Matched, Work, make_work, match_views
+from triplecast.kernels.join import match_views
 from triplecast.kernels.layout import (
     I32,
     SHAPE_NECESSARY,
@@ -20,6 +20,7 @@ from triplecast.kernels.layout import (
 from triplecast.kernels.probe import make_hits
 from triplecast.kernels.render import render_sheets
 from triplecast.kernels.rows import Sheets, collect_sheets
+from triplecast.kernels.runs import MatchedRuns, Work, make_work
 from triplecast.match.found import Decided, Pairs
 from triplecast.match.members import NOTHING_COMBINED, Combined, JoinedRows, Members, combine
 from triplecast.match.views import Views
@@ -48,7 +49,7 @@ class Scratch:
         return self.work
 
 
-def match_runs(segment: Segment, encoded: Encoded, scratch: Scratch) -> Matched:
+def match_runs(segment: Segment, encoded: Encoded, scratch: Scratch) -> MatchedRuns:
     """The matched subscriptions of every view, in runs of one structure. Those of verified structures are
     candidates."""
     index = segment.tables.index
@@ -61,14 +62,14 @@ def match_ids(segment: Segment, views: Views, encoded: Encoded, scratch: Scratch
     return publications_of(views, matched), matched.subscription
 
 
-def match_rows(segment: Segment, views: Views, encoded: Encoded, scratch: Scratch) -> tuple[Matched, Sheets]:
+def match_rows(segment: Segment, views: Views, encoded: Encoded, scratch: Scratch) -> tuple[MatchedRuns, Sheets]:
     """Matches with bindings as arrays of term numbers."""
     matched = match_runs(segment, encoded, scratch)
     hits = make_hits(segment.tables.index, encoded)
     return matched, collect_sheets(segment.tables.index, segment.tables.answers, encoded, matched, hits, views.terms)
 
 
-def publications_of(views: Views, matched: Matched) -> I32:
+def publications_of(views: Views, matched: MatchedRuns) -> I32:
     return np.repeat(views.publication[matched.run_view], np.diff(matched.run_start))
 
 
@@ -137,7 +138,7 @@ def _distinct(*parts: Pairs) -> Pairs:
     return Pairs(unique[:, 0], unique[:, 1])
 
 
-def _subscriptions_of_exhausted(segment: Segment, views: Views, matched: Matched) -> tuple[Pairs, Pairs]:
+def _subscriptions_of_exhausted(segment: Segment, views: Views, matched: MatchedRuns) -> tuple[Pairs, Pairs]:
     """(decided, verified) subscriptions of the structures whose join spent its steps."""
     index = segment.tables.index
     parts: tuple[list[I32], list[I32]] = ([np.zeros((0, 2), np.int32)], [np.zeros((0, 2), np.int32)])

@@ -20,7 +20,7 @@ from triplecast.kernels.layout import (
     VALUE_NUMBER,
     Encoded,
 )
-from triplecast.kernels.pairing import Asked, pair_triples
+from triplecast.kernels.pairing import SegmentKeys, pair_triples
 from triplecast.kernels.resolve import Terms, current_hash_mask, find_languages, rank_strings, resolve
 from triplecast.kernels.scan import ScannedBatch, scan
 from triplecast.kernels.wordbank import WordBank, cut_texts, mark_texts, no_words
@@ -147,7 +147,7 @@ def encode_found(segment: Segment, views: Views, identity: I32, bank: WordBank, 
     """A batch in the numbers of one segment, of whose terms these are known; the bank has the words of all literals
     that the segment asks for, by `source` as `pair_triples` takes it."""
     tables = segment.tables
-    asked = Asked(tables.dictionary, tables.index.facts, segment.places, tables.index.word_predicates)
+    asked = SegmentKeys(tables.dictionary, tables.index.facts, segment.places, tables.index.word_predicates)
     mask = current_hash_mask()
     triples, offsets = pair_triples(asked, bank, source, views.triples, views.offsets, identity, mask)
     extras = find_extras(segment, views.terms)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -124,7 +125,8 @@ def test_a_file_made_again_stays_until_it_has_its_place(tmp_path: Path) -> None:
     for query in queries[43:60]:
         snapshot = index.apply([query], (), int(query.id), 200)
     kept = {path.name for path in tmp_path.glob("segment-*")}
-    assert rebuilt.name in kept
+    named = [json.loads(path.read_bytes())["segments"] for path in tmp_path.glob("manifest-*")]
+    assert kept == {name for names in named for name in names}
     assert len(kept) < 25
     assert _found(snapshot) == [*range(31, 61)]
 

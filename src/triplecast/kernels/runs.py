@@ -1,0 +1,158 @@
+"""Runs: the output of matching, and how entries are written to it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from triplecast.kernels import inlined, njit
+from triplecast.kernels.conditions import UNEQUAL, all_hold, compares
+from triplecast.kernels.layout import I32, I64, STRUCTURE_PLAIN, U32, Encoded, Index
+
+
+class MatchedRuns(NamedTuple):
+    """The matches of a batch: runs of subscriptions of one structure in one view."""
+
+    subscription: I32
+    entry: I32
+    """The entry by which a conditional subscription matched; undefined for others."""
+    run_view: I32
+    run_structure: I32
+    run_plain: I32
+    """How many subscriptions without conditions a run begins with."""
+    run_start: I64
+    """[runs + 1]"""
+    exhausted: I32
+    """[pairs, 2] view and structure whose join exceeded its steps; its subscriptions are in no run."""
+    counts: I64
+    """Keys, structures touched, structures joined."""
+
+
+class Work(NamedTuple):
+    """Scratch that is kept from batch to batch."""
+
+    stamp: U32
+    """[N] the last epoch in which a conditional subscription matched."""
+    epoch: I64
+    """[1]"""
+
+
+class RunBuffer(NamedTuple):
+    """A growing buffer of matches, as `MatchedRuns`."""
+
+    subscription: I32
+    entry: I32
+    run_view: I32
+    run_structure: I32
+    run_plain: I32
+    run_start: I64
+    exhausted: I32
+    sizes: I64
+    """Subscriptions, runs, exhausted."""
+
+
+def make_work(subscriptions: int) -> Work:
+    return Work(np.zeros(subscriptions, np.uint32), np.zeros(1, np.int64))
+
+
+@njit
+def make_room(found: RunBuffer, subscriptions: int, runs: int) -> RunBuffer:
+    """Return `found`, or a larger copy, with room for as many more subscriptions and runs."""
+    filled, run, exhausted = found.sizes
+    if (
+        filled + subscriptions <= len(found.subscription)
+        and run + runs < len(found.run_view)
+        and exhausted + runs <= len(found.exhausted)
+    ):
+        return found
+    room = 2 * (filled + subscriptions)
+    run_room = 2 * (run + runs + 1)
+    larger = RunBuffer(
+        np.empty(room, np.int32),
+        np.empty(room, np.int32),
+        np.empty(run_room, np.int32),
+        np.empty(run_room, np.int32),
+        np.empty(run_room, np.int32),
+        np.empty(run_room, np.int64),
+        np.empty((2 * (exhausted + runs), 2), np.int32),
+        found.sizes,
+    )
+    larger.subscription[:filled] = found.subscription[:filled]
+    larger.entry[:filled] = found.entry[:filled]
+    larger.run_view[:run] = found.run_view[:run]
+    larger.run_structure[:run] = found.run_structure[:run]
+    larger.run_plain[:run] = found.run_plain[:run]
+    larger.run_start[:run] = found.run_start[:run]
+    larger.exhausted[:exhausted] = found.exhausted[:exhausted]
+    return larger
+
+
+@inlined
+def write_entries(entries: I32, low: int, high: int, found: RunBuffer, filled: int) -> int:
+    """Write the subscriptions of a range of entries, all different; return how many are written in all."""
+    subscriptions, by = found.subscription, found.entry
+    for at in range(max(0, high - low)):
+        subscriptions[filled + at] = entries[low + at]
+    for at in range(max(0, high - low)):
+        by[filled + at] = low + at
+    return filled + max(0, high - low)
+
+
+@inlined
+def close_run(index: Index, found: RunBuffer, view: int, structure: int, start: int, runs: int) -> int:
+    """End a run that begins at `start`; return the number of runs."""
+    structures = index.structures
+    found.run_view[runs] = view
+    found.run_structure[runs] = structure
+    found.run_plain[runs] = structures[structure + 1, STRUCTURE_PLAIN] - structures[structure, STRUCTURE_PLAIN]
+    found.run_start[runs] = start
+    return runs + 1
+
+
+@inlined
+def write_plain(index: Index, structure: int, found: RunBuffer, filled: int) -> int:
+    """Write the subscriptions without conditions of a structure; return how many are written in all."""
+    plain, subscriptions = index.plain, found.subscription
+    first, last = index.structures[structure, STRUCTURE_PLAIN], index.structures[structure + 1, STRUCTURE_PLAIN]
+    for at in range(last - first):
+        subscriptions[filled + at] = plain[first + at]
+    return filled + int(last - first)
+
+
+@inlined
+def write_fulfilled(
+    index: Index,
+    encoded: Encoded,
+    bound: I32,
+    operator_low_high: tuple[int, int, int],
+    seen: tuple[int, float, bool],
+    found: RunBuffer,
+    work: Work,
+    filled: int,
+) -> int:
+    """Write the subscriptions of a range of entries whose conditions a solution fulfils, each once a view; return how
+    many are written in all.
+
+    `seen` is the compared term as `conditions.see` gives it, `bound` the terms of the solution's variables.
+    """
+    operator, low, high = operator_low_high
+    how, number, strict = seen
+    entries, atoms, constants, stamp = index.entries, index.entry_atoms, index.entry_value, work.stamp
+    values, identity, extras = encoded.values, encoded.identity, encoded.extras
+    epoch = np.uint32(work.epoch[0])
+    for entry in range(low, high):
+        subscription = entries[entry]
+        if stamp[subscription] == epoch:
+            continue
+        atom = atoms[entry]
+        if atom >= 0:
+            if not all_hold(index.atom_code, index.atom_value, atom, values, identity, extras, bound, 0):
+                continue
+        elif operator == UNEQUAL and not compares(how, number, strict, operator, constants[entry]):
+            continue
+        stamp[subscription] = epoch
+        found.subscription[filled] = subscription
+        found.entry[filled] = entry
+        filled += 1
+    return filled
