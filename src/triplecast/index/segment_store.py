@@ -101,17 +101,12 @@ class SegmentFolder:
             self._unnamed.discard(name)
 
     def publish(self, manifest: Manifest) -> None:
-        self._make_folder()  # the first manifest may name no segment
+        """Make a manifest the latest one; that of an empty snapshot may be the folder's first file."""
+        self._make_folder()
         write_manifest(self._path, manifest, self._sole)
         self._named[manifest.number] = manifest.segments
         with self._naming:
             self._unnamed.difference_update(manifest.segments)
-
-    def _make_folder(self) -> None:
-        try:
-            self._path.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise StorageFault(str(self._path), f"cannot be made: {error.strerror}", "fix the folder above") from error
 
     def sweep(self, keep: int) -> None:
         """Delete also what a killed process was writing. A manifest that cannot be read keeps nothing alive."""
@@ -130,6 +125,12 @@ class SegmentFolder:
             for left in self._path.glob(f"*{TEMPORARY}"):
                 if not left.name.startswith(tuple(unnamed)):
                     left.unlink(missing_ok=True)
+
+    def _make_folder(self) -> None:
+        try:
+            self._path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StorageFault(str(self._path), f"cannot be made: {error.strerror}", "fix the folder above") from error
 
     def _new_name(self) -> str:
         """Return a name that no segment has or gets, in whatever thread."""

@@ -206,3 +206,10 @@ def test_a_snapshot_is_of_the_arguments_that_its_operators_took(tmp_path: Path) 
     folder.reset()
     folder.apply([], [], 3, compiler=SubscriptionCompiler(OperatorSet((changed,))))
     assert folder.is_compiled_for(OperatorSet((changed,)))
+
+
+def test_an_empty_snapshot_is_written_where_no_folder_is(tmp_path: Path) -> None:
+    """A run opens its index before anything is registered."""
+    snapshot = IndexFolder(tmp_path / "output" / "index").apply([], [], 0)
+    assert snapshot.manifest is not None
+    assert IndexFolder(tmp_path / "output" / "index").open().covers == 0
