@@ -56,6 +56,7 @@ from triplecast.model.match import MatchedBatch, MatchStats
 from triplecast.model.operators import OperatorSet
 from triplecast.model.publication import Position, Publication
 from triplecast.model.schedules import SCHEDULE, check_schedule
+from triplecast.model.stored_rows import FORMAT, write_open_rows
 from triplecast.model.subscription import (
     API,
     BROAD_PER_OWNER,
@@ -64,9 +65,9 @@ from triplecast.model.subscription import (
     Subscription,
     check_fields,
 )
-from triplecast.operators.asking import Asker, match_and_ask, settle
+from triplecast.operators.asking import Asker, Settled, match_and_ask, settle, settle_stored
 from triplecast.operators.operator_set import Declared, declared_operators, operator_set
-from triplecast.outbox import Cursor, Notification, Outbox, OutboxBatch, UndecidedPair
+from triplecast.outbox import Cursor, Notification, OpenPart, Outbox, OutboxBatch, UndecidedPair
 from triplecast.registry.admission import AdmittedSubscription, admit, examine
 from triplecast.registry.listing import LiveSubscription
 from triplecast.registry.quota import check_quota
@@ -167,8 +168,10 @@ class Engine:
         self._asker = Asker(schedule=self._schedule, learnt=journal.learnt(), operators=self._operators)
         self._met: dict[int, Subscription] = {}
         """Registrations that matches were told of lately; at most `MET`, or those of one call."""
-        self._matched = outbox.progress
+        self._matched = outbox.told
         """No publication after this position has been matched."""
+        self._passed = outbox.progress
+        """Nothing open up to this position is due."""
         self._waits = False
         """Whether some up to there wait for operators that could not be asked."""
         self._work = MatchStats()
@@ -450,7 +453,7 @@ class Engine:
 
     def _needed_from(self) -> int:
         """No publication at or before this position will be matched again."""
-        return self._outbox.progress if self._waits else self._matched
+        return self._outbox.progress if self._waits or self._passed < self._matched else self._matched
 
     def _change(self, candidates: Sequence[AdmittedSubscription | Refusal], lease: Lease) -> list[Subscribed | Refusal]:
         self._match_accepted()
@@ -461,47 +464,74 @@ class Engine:
         that could not be asked is passed by until they can be."""
         self._current_operators()
         if self._waits and self._asker.performer.revive():
-            self._matched, self._waits = self._outbox.progress, False
+            self._passed, self._waits = self._outbox.progress, False
+        self._settle_pending()
         head = self._journal.head()
         while self._matched < head:
-            told = self._outbox.told
-            end = min(head, told) if told > self._matched else head
-            publications = self._journal.publications(self._matched, end, MATCHED_AT_ONCE, BYTES_AT_ONCE)
-            upto = publications[-1].position if publications else end
-            if upto <= told:
-                self._journal.check_writer()
-                waiting = {*self._outbox.pending(self._matched, len(publications)).positions}
-                publications = [each for each in publications if each.position in waiting]
+            publications = self._journal.publications(self._matched, head, MATCHED_AT_ONCE, BYTES_AT_ONCE)
+            upto = publications[-1].position if publications else head
             if publications:
                 self._registry.follow()
                 matched = self._match(publications, upto)
                 if outcome is not None:
                     outcome.add(publications, matched, self._asked(matched), self._operators)
-            self._matched = upto
+            self._matched = self._passed = upto
 
     def _match(self, publications: Sequence[Publication], upto: int) -> MatchedBatch:
-        """Matches all that the journal has from `_matched` to `upto` and tells it: what is decided without operators
-        before they are asked."""
+        """Match publications up to `upto`; record what is decided without operators before they are called."""
         taxonomies = self._journal.taxonomies(self._matched, upto)
         matched = self._matcher.match(self._upkeep.snapshot, publications, taxonomies)
-        if upto > self._outbox.told:
-            self._outbox.commit(OutboxBatch.of(publications, matched), upto, self._journal.registrations)
-            self._work += matched.stats
+        parts: list[OpenPart] = []
         if matched.open.pairs:
-            known = self._journal.answers(self._matched, upto, self._operators)
+            parts = [OpenPart(self._matched, upto, FORMAT, write_open_rows(matched.open, self._operators.grammar))]
+        self._outbox.commit(OutboxBatch.of(publications, matched), upto, self._names, open=parts)
+        self._work += matched.stats
+        if not matched.open.pairs:
+            return matched
+        known = self._journal.answers(self._matched, upto, self._operators)
+        self._asker.leave(self._upkeep.snapshot)
+        rows, conditions = matched.open, matched.conditions
+        settled = settle(self._asker, self._matcher, rows, publications, taxonomies, known, conditions)
+        self._record([(publications, settled)], self._matched, upto)
+        return merge_batches(matched, settled.matched)
+
+    def _settle_pending(self) -> None:
+        """Calls the operators of stored open rows beyond `_passed`, which a crash or an unavailable operator left."""
+        while self._passed < self._matched:
+            pending = self._outbox.pending(self._passed, MATCHED_AT_ONCE)
+            if not pending.positions:
+                self._passed = self._matched
+                return
+            self._journal.check_writer()
+            first, last = pending.positions[0] - 1, pending.positions[-1]
+            found = self._journal.publications(first, last, None, BYTES_AT_ONCE)
+            upto, positions = found[-1].position, {*pending.positions}
+            publications = [each for each in found if each.position in positions]
+            pairs = [pair for pair in pending.pairs if pair[0] <= upto]
+            self._upkeep.update()
             self._asker.leave(self._upkeep.snapshot)
-            settled = settle(
-                self._asker, self._matcher, matched.open, publications, taxonomies, known, matched.conditions
+            stored = [part.body for part in pending.parts if part.format == FORMAT]
+            taxonomies = self._journal.taxonomies(first, upto)
+            known = self._journal.answers(first, upto, self._operators)
+            settled = settle_stored(
+                self._asker, self._matcher, self._upkeep.snapshot, stored, pairs, publications, taxonomies, known
             )
-            self._work += settled.matched.stats
-            self._waits = self._waits or settled.matched.open.pairs > 0
-            self._journal.keep_results(settled.results)
-            matched = merge_batches(matched, settled.matched)
-        if upto > self._outbox.progress:
-            batch = OutboxBatch.of(publications, matched)
-            self._outbox.settle(batch, upto, self._journal.registrations, self._matched)
+            self._record([*settled], self._passed, upto)
+            self._passed = upto
+
+    def _record(self, settled: Sequence[tuple[Sequence[Publication], Settled]], after: int, upto: int) -> None:
+        """Stores answers, then what became of the open rows at positions in (`after`, `upto`]."""
+        for _, each in settled:
+            self._work += each.matched.stats
+            self._waits = self._waits or each.matched.open.pairs > 0
+            if each.results:
+                self._journal.keep_results(each.results)
+        batch = OutboxBatch.joined([OutboxBatch.of(publications, each.matched) for publications, each in settled])
+        self._outbox.settle(batch, upto, self._names, after)
         self._keep_learnt(LEARNT_AT_ONCE)
-        return matched
+
+    def _names(self, ids: Sequence[int]) -> list[Registration]:
+        return self._journal.registrations(ids)
 
     def _keep_learnt(self, calls: int) -> None:
         """Keeps what was learnt of operators once there were so many new calls; another writer's is worth more."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from triplecast.kernels.layout import I32
 from triplecast.kernels.render import gather
 from triplecast.model.match import MatchedBatch, MatchStats, Undecided
-from triplecast.model.open_rows import OpenRows
+from triplecast.model.open_rows import NO_OPEN_ROWS, OpenRows
 
 
 class Decided(NamedTuple):
@@ -70,3 +70,15 @@ def merge_batches(first: MatchedBatch, then: MatchedBatch) -> MatchedBatch:
         for offsets in (each.bindings_offsets,)
     ]
     return join_matches(parts, (*first.undecided, *then.undecided), then.open, first.stats + then.stats)
+
+
+def only_pairs(batch: MatchedBatch, pairs: Collection[tuple[int, int]]) -> MatchedBatch:
+    """What is decided of some pairs (publication, registration) of a batch, which counts as no work."""
+    rows = zip(batch.publication.tolist(), batch.registration.tolist(), strict=True)
+    kept = np.array([pair in pairs for pair in rows], np.bool_)
+    offsets = batch.bindings_offsets
+    part = Decided(
+        batch.publication[kept], batch.registration[kept], batch.bindings, offsets[:-1][kept], np.diff(offsets)[kept]
+    )
+    undecided = [pair for pair in batch.undecided if (pair.publication, pair.registration) in pairs]
+    return join_matches([part], undecided, NO_OPEN_ROWS, MatchStats())

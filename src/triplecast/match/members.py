@@ -42,10 +42,13 @@ class Members:
         self.first: I64 = np.searchsorted(tables.registrations, tables.registrations)
         """[members] the first member of the same subscription."""
         self._plans: dict[int, ResidualPlan | str] = {}
+        self._queries: dict[int, QueryText] = {}
+        """Of those that call operators."""
 
     def query(self, first: int) -> QueryText:
         """The query of the subscription whose first member this is."""
-        return QueryText(*self._texts.of(first), self._reading)
+        found = self._queries.get(first)
+        return QueryText(*self._texts.of(first), self._reading) if found is None else found
 
     def plan(self, first: int) -> ResidualPlan | str:
         """The plan of a subscription, found once, or why its query is not valid any more."""
@@ -54,8 +57,11 @@ class Members:
             role = self.of_answer[self.answer_of[first]]
             assert role is not None
             plain = not role.combination.residual
-            found = self.plans.plain(role.combination) if plain else self.plans.of(self.query(first))
+            query = None if plain else self.query(first)
+            found = self.plans.plain(role.combination) if query is None else self.plans.of(query)
             self._plans[first] = found
+            if query is not None and not isinstance(found, str) and found.asks:
+                self._queries[first] = query
         return found
 
     def split(self, pairs: Pairs) -> tuple[Pairs, Pairs]:

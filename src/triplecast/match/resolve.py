@@ -79,13 +79,14 @@ class _Resolution:
     def _solve_joined(self) -> None:
         """The pairs whose join rows are there. Those that are alike are solved once."""
         known: dict[tuple[int, int, int], Verdict] = {}
-        queries = [*map(self._plans.of, self._open.queries)] if (self._open.table != EVALUATED).any() else []
+        asked = set(self._open.query[self._open.table != EVALUATED].tolist())
+        plans = {query: self._plans.of(self._open.queries[query]) for query in asked}
         columns = (self._open.position, self._open.registration, self._open.query, self._open.table)
         rows = zip(*(column.tolist() for column in columns), strict=True)
         for pair, (position, registration, query, table) in enumerate(rows):
             if table == EVALUATED:
                 continue
-            plan = queries[query]
+            plan = plans[query]
             if isinstance(plan, str):
                 self._note(pair, position, registration, Verdict(undecided=plan))
                 continue

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from triplecast.outbox.tables import read_rows, write_rows
+from triplecast.outbox.tables import FIELDS, fields_checksum, read_rows, write_rows
 from triplecast.sqlite import Database
 
 Pair = tuple[int, int]
@@ -51,8 +51,16 @@ def read_pending(database: Database, after: int, limit: int) -> Pending:
     if not positions:
         return Pending([], [], [])
     pairs = read_open_pairs(database, after, positions[-1])
-    rows = read_rows(database, "open_part", "WHERE upto > ? AND after < ? ORDER BY upto", (after, positions[-1]))
-    return Pending(positions, pairs, [OpenPart(start, end, form, body) for end, start, form, body in rows])
+    return Pending(positions, pairs, list(_read_parts(database, after, positions[-1])))
+
+
+def _read_parts(database: Database, after: int, upto: int) -> Iterator[OpenPart]:
+    """Yield the sound parts: they are a cache, so a damaged one is left out, and its publications are matched again."""
+    statement = f"SELECT {FIELDS['open_part']}, crc FROM open_part WHERE upto > ? AND after < ? ORDER BY upto"
+    for *row, crc in database.ask(statement, (after, upto)):
+        if fields_checksum("open_part", *row) == crc:
+            end, start, form, body = row
+            yield OpenPart(start, end, form, body)
 
 
 def read_open_pairs(database: Database, after: int, upto: int) -> list[Pair]:

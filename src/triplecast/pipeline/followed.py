@@ -1,4 +1,4 @@
-"""The journal as Spark's Python processes see it: one reader a process, kept from batch to batch."""
+"""Journal and outbox as Spark's Python processes see them: one reader a process, kept from batch to batch."""
 
 from __future__ import annotations
 
@@ -7,12 +7,19 @@ from functools import lru_cache
 from pathlib import Path
 
 from triplecast.journal import Journal, JournalFile
+from triplecast.outbox import OutboxReader
 
 
 @lru_cache(maxsize=2)
 def followed_journal(folder: Path) -> JournalFile:
     """This process's reader of the journal in a run's output folder."""
     return Journal.read_only(folder)
+
+
+@lru_cache(maxsize=2)
+def followed_outbox(folder: Path) -> OutboxReader:
+    """This process's reader of the outbox in a run's output folder."""
+    return OutboxReader.read_only(folder)
 
 
 @lru_cache(maxsize=1)

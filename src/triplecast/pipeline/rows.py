@@ -8,6 +8,7 @@ of an `OutboxBatch`: so 150,000 matches cost the JVM as little as ten.
 from __future__ import annotations
 
 import json
+import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple
 from typing import Any
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 
 from triplecast.model.answers import OperatorResult
 from triplecast.model.match import Awaited, Learnt, MatchStats, Undecided
-from triplecast.outbox import OutboxBatch
+from triplecast.outbox import OpenPart, OutboxBatch
 
 SLICES = pa.schema([("after", pa.int64()), ("upto", pa.int64()), ("manifest", pa.string())])
 MATCHES = pa.schema(
@@ -38,13 +39,15 @@ MATCHES = pa.schema(
         ("awaited", pa.binary()),
         ("results", pa.binary()),
         ("learnt", pa.binary()),
+        ("open", pa.binary()),
     ]
 )
 """Positions in (`after`, `upto`] are matched by this row and its neighbours of the same range; `work` has the numbers
-of their `MatchStats`. `names`, `undecided`, `awaited`, `results` (what operators gave) and `learnt` are JSON, the other
-columns little-endian arrays with the types of `OutboxBatch`.
+of their `MatchStats`. `names`, `undecided`, `awaited`, `results` (what operators gave), `learnt` are JSON, `open` are
+`OpenPart`s, the other columns little-endian arrays with the types of `OutboxBatch`.
 """
 
+_PART = struct.Struct("<qqqq")
 _SPARK_TYPES = {pa.int64(): "bigint", pa.string(): "string", pa.binary(): "binary"}
 
 
@@ -98,6 +101,7 @@ def to_arrow(
     work: MatchStats,
     results: Sequence[OperatorResult] = (),
     learnt: Sequence[Learnt] = (),
+    open: Sequence[OpenPart] = (),
 ) -> pa.RecordBatch:
     """One row of `MATCHES`."""
     columns: list[NDArray[Any] | bytes] = [
@@ -114,6 +118,7 @@ def to_arrow(
         json.dumps(batch.awaited).encode(),
         json.dumps([(*result[:-1], result.answer.decode()) for result in results]).encode(),
         json.dumps(learnt).encode(),
+        b"".join([_PART.pack(*part[:3], len(part.body)) + part.body for part in open]),
     ]
     buffers = [column if isinstance(column, bytes) else column.tobytes() for column in columns]
     values = [[after], [upto], *([buffer] for buffer in buffers)]
@@ -134,6 +139,16 @@ def results_of(row: Mapping[str, Any]) -> list[OperatorResult]:
 
 def learnt_of(row: Mapping[str, Any]) -> list[Learnt]:
     return [Learnt(*fields) for fields in json.loads(row["learnt"])]
+
+
+def parts_of(row: Mapping[str, Any]) -> list[OpenPart]:
+    """The open rows to store."""
+    found, start, body = [], 0, row["open"]
+    while start < len(body):
+        after, upto, form, length = _PART.unpack_from(body, start)
+        start += _PART.size + length
+        found.append(OpenPart(after, upto, form, body[start - length : start]))
+    return found
 
 
 def from_arrow(row: Mapping[str, Any]) -> OutboxBatch:

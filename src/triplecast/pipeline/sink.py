@@ -17,7 +17,7 @@ from triplecast.model.answers import OperatorResult
 from triplecast.model.match import Learnt, MatchStats
 from triplecast.model.subscription import Registration
 from triplecast.outbox import Committed, Outbox, OutboxBatch, UndecidedPair
-from triplecast.pipeline.rows import from_arrow, learnt_of, results_of, work_of
+from triplecast.pipeline.rows import from_arrow, learnt_of, parts_of, results_of, work_of
 
 TOLD = 20
 """Undecided pairs of one batch that are told one by one; all are in the outbox."""
@@ -128,7 +128,9 @@ class Sink:
     def _commit(self, rows: list[Row], began: float) -> None:
         after, upto = check_cover(rows, self._outbox.told)
         batch = OutboxBatch.joined([from_arrow(row) for row in rows])
-        committed = self._outbox.commit(batch, upto, self._registrations, after)
+        told = self._outbox.told
+        parts = sorted(part for row in rows for part in parts_of(row) if part.after >= told)
+        committed = self._outbox.commit(batch, upto, self._registrations, after, parts)
         work = self._count(rows, committed)
         self._learn(work.publications, len(batch.publication), time.monotonic() - began)
         self.matched.publications += work.publications

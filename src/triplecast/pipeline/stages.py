@@ -16,14 +16,13 @@ from triplecast.evaluate import Evaluator
 from triplecast.index import INDEX, Snapshot
 from triplecast.journal import BYTES_AT_ONCE
 from triplecast.match import Matcher
-from triplecast.match.found import merge_batches
 from triplecast.model.match import MatchStats
 from triplecast.model.operators import NO_OPERATORS, OperatorSet
 from triplecast.model.schedules import SCHEDULE
-from triplecast.operators.asking import Asker
-from triplecast.operators.asking import settle as settle_rows
-from triplecast.outbox import OutboxBatch
-from triplecast.pipeline.followed import followed_journal, settle
+from triplecast.model.stored_rows import FORMAT, write_open_rows
+from triplecast.operators.asking import Asker, settle_stored
+from triplecast.outbox import OpenPart, OutboxBatch
+from triplecast.pipeline.followed import followed_journal, followed_outbox, settle
 from triplecast.pipeline.rows import cut, to_arrow, told_only
 
 CHUNK = 256
@@ -98,22 +97,28 @@ def match_slice(
         publications = journal.publications(start, upto, CHUNK, BYTES_AT_ONCE)
         if not publications and any_told:
             return
-        batch, work = OutboxBatch.joined(()), MatchStats()
+        batch, work, parts = OutboxBatch.joined(()), MatchStats(), []
         if publications:
             first, start = start, publications[-1].position
             matched = matcher.match(snapshot, publications, journal.taxonomies(first, start))
             batch, work = OutboxBatch.of(publications, matched), matched.stats
+            if matched.open.pairs:
+                parts = [OpenPart(first, start, FORMAT, write_open_rows(matched.open, operators.grammar))]
         reach("pipeline.batch-matched")
         for index, piece in enumerate(cut(told_only(batch), ROW_BYTES)):
-            yield to_arrow(piece, after, upto, work if index == 0 else MatchStats())
+            if index == 0:
+                yield to_arrow(piece, after, upto, work, open=parts)
+            else:
+                yield to_arrow(piece, after, upto, MatchStats())
         any_told = True
 
 
 def ask_slice(
     folder: Path, asked: AskedSlice, schedule: str = SCHEDULE, operators: OperatorSet = NO_OPERATORS
 ) -> Iterator[pa.RecordBatch]:
-    """All matches of the publications of a slice, and what operators gave; its work is what had not been done for
-    `match_slice`."""
+    """What becomes of the open pairs of a slice's publications, and what operators gave."""
+    pending = followed_outbox(folder).pending(asked.positions[0] - 1, len(asked.positions))
+    stored = [part.body for part in pending.parts if part.format == FORMAT]
     journal, matcher, asker = followed_journal(folder), _matcher(operators), _asker(folder, schedule, operators)
     snapshot = Snapshot.open(folder / INDEX, asked.manifest)
     asker.leave(snapshot)
@@ -125,15 +130,15 @@ def ask_slice(
         publications = [each for each in found if each.position in wanted]
         left = [position for position in left if position > last]
         taxonomies, known = journal.taxonomies(first, last), journal.answers(first, last, operators)
-        matched = matcher.match(snapshot, publications, taxonomies)
-        settled = settle_rows(asker, matcher, matched.open, publications, taxonomies, known, matched.conditions)
-        batch, work = OutboxBatch.of(publications, merge_batches(matched, settled.matched)), settled.matched.stats
-        reach("pipeline.operators-asked")
-        for index, piece in enumerate(cut(told_only(batch), ROW_BYTES)):
-            if index == 0:
-                yield to_arrow(piece, asked.after, asked.upto, work, settled.results, settled.learnt)
-            else:
-                yield to_arrow(piece, asked.after, asked.upto, MatchStats())
+        pairs = [pair for pair in pending.pairs if pair[0] in wanted and pair[0] <= last]
+        for of, settled in settle_stored(asker, matcher, snapshot, stored, pairs, publications, taxonomies, known):
+            batch, work = OutboxBatch.of(of, settled.matched), settled.matched.stats
+            reach("pipeline.operators-asked")
+            for index, piece in enumerate(cut(told_only(batch), ROW_BYTES)):
+                if index == 0:
+                    yield to_arrow(piece, asked.after, asked.upto, work, settled.results, settled.learnt)
+                else:
+                    yield to_arrow(piece, asked.after, asked.upto, MatchStats())
 
 
 @lru_cache(maxsize=1)

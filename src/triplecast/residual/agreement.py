@@ -63,6 +63,9 @@ def solve_pair(plan: ResidualPlan, rows: JoinRows, conditions: PublicationCondit
     Filters take what others have found of the same rows, for which at least what it would take is spent; a pair whose
     budget that exceeds is solved again alone. Raises `BudgetExceeded` where that does too and no operator is called.
     """
+    verdict = _sift_pair(plan, rows, conditions) if plan.sifted else None
+    if verdict is not None:
+        return verdict
     if plan.asks:
         try:
             return _Answer(plan).verdict(_Solver(plan, rows, conditions, True).parts(), conditions.terms.text)
@@ -76,6 +79,27 @@ def solve_pair(plan: ResidualPlan, rows: JoinRows, conditions: PublicationCondit
         return Verdict(undecided=f"budget: {error}")
 
 
+def _sift_pair(plan: ResidualPlan, rows: JoinRows, conditions: PublicationConditions) -> Verdict | None:
+    """The verdict of a pair each of whose rows is told by filters alone; None where an operator failed, or the budget
+    may be spent."""
+    (part,) = plan.parts
+    found, filters = rows.get(part.branch, ()), part.steps.filters
+    assert filters is not None
+    try:
+        solved = solve_filters(_widened(found, plan.width(part.branch)), part.steps, conditions)
+    except BudgetExceeded:
+        return None
+    if solved is None or len(found) * len(filters) * conditions.dearest > SHARED_STEPS:
+        return None
+    if solved.open:
+        return Verdict(waiting=tuple([(each.waiting,) for each in solved.open]))
+    if not solved.rows:
+        return NO_MATCH
+    made: list[Row] = list(map(part.shown, solved.rows))  # type: ignore[arg-type]
+    text = conditions.terms.text
+    return Verdict(write_rows(plan.combination.names, in_order(made, text), text))
+
+
 def combine_rows(plan: ResidualPlan, rows: JoinRows, text: Callable[[int], str]) -> bytes | None:
     """The bindings that plain join rows make together; None for no match. Nothing is calculated."""
     parts = [_PartSolved(part, Solved(_compared(part, rows), ()), []) for part in plan.parts]
@@ -86,7 +110,7 @@ class _Solver:
     """Solves the rows of one pair, within its budget."""
 
     def __init__(self, plan: ResidualPlan, rows: JoinRows, conditions: PublicationConditions, shared: bool) -> None:
-        self._program = plan
+        self._plan = plan
         self._rows = rows
         self._conditions = conditions
         self._shared = shared
@@ -96,7 +120,7 @@ class _Solver:
 
     def parts(self) -> list[_PartSolved]:
         """Raises `BudgetExceeded`, as all of these."""
-        return [self._part(part) for part in self._program.parts]
+        return [self._part(part) for part in self._plan.parts]
 
     def _part(self, part: PlannedPart) -> _PartSolved:
         solved = self._solve(_compared(part, self._rows), part.branch, part.steps)
@@ -123,7 +147,7 @@ class _Solver:
     def _solve(self, rows: Sequence[Row], branch: int, steps: Steps) -> Solved:
         if not steps.steps:
             return Solved(rows, ())
-        conditions, rows = self._conditions, _widened(rows, self._program.width(branch))
+        conditions, rows = self._conditions, _widened(rows, self._plan.width(branch))
         solved = solve_filters(rows, steps, conditions) if self._shared and steps.filters is not None else None
         if solved is None:
             if self._calculation is None:
@@ -175,7 +199,7 @@ class _Answer:
     not one that is there anyway, of an `ASK` none beside a row that is."""
 
     def __init__(self, plan: ResidualPlan) -> None:
-        self._program = plan
+        self._plan = plan
         self._combination = plan.combination
 
     def verdict(self, parts: Sequence[_PartSolved], text: Callable[[int], str]) -> Verdict:
@@ -200,12 +224,10 @@ class _Answer:
         if not made:
             return NO_MATCH
         made = list(dict.fromkeys(made)) if combination.distinct else made
-        if len(made) > 1:
-            made.sort(key=lambda row: ["" if term == UNBOUND else text(term) for term in row])
-        return Verdict(write_rows(combination.names, made, text))
+        return Verdict(write_rows(combination.names, in_order(made, text), text))
 
     def _open_rows(self, parts: Sequence[_PartSolved], made: Sequence[Row]) -> list[tuple[Group, OpenRow]]:
-        if self._program.by_row:
+        if self._plan.by_row:
             return [((0, place, None), each) for place, each in enumerate(parts[0].own.open)]
         there = set(made)
         return [each for at, part in enumerate(parts) for each in self._open(at, part, there)]
@@ -233,6 +255,12 @@ class _Answer:
                     key = side.choice.other(each.row)
                     if key in wanted:
                         yield (at, number, (side.choice.agreement, key)), each
+
+
+def in_order(made: list[Row], text: Callable[[int], str]) -> list[Row]:
+    if len(made) > 1:
+        made.sort(key=lambda row: ["" if term == UNBOUND else text(term) for term in row])
+    return made
 
 
 def write_rows(names: Sequence[str], rows: Iterable[Row], text: Callable[[int], str]) -> bytes:

@@ -204,6 +204,8 @@ class ResidualPlan:
         self.parts = tuple(map(self._part, combination.parts))
         self.by_row = len(self.parts) == 1 and not (combination.distinct or combination.ask or self.parts[0].checks)
         """Each row of the one part is an answer, whatever the others are."""
+        self.sifted = self.asks and self.by_row and self.parts[0].steps.filters is not None
+        """And filters alone tell which rows stay."""
 
     def width(self, branch: int) -> int:
         return len(self.combination.columns[branch])

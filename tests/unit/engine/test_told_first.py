@@ -16,6 +16,7 @@ from wild_operators import WILD
 from tests.unit.journal.journal_samples import run_and_crash
 from triplecast.engine import Engine
 from triplecast.ingest import Document
+from triplecast.model.operators import OperatorSet
 from triplecast.operators.messages import PublicationCall
 from triplecast.operators.perform import Performed, Performer
 from triplecast.outbox import OutboxReader
@@ -47,8 +48,8 @@ def told(outbox: OutboxReader | Engine) -> list[tuple[str, str, str]]:
 class Watched(Performer):
     """Notes what another process would see of the outbox when operators are asked."""
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__()
+    def __init__(self, folder: Path, operators: OperatorSet) -> None:
+        super().__init__(operators)
         self.folder = folder
         self.seen: list[list[str]] = []
 
@@ -63,7 +64,7 @@ def test_the_decided_are_visible_before_an_operator_is_asked(tmp_path: Path) -> 
     with Engine.open(tmp_path) as engine:
         for name, text in QUERIES.items():
             engine.subscribe(P + text, id=name)
-        watched = engine._asker.performer = Watched(tmp_path)
+        watched = engine._asker.performer = Watched(tmp_path, engine._operators)
         receipts = engine.publish_many(documents())
         assert sorted({name for receipt in receipts for name in (match.subscription for match in receipt.matches)}) == [
             "asking",

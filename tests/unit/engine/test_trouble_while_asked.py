@@ -20,6 +20,7 @@ from wild_operators import WILD
 
 from triplecast import Engine, FolderLocked
 from triplecast.errors import StorageFull
+from triplecast.model.operators import OperatorSet
 from triplecast.operators.messages import PublicationCall
 from triplecast.operators.perform import Performed, Performer
 from triplecast.outbox import OutboxReader
@@ -46,8 +47,8 @@ def told(folder: Path) -> list[tuple[str, str]]:
 class Disturbed(Performer):
     """Does something else first, once, after the operators have answered."""
 
-    def __init__(self, disturb: Callable[[], None]) -> None:
-        super().__init__()
+    def __init__(self, disturb: Callable[[], None], operators: OperatorSet) -> None:
+        super().__init__(operators)
         self._disturb: Callable[[], None] | None = disturb
 
     def perform(self, asked: Sequence[PublicationCall]) -> list[Performed]:
@@ -62,7 +63,7 @@ def opened(folder: Path, disturb: Callable[[], None]) -> Engine:
     engine = Engine.open(folder)
     for name, text in QUERIES.items():
         engine.subscribe(P + text, id=name)
-    engine._asker.performer = Disturbed(disturb)
+    engine._asker.performer = Disturbed(disturb, engine._operators)
     return engine
 
 

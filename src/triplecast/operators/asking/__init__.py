@@ -2,5 +2,6 @@
 
 from triplecast.operators.asking.asker import Asker
 from triplecast.operators.asking.rounds import Settled, match_and_ask, settle
+from triplecast.operators.asking.stored import settle_stored
 
-__all__ = ["Asker", "Settled", "match_and_ask", "settle"]
+__all__ = ["Asker", "Settled", "match_and_ask", "settle", "settle_stored"]
