@@ -9,6 +9,7 @@ from random import Random
 
 import pytest
 
+from tests.unit.journal.journal_samples import run_and_crash
 from tests.unit.registry.test_file_source import Desk, query
 from triplecast.errors import InputError, QuotaReached
 from triplecast.index import MemoryIndex
@@ -153,3 +154,38 @@ def test_random_changes_of_three_sources_end_as_each_source_says(desk: Desk, see
         found = {e.subscription.name: (e.source, e.subscription.text) for e in desk.journal.live_registrations()}
         assert found == model | {"n.rq": (FILES, query("n"))}
         assert len(desk.snapshot()) == len(found)
+
+
+CHANGE = """
+import sys
+from pathlib import Path
+from tests.unit.registry.test_file_source import Desk
+desk = Desk(Path(sys.argv[1]))
+desk.start()
+desk.look()
+desk.journal.close()
+"""
+
+
+@pytest.mark.parametrize("point", ["journal.before-append", "journal.appended", "journal.committed"])
+def test_whoever_is_killed_in_a_change_has_made_all_of_it_or_nothing(tmp_path: Path, point: str) -> None:
+    desk = Desk(tmp_path)
+    desk.write("a.rq", query("a"))
+    desk.write("b.rq", query("b"))
+    desk.start()
+    subscribe(desk.registry, "mine", query("mine"))
+    before = desk.live()
+    desk.journal.close()
+    desk.write("a.rq", query("edited"))
+    desk.write("b.rq", query("edited"))
+    assert run_and_crash(CHANGE, tmp_path, point, 1, tmp_path / "log")
+    with Journal.open(desk.output) as journal:
+        after = {each.subscription.name: int(each.id) for each in journal.live_registrations()}
+        changed = {name for name in before if after.get(name) != before[name]}
+        assert changed == ({"a.rq", "b.rq"} if point == "journal.committed" else set())
+        assert sorted(after) == ["a.rq", "b.rq", "mine"], "nobody is cancelled without its successor"
+    desk.open()
+    desk.start()
+    assert {each.subscription.text for each in desk.journal.live_registrations()} == {query("edited"), query("mine")}
+    assert len(desk.snapshot()) == 3
+    desk.journal.close()
