@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
-DOCUMENTS = operator_jobs.SMALLEST_SLICE + 6
+DOCUMENTS = operator_jobs.SMALLEST + 6
 """More than one job asks about."""
 
 
