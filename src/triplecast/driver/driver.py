@@ -149,6 +149,8 @@ class Driver:
             if positions:
                 pairs = [pair for pair in pairs if pair[0] <= positions[-1]]
                 return AskBatch(max(after, self.progress), positions[-1], positions, pairs, parts)
+            if not self.turns.back and now < self.turns.again:
+                break  # no round has its turn: the same would be looked for again
         return None
 
     def has_open(self) -> bool:

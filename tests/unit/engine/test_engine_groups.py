@@ -9,8 +9,7 @@ import pytest
 from engine_samples import ANY_TITLE, TITLES, turtle
 
 from triplecast import Document, Engine, StorageFull, Subscription
-from triplecast.engine import engine as module
-from triplecast.engine import given
+from triplecast.engine import given, matching
 from triplecast.journal import Journal
 from triplecast.model.publication import Draft
 from triplecast.outbox import Outbox
@@ -28,7 +27,7 @@ def test_groups_are_bounded_by_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Journal, "commit_documents", lambda *a: taken.append(len(a[1])) or commit_documents(*a))
     monkeypatch.setattr(Outbox, "commit", lambda *a: matched.append(len(a[1].positions)) or commit(*a))
     with Engine() as engine:
-        monkeypatch.setattr(module, "BYTES_AT_ONCE", 2_500)
+        monkeypatch.setattr(matching, "BYTES_AT_ONCE", 2_500)
         monkeypatch.setattr(given, "BYTES_AT_ONCE", 2_500)
         assert len(engine.publish_many(documents(7))) == 7
         assert taken == [3, 3, 1]
@@ -43,7 +42,7 @@ def test_a_backlog_is_matched_by_bytes_and_makes_no_objects(tmp_path: Path, monk
     matched = []
     commit = Outbox.commit
     monkeypatch.setattr(Outbox, "commit", lambda *a: matched.append(len(a[1].positions)) or commit(*a))
-    monkeypatch.setattr(module, "BYTES_AT_ONCE", 2_500)
+    monkeypatch.setattr(matching, "BYTES_AT_ONCE", 2_500)
     monkeypatch.setattr("triplecast.engine.receipt.Match", None)
     with Engine.open(tmp_path) as engine:
         assert [n.publication for n in engine.notifications()] == [f"urn:{n}" for n in range(7)]
@@ -102,7 +101,7 @@ def test_an_interrupt_after_the_index_was_written_adds_nothing_twice(
     with Engine.open(tmp_path) as engine:
         engine.subscribe(TITLES, id="rail")
         with monkeypatch.context() as patch:
-            patch.setattr(engine._upkeep._index, "_sweep", interrupted)
+            patch.setattr(engine._upkeep._index._store, "sweep", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 engine.publish(turtle("A"), "text/turtle", GRAPH)
         receipt = engine.publish(turtle("B"), "text/turtle", GRAPH)

@@ -22,7 +22,6 @@ from tests.unit.match.match_samples import InProcess, query_of
 from tests.unit.match.test_entailed_random import published, random_graph, random_query, random_taxonomy
 from tests.unit.text.text_samples import random_selection, random_text, write_text
 from triplecast import FOREVER, Engine
-from triplecast.engine import engine
 from triplecast.evaluate import DEFAULT_STEPS, Background, Budget, bindings_json, evaluate
 from triplecast.index import IndexFolder, merge, rebuilding
 from triplecast.ingest import Parser
@@ -72,7 +71,7 @@ class Histories(RuleBasedStateMachine):
 
     def open(self) -> None:
         self.engine = Engine.open(self.folder, lambda: self.now)
-        self.engine._matcher = Matcher(InProcess())
+        self.engine._matcher = self.engine._matching._matcher = Matcher(InProcess(), self.engine._operators)
         self.engine._parser = KeptParser(self.parser)  # type: ignore[assignment]
 
     def teardown(self) -> None:
@@ -145,7 +144,7 @@ class Histories(RuleBasedStateMachine):
             graph.add((source.choice(["<http://e/n0>", "<http://e/n1>"]), f"<http://e/p{source.randrange(3)}>", text))
         publication = published(graph, 1)
         receipt = self.engine.publish(publication.quads, "application/n-triples", f"http://g/{self.version}")
-        self.engine._compactor.wait()
+        self.engine._upkeep._compactor.wait()
         assert not receipt.undecided
         assert not receipt.rejects
         wanted = {}
@@ -199,7 +198,7 @@ def test_histories_equal_asking_again_from_scratch(examples: int, seed: int, mon
     monkeypatch.setattr(IndexFolder, "adopt", adopting)
     monkeypatch.setattr(rebuilding, "DUE_LEAST", 2)
     monkeypatch.setattr(upkeep, "AT_ONCE", 3)
-    monkeypatch.setattr(engine, "UNINDEXED", 4)
+    monkeypatch.setattr(upkeep, "UNINDEXED", 4)
     with Parser() as shared:
 
         class Seeded(Histories):

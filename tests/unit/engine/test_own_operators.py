@@ -9,7 +9,6 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from triplecast.registry.admitted import Admitted
 
 from triplecast.engine import Engine
 from triplecast.errors import InputError, QuerySyntaxError
@@ -17,6 +16,7 @@ from triplecast.ingest import Document
 from triplecast.model.subscription import Subscription
 from triplecast.offline import match_documents
 from triplecast.operators.operator_set import operator_set
+from triplecast.registry.admission import Admitted
 
 IRI = "https://example.org/own#length"
 P = f"PREFIX : <https://example.org/> PREFIX o: <{IRI[:-6]}> "

@@ -12,8 +12,9 @@ from engine_samples import ANY_TITLE, PREFIX, TITLES, UNTITLED, turtle
 
 from triplecast import Engine, Subscription
 from triplecast.compile import compiled
-from triplecast.compile.compiled import CompiledSubscription
+from triplecast.compile.compiled import CompiledSubscription, SubscriptionCompiler
 from triplecast.index import IndexFolder, rebuilding
+from triplecast.model.operators import OperatorSet
 from triplecast.registry import admission, upkeep
 from triplecast.sqlite import Database
 
@@ -32,9 +33,9 @@ def read(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """Texts that were parsed, by text."""
     counted, parse = Counter[str](), compiled.parse_template
 
-    def counting(text: str, *given: str) -> object:
+    def counting(text: str, *given: object, **named: object) -> object:
         counted[text] += 1
-        return parse(text, *given)
+        return parse(text, *given, **named)  # type: ignore[arg-type]
 
     monkeypatch.setattr(compiled, "parse_template", counting)
     return counted
@@ -136,11 +137,11 @@ def _meanwhile(engine: Engine, slow: Callable[[], object], monkeypatch: pytest.M
     """Publishes while another thread is still reading what it wants to subscribe to."""
     begun, go_on, compile_subscription = threading.Event(), threading.Event(), admission.compile_subscription
 
-    def wait(subscription: Subscription) -> CompiledSubscription:
+    def wait(subscription: Subscription, operators: OperatorSet) -> CompiledSubscription:
         if "VALUES" in subscription.text:
             begun.set()
             assert go_on.wait(30)
-        return compile_subscription(subscription)
+        return compile_subscription(subscription, operators)
 
     monkeypatch.setattr(admission, "compile_subscription", wait)
     thread = threading.Thread(target=slow)
@@ -219,6 +220,7 @@ def test_known_meanings_are_taken_for_what_they_are_the_meanings_of() -> None:
     from triplecast.model.subscription import Registration, RegistrationId
 
     registration = Registration(RegistrationId(1), Subscription("x", TITLES))
-    taken = MemoryIndex().apply([registration], (), 1, compiled=wrong).segments[0].tables.dictionary.text.tobytes()
+    snapshot = MemoryIndex().apply([registration], (), 1, compiler=SubscriptionCompiler(compiled=wrong))
+    taken = snapshot.segments[0].tables.dictionary.text.tobytes()
     assert b"title" in taken
     assert b"rail" not in taken
