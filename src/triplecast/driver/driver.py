@@ -116,8 +116,8 @@ class Driver:
     @property
     def needed_from(self) -> int:
         """No publication up to this position will be matched again."""
-        progress, told = self._outbox.progress, self.told
-        return progress if progress < told else max(told, self._passed_over)
+        state = self._outbox.state
+        return state.progress if state.progress < state.told else max(state.told, self._passed_over)
 
     def next(self, now: float = 0.0) -> MatchRange | AskBatch | None:
         """Return what is due: open pairs of earlier publications first, but for those passed by; None for nothing.
@@ -128,7 +128,10 @@ class Driver:
         batch = self.next_batch(now, ASKED_AT_ONCE)
         if batch is not None:
             return batch
-        after, head = max(self.told, self._passed_over), self._journal.head()
+        head = self._journal.head()
+        if head <= self._passed_over:
+            return None
+        after = max(self.told, self._passed_over)
         return MatchRange(after, head) if after < head else None
 
     def pass_over(self, upto: int) -> None:
@@ -186,7 +189,8 @@ class Driver:
         """Note that operators were asked about the open pairs up to `upto`: those that are open still are passed by.
         Return whether some are."""
         self.turns.note(upto, 0.0, 0.0)
-        return self.progress < min(upto, self.told)
+        state = self._outbox.state
+        return state.progress < min(upto, state.told)
 
     def note_settled(self, batch: AskBatch, seconds: float, now: float) -> None:
         """Note that a batch was settled in so many seconds: pairs of it that are open still have their turn again after
