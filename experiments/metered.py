@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from triplecast.index import Segment
-from triplecast.kernels import conditions, join, layout, probe, rows, walk
+from triplecast.kernels import conditions, join, layout, probe, rows, runs, trees, walk
 from triplecast.kernels.layout import FACT_PHRASES, I32
 from triplecast.kernels.probe import make_hits
 from triplecast.kernels.rows import Sheets
@@ -51,7 +51,7 @@ ATOMS = "constraint checks"
 WORDS = "words looked up"
 """Of literals, and phrases of a length in use: each is looked for in the dictionary."""
 
-_TWINS = (layout, conditions, probe, walk, join, rows)
+_TWINS = (layout, conditions, probe, runs, walk, trees, join, rows)
 """In the order of their imports."""
 _COMPILED = {"hash_key", "_queue_lookups", "_rank_terms", "_sort_rows"}
 """Stay compiled: their work is counted otherwise (the first two, see `_count_probe`), or is the sorting of rows."""
@@ -183,7 +183,7 @@ def _count_narrowed(arguments: Sequence[Any], _: Any) -> Mapping[str, int]:
 
 def _count_star(arguments: Sequence[Any], _: Any) -> Mapping[str, int]:
     """The triples of each group's step."""
-    index, _, _, hits, (_, structure, _), state, *_ = arguments
+    index, _, _, hits, (_, structure, _), (state, _), *_ = arguments
     first, last = index.structures[structure : structure + 2, layout.STRUCTURE_GROUPS]
     steps = [(int(code) >> layout.GROUP_STEP) & (layout.STEP_WHOLE - 1) for code in index.groups[first:last, 0]]
     return {TRIES: sum(_count_chain(hits.chain, state[step - 1, walk.HEAD]) for step in steps if step)}
@@ -195,7 +195,7 @@ _COUNTS: Mapping[str, Count] = {
     "find_slot": _count_one(SLOTS),
     "advance": _count_spent,
     "_narrow": _count_narrowed,
-    "_emit_star": _count_star,
+    "write_star": _count_star,
     "link_ends": lambda arguments, _: {LINKED: int(arguments[2] - arguments[1])},
     "_first_from": _count_halvings,
     "_first_beyond": _count_halvings,

@@ -75,7 +75,7 @@ def _measure_folder(folder: Path, engine: Engine, size: tuple[str, int]) -> Figu
     segments, number = -1, 2
     while segments != len(engine._upkeep.snapshot.segments):
         segments = len(engine._upkeep.snapshot.segments)
-        engine._remaking.wait()
+        engine._upkeep._compactor.wait()
         engine.unsubscribe(engine.subscribe("ASK { <urn:bench:x> <urn:bench:y> <urn:bench:z> }").id)
         _publish(engine, number)
         number += 1

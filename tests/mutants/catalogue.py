@@ -208,13 +208,13 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "second-value-tells-its-range-again",
-        "kernels/join.py",
+        "kernels/trees.py",
         "                low, low_end = low_end, max(low_end, high)\n",
         "                low_end = max(low_end, high)\n",
     ),
     Mutant(
         "value-of-another-subject-in-a-star",
-        "kernels/join.py",
+        "kernels/trees.py",
         "            if (common >> ordinal) & np.uint64(1) == np.uint64(0):\n",
         "            if common == np.uint64(0):\n",
     ),

@@ -76,10 +76,10 @@ class Writer:
         ends = (chance.choice(self.values), chance.choice(self.values), chance.choice((*self.nodes, BLANK)))
         return chance.choice((*self.nodes, BLANK)), node(chance.choice(PREDICATES)), chance.choice(ends)
 
-    def publication(self) -> Publication:
+    def publication(self, position: int = 1_000_000) -> Publication:
         kept = [triple for triple in self.triples if self.chance.random() < 0.75] + [self.triple()]
         lines = sorted({f"{' '.join(term.ntriples for term in triple)} .\n" for triple in kept})
-        return Publication(1_000_000, "http://g/1", 1, "2026-11-21T08:00:00.000000Z", "".join(lines).encode())
+        return Publication(position, "http://g/1", 1, "2026-11-21T08:00:00.000000Z", "".join(lines).encode())
 
     def query(self) -> str:
         chance = self.chance
@@ -144,7 +144,7 @@ def test_index_and_evaluator_answer_as_the_slow_reader(rounds: int, seed: int) -
     seen: Counter[str] = Counter()
     for number in range(rounds):
         writer = Writer(chance)
-        publications = [writer.publication() for _ in range(8)]
+        publications = [writer.publication(1_000_000 + at) for at in range(8)]
         texts = [writer.query() for _ in range(30)]
         subscriptions = [
             Registration(RegistrationId(at), Subscription(f"s{at}", query, "rdql")) for at, query in enumerate(texts, 1)

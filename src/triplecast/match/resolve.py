@@ -57,6 +57,7 @@ class _Resolution:
         self._answers = answers
         self._publications = publications
         self._places: dict[int, int] = {each.position: place for place, each in enumerate(publications)}
+        assert len(self._places) == len(publications), "open rows name publications by position: each needs its own"
         self._taxonomies = taxonomies
         self._plans = plans
         self._terms = NumberedTerms(open_rows.terms)

@@ -335,7 +335,7 @@ def test_a_thing_of_which_nothing_says_where_it_is() -> None:
         ('<urn:x> georss:point "40.85" .', "is no point; write pairs of numbers, latitude before longitude"),
         ('<urn:x> georss:polygon "1 2 3 4 1 2" .', "is no polygon"),
         ('<urn:x> georss:box "1 2 3 x" .', "is no box"),
-        ('<urn:x> georss:point "-173 40" .', "the latitude comes first"),
+        ('<urn:x> georss:point "-173 40" .', "is out of range; write the latitude (-90 to 90) first"),
         ('<urn:x> geo:asWKT "POINT("^^geo:wktLiteral .', "cannot be read"),
     ],
 )
