@@ -65,8 +65,8 @@ def test_documents_and_subscriptions_are_followed(tmp_path: Path, spark: SparkSe
         (place.subscriptions / "bad.rq").write_text("SELECT")
         wait_until(lambda: len(notices) == 1, task)
         place.write("b.ttl", document(10))
-        wait_until(lambda: "new.rq" in {row.name for row in place.outbox()}, task)
-    assert {row.graph for row in place.outbox() if row.name == "new.rq"} == {"urn:triplecast:document:b.ttl"}
+        wait_until(lambda: "new.rq" in {row.subscription for row in place.outbox()}, task)
+    assert {row.publication for row in place.outbox() if row.subscription == "new.rq"} == {"urn:triplecast:document:b.ttl"}
     assert task.result().publications == 2
 
 
