@@ -49,7 +49,7 @@ from triplecast.pipeline.source import JournalStream
 from triplecast.pipeline.stages import ask_slice, match_slices
 from triplecast.registry.file_source import FileSource
 from triplecast.registry.registry import Registry
-from triplecast.registry.upkeep import IndexUpkeep
+from triplecast.registry.upkeep import IndexUpkeep, settle_operators
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -113,7 +113,14 @@ def run_in_turn(place: Workplace, prune: int = 0) -> None:
         outbox = opened.enter_context(Outbox.open(place.output))
         parser = opened.enter_context(Parser())
         moving = HorizonFile(place.output)
-        upkeep = IndexUpkeep(IndexFolder(place.output / INDEX), journal, lambda: outbox.progress, moving.cover_snapshot)
+        called = settle_operators(journal, declared_operators())
+        upkeep = IndexUpkeep(
+            IndexFolder(place.output / INDEX),
+            journal,
+            lambda: outbox.progress,
+            moving.cover_snapshot,
+            operators=lambda: called,
+        )
         opened.callback(upkeep.close)
         acceptor = Acceptor(place.inbox, journal, parser, False, lambda reject: None)
         upkeep.open()

@@ -66,7 +66,9 @@ def test_documents_and_subscriptions_are_followed(tmp_path: Path, spark: SparkSe
         wait_until(lambda: len(notices) == 1, task)
         place.write("b.ttl", document(10))
         wait_until(lambda: "new.rq" in {row.subscription for row in place.outbox()}, task)
-    assert {row.publication for row in place.outbox() if row.subscription == "new.rq"} == {"urn:triplecast:document:b.ttl"}
+    assert {row.publication for row in place.outbox() if row.subscription == "new.rq"} == {
+        "urn:triplecast:document:b.ttl"
+    }
     assert task.result().publications == 2
 
 
