@@ -138,8 +138,8 @@ def test_the_others_are_on_time_the_failures_are_told_and_a_replay_tells_the_sam
     assert main(["notifications", str(place.output), "--undecided", "--json"]) == 0
     assert len(capsys.readouterr().out.splitlines()) == len(undecided)
 
-    (place.output / "outbox.sqlite").rename(tmp_path / "kept.sqlite")
-    (place.output / "outbox.end").unlink()
+    for name in ("outbox.sqlite", "outbox.sqlite-wal", "outbox.sqlite-shm", "outbox.end"):
+        (place.output / name).unlink(missing_ok=True)
     again = place.run(spark)
     assert everything(place) == (told, undecided)
     assert again.work.operator_calls == 0
