@@ -63,7 +63,9 @@ def test_an_engine_s_subscriptions_come_and_go() -> None:
     text = f"PREFIX : <https://example.org/> PREFIX w: <{WILD}> ASK {{ ?p :title ?t FILTER(w:lengths(?t) > %d) }}"
     other = f"PREFIX : <https://example.org/> PREFIX w: <{WILD}> SELECT ?n {{ ?p :title ?t . ?t w:lengths ?n }}"
     with Engine() as engine:
-        operators = engine._asker = Asker(schedule="sub-order", operators=declared_operators())
+        operators = engine._asker = engine._matching._asker = Asker(
+            schedule="sub-order", operators=declared_operators()
+        )
         schedule = operators._schedule
         assert isinstance(schedule, SubOrder)
         for name, query in (("one", text % 1), ("two", text % 2), ("three", other)):
