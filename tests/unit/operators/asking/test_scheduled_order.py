@@ -93,7 +93,7 @@ def test_every_schedule_gives_the_same_in_the_engine(schedule: str) -> None:
         "SELECT ?n { ?p :title ?t BIND(w:lengths(?t) AS ?n) FILTER(w:long(?t) && ?n > %s) }"
     )
     with Engine() as engine:
-        engine._asker = Asker(schedule=schedule, operators=declared_operators())
+        engine._asker = engine._matching._asker = Asker(schedule=schedule, operators=declared_operators())
         for least in range(3, 9):
             engine.subscribe(query % least, id=f"s{least}")
         receipt = engine.publish('<urn:p> <https://example.org/title> "title", "abc", "titles" .', "text/turtle")
