@@ -19,7 +19,10 @@ from tests.reference.values import NotDetermined
 from triplecast.index import Segment, build_segment
 from triplecast.match.pairs import Scratch, match_segment
 from triplecast.match.views import encode, scan_views
+from triplecast.model.open_rows import OpenRowsMaker
+from triplecast.model.operators import NO_OPERATORS
 from triplecast.model.publication import Publication
+from triplecast.residual import NumberedTerms, ResidualPlans
 from triplecast.text import holds, parse_selection
 from triplecast.text.dialects import lucene
 
@@ -37,7 +40,8 @@ def _pairs(segment: Segment, texts: Sequence[bytes]) -> set[tuple[int, int]]:
     scratch = Scratch(segment)
     for first in range(0, len(texts), 100):
         views = scan_views(_publications(texts[first : first + 100]))
-        matched = match_segment(segment, views, encode(segment, views), scratch)
+        encoded, plans = encode(segment, views), ResidualPlans(NO_OPERATORS)
+        matched = match_segment(segment, views, encoded, scratch, plans, NumberedTerms(), OpenRowsMaker())
         assert len(matched.candidates.publication) == 0
         assert len(matched.exhausted.publication) == 0
         number = np.searchsorted(segment.tables.registrations, matched.decided.registration)
