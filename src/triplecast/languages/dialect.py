@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from importlib.resources import files
-from types import MappingProxyType
+from types import MappingProxyType, ModuleType
 from typing import Any, NamedTuple
 
 from lark import Lark, Tree
@@ -18,9 +18,6 @@ from triplecast.languages.syntax_hints import hint_at
 from triplecast.languages.tokens import Source, clip, number_of
 from triplecast.model.algebra import Query
 from triplecast.model.operators import OperatorSet
-
-Rules = Mapping[str, Callable[[Translation, list[Any]], Any]]
-"""One function for each rule of a grammar: its value from those of its children."""
 
 
 class Parsed(NamedTuple):
@@ -107,8 +104,15 @@ def read_tree(
         raise source.fault(token.start_pos or 0, f"unexpected {clip(str(token))}", accepted) from None
 
 
-def translate(rules: Rules, translation: Translation, tree: Tree[Token]) -> Any:
-    """Calls each rule's function after those of its children, from left to right, without recursion."""
+@cache
+def _rules_of(modules: tuple[ModuleType, ...]) -> Mapping[str, Callable[[Translation, list[Any]], Any]]:
+    return {name[1:]: value for module in modules for name, value in vars(module).items() if name[0] == "_"}
+
+
+def translate(modules: tuple[ModuleType, ...], translation: Translation, tree: Tree[Token]) -> Any:
+    """The value of a tree. The rule ``x`` has the function `_x` of one of the modules, which makes the value of a node
+    from those of its children. They are called from the leaves up, from left to right, without recursion."""
+    rules = _rules_of(modules)
     order: list[Any] = []
     todo: list[Any] = [tree]
     while todo:

@@ -1,9 +1,7 @@
-"""Expressions (SPARQL 1.1 Query, sections 17 and 18.2.4.1): one function for each rule of the grammar."""
+"""Expressions (SPARQL 1.1 Query, sections 17 and 18.2.4.1): a function for each rule of the grammar, by its name."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from lark.lexer import Token
@@ -103,6 +101,9 @@ def _product(translation: Translation, children: list[Any]) -> Expression:
     return result
 
 
+_signed_product = _product
+
+
 def _unary(translation: Translation, children: list[Any]) -> Expression:
     sign = str(children[0])
     return Operation(sign if sign == "!" else f"u{sign}", (translation.node(children[1]),))
@@ -160,10 +161,6 @@ def _iri_call(translation: Translation, children: list[Any]) -> Expression:
     return Call(iri, arguments.values)
 
 
-def _signed_product(translation: Translation, children: list[Any]) -> Expression:
-    return _product(translation, children)
-
-
 def _aggregate(translation: Translation, children: list[Any]) -> Variable:
     """Register the aggregate, and return the hidden variable that replaces it."""
     token, distinct, argument = children[:3]
@@ -194,23 +191,3 @@ def forbid_aggregates(translation: Translation, expression: Expression, place: s
         if variable in translation.aggregates:
             token = translation.aggregates[variable][1]
             raise translation.fault(token, f"{token.upper()} is not allowed {place}", ("SELECT, HAVING or ORDER BY",))
-
-
-RULES: Mapping[str, Callable[[Translation, list[Any]], Any]] = MappingProxyType(
-    {
-        "disjunction": _disjunction,
-        "conjunction": _conjunction,
-        "comparison": _comparison,
-        "membership": _membership,
-        "exclusion": _exclusion,
-        "expressions": _expressions,
-        "sum": _sum,
-        "signed_product": _signed_product,
-        "product": _product,
-        "unary": _unary,
-        "arguments": _arguments,
-        "function": _function,
-        "iri_call": _iri_call,
-        "aggregate": _aggregate,
-    }
-)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from collections.abc import Callable
 from typing import Any
 
 from lark.lexer import Token
@@ -104,15 +103,18 @@ def _written(translation: Translation, child: Any) -> str:
     return quote(text)
 
 
-def _not(translation: Translation, children: list[Any]) -> str:
+_ft_or, _ft_and = _join("ftor"), _join("ftand")
+
+
+def _ft_not(translation: Translation, children: list[Any]) -> str:
     return f"ftnot {_written(translation, children[0])}"
 
 
-def _bracket(translation: Translation, children: list[Any]) -> str:
+def _ft_bracket(translation: Translation, children: list[Any]) -> str:
     return f"({_written(translation, children[0])})"
 
 
-def _near(translation: Translation, children: list[Any]) -> str:
+def _ft_near(translation: Translation, children: list[Any]) -> str:
     parts = [_written(translation, children[0])]
     for at in range(1, len(children), 3):
         least, most, part = (_written(translation, child) for child in children[at : at + 3])
@@ -138,15 +140,3 @@ def noted_call(translation: Translation, value: Expression, selection: str, form
     if note not in translation.notes:
         translation.notes.append(note)
     return Call(CONTAINS, (value, Literal(selection)))
-
-
-RULES: Mapping[str, Callable[[Translation, list[Any]], Any]] = MappingProxyType(
-    {
-        "text_search": _text_search,
-        "ft_or": _join("ftor"),
-        "ft_and": _join("ftand"),
-        "ft_not": _not,
-        "ft_near": _near,
-        "ft_bracket": _bracket,
-    }
-)

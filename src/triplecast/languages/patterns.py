@@ -1,9 +1,7 @@
-"""Paths and triples (SPARQL 1.1 Query, sections 18.2.2.1 to 18.2.2.5): one function for each rule of the grammar."""
+"""Paths and triples (SPARQL 1.1 Query, sections 18.2.2.1 to 18.2.2.5): a function for each rule of the grammar."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from lark.lexer import Token
@@ -157,21 +155,3 @@ def _triples(translation: Translation, children: list[Any]) -> Triples:
     filters, productions = read_productions(translation)
     found = [*(edge for found in children for edge in found), *edges]
     return Triples(found, labels, [*conditions, *filters], productions)
-
-
-RULES: Mapping[str, Callable[[Translation, list[Any]], Any]] = MappingProxyType(
-    {
-        "path_alternative": _path_alternative,
-        "path_sequence": _path_sequence,
-        "path_inverse": _path_inverse,
-        "path_repeat": _path_repeat,
-        "path_negated": _path_negated,
-        "negated_one": _negated_one,
-        "objects": _objects,
-        "properties": _properties,
-        "property_list": _property_list,
-        "collection": _collection,
-        "same_subject": _same_subject,
-        "triples": _triples,
-    }
-)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from lark.lexer import Token
@@ -11,8 +10,7 @@ from lark.lexer import Token
 from triplecast.languages.context import Translation
 from triplecast.languages.expressions import conjoin, forbid_aggregates
 from triplecast.languages.grouping import Grouping, GroupKey, bind_keys
-from triplecast.languages.groups import RULES as GROUP_RULES
-from triplecast.languages.groups import GroupPattern
+from triplecast.languages.groups import GroupPattern, make_group
 from triplecast.languages.patterns import Triples
 from triplecast.languages.refusals import MAX_DEPTH, refuse_depth
 from triplecast.languages.rewriting import measure_depth
@@ -85,6 +83,9 @@ def _several(translation: Translation, children: list[Any]) -> tuple[Any, ...]:
     return tuple([translation.node(child) for child in children])
 
 
+_group_by = _having = _order_by = _slice = _several
+
+
 def _order_key(translation: Translation, children: list[Any]) -> tuple[Expression, bool]:
     descending = len(children) == 2 and children[0].type == "DESC"
     return translation.node(children[-1]), descending
@@ -99,6 +100,9 @@ def _count(name: str) -> Callable[[Translation, list[Any]], tuple[str, int]]:
         return name, int(token)
 
     return read
+
+
+_limit, _offset = _count("limit"), _count("offset")
 
 
 def _modifiers(translation: Translation, children: list[Any]) -> _Modifiers:
@@ -213,7 +217,7 @@ def _order(solved: _Solutions, names: frozenset[Variable], modifiers: _Modifiers
     return algebra.OrderBy(pattern, conditions)
 
 
-def _slice(modifiers: _Modifiers, pattern: Pattern) -> Pattern:
+def _sliced(modifiers: _Modifiers, pattern: Pattern) -> Pattern:
     if modifiers.limit is None and modifiers.offset == 0:
         return pattern
     return algebra.Slice(pattern, modifiers.offset, modifiers.limit)
@@ -234,7 +238,7 @@ def _select(translation: Translation, children: list[Any]) -> Selection:
     pattern = algebra.Project(_order(solved, _names_of(items), modifiers, pattern), variables)
     if clause.mode is not None:
         pattern = algebra.Distinct(pattern) if clause.mode == "DISTINCT" else algebra.Reduced(pattern)
-    return Selection(_slice(modifiers, pattern), variables)
+    return Selection(_sliced(modifiers, pattern), variables)
 
 
 def _group_of_select(translation: Translation, children: list[Any]) -> GroupPattern:
@@ -245,7 +249,7 @@ def _group_of_select(translation: Translation, children: list[Any]) -> GroupPatt
 def _ask(translation: Translation, children: list[Any]) -> Query:
     where, modifiers, values = children
     solved = _solve(translation, where, (), modifiers, values)
-    return Query("ask", _slice(modifiers, _order(solved, frozenset(), modifiers, solved.pattern)), ())
+    return Query("ask", _sliced(modifiers, _order(solved, frozenset(), modifiers, solved.pattern)), ())
 
 
 def _template(translation: Translation, children: list[Any]) -> Triples:
@@ -267,7 +271,7 @@ def _construct(translation: Translation, children: list[Any]) -> Query:
 
 def _construct_where(translation: Translation, children: list[Any]) -> Query:
     template, modifiers, values = children
-    where = GROUP_RULES["group"](translation, [template])
+    where = make_group(translation, [template])
     return _built(translation, template, where, modifiers, values)
 
 
@@ -279,7 +283,7 @@ def _built(
     values: algebra.Values | None,
 ) -> Query:
     solved = _solve(translation, where, (), modifiers, values)
-    pattern = _slice(modifiers, _order(solved, frozenset(), modifiers, solved.pattern))
+    pattern = _sliced(modifiers, _order(solved, frozenset(), modifiers, solved.pattern))
     variables = tuple([variable for variable in solved.visible if not variable.hidden])
     renamed: dict[Variable, Variable] = {}
 
@@ -301,27 +305,3 @@ def _built(
             raise translation.fault(sign, "a CONSTRUCT template cannot contain a property path", ("plain triples",))
         triples.append(TriplePattern(own(edge.subject), edge.predicate, own(edge.object)))
     return Query("construct", pattern, variables, tuple(triples))
-
-
-RULES: Mapping[str, Callable[[Translation, list[Any]], Any]] = MappingProxyType(
-    {
-        "select_clause": _select_clause,
-        "select_item": _select_item,
-        "group_by": _several,
-        "group_key": _group_key,
-        "having": _several,
-        "order_by": _several,
-        "order_key": _order_key,
-        "slice": _several,
-        "limit": _count("limit"),
-        "offset": _count("offset"),
-        "modifiers": _modifiers,
-        "values_clause": _values_clause,
-        "select": _select,
-        "group_of_select": _group_of_select,
-        "ask": _ask,
-        "template": _template,
-        "construct": _construct,
-        "construct_where": _construct_where,
-    }
-)

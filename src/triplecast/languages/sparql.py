@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 from lark.lexer import Token
@@ -10,7 +9,7 @@ from pyoxigraph import Literal, NamedNode
 
 from triplecast.languages import expressions, fulltext, groups, patterns, solutions
 from triplecast.languages.context import Translation
-from triplecast.languages.dialect import Cut, Dialect, Parsed, Rules, number_tokens, read_tree, translate
+from triplecast.languages.dialect import Cut, Dialect, Parsed, number_tokens, read_tree, translate
 from triplecast.languages.prefixes import Namespace, read_prologue
 from triplecast.languages.refusals import MAX_DEPTH, refuse_depth
 from triplecast.languages.rewriting import measure_depth, replace_constants
@@ -20,11 +19,6 @@ from triplecast.model.algebra import Query, Slot
 from triplecast.model.operators import OperatorSet
 
 
-@cache
-def _rules() -> Rules:
-    return {**expressions.RULES, **fulltext.RULES, **patterns.RULES, **groups.RULES, **solutions.RULES}
-
-
 def parse(text: str, name: str | None, operators: OperatorSet) -> Parsed:
     """Raises `QuerySyntaxError` and `QueryRefused`, with the place in the text as written."""
     source = open_source(text, name)
@@ -32,7 +26,7 @@ def parse(text: str, name: str | None, operators: OperatorSet) -> Parsed:
     numbered: dict[int, Token] = {}
     tree = read_tree("sparql.lark", "query", source, number_tokens(body, numbered), describe)
     translation = Translation(source, namespace, numbered, operators)
-    result = translate(_rules(), translation, tree)
+    result = translate((expressions, fulltext, patterns, groups, solutions), translation, tree)
     query = result if isinstance(result, Query) else Query("select", result.pattern, result.variables)
     if measure_depth(query) > MAX_DEPTH:
         raise refuse_depth("a query", name)
