@@ -8,11 +8,10 @@ from lark.lexer import Token
 from pyoxigraph import NamedNode
 
 from triplecast.languages.context import Translation
-from triplecast.languages.fulltext import TEXT_FUNCTIONS, text_call
+from triplecast.languages.fulltext import BIF, TEXT_FUNCTIONS, bif_call, text_call
 from triplecast.languages.operators import operator_call
 from triplecast.languages.refusals import refuse_function
-from triplecast.languages.searches import BIF, bif_call
-from triplecast.languages.tokens import FUNCTIONS, unescape_string
+from triplecast.languages.tokens import FUNCTIONS
 from triplecast.model.algebra import Aggregate, Call, Expression, Operation, Slot, Variable, variables_in
 from triplecast.model.entailment import FUNCTION_MARKS
 
@@ -173,17 +172,10 @@ def _aggregate(translation: Translation, children: list[Any]) -> Variable:
         separator = " "
         if children[-1] is not None:
             translation.keep(children[-1])
-            separator = _string(translation, children[-1])
+            separator = translation.resolve(children[-1]).value
     variable = translation.fresh("g")
     translation.aggregates[variable] = (Aggregate(function, value, distinct is not None, separator), token)
     return variable
-
-
-def _string(translation: Translation, token: Token) -> str:
-    try:
-        return unescape_string(str(token))
-    except ValueError as error:
-        raise translation.fault(token, str(error)) from error
 
 
 def forbid_aggregates(translation: Translation, expression: Expression, place: str) -> None:

@@ -8,11 +8,10 @@ from typing import Any, NamedTuple
 
 from lark.lexer import Token
 
-from triplecast.languages.collections import Edge
 from triplecast.languages.context import Translation
 from triplecast.languages.expressions import conjoin, forbid_aggregates
 from triplecast.languages.operators import Production, order_productions, produce
-from triplecast.languages.patterns import Triples
+from triplecast.languages.patterns import Edge, Triples
 from triplecast.model import algebra
 from triplecast.model.algebra import Expression, Pattern, Slot, TriplePattern, Variable
 

@@ -188,10 +188,7 @@ def _match(translation: Translation, children: list[Any]) -> Operation:
     pattern, flags = parts[2], parts[3]
     if len(children) > 2:
         translation.keep(children[2])
-        try:
-            pattern, flags = unescape_string(str(children[2])), ""
-        except ValueError as error:
-            raise translation.fault(children[2], str(error)) from error
+        pattern, flags = translation.resolve(children[2]).value, ""
     return Operation(f"{parts[1]}~", (translation.node(children[0]), Literal(pattern), Literal(flags)))
 
 

@@ -13,8 +13,7 @@ from triplecast.languages.dialect import Cut, Dialect, Parsed, number_tokens, re
 from triplecast.languages.prefixes import Namespace, read_prologue
 from triplecast.languages.refusals import MAX_DEPTH, refuse_depth
 from triplecast.languages.rewriting import measure_depth, replace_constants
-from triplecast.languages.token_words import describe
-from triplecast.languages.tokens import PROLOGUE, Source, find_tokens, open_source, terminal, tokenise
+from triplecast.languages.tokens import PROLOGUE, Source, describe, find_tokens, open_source, terminal, tokenise
 from triplecast.model.algebra import Query, Slot
 from triplecast.model.operators import OperatorSet
 
