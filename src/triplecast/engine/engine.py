@@ -39,7 +39,7 @@ from triplecast.explain import Explanation, explain_subscription, explaining_san
 from triplecast.index import INDEX, IndexFolder, MemoryIndex
 from triplecast.index.census import take_census
 from triplecast.ingest import Document, Parser
-from triplecast.ingest.taxonomy_documents import parse_taxonomy
+from triplecast.ingest.document_files import parse_taxonomy
 from triplecast.journal import (
     BYTES_AT_ONCE,
     Clock,

@@ -6,7 +6,6 @@ from collections.abc import Container, Iterator, Sequence
 
 from pyoxigraph import BlankNode, Literal, NamedNode, Triple
 
-from triplecast.ingest.dates import date_time
 from triplecast.ingest.document import DOCUMENT_PREFIX
 from triplecast.ingest.feed_item import (
     CHANNEL,
@@ -26,6 +25,7 @@ from triplecast.ingest.feed_item import (
     FeedItem,
     absolute_iri,
     common_vocabulary,
+    date_time,
     identity,
     part_of,
 )
@@ -39,13 +39,13 @@ Described = dict[NamedNode | BlankNode, list[Triple]]
 
 def describes_feed(triples: Sequence[Triple]) -> bool:
     """Whether RDF/XML is an RSS 1.0 feed: it has a channel, perhaps without items."""
-    return any(triple.object == CHANNEL for triple in triples if triple.predicate == RDF_TYPE)
+    return bool(_of_type(triples, CHANNEL))
 
 
 def feed_iri(triples: Sequence[Triple], base: str, named: bool) -> str:
     """Return the channel's `rdf:about`; without one, `base` if the feed came with that address (`named`), else the
     channel's link if it is absolute. An `rdf:about` completed with a document's name does not count."""
-    for channel in (t.subject for t in triples if t.predicate == RDF_TYPE and t.object == CHANNEL):
+    for channel in _of_type(triples, CHANNEL):
         if isinstance(channel, NamedNode) and not channel.value.startswith(DOCUMENT_PREFIX):
             return channel.value
         links = _texts([t for t in triples if t.subject == channel], LINK)
@@ -63,13 +63,13 @@ def item_triples(triples: Sequence[Triple], feed: str) -> Iterator[tuple[NamedNo
     for triple in triples:
         if isinstance(triple.subject, NamedNode | BlankNode):
             described.setdefault(triple.subject, []).append(triple)
-    stops = {t.subject for t in triples if t.predicate == RDF_TYPE and t.object in {ITEM, CHANNEL, *_FURNITURE}}
+    items = _of_type(triples, ITEM)
+    stops = {*items, *_of_type(triples, CHANNEL, *_FURNITURE)}
     whole = _feed(triples, described, feed)
-    for subject in dict.fromkeys(t.subject for t in triples if t.predicate == RDF_TYPE and t.object == ITEM):
-        if isinstance(subject, NamedNode | BlankNode):
-            own = _closure(subject, described, stops)
-            own += [*_common(subject, described[subject]), *part_of(subject, whole)]
-            yield subject, own
+    for subject in items:
+        own = _closure(subject, described, stops)
+        own += [*_common(subject, described[subject]), *part_of(subject, whole)]
+        yield subject, own
 
 
 def item_identity(subject: NamedNode | BlankNode, own: Sequence[Triple], base: str) -> str:
@@ -97,22 +97,23 @@ def _closure(item: NamedNode | BlankNode, described: Described, stops: Container
 
 def _common(subject: NamedNode | BlankNode, own: list[Triple]) -> Iterator[Triple]:
     dates = [text for name in _DATES for text in _texts(own, name)][:1]
-    return common_vocabulary(
-        subject,
-        titles=_texts(own, TITLE) or _texts(own, NamedNode(DC + "title")),
-        links=_texts(own, LINK) or ((subject.value,) if isinstance(subject, NamedNode) else ()),
-        descriptions=_texts(own, DESCRIPTION) or _texts(own, NamedNode(DC + "description")),
-        contents=_texts(own, CONTENT_ENCODED),
-        creators=_texts(own, CREATOR),
-        dates=tuple((text, date_time(text)) for text in dates),
-        subjects=_texts(own, SUBJECT),
-    )
+    texts = {
+        TITLE: _texts(own, TITLE) or _texts(own, NamedNode(DC + "title")),
+        LINK: _texts(own, LINK) or ((subject.value,) if isinstance(subject, NamedNode) else ()),
+        DESCRIPTION: _texts(own, DESCRIPTION) or _texts(own, NamedNode(DC + "description")),
+        **{name: _texts(own, name) for name in (CONTENT_ENCODED, CREATOR, SUBJECT)},
+    }
+    return common_vocabulary(subject, texts, tuple((text, date_time(text)) for text in dates))
+
+
+def _of_type(triples: Sequence[Triple], *types: NamedNode) -> list[NamedNode | BlankNode]:
+    """List the subjects of these types once, in order."""
+    typed = (t.subject for t in triples if t.predicate == RDF_TYPE and t.object in types)
+    return [node for node in dict.fromkeys(typed) if isinstance(node, NamedNode | BlankNode)]
 
 
 def _feed(triples: Sequence[Triple], described: Described, iri: str) -> Feed:
-    channels = (t.subject for t in triples if t.predicate == RDF_TYPE and t.object == CHANNEL)
-    channel = next((node for node in channels if isinstance(node, NamedNode | BlankNode)), None)
-    own = described.get(channel, []) if channel else []
+    own = [triple for channel in _of_type(triples, CHANNEL)[:1] for triple in described.get(channel, ())]
     return Feed(iri, "".join(_texts(own, TITLE)[:1]), "".join(_texts(own, LINK)[:1]))
 
 

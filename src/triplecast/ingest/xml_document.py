@@ -14,11 +14,11 @@ from triplecast.ingest import media_types
 from triplecast.ingest.document import Document, ParsedDocument
 from triplecast.ingest.feed_item import RSS, Feed, FeedItem, describe, identity
 from triplecast.ingest.feeds import read_feed
-from triplecast.ingest.limits import GateLimits
-from triplecast.ingest.lines import make_draft, write_lines
-from triplecast.ingest.rdf import parse_rdf, parse_triples
+from triplecast.ingest.gate import GateLimits
+from triplecast.ingest.rdf import make_draft, parse_rdf, parse_triples, write_lines
 from triplecast.ingest.rss1 import describes_feed, feed_iri, item_identity, item_triples
 from triplecast.ingest.xml_gate import RDF_NAMESPACE, XmlDocument, pass_xml
+from triplecast.model.printable import shortened
 from triplecast.model.publication import Draft, Reject
 
 _RSS_090 = re.compile(rb"""=["']http://(?:my|channel)\.netscape\.com/rdf/simple/0\.9/["']""")
@@ -84,7 +84,8 @@ def _parse_feed(document: Document, xml: XmlDocument, base: str, limits: GateLim
     parsed = _publish_items(document.source, _feed_drafts(feed, items, xml.data, limits), limits, xml.has_more)
     rejects = [*parsed.rejects, *_faults_of_items(document.source, feed, items)]
     if xml.fault:
-        rejects.insert(0, _partly_saved(document.source, xml.fault, len(parsed.drafts)))
+        reason = f"{xml.fault.reason}; items published: {len(parsed.drafts)}"
+        rejects.insert(0, Reject(document.source, "feed", reason, xml.fault.hint, xml.fault.line, xml.fault.column))
     return ParsedDocument(parsed.drafts, tuple(rejects))
 
 
@@ -129,25 +130,22 @@ def _publish_items(
         known = kept.get(draft.graph)
         if known is not None:
             if isinstance(draft, _Oversized) or known.digest != draft.digest:
-                rejects.append(_second_item(source, draft.graph))
+                reason = f"a second item has the id {draft.graph} and other content; the first is published"
+                rejects.append(Reject(source, "feed", reason, "give every item its own id (guid, atom:id, rdf:about)"))
             continue
         room -= limits.term_bytes if isinstance(draft, _Oversized) else len(draft.quads)
         if len(kept) == limits.feed_items or room < 0:
             rejects.append(_too_many(source, limits))
             break
         if isinstance(draft, _Oversized):
-            rejects.append(_left_out(source, draft))
+            reason = f"the item {shortened(draft.graph, 201)} is left out: {draft.fault.reason}"
+            rejects.append(Reject(source, draft.fault.stage, reason, draft.fault.hint))
         else:
             kept[draft.graph] = draft
     else:
         if has_more:
             rejects.append(_too_many(source, limits))
     return ParsedDocument(tuple(kept.values()), tuple(rejects))
-
-
-def _left_out(source: str, item: _Oversized) -> Reject:
-    shown = item.graph if len(item.graph) <= 200 else f"{item.graph[:200]}…"
-    return Reject(source, item.fault.stage, f"the item {shown} is left out: {item.fault.reason}", item.fault.hint)
 
 
 def _faults_of_items(source: str, feed: Feed, items: Sequence[FeedItem]) -> Iterable[Reject]:
@@ -160,19 +158,9 @@ def _faults_of_items(source: str, feed: Feed, items: Sequence[FeedItem]) -> Iter
             yield Reject(source, fault.stage, reason, fault.hint, fault.line, fault.column)
 
 
-def _second_item(source: str, graph: str) -> Reject:
-    reason = f"a second item has the id {graph} and other content; the first is published"
-    return Reject(source, "feed", reason, "give every item its own id (guid, atom:id, rdf:about)")
-
-
 def _too_many(source: str, limits: GateLimits) -> Reject:
     bounds = f"{limits.feed_items} items or {limits.expanded_bytes} bytes written out"
     return Reject(source, "gate", f"the feed has more than {bounds}; the items before are published", "split the feed")
-
-
-def _partly_saved(source: str, fault: DocumentRejected, saved: int) -> Reject:
-    reason = f"{fault.reason}; items published: {saved}"
-    return Reject(source, "feed", reason, fault.hint, fault.line, fault.column)
 
 
 def _no_feed(xml: XmlDocument) -> DocumentRejected:

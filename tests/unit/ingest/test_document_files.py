@@ -11,9 +11,8 @@ import pytest
 from triplecast.errors import InputError
 from triplecast.ingest import Document, document_iri, inbox_groups
 from triplecast.ingest.document_files import read_documents
-from triplecast.ingest.document_lines import document_of_line
 from triplecast.ingest.inbox import KNOWN, QUIET, scan_inbox
-from triplecast.ingest.inbox_groups import read_groups
+from triplecast.ingest.inbox_files import document_of_line, read_groups
 from triplecast.model.publication import Reject
 
 GOOD = {"id": "http://e/a", "media_type": "text/turtle", "data": "<a:a> <a:b> 1 ."}

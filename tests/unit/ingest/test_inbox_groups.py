@@ -11,8 +11,7 @@ import pytest
 
 from triplecast.ingest import inbox_groups, inbox_lines
 from triplecast.ingest.inbox import QUIET, InboxFile, scan_inbox
-from triplecast.ingest.inbox_groups import DocumentGroup, read_groups
-from triplecast.ingest.inbox_lines import is_whole
+from triplecast.ingest.inbox_files import DocumentGroup, is_whole, read_groups
 from triplecast.model.file_state import FileState
 
 
