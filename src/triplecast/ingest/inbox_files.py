@@ -21,8 +21,7 @@ from triplecast.ingest.document import Document
 from triplecast.ingest.gate import GATE
 from triplecast.ingest.inbox import LINES, InboxFile, is_unchanged, open_inbox_file, read_inbox_file
 from triplecast.ingest.media_types import media_type_of
-from triplecast.model.file_state import FileState
-from triplecast.model.publication import Reject
+from triplecast.model.publication import FileState, Reject
 from triplecast.terms.nearness import nearest_names
 
 GROUP_DOCUMENTS = 256
