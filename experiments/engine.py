@@ -18,7 +18,7 @@ from experiments.measuring import time_batch, time_each
 from experiments.metered import count_work
 from triplecast.index import Segment, Snapshot
 from triplecast.index.merge import merge_segments
-from triplecast.index.removals import NO_REMOVALS
+from triplecast.index.registrations import NO_REMOVALS
 from triplecast.index.segment import build_segments
 from triplecast.match import Matcher
 from triplecast.match.entailed import ClosureCache

@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks.figures import Figure, Timing, at_most, make_rate, time_runs
 from benchmarks.scenarios.indexes import in_batches, to_publications
 from benchmarks.workloads.texts import Variant
-from triplecast.index import MemoryIndex, Segment, Snapshot
+from triplecast.index import IndexWriter, Segment, Snapshot
 from triplecast.kernels.layout import Encoded
 from triplecast.match import Matcher
 from triplecast.match.entailed import ClosureCache
@@ -30,7 +30,7 @@ class IndexedVariant:
     def __init__(self, variant: Variant) -> None:
         self.variant = variant
         registrations = [Registration(RegistrationId(i), given) for i, given in enumerate(variant.subscriptions, 1)]
-        self.snapshot: Snapshot = MemoryIndex().apply(registrations, [], len(registrations))
+        self.snapshot: Snapshot = IndexWriter().apply(registrations, [], len(registrations))
         self.publications = to_publications(variant.workload)
         self.size = (variant.workload.name, len(registrations))
         self.taxonomies = Taxonomies((TaxonomyVersion(0, variant.taxonomy.lines, False),))

@@ -17,7 +17,7 @@ from benchmarks.workloads.abstracts import make_abstracts
 from tests.reference import wording
 from tests.reference.values import NotDetermined
 from triplecast.index import Segment, Snapshot, build_segment
-from triplecast.index.removals import NO_REMOVALS
+from triplecast.index.registrations import NO_REMOVALS
 from triplecast.match import Matcher
 from triplecast.model.publication import Publication
 from triplecast.text import holds, parse_selection

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from tests.unit.match.match_samples import InProcess, publication
-from triplecast.index import MemoryIndex
+from triplecast.index import IndexWriter
 from triplecast.match import Matcher
 from triplecast.match import entailed as entailed_module
 from triplecast.match.closures import walk, walk_all
@@ -41,7 +41,7 @@ def test_a_class_that_is_wanted_later_does_not_close_the_taxonomy_again(monkeypa
         for number in range(20)
     )
     taxonomies = Taxonomies((TaxonomyVersion(1, lines.encode(), False),))
-    index, matcher = MemoryIndex(), Matcher(InProcess())
+    index, matcher = IndexWriter(), Matcher(InProcess())
     for number in range(2, 6):
         asked = Subscription(f"s{number}", f"ASK {{ ?x a ?c FILTER(tc:descendant(?x, <http://e/{4 * number}>)) }}")
         snapshot = index.apply([Registration(RegistrationId(number), asked)], [], number)

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from tests.unit.match.match_samples import InProcess, publication
-from triplecast.index import MemoryIndex
+from triplecast.index import IndexWriter
 from triplecast.match import Matcher
 from triplecast.model.match import MatchedBatch
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
@@ -28,7 +28,7 @@ def matched(*conditions: str) -> MatchedBatch:
         )
         for number, condition in enumerate(conditions, 1)
     ]
-    return Matcher(InProcess()).match(MemoryIndex().apply(registrations, [], 50), [publication(chain)])
+    return Matcher(InProcess()).match(IndexWriter().apply(registrations, [], 50), [publication(chain)])
 
 
 @pytest.mark.parametrize(
