@@ -31,8 +31,7 @@ from triplecast.errors import QueryRefused
 from triplecast.evaluate.unknown import Answers
 from triplecast.index import IndexWriter, Snapshot
 from triplecast.match import Matcher
-from triplecast.match.found import merge_batches
-from triplecast.match.matcher import NO_ANSWERS
+from triplecast.match.matcher import NO_ANSWERS, merge_batches
 from triplecast.model.answers import Answer, GroundCall, OperatorResult, parse_answer
 from triplecast.model.match import MatchedBatch
 from triplecast.model.operators import SCHEDULE

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from triplecast.compile.compiled import SubscriptionCompiler
 from triplecast.driver import Driver
-from triplecast.engine.given import check_subscriptions, document_of, group_documents
+from triplecast.engine.documents import check_subscriptions, document_of, group_documents
 from triplecast.engine.matching import Matching
 from triplecast.engine.receipt import (
     Findings,
