@@ -11,7 +11,7 @@ from triplecast.index import Snapshot
 from triplecast.index.registrations import NO_REMOVALS
 from triplecast.kernels.layout import Encoded
 from triplecast.match import Matcher
-from triplecast.match.pairs import match_ids, match_rows
+from triplecast.match.segment import match_ids, match_rows
 from triplecast.match.views import Views, encode, scan_views
 from triplecast.model.match import MatchStats
 

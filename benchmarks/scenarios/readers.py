@@ -22,7 +22,7 @@ from benchmarks.scenarios.indexes import in_batches, to_registrations
 from benchmarks.workloads import WORKLOADS
 from triplecast.index import IndexWriter, SegmentFolder, open_snapshot
 from triplecast.kernels.compiling import warm
-from triplecast.match.pairs import Scratch, match_ids
+from triplecast.match.segment import Scratch, match_ids
 from triplecast.match.views import encode, scan_views
 from triplecast.model.publication import Publication
 

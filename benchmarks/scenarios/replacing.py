@@ -24,8 +24,7 @@ from benchmarks.workloads import WORKLOADS
 from triplecast.index import INDEX, IndexWriter, Segment, SegmentFolder, Snapshot
 from triplecast.journal import Journal
 from triplecast.kernels.layout import Encoded
-from triplecast.match.pairs import Scratch, match_ids
-from triplecast.match.validity import Validity
+from triplecast.match.segment import Scratch, Validity, match_ids
 from triplecast.match.views import Views, encode, scan_views
 from triplecast.model.publication import Publication
 from triplecast.model.subscription import Subscription

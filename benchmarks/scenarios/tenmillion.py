@@ -19,7 +19,7 @@ from benchmarks.scenarios.indexes import in_batches
 from benchmarks.workloads.catalogue import TAIL, open_catalogue, write_interests, write_records
 from triplecast.index import IndexWriter, SegmentFolder, Snapshot
 from triplecast.kernels.compiling import warm
-from triplecast.match.pairs import Scratch, match_ids
+from triplecast.match.segment import Scratch, match_ids
 from triplecast.match.views import encode, scan_views
 from triplecast.model.publication import Publication
 from triplecast.model.subscription import Registration, RegistrationId, Subscription

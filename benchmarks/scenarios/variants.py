@@ -12,8 +12,8 @@ from benchmarks.workloads.texts import Variant
 from triplecast.index import IndexWriter, Segment, Snapshot
 from triplecast.kernels.layout import Encoded
 from triplecast.match import Matcher
-from triplecast.match.pairs import Scratch, match_ids
-from triplecast.match.readings import Readings
+from triplecast.match.entailed import ClosureCache
+from triplecast.match.segment import Scratch, encode_batch, match_ids
 from triplecast.match.views import Views, scan_views
 from triplecast.model.events import TaxonomyVersion
 from triplecast.model.publication import Publication
@@ -34,7 +34,7 @@ class IndexedVariant:
         self.publications = to_publications(variant.workload)
         self.size = (variant.workload.name, len(registrations))
         self.taxonomies = Taxonomies((TaxonomyVersion(0, variant.taxonomy.lines, False),))
-        self._readings = Readings()
+        self._closures = ClosureCache()
         self._scratch: dict[Segment, Scratch] = {segment: Scratch(segment) for segment in self.snapshot.segments}
 
     def match_bytes(self) -> int:
@@ -55,8 +55,9 @@ class IndexedVariant:
     def _encode(self, batch: Sequence[Publication]) -> Iterator[tuple[Segment, Views, Encoded, Scratch]]:
         """Yield the batch as each segment reads it."""
         taxonomy = self.taxonomies.before(self.publications[0].position)
-        segments = self.snapshot.segments
-        for segment, views, _, encoded in self._readings.of(segments, taxonomy, scan_views(batch)).read(segments):
+        segments, plain = self.snapshot.segments, scan_views(batch)
+        entailed = self._closures.entail(segments, taxonomy, plain)
+        for segment, views, _, encoded in encode_batch(segments, plain, entailed):
             yield segment, views, encoded, self._scratch[segment]
 
 

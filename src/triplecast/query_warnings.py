@@ -31,12 +31,12 @@ from triplecast.model.algebra import (
     Slot,
     TriplePattern,
     Variable,
+    from_ntriples,
     subexpressions,
     variables_in,
 )
 from triplecast.model.comparison_codes import MIRRORED
 from triplecast.model.operators import NO_OPERATORS, OperatorSet
-from triplecast.model.terms import from_ntriples
 from triplecast.terms.nearness import nearest_names
 from triplecast.terms.values import NUMERIC_TYPES, ValueClass, has_values
 from triplecast.text.grammar import find_patterns

@@ -17,12 +17,10 @@ from triplecast.index import Anchor, Segment, Snapshot, build_segment
 from triplecast.index.registrations import NO_REMOVALS
 from triplecast.languages import parse_query
 from triplecast.match import Matcher
-from triplecast.match.found import merge_batches
-from triplecast.match.matcher import NO_ANSWERS
+from triplecast.match.matcher import NO_ANSWERS, merge_batches
 from triplecast.model.match import Learnt, MatchedBatch
-from triplecast.model.operators import NO_OPERATORS, OperatorSet
+from triplecast.model.operators import NO_OPERATORS, SCHEDULE, OperatorSet
 from triplecast.model.publication import Publication
-from triplecast.model.schedules import SCHEDULE
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
 from triplecast.operators.asking import Asker, Settled, settle
 from triplecast.operators.perform import Performer

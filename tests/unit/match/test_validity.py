@@ -6,7 +6,7 @@ import numpy as np
 
 from triplecast.index import Snapshot
 from triplecast.index.registrations import make_removals
-from triplecast.match.validity import Validity
+from triplecast.match.segment import Validity
 from triplecast.model.publication import Publication
 
 

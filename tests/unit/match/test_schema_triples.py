@@ -56,7 +56,7 @@ def test_marks_beyond_the_bound_of_an_entailed_graph_leave_its_pairs_undecided(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     conditions = [f"FILTER(tc:descendant(?x, e:{LENGTH - number}))" for number in range(3)]
-    monkeypatch.setattr(sys.modules["triplecast.match.own_rules"], "TRIPLES_LIMIT", 4 * LENGTH)
+    monkeypatch.setattr(sys.modules["triplecast.match.entailed"], "TRIPLES_LIMIT", 4 * LENGTH)
     assert len(matched(*conditions)) == 3
-    monkeypatch.setattr(sys.modules["triplecast.match.own_rules"], "TRIPLES_LIMIT", 4 * LENGTH - 10)
+    monkeypatch.setattr(sys.modules["triplecast.match.entailed"], "TRIPLES_LIMIT", 4 * LENGTH - 10)
     assert [pair.registration for pair in matched(*conditions).undecided] == [1, 2, 3]
