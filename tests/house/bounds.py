@@ -37,7 +37,6 @@ LONGER = {
 }
 
 NAMED_TWICE = {
-    "Database",
     "Standing",
     "Template",
 }
