@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from functools import cache, lru_cache
 
 from triplecast.errors import SandboxFailed
+from triplecast.model.algebra import from_ntriples
 from triplecast.model.answers import told_reason
 from triplecast.model.operators import Operator
-from triplecast.model.terms import from_ntriples
 from triplecast.operators.absence import REST, SHORTEST_REST
 from triplecast.operators.declaration import find_declaration, load
 from triplecast.operators.perform import START_SECONDS

@@ -7,11 +7,10 @@ from decimal import Decimal
 
 from pyoxigraph import BlankNode, Literal, NamedNode, Triple
 
-from triplecast.model.algebra import Term
+from triplecast.model.algebra import Term, to_ntriples
 from triplecast.model.answers import Found
 from triplecast.model.operators import Operator
 from triplecast.model.printable import shortened
-from triplecast.model.terms import to_ntriples
 
 MOST_ROWS = 10_000
 """Rows that one call may give."""

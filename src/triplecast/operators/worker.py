@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from triplecast.model.algebra import from_ntriples
 from triplecast.model.answers import Failed, format_answer, told_reason
 from triplecast.model.operators import Operator
-from triplecast.model.terms import from_ntriples
 from triplecast.operators.declaration import find_declaration, load
 from triplecast.operators.messages import CallRequest, read_request, write_absence, write_answers
 from triplecast.operators.results import Unanswerable, WrongResult, read_result

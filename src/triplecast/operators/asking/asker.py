@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from triplecast.index import Snapshot
 from triplecast.model.match import Learnt
-from triplecast.model.operators import NO_OPERATORS, OperatorSet
-from triplecast.model.schedules import SCHEDULE
+from triplecast.model.operators import NO_OPERATORS, SCHEDULE, OperatorSet
 from triplecast.operators.asking.experience import LearntTemplates
 from triplecast.operators.asking.order import Standing
 from triplecast.operators.asking.run import ConditionRun
