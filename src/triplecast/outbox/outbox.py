@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from triplecast.crash_points import reach
 from triplecast.end_mark import EndMark, close_untouched, has_content, read_end_mark
 from triplecast.errors import StorageFault
-from triplecast.model.answers import told_reason
+from triplecast.model.answers import bounded_reason
 from triplecast.model.match import publication_key
 from triplecast.model.subscription import Registration
 from triplecast.outbox.batch import OutboxBatch
@@ -301,7 +301,7 @@ class Outbox(OutboxReader):
 
     def _write_undecided(self, new: OutboxBatch) -> None:
         pairs = (
-            (int(new.positions[pair.publication]), int(pair.registration), told_reason(pair.reason))
+            (int(new.positions[pair.publication]), int(pair.registration), bounded_reason(pair.reason))
             for pair in new.undecided
         )
         write_rows(self._database, "undecided", pairs, "INSERT OR IGNORE")

@@ -16,7 +16,7 @@ from triplecast.languages.rewriting import calls_in
 from triplecast.model.algebra import Produce, Slot
 from triplecast.model.operators import Operator, OperatorSet
 from triplecast.model.terms import from_ntriples
-from triplecast.operators.checking import shared_checker
+from triplecast.operators.asking.argument_checks import shared_checker
 
 
 class _Given(NamedTuple):
