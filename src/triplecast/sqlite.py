@@ -15,7 +15,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple, SupportsIndex
 from urllib.parse import quote
@@ -62,7 +62,8 @@ class Database:
     """A file of one format, held by its only writer, or followed by a reader that never locks it and never checkpoints.
 
     May be used from any thread; `lock` is held for each statement, and by callers over several. A follower sees no rows
-    while the writer has not yet made the file. All methods raise `StorageFault`.
+    while the writer has not yet made the file, and reads the new file where another has taken its place. All methods
+    raise `StorageFault`.
     """
 
     def __init__(self, path: Path | None, form: Format, connection: sqlite3.Connection | None) -> None:
@@ -74,6 +75,9 @@ class Database:
         self._broken: StorageFault | None = None
         self._closed = False
         self._process = os.getpid()
+        self._follows = path is not None and connection is None
+        self._followed: tuple[int, int] | None = None
+        """The file that a follower has open."""
 
     @classmethod
     def writer(cls, path: Path | None, form: Format) -> Database:
@@ -187,13 +191,30 @@ class Database:
         if self._forked():
             holder = f"process {self._process}, from which this one was forked"
             raise FolderLocked(self.where, holder, "open it in one of the two, after the fork")
-        if self._connection is None and self._path is not None:
-            self._connection = _open_follower(self._path, self._form)
+        if self._follows and self._path is not None:
+            self._follow(self._path)
         return self._connection
+
+    def _follow(self, path: Path) -> None:
+        """Open the file that is there now, unless it is open, or a transaction still reads the one before."""
+        there = file_identity(path)
+        if self._connection is not None and (there == self._followed or self._connection.in_transaction):
+            return
+        if self._connection is not None:
+            self._connection.close()
+        self._connection, self._followed = _open_follower(path, self._form), there
 
     def _forked(self) -> bool:
         """Whether this is a child's copy of what its parent opened: two writers by one connection damage the file."""
         return self._path is not None and self._process != os.getpid()
+
+
+def file_identity(path: Path) -> tuple[int, int] | None:
+    """Return what tells the file at `path` from one that takes its place; None where there is none."""
+    with suppress(OSError):
+        status = os.stat(path)
+        return status.st_dev, status.st_ino
+    return None
 
 
 def row_number(value: SupportsIndex, what: str) -> int:

@@ -110,8 +110,6 @@ def everything(place: Workplace) -> tuple[dict[str, str], dict[str, str]]:
         }
 
 
-# A run over a lost outbox may end before operators are asked again: what is open stays open until the next start
-@pytest.mark.xfail(reason="a replay of a lost outbox ends before its open pairs are settled", strict=False)
 def test_the_others_are_on_time_the_failures_are_told_and_a_replay_tells_the_same(
     tmp_path: Path, spark: SparkSession, capsys: pytest.CaptureFixture[str]
 ) -> None:

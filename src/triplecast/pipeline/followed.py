@@ -7,12 +7,19 @@ from functools import lru_cache
 from pathlib import Path
 
 from triplecast.journal import Journal, JournalFile
+from triplecast.journal.records import DATABASE
 from triplecast.outbox import OutboxReader
+from triplecast.sqlite import file_identity
+
+
+def followed_journal(folder: Path) -> JournalFile:
+    """This process's reader of the journal in a run's output folder."""
+    return _journal(folder, file_identity(folder / DATABASE))
 
 
 @lru_cache(maxsize=2)
-def followed_journal(folder: Path) -> JournalFile:
-    """This process's reader of the journal in a run's output folder."""
+def _journal(folder: Path, identity: object) -> JournalFile:
+    """One for each file: a journal that took the place of another shares nothing that was read of that."""
     return Journal.read_only(folder)
 
 

@@ -207,6 +207,17 @@ def test_pages_and_limits_give_the_same_rows() -> None:
         assert list(outbox.notifications(limit=0)) == []
 
 
+def test_a_follower_reads_the_outbox_that_took_the_place_of_another(tmp_path: Path) -> None:
+    with Outbox.read_only(tmp_path) as follower:
+        for told in (3, 2):
+            with Outbox.open(tmp_path) as outbox:
+                outbox.commit(batch([]), told, registrations)
+                assert follower.told == told
+            for path in tmp_path.iterdir():
+                path.unlink()
+            assert follower.told == 0
+
+
 def test_a_follower_reads_while_the_writer_writes(tmp_path: Path) -> None:
     with Outbox.read_only(tmp_path / "later") as follower:
         assert list(follower.notifications()) == []
