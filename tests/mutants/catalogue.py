@@ -154,7 +154,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "new-taxonomy-one-publication-late",
-        "taxonomy/versions.py",
+        "taxonomy/read.py",
         "            if version.position < position:\n",
         "            if version.position < position - 1:\n",
     ),

@@ -14,14 +14,12 @@ from triplecast.engine.construct import construct
 from triplecast.ingest import ParsedDocument
 from triplecast.journal import Acceptance, Accepted
 from triplecast.languages import parse_query
-from triplecast.model.algebra import Term
-from triplecast.model.counts import SubscriptionCounts
+from triplecast.model.algebra import Term, from_ntriples
 from triplecast.model.events import Removal
 from triplecast.model.match import CHANGES, Awaited, MatchedBatch, MatchStats, Undecided, notification_id
 from triplecast.model.operators import OperatorSet
 from triplecast.model.publication import Publication, Reject
-from triplecast.model.subscription import Subscription
-from triplecast.model.terms import from_ntriples
+from triplecast.model.subscription import Subscription, SubscriptionCounts
 from triplecast.outbox.batch import awaited_pairs
 from triplecast.taxonomy import Taxonomy
 from triplecast.taxonomy.taxonomy import BROADER, SUB_CLASS, SUB_PROPERTY, TYPE

@@ -9,9 +9,8 @@ from __future__ import annotations
 import json
 from typing import NamedTuple, TypeAlias
 
-from triplecast.model.algebra import Term
+from triplecast.model.algebra import Term, from_ntriples, to_ntriples
 from triplecast.model.printable import shortened
-from triplecast.model.terms import from_ntriples, to_ntriples
 
 LONGEST_REASON = 2_000
 """Characters that are kept of a failed call's reason."""

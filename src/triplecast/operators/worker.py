@@ -15,11 +15,10 @@ from typing import Any
 
 from pyoxigraph import BlankNode, Literal, NamedNode, Triple
 
-from triplecast.model.algebra import Term
+from triplecast.model.algebra import Term, from_ntriples, to_ntriples
 from triplecast.model.answers import Failed, Found, bounded_reason, format_answer
 from triplecast.model.operators import Operator
 from triplecast.model.printable import shortened
-from triplecast.model.terms import from_ntriples, to_ntriples
 from triplecast.operators.declaration import find_declaration, load
 from triplecast.operators.messages import CallRequest, read_request, write_absence, write_answers
 from triplecast.operators.publication_view import Unanswerable

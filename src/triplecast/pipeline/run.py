@@ -26,7 +26,7 @@ from triplecast.ingest.inbox import scan_inbox
 from triplecast.journal import Journal
 from triplecast.kernels.compiling import FIRST, compile_kernels, warm
 from triplecast.model.match import Learnt
-from triplecast.model.schedules import SCHEDULE, check_schedule
+from triplecast.model.operators import SCHEDULE, check_schedule
 from triplecast.model.subscription import BROAD_PER_OWNER
 from triplecast.operators.asking.experience import Experience
 from triplecast.operators.operator_set import Declared, operator_set

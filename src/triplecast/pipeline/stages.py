@@ -17,8 +17,7 @@ from triplecast.index import INDEX, SegmentFolder, open_snapshot
 from triplecast.journal import BYTES_AT_ONCE
 from triplecast.match import Matcher
 from triplecast.model.match import MatchStats
-from triplecast.model.operators import NO_OPERATORS, OperatorSet
-from triplecast.model.schedules import SCHEDULE
+from triplecast.model.operators import NO_OPERATORS, SCHEDULE, OperatorSet
 from triplecast.model.stored_rows import FORMAT, write_open_rows
 from triplecast.operators.asking import Asker, settle_stored
 from triplecast.outbox import OpenPart, OutboxBatch

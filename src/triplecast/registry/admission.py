@@ -18,12 +18,10 @@ from triplecast.errors import InputError, QueryRefused, QuerySyntaxError
 from triplecast.evaluate.scope import parts_of
 from triplecast.languages import Template, place_of_argument, sources_of
 from triplecast.languages.rewriting import calls_in
-from triplecast.model.algebra import Produce, Slot
-from triplecast.model.counts import SubscriptionCounts
+from triplecast.model.algebra import Produce, Slot, from_ntriples
 from triplecast.model.entailment import Entailment
 from triplecast.model.operators import NO_OPERATORS, Operator, OperatorSet
-from triplecast.model.subscription import Registration, RegistrationId, Subscription
-from triplecast.model.terms import from_ntriples
+from triplecast.model.subscription import Registration, RegistrationId, Subscription, SubscriptionCounts
 from triplecast.operators.asking.argument_checks import shared_checker
 from triplecast.registry.lines import LoadedSubscriptions, SubscriptionFault
 from triplecast.registry.query_warnings import find_doubts

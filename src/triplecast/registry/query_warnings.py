@@ -42,12 +42,12 @@ from triplecast.model.algebra import (
     TriplePattern,
     Values,
     Variable,
+    from_ntriples,
     subexpressions,
     variables_in,
 )
 from triplecast.model.comparison_codes import MIRRORED
 from triplecast.model.operators import NO_OPERATORS, OperatorSet
-from triplecast.model.terms import from_ntriples
 from triplecast.registry.typo_warnings import Slips, doubt_slips, read_slips
 from triplecast.terms.nearness import nearest_names
 from triplecast.terms.values import ValueClass, has_values

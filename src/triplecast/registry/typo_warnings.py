@@ -13,8 +13,7 @@ from pyoxigraph import Literal, NamedNode
 
 from triplecast.compile.constants import ComparisonKind, Constant, constant_text, place_of
 from triplecast.languages.vocabularies import RDF
-from triplecast.model.algebra import Call, Expression, Operation, Slot, TriplePattern, subexpressions
-from triplecast.model.terms import from_ntriples
+from triplecast.model.algebra import Call, Expression, Operation, Slot, TriplePattern, from_ntriples, subexpressions
 from triplecast.terms.values import NUMERIC_TYPES, ValueClass
 
 _TYPE = f"<{RDF}type>"

@@ -13,7 +13,7 @@ from wild_operators import WILD
 
 from triplecast import Engine
 from triplecast.errors import InputError
-from triplecast.model.schedules import SCHEDULE, SCHEDULES, check_schedule
+from triplecast.model.operators import SCHEDULE, SCHEDULES, check_schedule
 from triplecast.operators.asking import schedules
 
 QUERY = f"""PREFIX : <urn:> PREFIX w: <{WILD}>

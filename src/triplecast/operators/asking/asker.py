@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from triplecast.index import Snapshot
 from triplecast.model.answers import GroundCall
 from triplecast.model.match import Learnt
-from triplecast.model.operators import NO_OPERATORS, OperatorSet
-from triplecast.model.schedules import SCHEDULE
+from triplecast.model.operators import NO_OPERATORS, SCHEDULE, OperatorSet
 from triplecast.operators.asking.experience import LEAST_COST, Experience
 from triplecast.operators.asking.runs import Conjunctions, Run
 from triplecast.operators.asking.schedules import make_schedule

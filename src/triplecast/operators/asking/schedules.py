@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Protocol
 
-from triplecast.model.schedules import check_schedule
+from triplecast.model.operators import check_schedule
 from triplecast.operators.asking.experience import Experience
 from triplecast.operators.asking.runs import AdaptiveRun, Conjunctions, NaiveRun, OrderedRun, Run, SequentialRun
 from triplecast.operators.asking.sub_order import SubOrder
