@@ -59,7 +59,7 @@ class Matching:
         """Store what was learnt of operators once there were so many new calls; another writer's is worth more."""
         if self.work.operator_calls - self._learnt_at >= calls:
             self._learnt_at = self.work.operator_calls
-            templates = self._asker.templates
+            templates = self._asker.experience
             with suppress(FolderLocked, StorageFault):
                 self._journal.keep_learnt(*templates.changes())
                 templates.note_written()

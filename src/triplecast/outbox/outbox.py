@@ -10,7 +10,7 @@ from typing import NamedTuple
 from triplecast.crash_points import reach
 from triplecast.end_mark import EndMark, close_untouched, has_content, read_end_mark
 from triplecast.errors import StorageFault
-from triplecast.model.answers import told_reason
+from triplecast.model.answers import bounded_reason
 from triplecast.model.match import publication_key
 from triplecast.model.open_rows import PairReason
 from triplecast.model.subscription import Registration
@@ -257,16 +257,18 @@ class Outbox(OutboxReader):
         """Write undecided pairs, and what they and rows are of: publications, with the digest of what was decided of
         them without operators, which stays, and registrations seen for the first time. Return the ids of these, which
         are known once this is committed."""
-        named = {pair[:2] for pair in undecided} | {row[:2] for row in rows}
-        unknown = sorted({registration for _, registration in named} - self._known)
-        found = [(int(each.id), each.subscription.name, each.subscription.owner) for each in names(unknown)]
-        positions = {position for position, _ in named}
+        seen = {row.registration for row in rows} | {pair.registration for pair in undecided}
+        found = [
+            (int(each.id), each.subscription.name, each.subscription.owner)
+            for each in names(sorted(seen - self._known))
+        ]
+        positions = {row.position for row in rows} | {pair.position for pair in undecided}
         publications = (
             (*name, publication_key(name.graph, name.version), digests.get(name.position, NO_ROWS))
             for name in batch.publications
             if name.position in positions
         )
-        pairs = ((pair.position, int(pair.registration), told_reason(pair.reason)) for pair in undecided)
+        pairs = ((pair.position, int(pair.registration), bounded_reason(pair.reason)) for pair in undecided)
         for table, values in (("registration", found), ("publication", publications), ("undecided", pairs)):
             write_rows(self._database, table, values, "INSERT OR IGNORE")
         return {id for id, _, _ in found}
