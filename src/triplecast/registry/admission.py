@@ -22,7 +22,7 @@ from triplecast.model.algebra import Produce, Slot, from_ntriples
 from triplecast.model.entailment import Entailment
 from triplecast.model.operators import NO_OPERATORS, Operator, OperatorSet
 from triplecast.model.subscription import Registration, RegistrationId, Subscription, SubscriptionCounts
-from triplecast.operators.checking import shared_checker
+from triplecast.operators.asking.argument_checks import shared_checker
 from triplecast.query_warnings import find_warnings
 from triplecast.registry.lines import LoadedSubscriptions, SubscriptionFault
 
