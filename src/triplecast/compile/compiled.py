@@ -9,8 +9,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from triplecast.compile.constants import Constant, constant_text, place_of
-from triplecast.compile.necessary import aggregate_within
-from triplecast.compile.passes import compile_query
+from triplecast.compile.passes import aggregate_within, compile_query
 from triplecast.compile.plan import Plan
 from triplecast.compile.refusals import needed_graphs, refuse_large, refuse_unbound, refuse_unbuilt
 from triplecast.compile.texts import shape_of
