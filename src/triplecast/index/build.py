@@ -125,9 +125,13 @@ def build_tables(members: MemberArrays, anchor: Anchor) -> Tables:
         answer_of=answer_of,
         word_predicates=_find_word_predicates(items, word_predicate),
     )
+    hashes = hash_terms(members.constants)
+    term_table = fill_term_table(hashes, _table_size(len(hashes)))
     return Tables(
         index,
-        _make_dictionary(members.constants, bounds),
+        Dictionary(
+            pad(list(members.constants)), offsets_of(list(map(len, members.constants))), hashes, term_table, bounds
+        ),
         answers,
         RegistrationNumbers.of(members.registrations),
         roles,
@@ -288,14 +292,6 @@ def _compare_one_variable(entries: Entries, atom_code: U8) -> NDArray[np.bool_]:
         single[begins] = np.minimum.reduceat(variable, begins) == np.maximum.reduceat(variable, begins)
         alone |= single[entries.atoms] & ~alone
     return alone
-
-
-def _make_dictionary(constants: tuple[bytes, ...], bounds: I32) -> Dictionary:
-    hashes = hash_terms(constants)
-    offsets = offsets_of(np.fromiter(map(len, constants), np.int64, len(constants)))
-    return Dictionary(
-        pad(list(constants)), offsets, hashes, fill_term_table(hashes, _table_size(len(constants))), bounds
-    )
 
 
 def _table_size(entries: int) -> int:

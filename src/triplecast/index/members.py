@@ -218,22 +218,11 @@ def _lay_out(branch: Branch, alike: _Alike, ids: defaultdict[str, int]) -> Items
 
 def join_items(parts: Sequence[Items]) -> Items:
     """Concatenate items."""
-    if not parts:
-        parts = [empty_items()]
-    return Items(
-        np.concatenate([part.subscription for part in parts]),
-        _join_offsets([part.offsets for part in parts]),
-        np.concatenate([part.patterns for part in parts]),
-        _join_offsets([part.atom_offsets for part in parts]),
-        np.concatenate([part.atom_code for part in parts]),
-        np.concatenate([part.atom_value for part in parts]),
-        np.concatenate([part.verified for part in parts]),
-        np.concatenate([part.variables for part in parts]),
+    parts = parts or [empty_items()]
+    return Items(*map(np.concatenate, zip(*parts, strict=True)))._replace(
+        offsets=offsets_of(np.concatenate([np.diff(part.offsets) for part in parts])),
+        atom_offsets=offsets_of(np.concatenate([np.diff(part.atom_offsets) for part in parts])),
     )
-
-
-def _join_offsets(parts: Sequence[I64]) -> I64:
-    return offsets_of(np.concatenate([np.diff(part) for part in parts]))
 
 
 def offsets_of(sizes: NDArray[np.integer] | Sequence[int]) -> I64:

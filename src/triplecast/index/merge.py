@@ -14,7 +14,7 @@ from triplecast.index.registrations import NO_REMOVALS, Removals
 from triplecast.index.segment import Segment, build_segments, index_members
 from triplecast.index.structures import Anchor, RarestKey
 from triplecast.kernels.build import ALWAYS, Items
-from triplecast.kernels.layout import I32, I64, Answers
+from triplecast.kernels.layout import I32, I64
 from triplecast.kernels.unfold import unfold
 from triplecast.model.comparison_codes import TERM_LANES, Lane
 from triplecast.model.entailment import EntailmentMode
@@ -141,21 +141,18 @@ def _translate_answers(segment: Segment, projections: dict[Projection, int]) -> 
     answers = segment.tables.answers
     numbers = []
     for answer in range(len(answers.flags)):
-        first, last = int(answers.offsets[answer]), int(answers.offsets[answer + 1])
+        columns = range(int(answers.offsets[answer]), int(answers.offsets[answer + 1]))
+        names = (
+            answers.names[answers.name_offsets[each] : answers.name_offsets[each + 1]].tobytes() for each in columns
+        )
         projection = Projection(
-            tuple(_column_name(answers, column) for column in range(first, last)),
-            tuple(answers.variable[first:last].tolist()),
+            tuple(json.loads(name[:-2]) for name in names),
+            tuple(answers.variable[columns.start : columns.stop].tolist()),
             int(answers.flags[answer]),
             segment.tables.roles[answer],
         )
         numbers.append(projections.setdefault(projection, len(projections)))
     return np.array([*numbers, -1], np.int32)
-
-
-def _column_name(answers: Answers, column: int) -> str:
-    piece = answers.names[answers.name_offsets[column] : answers.name_offsets[column + 1]].tobytes()
-    name: str = json.loads(piece[:-2])
-    return name
 
 
 DUE_SHARE = 8
@@ -200,19 +197,19 @@ def find_due(segments: Sequence[Segment], removals: Removals, needed_from: int) 
 
 def _runs(segments: Sequence[Segment]) -> Iterator[tuple[Segment, ...]]:
     """Yield from each segment on the neighbours of similar size that may become one, if there are `GROWTH` or more."""
+
+    def is_similar(sizes: Sequence[int]) -> bool:
+        return sum(sizes) <= REBUILT_LIMIT and max(sizes) <= GROWTH * min(sizes)
+
     for reading in EntailmentMode:
         own = [segment for segment in segments if segment.reading is reading]
         sizes = [len(segment) for segment in own]
         for start in range(len(own)):
             end = start
-            while end < len(own) and _alike(sizes[start : end + 1]):
+            while end < len(own) and is_similar(sizes[start : end + 1]):
                 end += 1
             if end - start >= GROWTH:
                 yield tuple(own[start:end])
-
-
-def _alike(sizes: Sequence[int]) -> bool:
-    return sum(sizes) <= REBUILT_LIMIT and max(sizes) <= GROWTH * min(sizes)
 
 
 def rebuild(due: DueSegments) -> Segment | None:

@@ -151,7 +151,7 @@ class _Kinds(NamedTuple):
 def take_census(snapshot: Snapshot) -> SubscriptionCounts:
     """Count the subscriptions that are live at the last position that the snapshot covers."""
     narrow = predicate = broad = combined = evaluated = refused = 0
-    for kinds in _all_kinds(snapshot):
+    for kinds in _kinds_by_segment(snapshot):
         costs = np.bincount(kinds.cost, minlength=3).tolist()
         narrow, predicate, broad = narrow + costs[NARROW], predicate + costs[PREDICATE], broad + costs[BROAD]
         combined += int(kinds.combined.sum())
@@ -163,29 +163,22 @@ def take_census(snapshot: Snapshot) -> SubscriptionCounts:
 
 def broad_registrations(snapshot: Snapshot) -> list[int]:
     """The live subscriptions that are candidates of every publication, ascending."""
-    return sorted(id for kinds in _all_kinds(snapshot) for id in kinds.registration[kinds.cost == BROAD].tolist())
-
-
-def _all_kinds(snapshot: Snapshot) -> Iterator[_Kinds]:
-    for segment in snapshot.segments:
-        yield _kinds_of(segment, snapshot.removals.registration)
-
-
-def _kinds_of(segment: Segment, removed: I64) -> _Kinds:
-    firsts = segment.firsts
-    registration = segment.tables.registrations[firsts]
-    live = ~np.isin(registration, removed)
-    refused = np.isin(registration, np.array([each.registration for each in segment.refused], np.int64))
-    asked = live & ~refused
-    answer = segment.tables.index.answer_of[firsts]
-    with_role = np.array([role is not None for role in (*segment.tables.roles, None)], bool)
-    return _Kinds(
-        registration[asked],
-        _costs(segment, firsts)[asked],
-        with_role[answer[asked]],
-        answer[asked] < 0,
-        int((live & refused).sum()),
+    return sorted(
+        id for kinds in _kinds_by_segment(snapshot) for id in kinds.registration[kinds.cost == BROAD].tolist()
     )
+
+
+def _kinds_by_segment(snapshot: Snapshot) -> Iterator[_Kinds]:
+    for segment in snapshot.segments:
+        firsts = segment.firsts
+        registration = segment.tables.registrations[firsts]
+        live = ~np.isin(registration, snapshot.removals.registration)
+        refused = np.isin(registration, np.array([each.registration for each in segment.refused], np.int64))
+        valid = live & ~refused
+        answer = segment.tables.index.answer_of[firsts][valid]
+        combines = np.array([role is not None for role in (*segment.tables.roles, None)], bool)
+        costs = _costs(segment, firsts)[valid]
+        yield _Kinds(registration[valid], costs, combines[answer], answer < 0, int((live & refused).sum()))
 
 
 def _costs(segment: Segment, firsts: NDArray[np.integer]) -> U8:

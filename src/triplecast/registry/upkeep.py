@@ -106,8 +106,7 @@ class Compactor:
     def __init__(self, index: IndexWriter) -> None:
         self._index = index
         self._thread = ThreadPoolExecutor(1, "triplecast-index")
-        self._due: DueSegments | None = None
-        self._made: Future[RebuiltSegment] | None = None
+        self._rebuild: tuple[DueSegments, Future[RebuiltSegment]] | None = None
         self._given_up: WeakSet[Segment] = WeakSet()
 
     def look(self) -> bool:
@@ -116,33 +115,30 @@ class Compactor:
         The writer calls it after each change of the index. Segments that could not be rebuilt are not tried again:
         their cancelled subscriptions cost time only. Raises `StorageFault` if the snapshot cannot be written.
         """
-        if self._made is not None and not self._made.done():
-            return False
-        changed = self._adopt()
-        due = self._index.find_due()
-        if due is not None and self._given_up.isdisjoint(due.segments):
-            self._due, self._made = due, self._thread.submit(self._index.rebuild, due)
+        changed = False
+        if self._rebuild is not None:
+            due, made = self._rebuild
+            if not made.done():
+                return False
+            self._rebuild = None
+            try:
+                rebuilt = made.result()
+            except (StorageFault, FolderLocked):
+                self._given_up.update(due.segments)
+            else:
+                changed = self._index.adopt(due, rebuilt)
+        following = self._index.find_due()
+        if following is not None and self._given_up.isdisjoint(following.segments):
+            self._rebuild = following, self._thread.submit(self._index.rebuild, following)
         return changed
 
     def wait(self) -> None:
         """Wait for the rebuild that has started."""
-        if self._made is not None:
-            self._made.exception()
+        if self._rebuild is not None:
+            self._rebuild[1].exception()
 
     def close(self) -> None:
         self._thread.shutdown(wait=True)
-
-    def _adopt(self) -> bool:
-        if self._due is None or self._made is None:
-            return False
-        due, made = self._due, self._made
-        self._due = self._made = None
-        try:
-            rebuilt = made.result()
-        except (StorageFault, FolderLocked):
-            self._given_up.update(due.segments)
-            return False
-        return self._index.adopt(due, rebuilt)
 
 
 def settle_operators(journal: Journal, declared: OperatorSet) -> OperatorSet:
