@@ -47,6 +47,8 @@ of their `MatchStats`. `names`, `undecided`, `awaited`, `results` (what operator
 `OpenPart`s, the other columns little-endian arrays with the types of `OutboxBatch`.
 """
 
+ROW_BYTES = 32 << 20
+"""Bindings in one row, unless one publication alone has more: buffers in the JVM stay small."""
 _PART = struct.Struct("<qqqq")
 _SPARK_TYPES = {pa.int64(): "bigint", pa.string(): "string", pa.binary(): "binary"}
 
@@ -56,20 +58,20 @@ def spark_schema(schema: pa.Schema) -> str:
     return ", ".join(f"{field.name} {_SPARK_TYPES[field.type]}" for field in schema)
 
 
-def told_only(batch: OutboxBatch) -> OutboxBatch:
-    """The batch without the publications of which nothing is told and nothing awaited."""
+def drop_empty(batch: OutboxBatch) -> OutboxBatch:
+    """Return the batch without the publications that have no match, no undecided and no open pair."""
     named = [*(pair.publication for pair in batch.undecided), *(pair.publication for pair in batch.awaited)]
-    told = np.unique(np.concatenate([batch.publication, np.array(named, np.int32)]))
-    if len(told) == len(batch.positions):
+    kept_at = np.unique(np.concatenate([batch.publication, np.array(named, np.int32)]))
+    if len(kept_at) == len(batch.positions):
         return batch
-    kept = told.tolist()
+    kept = kept_at.tolist()
     place = {index: number for number, index in enumerate(kept)}
     return OutboxBatch(
-        batch.positions[told],
+        batch.positions[kept_at],
         tuple(batch.graphs[index] for index in kept),
         tuple(batch.versions[index] for index in kept),
         tuple(batch.accepted_at[index] for index in kept),
-        np.searchsorted(told, batch.publication).astype(np.int32),
+        np.searchsorted(kept_at, batch.publication).astype(np.int32),
         batch.registration,
         batch.bindings_offsets,
         batch.bindings,
@@ -92,6 +94,22 @@ def cut(batch: OutboxBatch, size: int) -> Iterator[OutboxBatch]:
         last = max(first + 1, int(np.searchsorted(ends, ends[first] + size, side="right")) - 1)
         yield batch.part(first, last)
         first = last
+
+
+def to_rows(
+    batch: OutboxBatch,
+    after: int,
+    upto: int,
+    work: MatchStats,
+    results: Sequence[OperatorResult] = (),
+    learnt: Sequence[Learnt] = (),
+    open: Sequence[OpenPart] = (),
+) -> Iterator[pa.RecordBatch]:
+    """Yield `MATCHES` rows for positions in (`after`, `upto`]; only the first one carries what is not of a pair."""
+    first, *others = cut(drop_empty(batch), ROW_BYTES)
+    yield to_arrow(first, after, upto, work, results, learnt, open)
+    for piece in others:
+        yield to_arrow(piece, after, upto, MatchStats())
 
 
 def to_arrow(
