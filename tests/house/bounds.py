@@ -79,4 +79,4 @@ RIDDLES = {
 }
 """File names that say nothing to a newcomer. `RIDDLES_LEFT` are there, still; goal: none."""
 
-RIDDLES_LEFT = {}
+RIDDLES_LEFT: set[str] = set()

@@ -79,8 +79,8 @@ class Sink:
         self.matched = Matched()
 
     def take(self, collect: Callable[[], pa.Table]) -> None:
-        """Commit one micro-batch, which `collect` runs and returns as `MATCHES` rows. A failure is kept in `failure` and
-        raised, since Spark passes on only its text."""
+        """Commit one micro-batch, which `collect` runs and returns as `MATCHES` rows. A failure is kept in `failure`,
+        since Spark passes on only its text, and raised."""
         self._write(collect, self._commit)
 
     def settle(self, collect: Callable[[], pa.Table]) -> None:
