@@ -38,8 +38,8 @@ from triplecast.model.operators import SCHEDULE
 from triplecast.model.publication import Publication
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
 from triplecast.operators.asking import Asker, settle
+from triplecast.operators.asking.schedules import SCHEDULES
 from triplecast.operators.operator_set import declared_operators
-from triplecast.operators.schedules import SCHEDULES
 from triplecast.registry.admission import admit
 
 SEED = 20261121

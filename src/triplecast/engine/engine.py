@@ -374,7 +374,7 @@ class Engine:
         return Preview(
             len(publications),
             tuple(match for _, match in matches_of(publications, matched, asked, operators)),
-            tuple(pair for _, pair in undecided_of(publications, matched.undecided, asked)),
+            tuple(undecided_of(publications, matched.undecided_at(publications), asked)),
             admission.cost,
             admission.warnings,
             seconds,

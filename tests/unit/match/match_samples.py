@@ -23,7 +23,7 @@ from triplecast.model.operators import NO_OPERATORS, SCHEDULE, OperatorSet
 from triplecast.model.publication import Publication
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
 from triplecast.operators.asking import Asker, Settled, settle
-from triplecast.operators.perform import Performer
+from triplecast.operators.asking.workers import Performer
 
 PREFIXES = "PREFIX e: <http://e/> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#> "
 AFTER_ALL = 1_000_000
