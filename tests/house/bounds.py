@@ -19,7 +19,7 @@ LINES = {
     "subscribe → index": Bound(2_300, 1_800),
     "triplecast run, inside pipeline/": Bound(1_410, 1_200),
     "for operators alone, but box": Bound(2_900, 2_800),
-    "src": Bound(46_000, 39_000),
+    "src": Bound(44_100, 39_000),
 }
 
 FILES = {
@@ -36,7 +36,7 @@ LONGER = {
     "engine/engine.py": 441,
 }
 
-NAMED_TWICE = {}
+NAMED_TWICE: set[str] = set()
 """Classes of which there are two, still; goal: none."""
 
 IN_CIRCLES: set[str] = set()
