@@ -27,7 +27,7 @@ from triplecast.kernels.layout import Encoded
 from triplecast.match.pairs import Scratch, match_ids
 from triplecast.match.validity import Validity
 from triplecast.match.views import Views, encode, scan_views
-from triplecast.model.publication import Publication
+from triplecast.model.publication import Position, Publication
 from triplecast.model.subscription import Subscription
 from triplecast.registry.compactor import Compactor
 from triplecast.registry.upkeep import open_index, update_index
@@ -74,7 +74,7 @@ class Registry:
         self.batches = [
             list(batch)
             for batch in in_batches(
-                [Publication(after + at, f"urn:bench:{at}", 1, "", text) for at, text in enumerate(lines)]
+                [Publication(Position(after + at), f"urn:bench:{at}", 1, "", text) for at, text in enumerate(lines)]
             )
         ]
         self._views = [scan_views(batch) for batch in self.batches]
