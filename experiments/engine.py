@@ -18,11 +18,11 @@ from experiments.measuring import time_batch, time_each
 from experiments.metered import count_work
 from triplecast.index import Segment, Snapshot
 from triplecast.index.merge import merge_segments
-from triplecast.index.removals import NO_REMOVALS
+from triplecast.index.registrations import NO_REMOVALS
 from triplecast.index.segment import build_segments
 from triplecast.match import Matcher
-from triplecast.match.pairs import Scratch, match_ids
-from triplecast.match.readings import Readings
+from triplecast.match.entailed import ClosureCache
+from triplecast.match.segment import Scratch, encode_batch, match_ids
 from triplecast.match.views import scan_views
 from triplecast.model.match import MatchedBatch
 from triplecast.model.publication import Position, Publication
@@ -133,8 +133,10 @@ class Engine:
         scratches = [Scratch(segment) for segment in self.snapshot.segments]
 
         def match(publications: Sequence[Publication]) -> None:
-            batch = Readings().of(self.snapshot.segments, NO_TAXONOMY, scan_views(publications))
-            for read, scratch in zip(batch.read(self.snapshot.segments), scratches, strict=True):
+            plain = scan_views(publications)
+            entailed = ClosureCache().entail(self.snapshot.segments, NO_TAXONOMY, plain)
+            encoded = encode_batch(self.snapshot.segments, plain, entailed)
+            for read, scratch in zip(encoded, scratches, strict=True):
                 match_ids(read.segment, read.views, read.encoded, scratch)
 
         return match

@@ -33,7 +33,7 @@ from tests.spark import weighing
 from tests.spark.workplace import QUERIES, Workplace, document
 from triplecast import crash_points
 from triplecast.driver import Driver
-from triplecast.index import INDEX, IndexFolder
+from triplecast.index import INDEX, IndexWriter, SegmentFolder
 from triplecast.ingest import Parser, inbox_groups
 from triplecast.ingest.inbox import QUIET
 from triplecast.journal import Journal
@@ -115,7 +115,7 @@ def run_in_turn(place: Workplace, prune: int = 0) -> None:
         moving = HorizonFile(place.output)
         called = settle_operators(journal, declared_operators())
         upkeep = IndexUpkeep(
-            IndexFolder(place.output / INDEX),
+            IndexWriter(SegmentFolder(place.output / INDEX)),
             journal,
             lambda: outbox.progress,
             moving.cover_snapshot,

@@ -32,8 +32,8 @@ from typing import NamedTuple
 from triplecast.engine import Engine
 from triplecast.errors import StorageFault
 from triplecast.evaluate import Evaluator
-from triplecast.index import INDEX, IndexFolder, Snapshot
-from triplecast.index.manifest import read_manifest
+from triplecast.index import INDEX, IndexWriter, SegmentFolder, Snapshot
+from triplecast.index.snapshot import read_manifest
 from triplecast.ingest import Document
 from triplecast.journal import Journal, JournalFile
 from triplecast.match import Matcher
@@ -162,7 +162,7 @@ class Asking:
 
     def __call__(self, folder: Path, journal: JournalFile, matched: int, in_full: bool) -> object:
         """What a start in `folder` matches; its index is brought up to the journal, or made again, where it must."""
-        snapshot = open_index(IndexFolder(folder / INDEX), journal, matched, declared_operators())
+        snapshot = open_index(IndexWriter(SegmentFolder(folder / INDEX)), journal, matched, declared_operators())
         head = journal.head()
         found = journal.publications(0, head)[:PROBES]
         taxonomies = journal.taxonomies(head, head)
@@ -181,7 +181,6 @@ def _said(folder: Path, snapshot: Snapshot) -> Iterator[object]:
     """All that a snapshot consists of; its segments by their bytes."""
     yield snapshot.covers
     yield from (values.tobytes() for values in snapshot.removals)
-    assert snapshot.manifest is not None
     for name in read_manifest(folder, snapshot.manifest).segments:
         yield hashlib.blake2b((folder / name).read_bytes()).digest()
 

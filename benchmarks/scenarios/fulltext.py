@@ -12,7 +12,7 @@ from benchmarks.figures import Figure, at_least, at_most, make_rate, time_runs
 from benchmarks.scenarios.indexes import Indexed, in_batches, to_publications, to_registrations
 from benchmarks.workloads.abstracts import FOLDER, make_abstracts
 from triplecast.index import build_segment
-from triplecast.match.pairs import Scratch, match_ids
+from triplecast.match.segment import Scratch, match_ids
 from triplecast.match.views import encode, scan_views
 
 SUBSCRIPTIONS = 100_000

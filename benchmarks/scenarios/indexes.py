@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from benchmarks.workloads import WORKLOADS, Workload
 from triplecast.index import Segment, build_segment
 from triplecast.kernels.layout import Encoded
-from triplecast.match.pairs import Scratch
+from triplecast.match.segment import Scratch
 from triplecast.match.views import Views, encode, scan_views
 from triplecast.model.publication import Position, Publication
 from triplecast.model.subscription import Registration, RegistrationId, Subscription

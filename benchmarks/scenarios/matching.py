@@ -8,10 +8,10 @@ from benchmarks.figures import Figure, at_least, at_most, make_rate, time_runs
 from benchmarks.floor import probe_and_copy
 from benchmarks.scenarios.indexes import Indexed, encode_all, in_batches
 from triplecast.index import Snapshot
-from triplecast.index.removals import NO_REMOVALS
+from triplecast.index.registrations import NO_REMOVALS
 from triplecast.kernels.layout import Encoded
 from triplecast.match import Matcher
-from triplecast.match.pairs import match_ids, match_rows
+from triplecast.match.segment import match_ids, match_rows
 from triplecast.match.views import Views, encode, scan_views
 from triplecast.model.match import MatchStats
 

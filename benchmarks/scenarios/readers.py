@@ -20,9 +20,9 @@ from typing import NamedTuple
 from benchmarks.figures import Figure, at_least, at_most
 from benchmarks.scenarios.indexes import in_batches, to_registrations
 from benchmarks.workloads import WORKLOADS
-from triplecast.index import IndexFolder, Snapshot
+from triplecast.index import IndexWriter, SegmentFolder, open_snapshot
 from triplecast.kernels.compiling import warm
-from triplecast.match.pairs import Scratch, match_ids
+from triplecast.match.segment import Scratch, match_ids
 from triplecast.match.views import encode, scan_views
 from triplecast.model.publication import Position, Publication
 
@@ -50,7 +50,9 @@ def measure_readers(name: str, subscriptions: int, publications: int, seconds: f
     workload = WORKLOADS[name](subscriptions, publications)
     size = (name, subscriptions)
     with tempfile.TemporaryDirectory(prefix="triplecast-bench-") as folder:
-        IndexFolder(Path(folder)).apply(to_registrations(workload.subscriptions), [], covers=subscriptions)
+        IndexWriter(SegmentFolder(Path(folder))).apply(
+            to_registrations(workload.subscriptions), [], covers=subscriptions
+        )
         lines = tuple(workload.publications)
         alone, together = [], []
         for _ in range(REPEATS):
@@ -127,7 +129,7 @@ def _serve(folder: Path, lines: Sequence[bytes], seconds: float, together: Barri
     """One reader. Batches are counted whole; the first round of all of them is not counted."""
     warm()
     start = time.perf_counter()
-    snapshot = Snapshot.open(folder, sorted(folder.glob("manifest-*.json"))[-1].name)
+    snapshot = open_snapshot(SegmentFolder(folder), sorted(folder.glob("manifest-*.json"))[-1].name)
     opened = time.perf_counter() - start
     publications = [Publication(Position(2**40 + at), f"urn:bench:{at}", 1, "", text) for at, text in enumerate(lines)]
     batches = list(in_batches(publications))

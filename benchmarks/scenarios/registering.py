@@ -9,7 +9,7 @@ from pathlib import Path
 
 from benchmarks.figures import Figure, at_least, at_most, make_rate, time_runs
 from benchmarks.scenarios.indexes import Indexed, to_registrations
-from triplecast.index import IndexFolder, Segment, build_segment
+from triplecast.index import IndexWriter, Segment, SegmentFolder, build_segment
 
 _BYTES_TARGETS = {("realtail", 1_000_000): 60.0}
 _OPEN_TARGETS = {("realtail", 1_000_000): 50.0}
@@ -79,7 +79,7 @@ def measure_one_more(indexed: Indexed) -> Figure:
     registrations = to_registrations(indexed.workload.subscriptions)
     changes = 5
     with tempfile.TemporaryDirectory(prefix="triplecast-bench-") as folder:
-        index = IndexFolder(Path(folder))
+        index = IndexWriter(SegmentFolder(Path(folder)))
         index.apply(registrations[:-changes], [], covers=len(registrations) - changes)
         seconds = []
         for registration in registrations[-changes:]:

@@ -21,16 +21,14 @@ import numpy as np
 from benchmarks.figures import Figure, Target, at_least
 from benchmarks.scenarios.indexes import in_batches
 from benchmarks.workloads import WORKLOADS
-from triplecast.index import INDEX, IndexFolder, Segment, Snapshot
+from triplecast.index import INDEX, IndexWriter, Segment, SegmentFolder, Snapshot
 from triplecast.journal import Journal
 from triplecast.kernels.layout import Encoded
-from triplecast.match.pairs import Scratch, match_ids
-from triplecast.match.validity import Validity
+from triplecast.match.segment import Scratch, Validity, match_ids
 from triplecast.match.views import Views, encode, scan_views
 from triplecast.model.publication import Position, Publication
 from triplecast.model.subscription import Subscription
-from triplecast.registry.compactor import Compactor
-from triplecast.registry.upkeep import open_index, update_index
+from triplecast.registry.upkeep import Compactor, open_index, update_index
 
 SHARE = 0.01
 """Replaced per minute."""
@@ -62,7 +60,7 @@ class Registry:
 
     def __init__(self, folder: Path, texts: Sequence[str], spare: Sequence[str], lines: Sequence[bytes]) -> None:
         self._journal = Journal.open(folder)
-        self._index = IndexFolder(folder / INDEX)
+        self._index = IndexWriter(SegmentFolder(folder / INDEX))
         self._compactor = Compactor(self._index)
         self._live: list[int] = []
         for first in range(0, len(texts), AT_ONCE):

@@ -15,7 +15,7 @@ from benchmarks.workloads.catalogue import TAIL, open_catalogue, write_interests
 from benchmarks.workloads.skew import make_steep, write_all_variable, write_common
 from benchmarks.workloads.texts import Workload
 from triplecast.index import build_segment
-from triplecast.match.pairs import Scratch, match_runs
+from triplecast.match.segment import Scratch, match_runs
 from triplecast.match.views import encode, scan_views
 from triplecast.model.publication import Publication
 

@@ -13,7 +13,7 @@ from benchmarks.figures import Figure, at_most
 from benchmarks.workloads import WORKLOADS
 from triplecast import Engine
 from triplecast.index import INDEX
-from triplecast.index.manifest import read_manifest
+from triplecast.index.snapshot import read_manifest
 from triplecast.model.subscription import Subscription
 
 SINGLE = 300

@@ -17,9 +17,9 @@ from pathlib import Path
 from benchmarks.figures import Figure, at_most, make_rate, time_runs
 from benchmarks.scenarios.indexes import in_batches
 from benchmarks.workloads.catalogue import TAIL, open_catalogue, write_interests, write_records
-from triplecast.index import IndexFolder, Snapshot
+from triplecast.index import IndexWriter, SegmentFolder, Snapshot
 from triplecast.kernels.compiling import warm
-from triplecast.match.pairs import Scratch, match_ids
+from triplecast.match.segment import Scratch, match_ids
 from triplecast.match.views import encode, scan_views
 from triplecast.model.publication import Position, Publication
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
@@ -77,7 +77,7 @@ def _measure(tell: Connection, subscriptions: int, publications: int, slice_size
 
 def _build(folder: Path, subscriptions: int, slice_size: int) -> tuple[Snapshot, float]:
     """The snapshot, and the seconds that the index took (not those that making up the subscriptions took)."""
-    index, seconds = IndexFolder(folder), 0.0
+    index, seconds = IndexWriter(SegmentFolder(folder)), 0.0
     for first in range(0, subscriptions, slice_size):
         last = min(first + slice_size, subscriptions)
         texts = write_interests(open_catalogue(8 + first, TAIL), last - first)

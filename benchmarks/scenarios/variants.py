@@ -9,11 +9,11 @@ import numpy as np
 from benchmarks.figures import Figure, Timing, at_most, make_rate, time_runs
 from benchmarks.scenarios.indexes import in_batches, to_publications
 from benchmarks.workloads.texts import Variant
-from triplecast.index import MemoryIndex, Segment, Snapshot
+from triplecast.index import IndexWriter, Segment, Snapshot
 from triplecast.kernels.layout import Encoded
 from triplecast.match import Matcher
-from triplecast.match.pairs import Scratch, match_ids
-from triplecast.match.readings import Readings
+from triplecast.match.entailed import ClosureCache
+from triplecast.match.segment import Scratch, encode_batch, match_ids
 from triplecast.match.views import Views, scan_views
 from triplecast.model.events import TaxonomyVersion
 from triplecast.model.publication import Publication
@@ -30,11 +30,11 @@ class IndexedVariant:
     def __init__(self, variant: Variant) -> None:
         self.variant = variant
         registrations = [Registration(RegistrationId(i), given) for i, given in enumerate(variant.subscriptions, 1)]
-        self.snapshot: Snapshot = MemoryIndex().apply(registrations, [], len(registrations))
+        self.snapshot: Snapshot = IndexWriter().apply(registrations, [], len(registrations))
         self.publications = to_publications(variant.workload)
         self.size = (variant.workload.name, len(registrations))
         self.taxonomies = Taxonomies((TaxonomyVersion(0, variant.taxonomy.lines, False),))
-        self._readings = Readings()
+        self._closures = ClosureCache()
         self._scratch: dict[Segment, Scratch] = {segment: Scratch(segment) for segment in self.snapshot.segments}
 
     def match_bytes(self) -> int:
@@ -55,8 +55,9 @@ class IndexedVariant:
     def _encode(self, batch: Sequence[Publication]) -> Iterator[tuple[Segment, Views, Encoded, Scratch]]:
         """Yield the batch as each segment reads it."""
         taxonomy = self.taxonomies.before(self.publications[0].position)
-        segments = self.snapshot.segments
-        for segment, views, _, encoded in self._readings.of(segments, taxonomy, scan_views(batch)).read(segments):
+        segments, plain = self.snapshot.segments, scan_views(batch)
+        entailed = self._closures.entail(segments, taxonomy, plain)
+        for segment, views, _, encoded in encode_batch(segments, plain, entailed):
             yield segment, views, encoded, self._scratch[segment]
 
 

@@ -19,7 +19,7 @@ from experiments.figures import Figure, Line, Point
 from experiments.measuring import without_collector
 from experiments.operators.workload import Sizes, Workload, make_events, make_workload
 from triplecast.compile.compiled import SubscriptionCompiler
-from triplecast.index import MemoryIndex, Snapshot
+from triplecast.index import IndexWriter, Snapshot
 from triplecast.match import Matcher
 from triplecast.model.answers import Found
 from triplecast.model.publication import Position, Publication
@@ -162,7 +162,7 @@ def _snapshot_of(workload: Workload) -> Snapshot:
         for row in rows
     )
     standing = [Registration(RegistrationId(at), Subscription(str(at), text)) for at, text in enumerate(texts, 1)]
-    return MemoryIndex().apply(standing, (), len(standing), compiler=SubscriptionCompiler(declared_operators()))
+    return IndexWriter().apply(standing, (), len(standing), compiler=SubscriptionCompiler(declared_operators()))
 
 
 def _spread(x: float, values: Sequence[float]) -> Point:

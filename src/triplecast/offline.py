@@ -10,7 +10,7 @@ from pathlib import Path
 from triplecast.compile.compiled import SubscriptionCompiler
 from triplecast.errors import InputError
 from triplecast.evaluate import Evaluator
-from triplecast.index import MemoryIndex
+from triplecast.index import IndexWriter
 from triplecast.ingest import Document, Parser
 from triplecast.ingest.document import cut_groups
 from triplecast.ingest.inbox import LINES, distinct_paths, scan_inbox
@@ -77,7 +77,7 @@ def match_documents(
     that queries may call, by default all that are declared here."""
     called = operator_set(operators)
     registrations = [Registration(RegistrationId(i), s) for i, s in enumerate(admitted.subscriptions, 1)]
-    snapshot = MemoryIndex().apply(registrations, (), len(registrations), compiler=SubscriptionCompiler(called))
+    snapshot = IndexWriter().apply(registrations, (), len(registrations), compiler=SubscriptionCompiler(called))
     versions = Versions(len(registrations), clock)
     taxonomies = Taxonomies((TaxonomyVersion(0, taxonomy.lines, taxonomy.broader),))
     asker = Asker(schedule=check_schedule(schedule), operators=called)

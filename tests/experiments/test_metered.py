@@ -23,9 +23,9 @@ from experiments.metered import (
     meter,
 )
 from triplecast.index import Snapshot
-from triplecast.index.removals import NO_REMOVALS
+from triplecast.index.registrations import NO_REMOVALS
 from triplecast.match import Matcher
-from triplecast.match.pairs import match_rows
+from triplecast.match.segment import match_rows
 from triplecast.match.views import encode, scan_views
 from triplecast.model.subscription import Subscription
 

@@ -15,15 +15,16 @@ class Bound(NamedTuple):
 
 
 LINES = {
-    "publish → receipt": Bound(1_963, 900),
-    "subscribe → index": Bound(3_300, 1_800),
+    "publish → receipt": Bound(1_759, 900),
+    "subscribe → index": Bound(2_960, 1_800),
     "triplecast run, inside pipeline/": Bound(1_410, 1_200),
     "for operators alone, but box": Bound(3_400, 3_000),
     "src": Bound(46_000, 39_000),
 }
 
 FILES = {
-    "publish → receipt": Bound(28, 12),
+    "publish → receipt": Bound(24, 12),
+    "subscribe → index": Bound(36, 28),
     "for operators alone, but box": Bound(35, 25),
     "outside operators/, importing from it": Bound(16, 16),
 }
@@ -79,10 +80,6 @@ RIDDLES = {
 """File names that say nothing to a newcomer. `RIDDLES_LEFT` are there, still; goal: none."""
 
 RIDDLES_LEFT = {
-    "engine/given",
-    "match/found",
-    "match/own_rules",
-    "match/wanted",
     "operators/absence",
     "pipeline/followed",
 }

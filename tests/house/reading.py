@@ -70,8 +70,7 @@ PUBLISH = Walk(
     besides=(
         *("index.folder", "index.memory", "index.merge", "registry"),
         *("residual", "match.members", "match.resolve"),
-        *("match.closures", "match.entailed", "match.entailed_views", "match.own_rules", "match.schema_triples"),
-        *("match.wanted", "journal.answers", "journal.attachments"),
+        *("match.closures", "match.entailed", "journal.answers", "journal.attachments"),
     ),
 )
 SUBSCRIBE = Walk(

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from triplecast.compile import cases
-from triplecast.compile.plans import plan_of
-from triplecast.compile.query_entailment import entailment_of
+from triplecast.compile.compiled import entailment_of, plan_of
 from triplecast.errors import QueryRefused
 from triplecast.languages import parse_template
 from triplecast.languages.tokens import FUNCTIONS

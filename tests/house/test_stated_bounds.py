@@ -8,7 +8,7 @@ import pytest
 
 from triplecast.compile.cases import RESIDUAL_LIMIT
 from triplecast.compile.plan import ATOMS_LIMIT, BRANCHES_LIMIT, CASES_LIMIT, PATTERNS_LIMIT
-from triplecast.compile.size import LARGEST
+from triplecast.compile.refusals import LARGEST
 from triplecast.evaluate import DEFAULT_STEPS
 from triplecast.evaluate.evaluator import QUERIES_A_REQUEST
 from triplecast.kernels.walk import STEPS_LIMIT

@@ -10,7 +10,7 @@ from tests.properties.taxonomies import BROADER, CLASS, MEMBER, PROPERTY
 from tests.reference import fulltext
 from tests.reference import queries as q
 from tests.reference.terms import Term
-from triplecast.compile.plans import plan_of
+from triplecast.compile.compiled import plan_of
 from triplecast.languages import parse_template
 
 _COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")

@@ -11,9 +11,9 @@ from tests.properties.generate import UNTAUGHT, Published
 from tests.properties.oxigraph import Row
 from tests.reference.entailment import Known
 from tests.reference.terms import write_quads
-from triplecast.compile.query_entailment import entailment_of
+from triplecast.compile.compiled import entailment_of
 from triplecast.evaluate import Background, Budget, BudgetExceeded, bindings_json, evaluate
-from triplecast.index import MemoryIndex, Snapshot
+from triplecast.index import IndexWriter, Snapshot
 from triplecast.languages import parse_query, parse_template
 from triplecast.match import Matcher
 from triplecast.model.events import TaxonomyVersion
@@ -114,7 +114,7 @@ class ByIndex:
     def answers(
         self, published: Sequence[Published], texts: Sequence[str], timeline: Timeline
     ) -> dict[tuple[int, int], Answer]:
-        index, log = MemoryIndex(), _Log(texts, timeline)
+        index, log = IndexWriter(), _Log(texts, timeline)
         publications = [as_publication(each, at) for each, at in zip(published, timeline.published, strict=True)]
         number = {position: at for at, position in enumerate(timeline.added)}
         taxonomies = taxonomies_of(published, timeline)
@@ -159,7 +159,7 @@ class _Log:
         self._removed = sorted(gone, key=lambda change: change[1])
         self._slice = self.SLICE if self._removed else len(texts)
 
-    def advance(self, index: MemoryIndex, upto: int, needed_from: int) -> Snapshot:
+    def advance(self, index: IndexWriter, upto: int, needed_from: int) -> Snapshot:
         """Applies all changes before `upto`, removals together with the last additions."""
         while True:
             part = [each for each in self._added[: self._slice] if each.added <= upto]

@@ -29,10 +29,9 @@ from tests.reference.terms import Triple, write
 from triplecast.compile.compiled import SubscriptionCompiler
 from triplecast.errors import QueryRefused
 from triplecast.evaluate.unknown import Answers
-from triplecast.index import MemoryIndex, Snapshot
+from triplecast.index import IndexWriter, Snapshot
 from triplecast.match import Matcher
-from triplecast.match.found import merge_batches
-from triplecast.match.matcher import NO_ANSWERS
+from triplecast.match.matcher import NO_ANSWERS, merge_batches
 from triplecast.model.answers import Answer, GroundCall, OperatorResult, parse_answer
 from triplecast.model.match import MatchedBatch
 from triplecast.model.publication import Publication
@@ -73,7 +72,7 @@ def is_decided_by_index(text: str) -> bool:
 
 def snapshot_of(texts: list[str]) -> Snapshot:
     registrations = [Registration(RegistrationId(i), Subscription(str(i), text)) for i, text in enumerate(texts, 1)]
-    return MemoryIndex().apply(registrations, (), len(texts), compiler=SubscriptionCompiler(OPERATORS))
+    return IndexWriter().apply(registrations, (), len(texts), compiler=SubscriptionCompiler(OPERATORS))
 
 
 def publications_of(graphs: list[tuple[Triple, ...]], after: int, notes: Path | None = None) -> list[Publication]:

@@ -16,13 +16,10 @@ from benchmarks.scenarios.indexes import to_registrations
 from benchmarks.workloads.abstracts import make_abstracts
 from tests.reference import wording
 from tests.reference.values import NotDetermined
-from triplecast.index import Segment, build_segment
-from triplecast.match.pairs import Scratch, match_segment
-from triplecast.match.views import encode, scan_views
-from triplecast.model.open_rows import OpenRowsMaker
-from triplecast.model.operators import NO_OPERATORS
+from triplecast.index import Segment, Snapshot, build_segment
+from triplecast.index.registrations import NO_REMOVALS
+from triplecast.match import Matcher
 from triplecast.model.publication import Publication
-from triplecast.residual import NumberedTerms, ResidualPlans
 from triplecast.text import holds, parse_selection
 from triplecast.text.dialects import lucene
 
@@ -37,15 +34,13 @@ def _publications(texts: Sequence[bytes]) -> list[Publication]:
 def _pairs(segment: Segment, texts: Sequence[bytes]) -> set[tuple[int, int]]:
     """(publication, subscription) of decided matches, a hundred publications at a time."""
     found: set[tuple[int, int]] = set()
-    scratch = Scratch(segment)
-    for first in range(0, len(texts), 100):
-        views = scan_views(_publications(texts[first : first + 100]))
-        encoded, plans = encode(segment, views), ResidualPlans(NO_OPERATORS)
-        matched = match_segment(segment, views, encoded, scratch, plans, NumberedTerms(), OpenRowsMaker())
-        assert len(matched.candidates.publication) == 0
-        assert len(matched.exhausted.publication) == 0
-        number = np.searchsorted(segment.tables.registrations, matched.decided.registration)
-        found.update(zip((matched.decided.publication + first).tolist(), number.tolist(), strict=True))
+    with Matcher() as matcher:
+        snapshot = Snapshot(10**8, (segment,), NO_REMOVALS)
+        for first in range(0, len(texts), 100):
+            matched = matcher.match(snapshot, _publications(texts[first : first + 100]))
+            assert (matched.stats.candidates, matched.undecided) == (0, ())
+            number = np.searchsorted(segment.tables.registrations, matched.registration)
+            found.update(zip((matched.publication + first).tolist(), number.tolist(), strict=True))
     return found
 
 

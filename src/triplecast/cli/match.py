@@ -93,12 +93,14 @@ class Tally:
         compile_kernels()
 
     def add(self, outcome: MatchedDocuments, subscriptions: tuple[Subscription, ...]) -> None:
+        from triplecast.model.match import CHANGES
+
         self._progress.clear()
         matched = outcome.matched
         for row in range(len(matched)):
             graph = outcome.publications[int(matched.publication[row])].graph
             name = subscriptions[int(matched.registration[row]) - 1].name
-            self._print(graph, name, json.loads(matched.bindings_of(row)))
+            self._print(graph, name, CHANGES[matched.change[row]], json.loads(matched.bindings_of(row)))
         for reject in outcome.rejects:
             say(describe_reject(reject))
         for pair in matched.undecided:
@@ -138,9 +140,9 @@ class Tally:
             "work": asdict(self.work),
         }
 
-    def _print(self, graph: str, name: str, solutions: list[dict[str, str]]) -> None:
+    def _print(self, graph: str, name: str, change: str, solutions: list[dict[str, str]]) -> None:
         if self._json:
-            print_json({"publication": graph, "subscription": name, "bindings": solutions})
+            print_json({"publication": graph, "subscription": name, "change": change, "bindings": solutions})
             return
         more = f" (+{len(solutions) - 1} more)" if len(solutions) > 1 else ""
         print_text(f"{graph}  {printable_name(name)}  {clip(describe_solution(solutions[0]))}{more}")

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from triplecast.compile.compiled import SubscriptionCompiler
 from triplecast.driver import Driver
-from triplecast.engine.given import check_subscriptions, document_of, group_documents
+from triplecast.engine.documents import check_subscriptions, document_of, group_documents
 from triplecast.engine.matching import Matching
 from triplecast.engine.receipt import (
     Findings,
@@ -36,7 +36,7 @@ from triplecast.errors import (
 )
 from triplecast.evaluate import Background, Evaluator
 from triplecast.explain import Explanation, explain_subscription, explaining_sandbox
-from triplecast.index import INDEX, IndexFolder, MemoryIndex
+from triplecast.index import INDEX, IndexWriter, SegmentFolder
 from triplecast.index.census import take_census
 from triplecast.ingest import Document, Parser
 from triplecast.ingest.taxonomy_documents import parse_taxonomy
@@ -97,7 +97,7 @@ class Engine:
         self._broad_per_owner = check_quota(broad_per_owner)
         self._schedule = check_schedule(schedule)
         self._given = operators
-        self._assemble(Journal.in_memory(clock), Outbox.in_memory(), MemoryIndex(), clock, randomness)
+        self._assemble(Journal.in_memory(clock), Outbox.in_memory(), IndexWriter(), clock, randomness)
 
     @classmethod
     def open(
@@ -130,7 +130,8 @@ class Engine:
         with ExitStack() as opened:
             journal = opened.enter_context(Journal.open(folder, clock, take_over))
             outbox = opened.enter_context(Outbox.open(folder, journal.check_writer, journal.former, journal.epoch))
-            engine._assemble(journal, outbox, IndexFolder(folder / INDEX, journal.sole), clock, randomness)
+            index = IndexWriter(SegmentFolder(folder / INDEX, journal.sole))
+            engine._assemble(journal, outbox, index, clock, randomness)
             opened.pop_all()
         return engine
 
@@ -138,7 +139,7 @@ class Engine:
         self,
         journal: Journal,
         outbox: Outbox,
-        index: IndexFolder | MemoryIndex,
+        index: IndexWriter,
         clock: Clock,
         randomness: Callable[[int], bytes],
     ) -> None:
@@ -362,7 +363,7 @@ class Engine:
         with self._lock:
             publications = self._journal.last_publications(last, BYTES_AT_ONCE)
             registration = Registration(RegistrationId(0), subscription)
-            snapshot = MemoryIndex().apply([registration], [], 0, compiler=SubscriptionCompiler(operators))
+            snapshot = IndexWriter().apply([registration], [], 0, compiler=SubscriptionCompiler(operators))
             first = publications[0].position - 1 if publications else 0
             taxonomies = self._journal.taxonomies(first, self._journal.head())
             known = self._journal.answers(first, self._journal.head(), operators)
@@ -390,9 +391,8 @@ class Engine:
         return self._registry.subscriptions(owner)
 
     def statistics(self) -> Statistics:
-        """Who stands now, by cost and by who decides them, and what this engine has matched since it was opened.
-
-        Brings the index up to date, as the next publication would. Raises `StorageFault`."""
+        """The live subscriptions by cost and by what decides them, and what this engine has matched since it was
+        opened. Bring the index up to date, as the next publication would. Raises `StorageFault`."""
         with self._lock:
             self._journal.end_leases()
             self._registry.follow()

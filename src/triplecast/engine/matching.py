@@ -10,7 +10,7 @@ from triplecast.engine.receipt import Findings
 from triplecast.errors import FolderLocked, StorageFault
 from triplecast.journal import BYTES_AT_ONCE, Journal
 from triplecast.match import Matcher
-from triplecast.match.found import merge_batches
+from triplecast.match.matcher import merge_batches
 from triplecast.model.match import MatchedBatch, MatchStats
 from triplecast.model.publication import Publication
 from triplecast.model.stored_rows import FORMAT, write_open_rows

@@ -197,7 +197,7 @@ def matches_of(
         for row in range(start, end):
             registration = registrations[row]
             text = bindings[offsets[row] : offsets[row + 1]].decode()
-            change = CHANGES[matched.change[row]] if len(matched.change) else CHANGES[0]
+            change = CHANGES[matched.change[row]]
             id = notification_id(of.graph, of.version, registration, change)
             query = asked[registration]
             found = Match(query.name, registration, of.graph, of.version, change, id, text, query, operators)

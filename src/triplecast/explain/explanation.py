@@ -11,7 +11,8 @@ class Explanation:
     """Why one pair matches, or where it fails; `str` is the readable form."""
 
     subscription: str
-    graph: str
+    publication: str
+    """The graph IRI."""
     version: int
     """0 for a document that was not accepted; the readable form omits it."""
     matched: bool
@@ -30,7 +31,7 @@ class Explanation:
     def __str__(self) -> str:
         verdict = "is undecided on" if self.undecided else "matches" if self.matched else "does not match"
         version = f" (version {self.version})" if self.version else ""
-        lines = [f"{self.subscription} {verdict} {self.graph}{version}"]
+        lines = [f"{self.subscription} {verdict} {self.publication}{version}"]
         if self.undecided:
             lines.append(f"  {self.undecided}")
         if self.matched:

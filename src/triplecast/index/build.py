@@ -10,10 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from triplecast.compile.texts import WORD
-from triplecast.index.anchors import Anchor
 from triplecast.index.members import MemberArrays, Role, offsets_of
-from triplecast.index.registration_numbers import RegistrationNumbers
-from triplecast.index.structures import Shapes, Structures, find_keys, find_shapes, find_structures, pack, with_always
+from triplecast.index.registrations import RegistrationNumbers
+from triplecast.index.structures import (
+    Anchor,
+    Shapes,
+    Structures,
+    find_keys,
+    find_shapes,
+    find_structures,
+    pack,
+    with_always,
+)
 from triplecast.kernels.build import (
     Items,
     canonicalise,

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from triplecast.compile.combination import Combination, read_combination, write_combination
 from triplecast.compile.compiled import DEFAULT_COMPILER, SubscriptionCompiler
 from triplecast.errors import StorageFault
-from triplecast.index.anchors import Anchor, RarestKey
 from triplecast.index.build import Tables, build_tables
 from triplecast.index.file import REBUILD, ArrayFile, Sole, read_arrays, write_arrays
 from triplecast.index.members import MemberArrays, Refused, Role, lay_out_members, offsets_of
-from triplecast.index.registration_numbers import RegistrationNumbers
+from triplecast.index.registrations import RegistrationNumbers
+from triplecast.index.structures import Anchor, RarestKey
 from triplecast.kernels.layout import FACT_LANGUAGES, I32, I64, U8, Answers, Dictionary, Index
 from triplecast.kernels.pairing import find_places
 from triplecast.model.entailment import EntailmentMode

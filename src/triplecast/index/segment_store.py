@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 from contextlib import nullcontext
+from itertools import count
 from pathlib import Path
 from threading import Lock
 from typing import Protocol
+from weakref import WeakValueDictionary
 
 from triplecast.errors import StorageFault
 from triplecast.index.file import TEMPORARY, Sole
-from triplecast.index.manifest import Manifest, open_segment, read_manifest, write_manifest
 from triplecast.index.segment import Segment
-from triplecast.index.snapshot import Snapshot
+from triplecast.index.snapshot import Manifest, Snapshot, open_segment, read_manifest, write_manifest
 
 _NAME = re.compile(r"(manifest|segment)-([0-9]{10})\.(json|tcx)")
 
@@ -60,6 +61,40 @@ def open_snapshot(store: SegmentStore, name: str) -> Snapshot:
     return Snapshot(manifest.covers, segments, manifest.removals, manifest.name)
 
 
+class SegmentMemory:
+    """Segments of this process, which live while an index or a snapshot holds them, and the last manifest."""
+
+    def __init__(self) -> None:
+        self._segments: WeakValueDictionary[str, Segment] = WeakValueDictionary()
+        self._numbers = count(1)
+        self._latest: Manifest | None = None
+
+    def latest(self) -> str | None:
+        return None if self._latest is None else self._latest.name
+
+    def manifest(self, name: str) -> Manifest:
+        if self._latest is None or self._latest.name != name:
+            raise StorageFault(name, "it is not in memory", "open the latest one")
+        return self._latest
+
+    def segment(self, name: str) -> Segment:
+        return self._segments[name]
+
+    def write(self, segment: Segment) -> str:
+        name = f"segment-{next(self._numbers):010}"
+        self._segments[name] = segment
+        return name
+
+    def publish(self, manifest: Manifest) -> None:
+        self._latest = manifest
+
+    def release(self, name: str) -> None:
+        """Nothing to do: what nobody holds is gone."""
+
+    def sweep(self, keep: int) -> None:
+        """Nothing to do."""
+
+
 class SegmentFolder:
     """Mapped files in one folder. They get and lose their names inside `sole`, so that a writer whose place another has
     taken changes none. (A file that is mapped stays readable after its deletion.)"""
@@ -83,7 +118,11 @@ class SegmentFolder:
         return read_manifest(self._path, name)
 
     def segment(self, name: str) -> Segment:
-        return open_segment(self._path / name)
+        try:
+            return open_segment(self._path / name)
+        except StorageFault:
+            with self._sole():  # raises if it is gone because another process has become the writer
+                raise
 
     def write(self, segment: Segment) -> str:
         """Store a segment, in any thread."""

@@ -2,35 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+from lark.lexer import Token
+
 from triplecast.errors import QueryRefused
-from triplecast.languages.dialect import Dialect
-from triplecast.languages.directives import directives
-from triplecast.languages.places import find_argument
+from triplecast.languages.dialect import Dialect, Parsed
 from triplecast.languages.rdql import RDQL, sources
 from triplecast.languages.sparql import SPARQL
 from triplecast.languages.template import SlotKind, Template, fill, parse_whole, shared_cache, text_of
 from triplecast.languages.tokens import open_source
 from triplecast.model.algebra import Query, Term, Variable
 from triplecast.model.operators import NO_OPERATORS, OperatorSet
+from triplecast.model.terms import to_ntriples
 
 __all__ = [
-    "SlotKind",
-    "Template",
-    "directives",
-    "fill",
-    "parse_query",
-    "parse_template",
-    "place_of_argument",
-    "prefixes_of",
-    "sources_of",
-    "text_of",
-]
+    "SlotKind", "Template", "directives", "fill", "parse_query", "parse_template", "place_of_argument", "prefixes_of",
+    "sources_of", "text_of",
+]  # fmt: skip
 
 _DIALECTS: Mapping[str, Dialect] = MappingProxyType({"sparql": SPARQL, "rdql": RDQL})
 _LATER = ("rule",)
+_DIRECTIVES = re.compile(r"\s*#\s*triplecast:([^\r\n]*)")
+_PAIR = re.compile(r"([A-Za-z_]+)\s*=\s*([^\s,;]+)")
+
+
+def directives(text: str) -> dict[str, str]:
+    """Read the options of a first line ``# triplecast: entailment=rdfs``, by lower-case name; empty without one."""
+    if "triplecast:" not in text:
+        return {}
+    line = _DIRECTIVES.match(text.lstrip("\ufeff"))
+    return {name.lower(): value for name, value in _PAIR.findall(line[1])} if line else {}
 
 
 def parse_query(
@@ -50,15 +54,8 @@ def parse_template(
 
 def prefixes_of(text: str, language: str = "sparql") -> Mapping[str, str]:
     """Prefix to namespace as a text that parses declares them, or as they are declared for all."""
-    dialect = _dialect(language, None)
+    dialect = _dialect(language)
     return dialect.namespace(dialect.cut(open_source(text, None).text).declarations).prefixes
-
-
-def place_of_argument(
-    text: str, language: str, operator: str, argument: Variable | Term, operators: OperatorSet
-) -> tuple[int, int] | None:
-    """Line and column of an operator's argument in a text that parses (`places.find_argument`)."""
-    return find_argument(_dialect(language, None).parse(text, None, operators), operator, argument)
 
 
 def sources_of(text: str, language: str) -> tuple[str, ...]:
@@ -66,24 +63,55 @@ def sources_of(text: str, language: str) -> tuple[str, ...]:
     return sources(text) if language == "rdql" else ()
 
 
-def _dialect(language: str, name: str | None) -> Dialect:
+def place_of_argument(
+    text: str, language: str, operator: str, argument: Variable | Term, operators: OperatorSet
+) -> tuple[int, int] | None:
+    """Line and column, from 1, of an operator's argument in a text that parses: its first occurrence in the brackets
+    after the operator's name, else the occurrence nearest to that name. None where the text lacks one of them as
+    written."""
+    parsed = _dialect(language).parse(text, None, operators)
+    written = f"?{argument.name}" if isinstance(argument, Variable) else to_ntriples(argument)
+    tokens = list(parsed.tokens.values())
+    names = [_name_of(parsed, token) for token in tokens]
+    calls = [place for place, name in enumerate(names) if name == f"<{operator}>"]
+    places = [place for place, name in enumerate(names) if name == written]
+    if not calls or not places:
+        return None
+    within = [place for call in calls for place in places if call < place < _end_of_brackets(tokens, call + 1)]
+    nearest = min(places, key=lambda place: (min(abs(place - call) for call in calls), place))
+    line, column, _ = parsed.source.place(tokens[within[0] if within else nearest].start_pos or 0)
+    return line, column
+
+
+def _end_of_brackets(tokens: Sequence[Token], start: int) -> int:
+    """The place of the bracket that closes the one at `start`; `start` itself where none opens."""
+    depth = 0
+    for place in range(start, len(tokens)):
+        depth += (tokens[place] == "(") - (tokens[place] == ")")
+        if depth == 0:
+            return place
+    return start
+
+
+def _name_of(parsed: Parsed, token: Token) -> str:
+    """The variable, or the term in N-Triples form, that a token is; empty for any other."""
+    if token.type == "VAR":
+        return f"?{token[1:]}"
+    try:
+        return to_ntriples(parsed.namespace.term(str(token)))
+    except ValueError:
+        return ""
+
+
+def _dialect(language: str, name: str | None = None) -> Dialect:
     dialect = _DIALECTS.get(language)
     if dialect is not None:
         return dialect
     if language in _LATER:
-        raise QueryRefused(
-            f"language {language}",
-            "it is not built yet in this version",
-            f"write the subscription in {' or '.join(_DIALECTS)}",
-            name=name,
-        )
-    if language.lower() in _DIALECTS:
-        raise QueryRefused(
-            f"language {language}", "names of languages are lower case", f'write "{language.lower()}"', name=name
-        )
-    raise QueryRefused(
-        f"language {language}",
-        "it is no query language of Triplecast",
-        f"known are {', '.join(_DIALECTS)}, and later {', '.join(_LATER)}",
-        name=name,
-    )
+        reason, hint = "it is not built yet in this version", f"write the subscription in {' or '.join(_DIALECTS)}"
+    elif language.lower() in _DIALECTS:
+        reason, hint = "names of languages are lower case", f'write "{language.lower()}"'
+    else:
+        reason = "it is no query language of Triplecast"
+        hint = f"known are {', '.join(_DIALECTS)}, and later {', '.join(_LATER)}"
+    raise QueryRefused(f"language {language}", reason, hint, name=name)

@@ -18,7 +18,7 @@ from triplecast.terms.values import XSD
 
 BOOLEAN = NamedNode(XSD + "boolean")
 TYPE = NamedNode(RDF + "type")
-NIL = NamedNode(RDF + "nil")
+NIL, FIRST, REST = NamedNode(RDF + "nil"), NamedNode(RDF + "first"), NamedNode(RDF + "rest")
 
 
 @dataclass(slots=True)

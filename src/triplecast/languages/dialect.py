@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from importlib.resources import files
-from types import MappingProxyType
+from types import MappingProxyType, ModuleType
 from typing import Any, NamedTuple
 
 from lark import Lark, Tree
@@ -14,13 +15,12 @@ from lark.lexer import Lexer, Token
 
 from triplecast.languages.context import Translation
 from triplecast.languages.prefixes import Namespace
-from triplecast.languages.syntax_hints import hint_at
 from triplecast.languages.tokens import Source, clip, number_of
 from triplecast.model.algebra import Query
 from triplecast.model.operators import OperatorSet
 
-Rules = Mapping[str, Callable[[Translation, list[Any]], Any]]
-"""One function for each rule of a grammar: its value from those of its children."""
+_ADDRESS = re.compile(r"\b(?:https?|ftp|file)://[^\s<>\"'{}|^`\\]*")
+_AGGREGATES = frozenset(("COUNT", "SET_FUNCTION", "GROUP_CONCAT", "FUNCTION"))
 
 
 class Parsed(NamedTuple):
@@ -98,17 +98,37 @@ def read_tree(
         return _grammar(grammar, start).parse(tokens)
     except UnexpectedToken as error:
         token, parser = error.token, error.interactive_parser
-        hint = hint_at(source.text, token)
+        hint = _hint_at(source.text, token)
         if hint is not None:
-            raise source.fault(hint.offset, hint.message) from None
+            raise source.fault(*hint) from None
         accepted = words(parser.accepts() if parser is not None else error.expected)  # type: ignore[no-untyped-call]
         if token.type == "$END":
             raise source.fault(len(source.text.rstrip()), "the query ends too early", accepted) from None
         raise source.fault(token.start_pos or 0, f"unexpected {clip(str(token))}", accepted) from None
 
 
-def translate(rules: Rules, translation: Translation, tree: Tree[Token]) -> Any:
-    """Calls each rule's function after those of its children, from left to right, without recursion."""
+def _hint_at(text: str, token: Token) -> tuple[int, str] | None:
+    """The common mistake that an unexpected `token` of `text` is part of: its offset, and a message with the fix."""
+    offset = token.start_pos or 0
+    for address in _ADDRESS.finditer(text, max(0, offset - 2000), offset + 2000):
+        if address.start() < offset < address.end():
+            return address.start(), f"{clip(address[0])} is no IRI here; write it in angle brackets: <…>"
+    if token == "=" and text[max(0, offset - 1) : offset] == "=":
+        return offset - 1, "unexpected ==; SPARQL compares with one ="
+    if token.type in _AGGREGATES and "{" not in text[:offset]:
+        return offset, f"an expression in SELECT needs brackets and a name; write ({token.upper()}(…) AS ?name)"
+    return None
+
+
+@cache
+def _rules_of(modules: tuple[ModuleType, ...]) -> Mapping[str, Callable[[Translation, list[Any]], Any]]:
+    return {name[1:]: value for module in modules for name, value in vars(module).items() if name[0] == "_"}
+
+
+def translate(modules: tuple[ModuleType, ...], translation: Translation, tree: Tree[Token]) -> Any:
+    """The value of a tree. The rule ``x`` has the function `_x` of one of the modules, which makes the value of a node
+    from those of its children. They are called from the leaves up, from left to right, without recursion."""
+    rules = _rules_of(modules)
     order: list[Any] = []
     todo: list[Any] = [tree]
     while todo:

@@ -1,20 +1,17 @@
-"""Expressions (SPARQL 1.1 Query, sections 17 and 18.2.4.1): one function for each rule of the grammar."""
+"""Expressions (SPARQL 1.1 Query, sections 17 and 18.2.4.1): a function for each rule of the grammar, by its name."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from lark.lexer import Token
 from pyoxigraph import NamedNode
 
 from triplecast.languages.context import Translation
-from triplecast.languages.fulltext import TEXT_FUNCTIONS, text_call
+from triplecast.languages.fulltext import BIF, TEXT_FUNCTIONS, bif_call, text_call
 from triplecast.languages.operators import operator_call
 from triplecast.languages.refusals import refuse_function
-from triplecast.languages.searches import BIF, bif_call
-from triplecast.languages.tokens import FUNCTIONS, unescape_string
+from triplecast.languages.tokens import FUNCTIONS
 from triplecast.model.algebra import Aggregate, Call, Expression, Operation, Slot, Variable, variables_in
 from triplecast.model.entailment import FUNCTION_MARKS
 
@@ -103,6 +100,9 @@ def _product(translation: Translation, children: list[Any]) -> Expression:
     return result
 
 
+_signed_product = _product
+
+
 def _unary(translation: Translation, children: list[Any]) -> Expression:
     sign = str(children[0])
     return Operation(sign if sign == "!" else f"u{sign}", (translation.node(children[1]),))
@@ -160,10 +160,6 @@ def _iri_call(translation: Translation, children: list[Any]) -> Expression:
     return Call(iri, arguments.values)
 
 
-def _signed_product(translation: Translation, children: list[Any]) -> Expression:
-    return _product(translation, children)
-
-
 def _aggregate(translation: Translation, children: list[Any]) -> Variable:
     """Register the aggregate, and return the hidden variable that replaces it."""
     token, distinct, argument = children[:3]
@@ -176,17 +172,10 @@ def _aggregate(translation: Translation, children: list[Any]) -> Variable:
         separator = " "
         if children[-1] is not None:
             translation.keep(children[-1])
-            separator = _string(translation, children[-1])
+            separator = translation.resolve(children[-1]).value
     variable = translation.fresh("g")
     translation.aggregates[variable] = (Aggregate(function, value, distinct is not None, separator), token)
     return variable
-
-
-def _string(translation: Translation, token: Token) -> str:
-    try:
-        return unescape_string(str(token))
-    except ValueError as error:
-        raise translation.fault(token, str(error)) from error
 
 
 def forbid_aggregates(translation: Translation, expression: Expression, place: str) -> None:
@@ -194,23 +183,3 @@ def forbid_aggregates(translation: Translation, expression: Expression, place: s
         if variable in translation.aggregates:
             token = translation.aggregates[variable][1]
             raise translation.fault(token, f"{token.upper()} is not allowed {place}", ("SELECT, HAVING or ORDER BY",))
-
-
-RULES: Mapping[str, Callable[[Translation, list[Any]], Any]] = MappingProxyType(
-    {
-        "disjunction": _disjunction,
-        "conjunction": _conjunction,
-        "comparison": _comparison,
-        "membership": _membership,
-        "exclusion": _exclusion,
-        "expressions": _expressions,
-        "sum": _sum,
-        "signed_product": _signed_product,
-        "product": _product,
-        "unary": _unary,
-        "arguments": _arguments,
-        "function": _function,
-        "iri_call": _iri_call,
-        "aggregate": _aggregate,
-    }
-)

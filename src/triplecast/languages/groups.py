@@ -1,20 +1,17 @@
-"""Groups and inline data (SPARQL 1.1 Query, sections 18.2.2.6 to 18.2.2.8): one function for each rule of the
-grammar."""
+"""Groups and inline data (SPARQL 1.1 Query, sections 18.2.2.6 to 18.2.2.8): a function for each rule of the grammar."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from lark.lexer import Token
 
-from triplecast.languages.collections import Edge
 from triplecast.languages.context import Translation
 from triplecast.languages.expressions import conjoin, forbid_aggregates
 from triplecast.languages.operators import Production, order_productions, produce
-from triplecast.languages.patterns import Triples
+from triplecast.languages.patterns import Edge, Triples
 from triplecast.model import algebra
 from triplecast.model.algebra import Expression, Pattern, Slot, TriplePattern, Variable
 
@@ -133,7 +130,7 @@ def _variables(edge: Edge) -> list[Variable]:
     return [node for node in nodes if isinstance(node, Variable)]
 
 
-def _group(translation: Translation, children: list[Any]) -> GroupPattern:
+def make_group(translation: Translation, children: list[Any]) -> GroupPattern:
     assembly = _Assembly(translation)
     for element in children:
         assembly.add(element)
@@ -141,14 +138,15 @@ def _group(translation: Translation, children: list[Any]) -> GroupPattern:
     return GroupPattern(pattern, assembly.visible, conjoin(assembly.conditions) if assembly.conditions else None)
 
 
+_group = make_group
+
+
 def _union(translation: Translation, children: list[Any]) -> GroupPattern:
-    if len(children) == 1:
-        only: GroupPattern = children[0]
-        return only
-    visible: dict[Variable, None] = {}
-    for group in children:
-        visible.update(group.visible)
-    return GroupPattern(balance(algebra.Union, [group.filtered for group in children]), visible)
+    groups: list[GroupPattern] = children
+    if len(groups) == 1:
+        return groups[0]
+    visible = {variable: None for group in groups for variable in group.visible}
+    return GroupPattern(balance(algebra.Union, [group.filtered for group in groups]), visible)
 
 
 def _optional(translation: Translation, children: list[Any]) -> _Optional:
@@ -226,23 +224,3 @@ def _columns(translation: Translation, children: list[Any]) -> algebra.Values:
 def _inline_data(translation: Translation, children: list[Any]) -> GroupPattern:
     values: algebra.Values = children[0]
     return GroupPattern(values, dict.fromkeys(values.variables))
-
-
-RULES: Mapping[str, Callable[[Translation, list[Any]], Any]] = MappingProxyType(
-    {
-        "group": _group,
-        "union": _union,
-        "optional": _optional,
-        "minus": _minus,
-        "graph": _graph,
-        "filter": _filter,
-        "bind": _bind,
-        "exists": _exists,
-        "not_exists": _not_exists,
-        "one_column": _one_column,
-        "data_names": _data_names,
-        "data_row": _data_row,
-        "columns": _columns,
-        "inline_data": _inline_data,
-    }
-)

@@ -14,8 +14,8 @@ from lark.lexer import Token
 from pyoxigraph import NamedNode
 
 from triplecast.languages.context import Translation
+from triplecast.languages.fulltext import MAGIC, path_slots
 from triplecast.languages.refusals import OPERATORS, refuse_operator
-from triplecast.languages.searches import MAGIC, path_slots
 from triplecast.model.algebra import Call, Expression, Node, PathExpression, Pattern, Produce, Slot, Variable
 from triplecast.model.operators import BOUND, FREE, Operator, OperatorSet
 

@@ -1,20 +1,20 @@
-"""Paths and triples (SPARQL 1.1 Query, sections 18.2.2.1 to 18.2.2.5): one function for each rule of the grammar."""
+"""Paths and triples (SPARQL 1.1 Query, sections 18.2.2.1 to 18.2.2.5): a function for each rule of the grammar."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 from lark.lexer import Token
 from pyoxigraph import NamedNode
 
-from triplecast.languages.collections import Edge, make_collection, members_of, split_collection
-from triplecast.languages.context import Translation
+from triplecast.languages.context import FIRST, NIL, REST, Translation
+from triplecast.languages.fulltext import Search, magic_predicate, read_searches, refuse_in_path
 from triplecast.languages.operators import Production, find_property_function, read_productions, refuse_operator_in_path
-from triplecast.languages.searches import Search, magic_predicate, read_searches, refuse_in_path
 from triplecast.model import algebra
 from triplecast.model.algebra import Expression, Node, PathExpression, PathPattern, Slot, TriplePattern, Variable
+
+Edge: TypeAlias = TriplePattern | PathPattern
 
 
 class Triples(NamedTuple):
@@ -32,6 +32,16 @@ class _Node(NamedTuple):
 
     node: Node
     edges: list[Edge]
+    members: tuple[Node, ...] | None = None
+    """Of a collection."""
+    inner: Sequence[Edge] = ()
+    """The triples of a collection's members, without those of its cells."""
+
+    def as_arguments(self) -> tuple[tuple[Node, ...], Sequence[Edge]]:
+        """What it gives to an operator, and the triples left: a collection is its members, ``()`` nothing."""
+        if self.members is not None:
+            return self.members, self.inner
+        return () if self.node == NIL else (self.node,), self.edges
 
 
 # ---- paths -------------------------------------------------------------------------------------------------
@@ -106,13 +116,13 @@ def _properties(translation: Translation, children: list[Any]) -> list[tuple[Any
 def _state(translation: Translation, subject: _Node, properties: list[tuple[Any, list[_Node]]]) -> list[Edge]:
     """The triples of one subject. A collection that only operators have as subject is their arguments, and no list."""
     edges: list[Edge] = []
-    given, own = split_collection(subject.node, subject.edges)
+    given, own = subject.as_arguments()
     listed = not properties
     for verb, objects in properties:
         declared = find_property_function(translation, verb)
         if declared is not None:
             for target in objects:
-                members, others = split_collection(target.node, target.edges)
+                members, others = target.as_arguments()
                 production = Production(declared, (*given, *members), translation.tokens[verb.index])
                 translation.productions.append(production)
                 edges.extend(others)
@@ -124,9 +134,8 @@ def _state(translation: Translation, subject: _Node, properties: list[tuple[Any,
             refuse_operator_in_path(translation, verb)
         for target in objects:
             if search is not None:
-                members_of_search = members_of(target.node, target.edges)
                 token = translation.tokens[verb.index]
-                translation.searches.append(Search(subject.node, search, target.node, members_of_search, token))
+                translation.searches.append(Search(subject.node, search, target.node, target.members, token))
                 continue
             edges.append(_edge(subject.node, verb, target.node))
             edges.extend(target.edges)
@@ -140,11 +149,12 @@ def _property_list(translation: Translation, children: list[Any]) -> _Node:
 
 def _collection(translation: Translation, children: list[Any]) -> _Node:
     members = _objects(translation, children)
-    cells = [translation.fresh("b") for _ in members]
+    cells: list[Node] = [translation.fresh("b") for _ in members]
     edges: list[Edge] = []
-    for member, (first, rest) in zip(members, make_collection(cells, [each.node for each in members]), strict=True):
-        edges += [first, *member.edges, rest]
-    return _Node(cells[0], edges)
+    for cell, following, member in zip(cells, [*cells[1:], NIL], members, strict=True):
+        edges += [TriplePattern(cell, FIRST, member.node), *member.edges, TriplePattern(cell, REST, following)]
+    inner = [edge for member in members for edge in member.edges]
+    return _Node(cells[0], edges, tuple([member.node for member in members]), inner)
 
 
 def _same_subject(translation: Translation, children: list[Any]) -> list[Edge]:
@@ -157,21 +167,3 @@ def _triples(translation: Translation, children: list[Any]) -> Triples:
     filters, productions = read_productions(translation)
     found = [*(edge for found in children for edge in found), *edges]
     return Triples(found, labels, [*conditions, *filters], productions)
-
-
-RULES: Mapping[str, Callable[[Translation, list[Any]], Any]] = MappingProxyType(
-    {
-        "path_alternative": _path_alternative,
-        "path_sequence": _path_sequence,
-        "path_inverse": _path_inverse,
-        "path_repeat": _path_repeat,
-        "path_negated": _path_negated,
-        "negated_one": _negated_one,
-        "objects": _objects,
-        "properties": _properties,
-        "property_list": _property_list,
-        "collection": _collection,
-        "same_subject": _same_subject,
-        "triples": _triples,
-    }
-)

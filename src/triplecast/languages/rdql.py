@@ -11,9 +11,9 @@ A call of an operator takes terms as they are; its result is coerced as a variab
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import cache
 from typing import Any, NamedTuple
 
 from lark import Tree
@@ -22,7 +22,7 @@ from pyoxigraph import Literal
 
 from triplecast.languages import expressions
 from triplecast.languages.context import Translation
-from triplecast.languages.dialect import Cut, Dialect, Parsed, Rules, number_tokens, read_tree, translate
+from triplecast.languages.dialect import Cut, Dialect, Parsed, number_tokens, read_tree, translate
 from triplecast.languages.operators import (
     Production,
     find_property_function,
@@ -69,7 +69,7 @@ def parse(text: str, name: str | None, operators: OperatorSet) -> Parsed:
     numbered: dict[int, Token] = {}
     tree = read_tree(_GRAMMAR, "query", source, number_tokens(tokenise(source), numbered), name_terminals)
     translation = Translation(source, _declared(source, tree), numbered, operators)
-    query = translate(_rules(), translation, tree)
+    query = translate((expressions, sys.modules[__name__]), translation, tree)
     if measure_depth(query) > MAX_DEPTH:
         raise refuse_depth("a query", name)
     return Parsed(query, source, numbered, translation.namespace, frozenset(translation.pinned), frozenset())
@@ -106,6 +106,9 @@ def _declared(source: Source, tree: Tree[Token]) -> Namespace:
 
 def _prefix(translation: Translation, children: list[Any]) -> None:
     """Read before (`_declared`)."""
+
+
+_name = _prefixes = _sources = _prefix
 
 
 # ---- patterns ------------------------------------------------------------------------------------------------
@@ -169,9 +172,12 @@ def _query(translation: Translation, children: list[Any]) -> Query:
 # ---- constraints ---------------------------------------------------------------------------------------------
 
 
-def _operation(translation: Translation, children: list[Any]) -> Operation:
+def _comparison(translation: Translation, children: list[Any]) -> Operation:
     left, operator, right = children
     return Operation(operator.lower(), (translation.node(left), translation.node(right)))
+
+
+_text_comparison = _comparison
 
 
 def _match(translation: Translation, children: list[Any]) -> Operation:
@@ -182,10 +188,7 @@ def _match(translation: Translation, children: list[Any]) -> Operation:
     pattern, flags = parts[2], parts[3]
     if len(children) > 2:
         translation.keep(children[2])
-        try:
-            pattern, flags = unescape_string(str(children[2])), ""
-        except ValueError as error:
-            raise translation.fault(children[2], str(error)) from error
+        pattern, flags = translation.resolve(children[2]).value, ""
     return Operation(f"{parts[1]}~", (translation.node(children[0]), Literal(pattern), Literal(flags)))
 
 
@@ -193,7 +196,7 @@ def _arguments(translation: Translation, children: list[Any]) -> tuple[Expressio
     return tuple([translation.node(child) for child in children])
 
 
-def _call(translation: Translation, children: list[Any]) -> Call:
+def _iri_call(translation: Translation, children: list[Any]) -> Call:
     token, arguments = children
     iri = translation.pin(translation.slot(token)).value
     declared = translation.operators.find(iri)
@@ -268,28 +271,6 @@ def _reads(token: str) -> bool:
         return reads_as_number(unescape_string(token))
     except ValueError:
         return False
-
-
-@cache
-def _rules() -> Rules:
-    shared = ("disjunction", "conjunction", "sum", "signed_product", "product", "unary")
-    return {
-        **{rule: expressions.RULES[rule] for rule in shared},
-        "query": _query,
-        "select": _select,
-        "sources": _prefix,
-        "prefixes": _prefix,
-        "prefix": _prefix,
-        "name": _prefix,
-        "pattern": _pattern,
-        "group": _group,
-        "constraint": _constraint,
-        "comparison": _operation,
-        "text_comparison": _operation,
-        "match": _match,
-        "arguments": _arguments,
-        "iri_call": _call,
-    }
 
 
 # ---- templates -----------------------------------------------------------------------------------------------

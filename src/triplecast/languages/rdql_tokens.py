@@ -8,12 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from types import MappingProxyType
 
 from lark.lexer import Token
 
-from triplecast.languages.refusals import MAX_NESTING, MAX_TOKENS, refuse_size
-from triplecast.languages.token_words import describe
 from triplecast.languages.tokens import (
     IRI_REFERENCE,
     LITERAL_PARTS,
@@ -26,7 +23,10 @@ from triplecast.languages.tokens import (
     STRING,
     VARIABLE_CHARACTER,
     Source,
-)
+    describe,
+    open_string,
+    read_tokens,
+)  # fmt: skip
 
 BARE_IRI = r"[A-Za-z][A-Za-z0-9+.\-]*+://[^\s<>\"{}|^`\\,()]++"
 _TAG = r"@[A-Za-z]+(?:-[A-Za-z0-9]+)*"
@@ -50,29 +50,17 @@ _KEYWORDS = {
     "SUCHTHAT": "_SUCHTHAT", "FOR": "_FOR", "EQ": "EQ", "NE": "NE", "TRUE": "BOOLEAN", "FALSE": "BOOLEAN",
 }  # fmt: skip
 _AS_NAMES = frozenset(_KEYWORDS.values()) - {"BOOLEAN"}
-_WORDS = MappingProxyType(
-    {
-        "NAME": "a name",
-        "EQ": "eq",
-        "NE": "ne",
-        "EQUALITY": "== or !=",
-        "COMPARISON": "<, <=, > or >=",
-        "MATCH": "=~ or !~ with a pattern",
-        "MATCH_SIGN": "=~ or !~ with a pattern",
-        "_BOTH": "&&",
-        "_AND": "AND",
-        "_COMMA": "a comma",
-    }
-)
+_WORDS = {
+    "NAME": "a name", "EQ": "eq", "NE": "ne", "EQUALITY": "== or !=", "COMPARISON": "<, <=, > or >=", "_BOTH": "&&",
+    "MATCH": "=~ or !~ with a pattern", "MATCH_SIGN": "=~ or !~ with a pattern", "_AND": "AND", "_COMMA": "a comma",
+}  # fmt: skip
 
 _BITS = ("RDQL's operators on bits have no meaning for RDF values", "compare, add, subtract, multiply or divide")
-_REFUSED = MappingProxyType(
-    {
-        **dict.fromkeys(("&", "|", "^", "~", "<<", ">>", ">>>"), _BITS),
-        "%": ("there is no remainder among SPARQL's and RDQL's common operators", "compare, add, subtract or divide"),
-        "NULL": ("RDF has no null", "leave it out; a pattern that has no triple gives no row"),
-    }
-)
+_REFUSED = {
+    **dict.fromkeys(("&", "|", "^", "~", "<<", ">>", ">>>"), _BITS),
+    "%": ("there is no remainder among SPARQL's and RDQL's common operators", "compare, add, subtract or divide"),
+    "NULL": ("RDF has no null", "leave it out; a pattern that has no triple gives no row"),
+}
 
 
 def name_terminals(terminals: Iterable[str]) -> tuple[str, ...]:
@@ -107,28 +95,14 @@ def terminal(text: str) -> str:
 
 def tokenise(source: Source) -> Iterator[Token]:
     """All tokens but comments, one by one, numbered as in `tokens.tokenise`; raises what that raises."""
-    depth = 0
-    for number, match in enumerate(TOKEN.finditer(source.text)):
-        text, start = match[0], match.start()
-        kind = terminal(text)
-        if not kind:
-            continue
-        if text.upper() in _REFUSED:
-            raise source.refusal(start, text, *_REFUSED[text.upper()])
-        if kind == "_LPAR":
-            depth += 1
-            if depth > MAX_NESTING:
-                raise source.refusal(
-                    start, "nesting", f"brackets are nested more than {MAX_NESTING} deep", "flatten it"
-                )
-        elif kind == "_RPAR":
-            depth -= 1
-        if number > MAX_TOKENS:
-            raise refuse_size(f"a query of more than {MAX_TOKENS} tokens", "that is the limit", source.name)
-        if text[0] in "\"'" and kind == "UNKNOWN":
-            raise source.fault(
-                start, "this string does not end", ("a closing quotation mark, on the same line unless tripled",)
-            )
-        if source.text.startswith("/*", start):
-            raise source.fault(start, "this comment does not end", ("*/",))
-        yield Token(kind, text, start, None, None, None, None, number)
+    return read_tokens(source, TOKEN, terminal, _check)
+
+
+def _check(source: Source, offset: int, text: str, kind: str) -> None:
+    refused = _REFUSED.get(text.upper()) if kind else None
+    if refused is not None:
+        raise source.refusal(offset, text, *refused)
+    if kind == "UNKNOWN" and text[0] in "\"'":
+        raise open_string(source, offset)
+    if kind and source.text.startswith("/*", offset):
+        raise source.fault(offset, "this comment does not end", ("*/",))

@@ -17,17 +17,23 @@ T = TypeVar("T")
 _LEAVES = (Variable, NamedNode, Literal, Slot, str, int, bool, type(None))
 
 
-def nodes_within(node: object) -> Iterator[Any]:
-    """A node, or those of a tuple, and all inside but variables and constants: each before what it holds, from left to
-    right. Does not recurse, so any query is safe."""
+def _parts_of(node: object) -> Iterator[Any]:
+    """A node, or those of a tuple, and all inside: each before what it holds, from left to right. Does not recurse, so
+    any query is safe."""
     waiting: list[Any] = [node]
     while waiting:
         part = waiting.pop()
         if isinstance(part, tuple):
             waiting.extend(reversed(part))
-        elif not isinstance(part, _LEAVES):
-            yield part
+            continue
+        yield part
+        if not isinstance(part, _LEAVES):
             waiting.extend(getattr(part, name) for name in reversed(type(part).__slots__))
+
+
+def nodes_within(node: object) -> Iterator[Any]:
+    """A node, or those of a tuple, and all inside but variables and constants, each before what it holds."""
+    return (part for part in _parts_of(node) if not isinstance(part, _LEAVES))
 
 
 def calls_in(pattern: Pattern) -> Iterator[Call]:
@@ -37,15 +43,7 @@ def calls_in(pattern: Pattern) -> Iterator[Call]:
 
 def names_of_path(path: PathExpression) -> Iterator[NamedNode | Slot]:
     """Yield the predicates of a path."""
-    waiting: list[Any] = [path]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, NamedNode | Slot):
-            yield part
-        elif isinstance(part, tuple):
-            waiting.extend(part)
-        elif not isinstance(part, _LEAVES):
-            waiting.extend(getattr(part, name) for name in type(part).__slots__)
+    return (part for part in _parts_of(path) if isinstance(part, NamedNode | Slot))
 
 
 def measure_depth(query: Query | Expression) -> int:

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from lark.lexer import Token
 
 from triplecast.languages.context import Translation
 from triplecast.languages.expressions import conjoin, forbid_aggregates
-from triplecast.languages.grouping import Grouping, GroupKey, bind_keys
-from triplecast.languages.groups import RULES as GROUP_RULES
-from triplecast.languages.groups import GroupPattern
+from triplecast.languages.groups import GroupPattern, make_group
 from triplecast.languages.patterns import Triples
 from triplecast.languages.refusals import MAX_DEPTH, refuse_depth
 from triplecast.languages.rewriting import measure_depth
 from triplecast.model import algebra
-from triplecast.model.algebra import Expression, Pattern, Query, TriplePattern, Variable, variables_in
+from triplecast.model.algebra import (
+    Aggregate,
+    Call,
+    Expression,
+    Extend,
+    Operation,
+    Pattern,
+    Query,
+    TriplePattern,
+    Variable,
+    variables_in,
+)
 
 
 class _Item(NamedTuple):
@@ -39,7 +48,7 @@ class _SelectClause(NamedTuple):
 
 
 class _Modifiers(NamedTuple):
-    keys: tuple[GroupKey, ...] | None
+    keys: tuple[_GroupKey, ...] | None
     having: tuple[Expression, ...] | None
     order: tuple[tuple[Expression, bool], ...] | None
     offset: int
@@ -51,7 +60,7 @@ class _Solutions(NamedTuple):
 
     pattern: Pattern
     visible: dict[Variable, None]
-    grouping: Grouping | None
+    grouping: _Grouping | None
     """None where nothing is grouped."""
 
 
@@ -75,14 +84,17 @@ def _select_item(translation: Translation, children: list[Any]) -> _Item:
     return _Item(children[1], translation.node(children[0]))
 
 
-def _group_key(translation: Translation, children: list[Any]) -> GroupKey:
+def _group_key(translation: Translation, children: list[Any]) -> _GroupKey:
     expression = translation.node(children[0])
     forbid_aggregates(translation, expression, "in GROUP BY")
-    return GroupKey(expression, children[1] if len(children) > 1 else None)
+    return _GroupKey(expression, children[1] if len(children) > 1 else None)
 
 
 def _several(translation: Translation, children: list[Any]) -> tuple[Any, ...]:
     return tuple([translation.node(child) for child in children])
+
+
+_group_by = _having = _order_by = _slice = _several
 
 
 def _order_key(translation: Translation, children: list[Any]) -> tuple[Expression, bool]:
@@ -101,6 +113,9 @@ def _count(name: str) -> Callable[[Translation, list[Any]], tuple[str, int]]:
     return read
 
 
+_limit, _offset = _count("limit"), _count("offset")
+
+
 def _modifiers(translation: Translation, children: list[Any]) -> _Modifiers:
     keys, having, order, numbers = children
     found = dict(numbers or ())
@@ -115,6 +130,66 @@ def _values_clause(translation: Translation, children: list[Any]) -> algebra.Val
 # ---- grouping ----------------------------------------------------------------------------------------------
 
 
+class _GroupKey(NamedTuple):
+    """An expression of GROUP BY, with the name that AS gives it."""
+
+    expression: Expression
+    name: Token | None
+
+
+def _bind_keys(
+    translation: Translation, pattern: Pattern, visible: dict[Variable, None], keys: tuple[_GroupKey, ...]
+) -> tuple[Pattern, tuple[Variable, ...]]:
+    """Bind the expressions of GROUP BY; returns the extended pattern and the keys' variables."""
+    names: list[Variable] = []
+    for key in keys:
+        if key.name is None and isinstance(key.expression, Variable):
+            names.append(key.expression)
+            continue
+        variable = Variable(str(key.name)[1:]) if key.name is not None else translation.fresh("k")
+        if key.name is not None and (variable in visible or variable in names):
+            raise translation.fault(
+                key.name, f"{key.name} has a value already, so GROUP BY cannot give it one", ("another variable",)
+            )
+        pattern = Extend(pattern, variable, key.expression)
+        names.append(variable)
+    return pattern, tuple(dict.fromkeys(names))
+
+
+def _substitute(expression: Expression, seen: Callable[[Variable], Expression]) -> Expression:
+    """Replace each variable. Recurses two frames a node; the expression is within `MAX_DEPTH`."""
+    if isinstance(expression, Variable):
+        return seen(expression)
+    if isinstance(expression, Operation | Call):
+        return replace(expression, arguments=tuple([_substitute(part, seen) for part in expression.arguments]))
+    return expression
+
+
+class _Grouping:
+    """What the expressions of a grouped query see: keys, aggregates, and a SAMPLE of any other variable, made at its
+    first use."""
+
+    def __init__(
+        self, translation: Translation, keys: tuple[Variable, ...], aggregates: dict[Variable, Aggregate]
+    ) -> None:
+        self.keys = keys
+        self.aggregates = aggregates
+        self._translation = translation
+        self._samples: dict[Variable, Variable] = {}
+
+    def sampled(self, expression: Expression, bound: frozenset[Variable]) -> Expression:
+        """`bound` are variables that SELECT gives a value for the group."""
+        return _substitute(expression, lambda variable: self._seen(variable, bound))
+
+    def _seen(self, variable: Variable, bound: frozenset[Variable]) -> Variable:
+        if variable in self.keys or variable in bound or variable in self.aggregates:
+            return variable
+        if variable not in self._samples:
+            sample = self._samples[variable] = self._translation.fresh("g")
+            self.aggregates[sample] = Aggregate("SAMPLE", variable, distinct=False)
+        return self._samples[variable]
+
+
 def _solve(
     translation: Translation,
     where: GroupPattern,
@@ -127,11 +202,11 @@ def _solve(
     named = (variable for expression in (*written, *having, *order) for variable in variables_in(expression))
     aggregates = {name: translation.aggregates[name][0] for name in named if name in translation.aggregates}
     pattern, visible = where.filtered, where.visible
-    grouping: Grouping | None = None
+    grouping: _Grouping | None = None
     if modifiers.keys is not None or aggregates:
-        pattern, keys = bind_keys(translation, pattern, visible, modifiers.keys or ())
+        pattern, keys = _bind_keys(translation, pattern, visible, modifiers.keys or ())
         visible = dict.fromkeys(keys)
-        grouping = Grouping(translation, keys, aggregates)
+        grouping = _Grouping(translation, keys, aggregates)
     for expression in (*having, *order):
         if measure_depth(expression) > MAX_DEPTH:
             raise refuse_depth("an expression", translation.source.name)
@@ -213,7 +288,7 @@ def _order(solved: _Solutions, names: frozenset[Variable], modifiers: _Modifiers
     return algebra.OrderBy(pattern, conditions)
 
 
-def _slice(modifiers: _Modifiers, pattern: Pattern) -> Pattern:
+def _sliced(modifiers: _Modifiers, pattern: Pattern) -> Pattern:
     if modifiers.limit is None and modifiers.offset == 0:
         return pattern
     return algebra.Slice(pattern, modifiers.offset, modifiers.limit)
@@ -234,7 +309,7 @@ def _select(translation: Translation, children: list[Any]) -> Selection:
     pattern = algebra.Project(_order(solved, _names_of(items), modifiers, pattern), variables)
     if clause.mode is not None:
         pattern = algebra.Distinct(pattern) if clause.mode == "DISTINCT" else algebra.Reduced(pattern)
-    return Selection(_slice(modifiers, pattern), variables)
+    return Selection(_sliced(modifiers, pattern), variables)
 
 
 def _group_of_select(translation: Translation, children: list[Any]) -> GroupPattern:
@@ -245,7 +320,7 @@ def _group_of_select(translation: Translation, children: list[Any]) -> GroupPatt
 def _ask(translation: Translation, children: list[Any]) -> Query:
     where, modifiers, values = children
     solved = _solve(translation, where, (), modifiers, values)
-    return Query("ask", _slice(modifiers, _order(solved, frozenset(), modifiers, solved.pattern)), ())
+    return Query("ask", _sliced(modifiers, _order(solved, frozenset(), modifiers, solved.pattern)), ())
 
 
 def _template(translation: Translation, children: list[Any]) -> Triples:
@@ -267,7 +342,7 @@ def _construct(translation: Translation, children: list[Any]) -> Query:
 
 def _construct_where(translation: Translation, children: list[Any]) -> Query:
     template, modifiers, values = children
-    where = GROUP_RULES["group"](translation, [template])
+    where = make_group(translation, [template])
     return _built(translation, template, where, modifiers, values)
 
 
@@ -279,7 +354,7 @@ def _built(
     values: algebra.Values | None,
 ) -> Query:
     solved = _solve(translation, where, (), modifiers, values)
-    pattern = _slice(modifiers, _order(solved, frozenset(), modifiers, solved.pattern))
+    pattern = _sliced(modifiers, _order(solved, frozenset(), modifiers, solved.pattern))
     variables = tuple([variable for variable in solved.visible if not variable.hidden])
     renamed: dict[Variable, Variable] = {}
 
@@ -301,27 +376,3 @@ def _built(
             raise translation.fault(sign, "a CONSTRUCT template cannot contain a property path", ("plain triples",))
         triples.append(TriplePattern(own(edge.subject), edge.predicate, own(edge.object)))
     return Query("construct", pattern, variables, tuple(triples))
-
-
-RULES: Mapping[str, Callable[[Translation, list[Any]], Any]] = MappingProxyType(
-    {
-        "select_clause": _select_clause,
-        "select_item": _select_item,
-        "group_by": _several,
-        "group_key": _group_key,
-        "having": _several,
-        "order_by": _several,
-        "order_key": _order_key,
-        "slice": _several,
-        "limit": _count("limit"),
-        "offset": _count("offset"),
-        "modifiers": _modifiers,
-        "values_clause": _values_clause,
-        "select": _select,
-        "group_of_select": _group_of_select,
-        "ask": _ask,
-        "template": _template,
-        "construct": _construct,
-        "construct_where": _construct_where,
-    }
-)

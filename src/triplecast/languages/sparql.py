@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 from lark.lexer import Token
@@ -10,19 +9,13 @@ from pyoxigraph import Literal, NamedNode
 
 from triplecast.languages import expressions, fulltext, groups, patterns, solutions
 from triplecast.languages.context import Translation
-from triplecast.languages.dialect import Cut, Dialect, Parsed, Rules, number_tokens, read_tree, translate
+from triplecast.languages.dialect import Cut, Dialect, Parsed, number_tokens, read_tree, translate
 from triplecast.languages.prefixes import Namespace, read_prologue
 from triplecast.languages.refusals import MAX_DEPTH, refuse_depth
 from triplecast.languages.rewriting import measure_depth, replace_constants
-from triplecast.languages.token_words import describe
-from triplecast.languages.tokens import PROLOGUE, Source, find_tokens, open_source, terminal, tokenise
+from triplecast.languages.tokens import PROLOGUE, Source, describe, find_tokens, open_source, terminal, tokenise
 from triplecast.model.algebra import Query, Slot
 from triplecast.model.operators import OperatorSet
-
-
-@cache
-def _rules() -> Rules:
-    return {**expressions.RULES, **fulltext.RULES, **patterns.RULES, **groups.RULES, **solutions.RULES}
 
 
 def parse(text: str, name: str | None, operators: OperatorSet) -> Parsed:
@@ -32,7 +25,7 @@ def parse(text: str, name: str | None, operators: OperatorSet) -> Parsed:
     numbered: dict[int, Token] = {}
     tree = read_tree("sparql.lark", "query", source, number_tokens(body, numbered), describe)
     translation = Translation(source, namespace, numbered, operators)
-    result = translate(_rules(), translation, tree)
+    result = translate((expressions, fulltext, patterns, groups, solutions), translation, tree)
     query = result if isinstance(result, Query) else Query("select", result.pattern, result.variables)
     if measure_depth(query) > MAX_DEPTH:
         raise refuse_depth("a query", name)

@@ -18,7 +18,6 @@ from pyoxigraph import Literal, NamedNode
 
 from triplecast.errors import QuerySyntaxError
 from triplecast.languages import context, fulltext
-from triplecast.languages.collections import FIRST, REST
 from triplecast.languages.dialect import Dialect, Parsed
 from triplecast.languages.operators import is_magic
 from triplecast.languages.prefixes import Namespace
@@ -114,7 +113,7 @@ _ENTRIES = 20_000
 """Bound of each table; a full one is emptied, which costs one parse a template."""
 _WORDS = 100_000
 _PROLOGUES = 1_000
-_FIXED = frozenset({context.TYPE, context.NIL, FIRST, REST})
+_FIXED = frozenset({context.TYPE, context.NIL, context.FIRST, context.REST})
 _MARK = "\x01"
 
 

@@ -8,10 +8,11 @@ Every quantifier that could be tried twice over the same text is possessive, so 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain
+from types import MappingProxyType
 
 from lark.lexer import Token
 
@@ -239,31 +240,40 @@ def _string_terminal(text: str) -> str:
 def tokenise(source: Source) -> Iterator[Token]:
     """All tokens but comments, one by one, so that the first fault of a text is the one reported.
 
-    `start_pos` is the offset into `source.text`, `end_pos` the token's number among all matches of `TOKEN`, comments
-    included.
     Raises `QuerySyntaxError` for text that is no token, `QueryRefused` for refused words and over the limits.
     """
+    return read_tokens(source, TOKEN, terminal, _check)
+
+
+def read_tokens(
+    source: Source,
+    expression: re.Pattern[str],
+    terminal: Callable[[str], str],
+    check: Callable[[Source, int, str, str], None],
+) -> Iterator[Token]:
+    """The matches of a language's `expression` that have a terminal; `check` raises for a match (offset, text,
+    terminal) that is an error.
+
+    `start_pos` is the offset into `source.text`, `end_pos` the token's number among all matches, comments included.
+    """
     depth = 0
-    for number, match in enumerate(TOKEN.finditer(source.text)):
-        text = match[0]
+    for number, match in enumerate(expression.finditer(source.text)):
+        start, text = match.start(), match[0]
         kind = terminal(text)
+        check(source, start, text, kind)
         if not kind:
-            if text[0] == "#":
-                continue
-            raise _no_token(source, match.start(), text)
+            continue
         if kind in _OPENING:
             depth += 1
             if depth > MAX_NESTING:
                 raise source.refusal(
-                    match.start(), "nesting", f"brackets are nested more than {MAX_NESTING} deep", "flatten it"
+                    start, "nesting", f"brackets are nested more than {MAX_NESTING} deep", "flatten it"
                 )
         elif kind in _CLOSING:
             depth -= 1
         if number > MAX_TOKENS:
             raise refuse_size(f"a query of more than {MAX_TOKENS} tokens", "that is the limit", source.name)
-        if kind == "LITERAL" and "--" in text:
-            _refuse_direction(source, match.start(), text)
-        yield Token(kind, text, match.start(), None, None, None, None, number)
+        yield Token(kind, text, start, None, None, None, None, number)
 
 
 def number_of(token: Token) -> int:
@@ -271,36 +281,33 @@ def number_of(token: Token) -> int:
     return token.end_pos or 0
 
 
-def _refuse_direction(source: Source, offset: int, text: str) -> None:
-    parts = LITERAL_PARTS.fullmatch(text)
-    if parts is not None and "--" in (parts[2] or ""):
-        raise source.refusal(offset, f"@{parts[2]} (RDF 1.2)", *TRIPLE_TERM)
-
-
-def _no_token(source: Source, offset: int, text: str) -> QuerySyntaxError | QueryRefused:
+def _check(source: Source, offset: int, text: str, kind: str) -> None:
+    if kind == "LITERAL" and "--" in text:
+        parts = LITERAL_PARTS.fullmatch(text)
+        if parts is not None and "--" in (parts[2] or ""):
+            raise source.refusal(offset, f"@{parts[2]} (RDF 1.2)", *TRIPLE_TERM)
+    if kind or text[0] == "#":
+        return
     refused = refuse_word(text)
     if refused is not None:
-        return source.refusal(offset, *refused)
+        raise source.refusal(offset, *refused)
     if text[0] in "\"'":
-        return source.fault(
-            offset, "this string does not end", ("a closing quotation mark, on the same line unless tripled",)
-        )
+        raise open_string(source, offset)
     if text[0] == "<":
-        return source.fault(offset, f"unexpected {text}", ("an IRI in angle brackets, without spaces",))
+        raise source.fault(offset, f"unexpected {text}", ("an IRI in angle brackets, without spaces",))
     if text[0].isalpha():
-        return source.fault(
-            offset,
-            f"unknown word {clip(text)}{_meant_by_word(text)}",
-            ("a keyword, a variable like ?x or a name like dc:title",),
-        )
+        near = nearest_names(text.upper(), (*KEYWORDS, *FUNCTIONS), 1)
+        meant = f"; was {near[0]} meant?" if near else ""
+        wanted = ("a keyword, a variable like ?x or a name like dc:title",)
+        raise source.fault(offset, f"unknown word {clip(text)}{meant}", wanted)
     if text in _TYPOGRAPHIC:
-        return source.fault(offset, f"{text} is no quotation mark of SPARQL; write \" or '")
-    return source.fault(offset, f"unexpected {text}" if text.isprintable() else f"unexpected character {text!r}")
+        raise source.fault(offset, f"{text} is no quotation mark of SPARQL; write \" or '")
+    raise source.fault(offset, f"unexpected {text}" if text.isprintable() else f"unexpected character {text!r}")
 
 
-def _meant_by_word(word: str) -> str:
-    near = nearest_names(word.upper(), (*KEYWORDS, *FUNCTIONS), 1)
-    return f"; was {near[0]} meant?" if near else ""
+def open_string(source: Source, offset: int) -> QuerySyntaxError:
+    wanted = ("a closing quotation mark, on the same line unless tripled",)
+    return source.fault(offset, "this string does not end", wanted)
 
 
 def clip(text: str) -> str:
@@ -324,3 +331,28 @@ def unescape_string(token: str) -> str:
             ) from None
 
     return _STRING_ESCAPE.sub(character, body)
+
+
+_WORDS = {
+    **{name: text for text, name in PUNCTUATION.items()},
+    "VAR": "a variable like ?x", "IRI": "an IRI or a name like dc:title", "STRING": "a string", "NIL": "()",
+    "LITERAL": "a literal", "INTEGER": "a whole number", "NUMBER": "a number", "SIGNED": "a number",
+    "BOOLEAN": "true or false", "BLANK": "a blank node", "ANON": "a blank node", "FUNCTION": "a function",
+    "FTCONTAINS": "a function", "SET_FUNCTION": "an aggregate", "COUNT": "an aggregate", "A": "a (rdf:type)",
+    "GROUP_CONCAT": "an aggregate", "COMPARISON": "a comparison", "EQUAL": "=", "$END": "the end of the query",
+}  # fmt: skip
+"""The grammar's terminals in words, for the "expected: …" of syntax errors."""
+_MANY = frozenset({"STRING", "LITERAL", "INTEGER", "NUMBER", "SIGNED", "BOOLEAN"})
+_NO_WORDS: Mapping[str, str] = MappingProxyType({})
+
+
+def describe(terminals: Iterable[str], own: Mapping[str, str] = _NO_WORDS) -> tuple[str, ...]:
+    """Words for a set of terminals, sorted; the kinds of literal are one word where all are allowed. `own` are a
+    language's that differ from SPARQL's."""
+    names = set(terminals)
+    words = []
+    if names >= _MANY:
+        names -= _MANY
+        words.append("a literal")
+    words.extend(own.get(name) or _WORDS.get(name, name.lstrip("_")) for name in names)
+    return tuple(sorted(set(words)))

@@ -11,12 +11,12 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
+from triplecast.index import Segment
 from triplecast.kernels.build import fill_term_table
 from triplecast.kernels.facts import LIST_REACHED, WORD_MEMBER, Known
 from triplecast.kernels.hashing import hash_terms
 from triplecast.kernels.layout import I32, I64, U8, Dictionary
 from triplecast.kernels.words import pad
-from triplecast.match.wanted import Wanted
 from triplecast.model.entailment import Mark
 from triplecast.taxonomy import Schema, Taxonomy, Words
 from triplecast.taxonomy.classes import reach
@@ -24,7 +24,10 @@ from triplecast.taxonomy.taxonomy import BROADER, MEMBER, NUMBERED, SUB_CLASS, S
 
 NUMBERED_TERM = re.compile(re.escape(NUMBERED) + "[1-9][0-9]*>")
 
+Wanted: TypeAlias = frozenset[tuple[Mark, TermText]]
+"""Marks with the classes that keys of the index name with them. No other mark is put into a view."""
 Edges: TypeAlias = Mapping[int, Sequence[int]]
+_MARKS = {str(mark.predicate).encode(): mark for mark in Mark}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -247,3 +250,18 @@ def _is_odd(taxonomy: Taxonomy) -> bool:
         predicate == SUB_PROPERTY and (end in words or NUMBERED_TERM.fullmatch(end) is not None)
         for _, predicate, end in taxonomy.triples
     )
+
+
+def wanted_of(segment: Segment) -> Wanted:
+    """Of all keys of a segment, in any order."""
+    if not segment.reading.marked:
+        return frozenset()
+    dictionary, keys = segment.tables.dictionary, segment.tables.index.key_terms
+
+    def text(id: int) -> bytes:
+        return dictionary.text[dictionary.offsets[id] : dictionary.offsets[id + 1]].tobytes()
+
+    predicates = np.unique(keys[:, 1])
+    marks = {id: _MARKS[text(id)] for id in predicates[predicates >= 0].tolist() if text(id) in _MARKS}
+    rows = keys[np.isin(keys[:, 1], np.array(list(marks), np.int32))]
+    return frozenset((marks[predicate], text(end).decode()) for _, predicate, end in rows.tolist())

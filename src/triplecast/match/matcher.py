@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType, TracebackType
 from weakref import WeakKeyDictionary
 
+import numpy as np
+
 from triplecast.evaluate import Evaluator
 from triplecast.evaluate.unknown import Answers
 from triplecast.index import Segment, Snapshot
-from triplecast.kernels.rows import SOLUTIONS_LIMIT
-from triplecast.kernels.walk import STEPS_LIMIT
-from triplecast.match.found import Decided, join_matches
-from triplecast.match.members import Combined
-from triplecast.match.pairs import Scratch, all_pairs, match_segment
-from triplecast.match.readings import Readings
+from triplecast.kernels.render import gather
+from triplecast.match.entailed import ClosureCache
+from triplecast.match.members import BatchMatches
 from triplecast.match.resolve import Resolved, resolve
-from triplecast.match.validity import Validity
+from triplecast.match.segment import Scratch, Validity, encode_batch, match_segment
 from triplecast.match.views import scan_views
-from triplecast.model.match import MatchedBatch, MatchStats, Undecided
-from triplecast.model.open_rows import EVALUATED, OpenRows, OpenRowsMaker, QueryText
+from triplecast.model.match import MatchedBatch, MatchRows, MatchStats, Undecided
+from triplecast.model.open_rows import EVALUATED, NO_OPEN_ROWS, OpenRows
 from triplecast.model.operators import NO_OPERATORS, OperatorSet
 from triplecast.model.publication import Publication
-from triplecast.residual import NumberedTerms, ResidualPlans
-from triplecast.taxonomy import NO_TAXONOMIES, EntailmentTooLarge, Taxonomies, Taxonomy
+from triplecast.residual import ResidualPlans
+from triplecast.taxonomy import NO_TAXONOMIES, Taxonomies
 
 NO_ANSWERS: Mapping[int, Answers] = MappingProxyType({})
-EXHAUSTED = (
-    f"more than {SOLUTIONS_LIMIT:,} solutions of its patterns, or {STEPS_LIMIT:,} join steps, in this publication"
-)
 
 
 class Matcher:
@@ -44,7 +40,7 @@ class Matcher:
         self._owned = evaluator is None
         self._plans = ResidualPlans(operators)
         self._scratch: WeakKeyDictionary[Segment, Scratch] = WeakKeyDictionary()
-        self._readings = Readings()
+        self._closures = ClosureCache()
 
     def __enter__(self) -> Matcher:
         return self
@@ -71,11 +67,14 @@ class Matcher:
         self, snapshot: Snapshot, publications: Sequence[Publication], taxonomies: Taxonomies = NO_TAXONOMIES
     ) -> MatchedBatch:
         """What matches each publication, as of its own position: added < position < removed, and with the last taxonomy
-        before it. What operators have a say in is open."""
-        batch = _Batch()
+        before it. Pairs that operators decide are open."""
+        batch, validity = BatchMatches(publications), Validity(snapshot, publications)
         for first, last, taxonomy in taxonomies.runs(publications):
-            self._match_run(batch, snapshot, publications[first:last], first, taxonomy)
-        open_rows = batch.maker.make(batch.numbers.texts)
+            plain = scan_views(publications[first:last], first)
+            entailed = self._closures.entail(snapshot.segments, taxonomy, plain)
+            for read in encode_batch(snapshot.segments, plain, entailed):
+                match_segment(read, self._scratch_of(read.segment), self._plans, validity, batch)
+        open_rows = batch.open.make(batch.numbers.texts)
         resolved = self.resolve(open_rows, NO_ANSWERS, publications, taxonomies)
         parts = [*batch.parts, resolved.decided]
         undecided = [*batch.undecided, *resolved.undecided]
@@ -87,7 +86,7 @@ class Matcher:
             undecided=len(undecided),
             operated=resolved.stats.operated,
         )
-        return replace(join_matches(parts, undecided, resolved.open, stats), conditions=resolved.conditions)
+        return replace(join_rows(parts, undecided, resolved.open, stats), conditions=resolved.conditions)
 
     def resolve(
         self,
@@ -99,69 +98,6 @@ class Matcher:
         """`resolve.resolve` with this matcher's evaluator and plans."""
         return resolve(open_rows, answers, publications, taxonomies, self._plans, self._evaluator)
 
-    def _match_run(
-        self,
-        batch: _Batch,
-        snapshot: Snapshot,
-        publications: Sequence[Publication],
-        first: int,
-        taxonomy: Taxonomy,
-    ) -> None:
-        """Publications that have one taxonomy; `first`: the place of the first in the batch."""
-        readings = self._readings.of(snapshot.segments, taxonomy, scan_views(publications))
-        validity = Validity(snapshot, publications)
-        for segment, views, lost, encoded in readings.read(snapshot.segments):
-            scratch = self._scratch_of(segment)
-            found = match_segment(segment, views, encoded, scratch, self._plans, batch.numbers, batch.maker)
-            valid = validity.without(lost)
-            for publication, _, registration in validity.keep(segment, all_pairs(lost, segment)):
-                batch.leave(first + publication, registration, f"budget: {EntailmentTooLarge()}")
-            for publication, _, registration in valid.keep(segment, found.exhausted):
-                batch.leave(first + publication, registration, EXHAUSTED)
-            combined, calculated = (
-                valid.keep_decided(found.combined.plain),
-                valid.keep_decided(found.combined.calculated),
-            )
-            for part in (valid.keep_decided(found.decided), combined, calculated):
-                batch.add(part, first)
-            for publication, number, registration in valid.keep(segment, found.candidates):
-                query = QueryText(*segment.texts.of(number), segment.reading)
-                batch.maker.add(publications[publication].position, registration, query, EVALUATED)
-            self._add_combined(batch, segment, valid, found.combined, publications, first)
-            counted = len(calculated.publication)
-            batch.stats += MatchStats(
-                keys=found.counts[0],
-                touched=found.counts[1],
-                joins=found.counts[2],
-                combined=len(combined.publication) + counted,
-                calculated=counted,
-            )
-
-    def _add_combined(
-        self,
-        batch: _Batch,
-        segment: Segment,
-        valid: Validity,
-        combined: Combined,
-        publications: Sequence[Publication],
-        first: int,
-    ) -> None:
-        """Pairs that operators have a say in, and those whose query is not valid any more."""
-        for pairs, values in ((combined.asking, combined.tables.tolist()), (combined.refused, combined.reasons)):
-            if not len(pairs.publication):
-                continue
-            members = self._scratch_of(segment).members(segment, self._plans)
-            registrations = segment.tables.registrations[pairs.subscription]
-            kept = valid.holds(pairs.publication, registrations).tolist()
-            rows = zip(pairs.publication.tolist(), pairs.subscription.tolist(), registrations.tolist(), strict=True)
-            for (publication, member, registration), value, asked in zip(rows, values, kept, strict=True):
-                if not asked:
-                    continue
-                if isinstance(value, str):
-                    batch.leave(first + publication, registration, value)
-                else:
-                    batch.maker.add(publications[publication].position, registration, members.query(member), value)
-
     def _scratch_of(self, segment: Segment) -> Scratch:
         scratch = self._scratch.get(segment)
         if scratch is None:
@@ -169,20 +105,32 @@ class Matcher:
         return scratch
 
 
-class _Batch:
-    """What is found of a batch."""
+def join_rows(
+    parts: Sequence[MatchRows], undecided: Sequence[Undecided], open_rows: OpenRows, stats: MatchStats
+) -> MatchedBatch:
+    """All rows of a batch by (publication, registration)."""
+    shifts = np.cumsum([0, *(len(part.text) for part in parts)])[:-1]
+    publication = np.concatenate([part.publication for part in parts])
+    registration = np.concatenate([part.registration for part in parts])
+    start = np.concatenate([part.start + shift for part, shift in zip(parts, shifts, strict=True)])
+    length = np.concatenate([part.length for part in parts])
+    order = np.lexsort((registration, publication))
+    bindings, offsets = gather(np.concatenate([part.text for part in parts]), start[order], length[order])
+    ordered = tuple(sorted(undecided, key=lambda pair: (pair.publication, pair.registration)))
+    return MatchedBatch(publication[order], registration[order], offsets, bindings, ordered, open_rows, stats)
 
-    def __init__(self) -> None:
-        self.parts: list[Decided] = []
-        self.undecided: list[Undecided] = []
-        self.numbers = NumberedTerms()
-        self.maker = OpenRowsMaker()
-        self.stats = MatchStats()
 
-    def add(self, part: Decided, first: int) -> None:
-        self.parts.append(
-            part._replace(publication=part.publication + part.publication.dtype.type(first)) if first else part
-        )
+def merge_batches(first: MatchedBatch, then: MatchedBatch) -> MatchedBatch:
+    """What was decided of a batch at first, and of its open rows later; `then` has those that are open still."""
+    undecided = (*first.undecided, *then.undecided)
+    return join_rows([first.rows, then.rows], undecided, then.open, first.stats + then.stats)
 
-    def leave(self, publication: int, registration: int, reason: str) -> None:
-        self.undecided.append(Undecided(publication, registration, reason))
+
+def only_pairs(batch: MatchedBatch, pairs: Collection[tuple[int, int]]) -> MatchedBatch:
+    """What is decided of some pairs (publication, registration) of a batch, which counts as no work."""
+    rows = batch.rows
+    named = zip(rows.publication.tolist(), rows.registration.tolist(), strict=True)
+    kept = np.array([pair in pairs for pair in named], np.bool_)
+    part = MatchRows(rows.publication[kept], rows.registration[kept], rows.text, rows.start[kept], rows.length[kept])
+    undecided = [pair for pair in batch.undecided if (pair.publication, pair.registration) in pairs]
+    return join_rows([part], undecided, NO_OPEN_ROWS, MatchStats())

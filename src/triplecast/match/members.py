@@ -7,6 +7,7 @@ batch.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import groupby
 from typing import NamedTuple, TypeAlias
 
@@ -18,8 +19,9 @@ from triplecast.index import Segment
 from triplecast.kernels.layout import I32, I64
 from triplecast.kernels.resolve import Terms
 from triplecast.kernels.rows import Sheets
-from triplecast.match.found import Decided, Pairs, make_matches, no_matches
+from triplecast.model.match import MatchRows, MatchStats, Pairs, Undecided
 from triplecast.model.open_rows import OpenRowsMaker, QueryText
+from triplecast.model.publication import Publication
 from triplecast.residual import JoinRows, NumberedTerms, PublicationConditions, ResidualPlan, ResidualPlans, Row
 from triplecast.residual.agreement import combine_rows, solve_pair
 
@@ -66,12 +68,9 @@ class Members:
 
     def split(self, pairs: Pairs) -> tuple[Pairs, Pairs]:
         """Pairs of members without a role, and the pairs of subscriptions (first members) of the others."""
-        role = self.has_role[pairs.subscription]
-        first = self.first[pairs.subscription[role]].astype(np.int32)
-        return (
-            Pairs(pairs.publication[~role], pairs.subscription[~role]),
-            Pairs(pairs.publication[role], first),
-        )
+        role = self.has_role[pairs.member]
+        first = self.first[pairs.member[role]].astype(np.int32)
+        return Pairs(pairs.publication[~role], pairs.member[~role]), Pairs(pairs.publication[role], first)
 
 
 class JoinedRows(NamedTuple):
@@ -82,112 +81,73 @@ class JoinedRows(NamedTuple):
     sheet: I32
 
 
-class Combined(NamedTuple):
-    """What rows make. Subscriptions are told by their first members."""
+class BatchMatches:
+    """What is found of a batch, segment after segment."""
 
-    plain: Decided
-    """By uniting and comparing them."""
-    calculated: Decided
-    """By calculating too."""
-    costly: Pairs
-    """Too much would have to be calculated."""
-    asking: Pairs
-    """Operators are called; by publication and registration."""
-    tables: I32
-    """Of each of those, the table of its rows."""
-    refused: Pairs
-    """The query is not valid any more."""
-    reasons: tuple[str, ...]
-    """Why, of each of those."""
+    def __init__(self, publications: Sequence[Publication]) -> None:
+        self.publications = publications
+        self.parts: list[MatchRows] = []
+        self.undecided: list[Undecided] = []
+        self.open = OpenRowsMaker()
+        self.numbers = NumberedTerms()
+        """Of the terms of open rows."""
+        self.stats = MatchStats()
+
+    def leave(self, publication: int, registration: int, reason: str) -> None:
+        self.undecided.append(Undecided(publication, registration, reason))
 
 
 def combine(
-    members: Members,
-    rows: JoinedRows,
-    sheets: Sheets,
-    terms: Terms,
-    spent: Pairs,
-    numbers: NumberedTerms,
-    maker: OpenRowsMaker,
-) -> Combined:
-    """The matches that the rows make together; none of the `spent` pairs, whose rows are not all there. The rows of
-    pairs that call operators go to `maker`, their terms to `numbers`."""
+    members: Members, rows: JoinedRows, sheets: Sheets, terms: Terms, spent: Pairs, batch: BatchMatches
+) -> Pairs:
+    """Add to `batch` the matches that the rows make together, and the open rows of pairs that call operators; none of
+    the `spent` pairs, whose rows are not all there. Return pairs (by first member) that cost too much to calculate."""
     first = members.first[rows.member]
     order = np.lexsort((rows.member, first, rows.publication))
-    lost = set(zip(spent.publication.tolist(), spent.subscription.tolist(), strict=True))
+    lost = set(zip(spent.publication.tolist(), spent.member.tolist(), strict=True))
     answers = members.answer_of[rows.member]
     columns = (rows.publication[order], first[order], answers[order], rows.sheet[order])
-    writer = _Writer(members, sheets, terms, numbers, maker)
-    made: tuple[list[_Made], list[_Made]] = ([], [])
-    beyond: list[tuple[int, int]] = []
-    asking: list[tuple[int, int, int]] = []
-    refused: list[tuple[int, int]] = []
-    reasons: list[str] = []
+    writer = _Writer(members, sheets, terms, batch)
+    matches: list[tuple[int, int, bytes]] = []
+    calculated = 0
+    costly: list[tuple[int, int]] = []
     together = zip(*(column.tolist() for column in columns), strict=True)
     for pair, group in groupby(together, lambda row: row[:2]):
         if pair in lost:
             continue
         found = tuple((answer, sheet) for _, _, answer, sheet in group)
-        plan = members.plan(pair[1])
+        publication, member = pair
+        plan, registration = members.plan(member), int(members.tables.registrations[member])
         if isinstance(plan, str):
-            refused.append(pair)
-            reasons.append(plan)
+            batch.leave(publication, registration, plan)
         elif plan.asks:
-            asking.append((*pair, writer.table(found)))
+            position = batch.publications[publication].position
+            batch.open.add(position, registration, members.query(member), writer.table(found))
         else:
             try:
                 bindings = writer.answer(plan, found)
             except BudgetExceeded:
-                beyond.append(pair)
+                costly.append(pair)
                 continue
             if bindings is not None:
-                registration = int(members.tables.registrations[pair[1]])
-                made[plan.calculates].append(_Made(pair[0], registration, bindings))
-    asked = np.array(asking, np.int32).reshape(-1, 3)
-    return Combined(
-        _matches(made[0]),
-        _matches(made[1]),
-        _pairs(beyond),
-        Pairs(asked[:, 0], asked[:, 1]),
-        asked[:, 2],
-        _pairs(refused),
-        tuple(reasons),
-    )
-
-
-_NO_PAIRS = Pairs(np.zeros(0, np.int32), np.zeros(0, np.int32))
-NOTHING_COMBINED = Combined(no_matches(), no_matches(), _NO_PAIRS, _NO_PAIRS, np.zeros(0, np.int32), _NO_PAIRS, ())
-
-
-class _Made(NamedTuple):
-    publication: int
-    registration: int
-    bindings: bytes
-
-
-def _matches(made: list[_Made]) -> Decided:
-    return make_matches(
-        [each.publication for each in made], [each.registration for each in made], [each.bindings for each in made]
-    )
-
-
-def _pairs(found: list[tuple[int, int]]) -> Pairs:
-    columns = np.array(found, np.int32).reshape(-1, 2)
-    return Pairs(columns[:, 0], columns[:, 1])
+                matches.append((publication, registration, bindings))
+                calculated += plan.calculates
+    batch.parts.append(MatchRows.of(*(zip(*matches, strict=True) if matches else ((), (), ()))))
+    batch.stats += MatchStats(combined=len(matches), calculated=calculated)
+    beyond = np.array(costly, np.int32).reshape(-1, 2)
+    return Pairs(beyond[:, 0], beyond[:, 1])
 
 
 class _Writer:
     """Answers of one batch in one segment; those made before are kept."""
 
-    def __init__(
-        self, members: Members, sheets: Sheets, terms: Terms, numbers: NumberedTerms, maker: OpenRowsMaker
-    ) -> None:
+    def __init__(self, members: Members, sheets: Sheets, terms: Terms, batch: BatchMatches) -> None:
         self._members = members
         self._sheets = sheets
         self._terms = terms
-        self._numbers = numbers
-        self._maker = maker
-        self._conditions = PublicationConditions({}, numbers, members.plans)
+        self._numbers = batch.numbers
+        self._maker = batch.open
+        self._conditions = PublicationConditions({}, batch.numbers, members.plans)
         self._made: dict[tuple[ResidualPlan, Found], bytes | None] = {}
         self._tables: dict[Found, int] = {}
         self._lists: dict[int, int] = {}

@@ -9,9 +9,8 @@ import numpy as np
 
 from triplecast.evaluate import Background, Candidate, Evaluator
 from triplecast.evaluate.unknown import Answers
-from triplecast.match.found import Decided, make_matches
 from triplecast.model.answers import GroundCall
-from triplecast.model.match import MatchStats, Undecided
+from triplecast.model.match import MatchRows, MatchStats, Undecided
 from triplecast.model.open_rows import EVALUATED, OpenRows
 from triplecast.model.publication import Publication
 from triplecast.residual import NumberedTerms, PublicationConditions, ResidualPlans, Verdict, solve_pair
@@ -21,7 +20,7 @@ from triplecast.taxonomy import Taxonomies
 class Resolved(NamedTuple):
     """What became of open rows."""
 
-    decided: Decided
+    decided: MatchRows
     """Matches."""
     undecided: list[Undecided]
     open: OpenRows
@@ -75,7 +74,7 @@ class _Resolution:
             verified=verified, matches=operated + verified, undecided=len(self._undecided), operated=operated
         )
         left = self._needed(sorted(self._waiting))
-        return Resolved(make_matches(*self._matches), self._undecided, left, self._conditions, stats)
+        return Resolved(MatchRows.of(*self._matches), self._undecided, left, self._conditions, stats)
 
     def _solve_joined(self) -> None:
         """The pairs whose join rows are there. Those that are alike are solved once."""

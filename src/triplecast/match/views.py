@@ -48,9 +48,11 @@ class Views(NamedTuple):
     """[L, 3] as `Encoded.values`."""
 
 
-def scan_views(publications: Sequence[Publication]) -> Views:
+def scan_views(publications: Sequence[Publication], first: int = 0) -> Views:
+    """Scan publications, of which the first is number `first` of its batch."""
     dataset = [publication.dataset for publication in publications]
-    return cut_views(scan([publication.quads for publication in publications], dataset), dataset)
+    views = cut_views(scan([publication.quads for publication in publications], dataset), dataset)
+    return views._replace(publication=views.publication + np.int32(first)) if first else views
 
 
 def cut_views(scanned: ScannedBatch, dataset: Sequence[bool]) -> Views:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
@@ -23,7 +23,7 @@ only). The kernels state it again for themselves (`kernels.rows.SOLUTIONS_LIMIT`
 
 @dataclass(frozen=True, slots=True)
 class Undecided:
-    """A pair whose budget ran out or whose evaluation failed: told, never silence (semantics 1.6)."""
+    """A pair whose budget ran out or whose evaluation failed: reported, never dropped (semantics 1.6)."""
 
     publication: int
     """Index into the batch."""
@@ -32,13 +32,43 @@ class Undecided:
 
 
 class Awaited(NamedTuple):
-    """A pair that is not told yet, since operators have to be asked about it first."""
+    """A pair that is not recorded yet, since its operators have not answered."""
 
     publication: int
     """Index into the batch."""
     registration: int
     reason: str = ""
-    """Why they could not be asked; empty where that was not tried yet."""
+    """Why they are unavailable; empty where they were not called yet."""
+
+
+class Pairs(NamedTuple):
+    """Pairs of publications (index into the batch) and members of one segment."""
+
+    publication: NDArray[np.int32]
+    member: NDArray[np.int32]
+
+
+class MatchRows(NamedTuple):
+    """Matches as columns; row i has the JSON ``text[start[i]:start[i] + length[i]]``."""
+
+    publication: NDArray[np.int32]
+    """Index into the batch."""
+    registration: NDArray[np.int64]
+    text: NDArray[np.uint8]
+    start: NDArray[np.int64]
+    length: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, publication: Sequence[int], registration: Sequence[int], bindings: Sequence[bytes]) -> MatchRows:
+        """Matches with the JSON of each."""
+        lengths = np.array([len(each) for each in bindings], np.int64)
+        return cls(
+            np.array(publication, np.int32),
+            np.array(registration, np.int64),
+            np.frombuffer(bytearray(b"".join(bindings)), np.uint8),
+            np.cumsum(lengths) - lengths,
+            lengths,
+        )
 
 
 class Learnt(NamedTuple):
@@ -113,10 +143,19 @@ class MatchedBatch:
     conditions: Mapping[int, PublicationConditions] = field(default_factory=lambda: NO_CONDITIONS)
     """By position, what these pairs wait for: to call their operators in this process; it is never stored."""
     change: NDArray[np.uint8] = field(default_factory=lambda: np.zeros(0, np.uint8))
-    """Of each row, by its number in `CHANGES`; empty where all are additions, as in publication scope."""
+    """Of each row, by its number in `CHANGES`; given as empty for additions alone, as in publication scope."""
+
+    def __post_init__(self) -> None:
+        if not len(self.change):
+            object.__setattr__(self, "change", np.zeros(len(self.publication), np.uint8))
 
     def __len__(self) -> int:
         return len(self.publication)
+
+    @property
+    def rows(self) -> MatchRows:
+        starts = self.bindings_offsets[:-1]
+        return MatchRows(self.publication, self.registration, self.bindings, starts, np.diff(self.bindings_offsets))
 
     def bindings_of(self, row: int) -> bytes:
         return self.bindings[self.bindings_offsets[row] : self.bindings_offsets[row + 1]].tobytes()

@@ -89,7 +89,6 @@ class HorizonFile:
 
     def cover_snapshot(self, snapshot: Snapshot) -> None:
         """The same, of the snapshot that the registry published."""
-        assert snapshot.manifest is not None
         self.cover(snapshot.manifest, snapshot.covers)
 
     def learn(self, publications: int, rows: int, seconds: float) -> None:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from triplecast.driver import Driver
 from triplecast.errors import InputError
-from triplecast.index import INDEX, IndexFolder
+from triplecast.index import INDEX, IndexWriter, SegmentFolder
 from triplecast.ingest import Parser
 from triplecast.ingest.inbox import scan_inbox
 from triplecast.journal import Journal
@@ -137,7 +137,7 @@ def run(
         driver = Driver(journal, outbox)
         sink = Sink(driver, outbox, horizon.learn, notices.put, merge_learnt(journal))
         upkeep = IndexUpkeep(
-            IndexFolder(output / INDEX, journal.sole),
+            IndexWriter(SegmentFolder(output / INDEX, journal.sole)),
             journal,
             lambda: outbox.progress,
             horizon.cover_snapshot,

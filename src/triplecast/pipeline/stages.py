@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from triplecast.crash_points import reach
 from triplecast.evaluate import Evaluator
-from triplecast.index import INDEX, Snapshot
+from triplecast.index import INDEX, SegmentFolder, open_snapshot
 from triplecast.journal import BYTES_AT_ONCE
 from triplecast.match import Matcher
 from triplecast.model.match import MatchStats
@@ -90,7 +90,7 @@ def match_slice(
 ) -> Iterator[pa.RecordBatch]:
     """The matches of the publications at positions in (`after`, `upto`]; at least one row, also when there are none."""
     journal, matcher = followed_journal(folder), _matcher(operators)
-    snapshot = Snapshot.open(folder / INDEX, manifest)
+    snapshot = open_snapshot(SegmentFolder(folder / INDEX), manifest)
     any_told = False
     start = after
     while True:
@@ -120,7 +120,7 @@ def ask_slice(
     pending = followed_outbox(folder).pending(asked.positions[0] - 1, len(asked.positions))
     stored = [part.body for part in pending.parts if part.format == FORMAT]
     journal, matcher, asker = followed_journal(folder), _matcher(operators), _asker(folder, schedule, operators)
-    snapshot = Snapshot.open(folder / INDEX, asked.manifest)
+    snapshot = open_snapshot(SegmentFolder(folder / INDEX), asked.manifest)
     asker.leave(snapshot)
     left = list(asked.positions)
     while left:

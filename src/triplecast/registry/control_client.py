@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from triplecast.errors import FolderLocked, InputError
-from triplecast.index import INDEX, IndexFolder
+from triplecast.index import INDEX, IndexWriter, SegmentFolder
 from triplecast.journal import Journal, read_address
 from triplecast.model.subscription import BROAD_PER_OWNER
 from triplecast.operators.operator_set import declared_operators
@@ -48,7 +48,7 @@ def _open(folder: Path, broad_per_owner: int, opened: ExitStack) -> Ask:
     outbox = opened.enter_context(Outbox.open(folder, journal.check_writer, epoch=journal.epoch))
     called = settle_operators(journal, declared_operators())
     upkeep = IndexUpkeep(
-        IndexFolder(folder / INDEX, journal.sole), journal, lambda: outbox.progress, None, lambda: called
+        IndexWriter(SegmentFolder(folder / INDEX, journal.sole)), journal, lambda: outbox.progress, None, lambda: called
     )
     opened.callback(upkeep.close)
     return Requests(Registry(journal, upkeep, broad_per_owner), journal, outbox).answer

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import os
+from base64 import urlsafe_b64encode
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from threading import RLock
 
-from triplecast.compile.operator_arguments import operators_of
+from triplecast.compile.refusals import operators_of
 from triplecast.errors import InputError, QueryRefused, QuerySyntaxError
 from triplecast.journal import Journal, time_text
 from triplecast.model.lease import NO_END, Lease
@@ -15,7 +18,6 @@ from triplecast.model.subscription import API, BROAD_PER_OWNER, FILES, Registrat
 from triplecast.registry.admission import AdmittedSubscription, examine
 from triplecast.registry.listing import LiveSubscription, list_live
 from triplecast.registry.quota import Holdings, check_quota
-from triplecast.registry.tickets import hash_ticket, make_ticket, opens
 from triplecast.registry.upkeep import IndexUpkeep
 
 Refusal = QuerySyntaxError | QueryRefused | InputError
@@ -234,6 +236,21 @@ class Registry:
         if ticket is not None and not opens(ticket, self._journal.ticket_hash(found.id)):
             raise InputError(f"the ticket does not belong to {id!r}", "pass the ticket that subscribing returned")
         return found
+
+
+def make_ticket(randomness: Callable[[int], bytes]) -> str:
+    """256 random bits, as 43 characters that need no quoting anywhere."""
+    return urlsafe_b64encode(randomness(32)).rstrip(b"=").decode()
+
+
+def hash_ticket(ticket: str) -> bytes:
+    """SHA-256: a guess costs 2^255 of them, so none slower is needed."""
+    return hashlib.sha256(ticket.encode("utf-8", "backslashreplace")).digest()
+
+
+def opens(ticket: object, kept: bytes) -> bool:
+    """Whether `kept` is the ticket's hash, which it is of no other kind of value; in constant time."""
+    return isinstance(ticket, str) and hmac.compare_digest(hash_ticket(ticket), kept)
 
 
 def settle_documents(journal: Journal, dataset: bool) -> None:

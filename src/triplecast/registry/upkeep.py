@@ -4,20 +4,21 @@ An outbox ahead of its journal is a fault."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from weakref import WeakSet
 
 from triplecast.compile.compiled import DEFAULT_COMPILER, CompiledSubscription, SubscriptionCompiler
-from triplecast.compile.operator_arguments import operators_of
-from triplecast.errors import QueryRefused, QuerySyntaxError, StorageFault
-from triplecast.index import IndexFolder, MemoryIndex, Snapshot
-from triplecast.index.merge import MERGE_LIMIT
+from triplecast.compile.refusals import operators_of
+from triplecast.errors import FolderLocked, QueryRefused, QuerySyntaxError, StorageFault
+from triplecast.index import IndexWriter, Segment, Snapshot
+from triplecast.index.merge import MERGE_LIMIT, DueSegments, RebuiltSegment
 from triplecast.journal import Journal, JournalFile
 from triplecast.languages import parse_template
 from triplecast.model.operators import NO_OPERATORS, Operator, OperatorSet
 from triplecast.model.subscription import Registration
 from triplecast.operators.failure_hints import missing_modules
 from triplecast.outbox import Outbox
-from triplecast.registry.compactor import Compactor
 
 AT_ONCE = MERGE_LIMIT
 """Records of the registry that are in memory together while an index is brought up to date; the subscriptions of one
@@ -30,11 +31,11 @@ NAMED = 20
 
 
 class IndexUpkeep:
-    """The index of the writer of a journal: it follows the registry whenever `update` is called."""
+    """The index of a journal's writer: it follows the registry whenever `update` is called."""
 
     def __init__(
         self,
-        index: IndexFolder | MemoryIndex,
+        index: IndexWriter,
         journal: Journal,
         needed_from: Callable[[], int],
         publish: Callable[[Snapshot], None] | None = None,
@@ -55,12 +56,10 @@ class IndexUpkeep:
         self.snapshot = index.snapshot()
 
     def open(self) -> tuple[str, ...]:
-        """Bring the index of a folder in line with the journal before anything else is done; what is wrong with live
+        """Bring the index in line with the journal before anything else is done; what is wrong with live
         subscriptions, a line each. Raises `StorageFault`."""
         index, journal, operators = self._index, self._journal, self.operators()
         self._is_open = True
-        if not isinstance(index, IndexFolder):
-            return ()
         self.snapshot = open_index(index, journal, self._needed_from(), operators)
         if self._publish is not None:
             if self.snapshot.covers == 0:  # no file yet that a worker could open
@@ -101,6 +100,51 @@ class IndexUpkeep:
 
     def close(self) -> None:
         self._compactor.close()
+
+
+class Compactor:
+    """Rebuilds one segment at a time, for the one writer of an index."""
+
+    def __init__(self, index: IndexWriter) -> None:
+        self._index = index
+        self._thread = ThreadPoolExecutor(1, "triplecast-index")
+        self._due: DueSegments | None = None
+        self._made: Future[RebuiltSegment] | None = None
+        self._given_up: WeakSet[Segment] = WeakSet()
+
+    def look(self) -> bool:
+        """Adopt the rebuilt segment if it is ready, and start on the next; return whether the index has changed.
+
+        The writer calls it after each change of the index. Segments that could not be rebuilt are not tried again:
+        their cancelled subscriptions cost time only. Raises `StorageFault` if the snapshot cannot be written.
+        """
+        if self._made is not None and not self._made.done():
+            return False
+        changed = self._adopt()
+        due = self._index.find_due()
+        if due is not None and self._given_up.isdisjoint(due.segments):
+            self._due, self._made = due, self._thread.submit(self._index.rebuild, due)
+        return changed
+
+    def wait(self) -> None:
+        """Wait for the rebuild that has started."""
+        if self._made is not None:
+            self._made.exception()
+
+    def close(self) -> None:
+        self._thread.shutdown(wait=True)
+
+    def _adopt(self) -> bool:
+        if self._due is None or self._made is None:
+            return False
+        due, made = self._due, self._made
+        self._due = self._made = None
+        try:
+            rebuilt = made.result()
+        except (StorageFault, FolderLocked):
+            self._given_up.update(due.segments)
+            return False
+        return self._index.adopt(due, rebuilt)
 
 
 def settle_operators(journal: Journal, declared: OperatorSet) -> OperatorSet:
@@ -146,7 +190,7 @@ def unread_subscriptions(journal: JournalFile, snapshot: Snapshot) -> tuple[str,
 
 
 def open_index(
-    index: IndexFolder, journal: JournalFile, matched: int, operators: OperatorSet = NO_OPERATORS
+    index: IndexWriter, journal: JournalFile, matched: int, operators: OperatorSet = NO_OPERATORS
 ) -> Snapshot:
     """Open the index and bring it up to the journal's head. Queries may call `operators`.
 
@@ -175,7 +219,7 @@ def check_progress(journal: JournalFile, outbox: Outbox) -> None:
 
 
 def update_index(
-    index: IndexFolder | MemoryIndex,
+    index: IndexWriter,
     snapshot: Snapshot,
     journal: JournalFile,
     head: int,
@@ -192,7 +236,7 @@ def update_index(
 
 
 def _rebuild(
-    index: IndexFolder, journal: JournalFile, matched: int, head: int, compiler: SubscriptionCompiler
+    index: IndexWriter, journal: JournalFile, matched: int, head: int, compiler: SubscriptionCompiler
 ) -> Snapshot:
     index.reset()
     if not _apply_changes(index, journal, head, matched, compiler):
@@ -201,7 +245,7 @@ def _rebuild(
 
 
 def _apply_changes(
-    index: IndexFolder | MemoryIndex,
+    index: IndexWriter,
     journal: JournalFile,
     head: int,
     matched: int,

@@ -12,7 +12,7 @@ from operator import itemgetter
 from typing import Final, NamedTuple, TypeAlias
 
 from triplecast.compile.combination import Agreement, Combination, Part
-from triplecast.compile.plans import plan_of
+from triplecast.compile.compiled import plan_of
 from triplecast.compile.residual import Residual
 from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.evaluate.unknown import asks_operators

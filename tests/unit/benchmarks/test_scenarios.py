@@ -25,7 +25,7 @@ from benchmarks.workloads import WORKLOADS
 from benchmarks.workloads.mixed import make_mixed
 from benchmarks.workloads.skew import write_all_variable, write_common
 from triplecast.index import build_segment
-from triplecast.match.pairs import Scratch
+from triplecast.match.segment import Scratch
 from triplecast.model.subscription import Subscription
 from triplecast.registry.admission import admit
 

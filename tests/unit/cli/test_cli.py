@@ -47,6 +47,7 @@ def test_match_prints_a_json_line_a_match_and_nothing_else_on_stdout(
         {
             "publication": "urn:triplecast:document:1.ttl",
             "subscription": "titles.rq",
+            "change": "added",
             "bindings": [{"s": "<https://example.org/1>", "t": '"Air"'}],
         }
     ]

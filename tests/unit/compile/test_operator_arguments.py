@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "operators"))
 import wild_operators
 from wild_operators import WILD
 
-from triplecast.compile.operator_arguments import operators_of
+from triplecast.compile.refusals import operators_of
 from triplecast.errors import QueryRefused
 from triplecast.languages import parse_template
 from triplecast.model.subscription import Subscription

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.unit.match.match_samples import PREFIXES
+from triplecast.compile.compiled import plan_of
 from triplecast.compile.plan import BRANCHES_LIMIT, CASES_LIMIT, Plan
-from triplecast.compile.plans import plan_of
 from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.languages import parse_template
 from triplecast.model.subscription import Subscription

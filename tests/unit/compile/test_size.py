@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from triplecast.compile import compiled
-from triplecast.compile.size import LARGEST, QuerySize, measure
+from triplecast.compile.refusals import LARGEST, QuerySize, measure
 from triplecast.errors import QueryRefused
 from triplecast.languages import parse_template
 from triplecast.model.subscription import Subscription

@@ -23,7 +23,7 @@ from tests.unit.match.test_entailed_random import published, random_graph, rando
 from tests.unit.text.text_samples import random_selection, random_text, write_text
 from triplecast import FOREVER, Engine
 from triplecast.evaluate import DEFAULT_STEPS, Background, Budget, bindings_json, evaluate
-from triplecast.index import IndexFolder, merge, rebuilding
+from triplecast.index import IndexWriter, merge
 from triplecast.ingest import Parser
 from triplecast.match import Matcher
 from triplecast.model.entailment import ENTAILMENTS, Entailment
@@ -189,14 +189,14 @@ def test_histories_equal_asking_again_from_scratch(examples: int, seed: int, mon
         counted["merge"] += 1
         return merge_segments(*arguments, **named)  # type: ignore[arg-type]
 
-    def adopting(index: IndexFolder, *made: object) -> bool:
+    def adopting(index: IndexWriter, *made: object) -> bool:
         counted["made again"] += (adopted := adopt(index, *made))  # type: ignore[arg-type]
         return adopted
 
-    adopt = IndexFolder.adopt
+    adopt = IndexWriter.adopt
     monkeypatch.setattr(merge, "merge_segments", counting)
-    monkeypatch.setattr(IndexFolder, "adopt", adopting)
-    monkeypatch.setattr(rebuilding, "DUE_LEAST", 2)
+    monkeypatch.setattr(IndexWriter, "adopt", adopting)
+    monkeypatch.setattr(merge, "DUE_LEAST", 2)
     monkeypatch.setattr(upkeep, "AT_ONCE", 3)
     monkeypatch.setattr(upkeep, "UNINDEXED", 4)
     with Parser() as shared:

@@ -16,7 +16,7 @@ from tests.unit.match.test_entailed_random import (
     random_taxonomy,
 )
 from triplecast import DocumentRejected, Engine, TaxonomyCycle
-from triplecast.index import MemoryIndex
+from triplecast.index import IndexWriter
 from triplecast.journal import Journal
 from triplecast.match import Matcher
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
@@ -131,7 +131,7 @@ def test_random_histories_equal_asking_again_from_scratch(seed: int) -> None:
                         Registration(RegistrationId(id), Subscription(str(id), text, entailment=entailment))
                         for id, text, entailment in live.values()
                     ]
-                    snapshot = MemoryIndex().apply(registrations, [], 9_000)
+                    snapshot = IndexWriter().apply(registrations, [], 9_000)
                     again = Matcher(InProcess()).match(snapshot, [published(graph, 10_000)], history(taxonomy, 9_999))
                     assert found == {id: bindings.decode() for (_, id), bindings in matches_of(again).items()}
                     told += len(found)

@@ -13,7 +13,7 @@ from engine_samples import ANY_TITLE, PREFIX, TITLES, UNTITLED, turtle
 from triplecast import Engine, Subscription
 from triplecast.compile import compiled
 from triplecast.compile.compiled import CompiledSubscription, SubscriptionCompiler
-from triplecast.index import IndexFolder, rebuilding
+from triplecast.index import IndexWriter, merge
 from triplecast.model.operators import OperatorSet
 from triplecast.registry import admission, upkeep
 from triplecast.sqlite import Database
@@ -116,14 +116,14 @@ def test_the_registry_is_applied_in_slices(monkeypatch: pytest.MonkeyPatch, tmp_
     for path in (tmp_path / "index").iterdir():
         path.unlink()
     applied: list[tuple[int, int]] = []
-    apply = IndexFolder.apply
+    apply = IndexWriter.apply
 
-    def counting(index: IndexFolder, added: list[object], removed: list[object], *rest: object) -> object:
+    def counting(index: IndexWriter, added: list[object], removed: list[object], *rest: object) -> object:
         applied.append((len(added), len(removed)))
         return apply(index, added, removed, *rest)  # type: ignore[arg-type]
 
     monkeypatch.setattr(upkeep, "AT_ONCE", 10)
-    monkeypatch.setattr(IndexFolder, "apply", counting)
+    monkeypatch.setattr(IndexWriter, "apply", counting)
     with Engine.open(tmp_path) as engine:
         assert all(added + removed <= 10 for added, removed in applied)
         assert sum(added for added, _ in applied) == 50, "three were never to be asked again"
@@ -164,7 +164,7 @@ def test_who_publishes_does_not_wait_for_a_text_to_be_read(monkeypatch: pytest.M
 
 
 def test_worn_segments_are_made_again_beside_the_engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(rebuilding, "DUE_LEAST", 8)
+    monkeypatch.setattr(merge, "DUE_LEAST", 8)
     with Engine.open(tmp_path) as engine:
         engine.subscribe_many(_many(40))
         engine.publish(turtle("0"), "text/turtle")
@@ -187,7 +187,7 @@ def test_worn_segments_are_made_again_beside_the_engine(monkeypatch: pytest.Monk
 
 
 def test_one_that_cannot_be_made_again_is_let_be(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(rebuilding, "DUE_LEAST", 8)
+    monkeypatch.setattr(merge, "DUE_LEAST", 8)
     tried: list[int] = []
 
     with Engine.open(tmp_path) as engine:
@@ -195,7 +195,7 @@ def test_one_that_cannot_be_made_again_is_let_be(monkeypatch: pytest.MonkeyPatch
         engine.publish(turtle("0"), "text/turtle")
         for n in range(30):
             engine.unsubscribe(f"s{n}")
-        monkeypatch.setattr(IndexFolder, "rebuild", _refusing(tried))
+        monkeypatch.setattr(IndexWriter, "rebuild", _refusing(tried))
         for n in range(3):
             engine.subscribe(ANY_TITLE, id=f"any{n}")
             assert len(engine.publish(turtle("33"), "text/turtle", f"urn:{n}").matches) == 2 + n
@@ -203,10 +203,10 @@ def test_one_that_cannot_be_made_again_is_let_be(monkeypatch: pytest.MonkeyPatch
         assert tried == [1]
 
 
-def _refusing(tried: list[int]) -> Callable[[IndexFolder, object], object]:
+def _refusing(tried: list[int]) -> Callable[[IndexWriter, object], object]:
     from triplecast import StorageFull
 
-    def remake(index: IndexFolder, found: object) -> object:
+    def remake(index: IndexWriter, found: object) -> object:
         tried.append(1)
         raise StorageFull("segment", "there is no space to write", "free some")
 
@@ -216,11 +216,11 @@ def _refusing(tried: list[int]) -> Callable[[IndexFolder, object], object]:
 def test_known_meanings_are_taken_for_what_they_are_the_meanings_of() -> None:
     """The index reads a text only where nobody has."""
     wrong: Mapping[int, CompiledSubscription] = {1: compiled.compile_subscription(Subscription("x", ANY_TITLE))}
-    from triplecast.index import MemoryIndex
+    from triplecast.index import IndexWriter
     from triplecast.model.subscription import Registration, RegistrationId
 
     registration = Registration(RegistrationId(1), Subscription("x", TITLES))
-    snapshot = MemoryIndex().apply([registration], (), 1, compiler=SubscriptionCompiler(compiled=wrong))
+    snapshot = IndexWriter().apply([registration], (), 1, compiler=SubscriptionCompiler(compiled=wrong))
     taken = snapshot.segments[0].tables.dictionary.text.tobytes()
     assert b"title" in taken
     assert b"rail" not in taken

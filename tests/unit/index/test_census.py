@@ -9,11 +9,11 @@ import pytest
 
 from tests.unit.match.match_samples import PREFIXES
 from tests.unit.match.test_entailed_random import random_query
-from triplecast.index import FirstWritten, MemoryIndex, NoFilter, RarestKey, build_segments, merge
-from triplecast.index.anchors import Anchor
+from triplecast.index import FirstWritten, IndexWriter, NoFilter, RarestKey, build_segments, merge
 from triplecast.index.census import broad_registrations, take_census
-from triplecast.index.removals import NO_REMOVALS
+from triplecast.index.registrations import NO_REMOVALS
 from triplecast.index.snapshot import Snapshot
+from triplecast.index.structures import Anchor
 from triplecast.model.counts import SubscriptionCounts
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
 from triplecast.registry.admission import admit
@@ -70,7 +70,7 @@ def test_the_index_knows_what_admission_told(anchor: Anchor, seed: int) -> None:
 
 
 def test_also_after_removals_and_merges(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    source, index = Random(seed), MemoryIndex()
+    source, index = Random(seed), IndexWriter()
     live: dict[int, Registration] = {}
     merged = []
     merge_segments = merge.merge_segments
@@ -91,5 +91,5 @@ def test_also_after_removals_and_merges(seed: int, monkeypatch: pytest.MonkeyPat
 
 
 def test_nobody_stands_in_an_empty_index() -> None:
-    snapshot = MemoryIndex().apply([], [], 0)
+    snapshot = IndexWriter().apply([], [], 0)
     assert (take_census(snapshot), broad_registrations(snapshot)) == (SubscriptionCounts(), [])

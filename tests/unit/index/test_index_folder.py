@@ -12,9 +12,9 @@ import pytest
 from tests.unit.match.match_samples import AFTER_ALL, matcher, matches_of, publication, registrations
 from triplecast.compile.compiled import SubscriptionCompiler
 from triplecast.errors import FolderLocked, StorageFault
-from triplecast.index import IndexFolder, MemoryIndex, Snapshot
-from triplecast.index.folder import MANIFESTS_KEPT
-from triplecast.index.manifest import Manifest, read_manifest
+from triplecast.index import IndexWriter, SegmentFolder, Snapshot, open_snapshot
+from triplecast.index.snapshot import Manifest, read_manifest
+from triplecast.index.writer import MANIFESTS_KEPT
 from triplecast.model.operators import Operator, OperatorSet
 from triplecast.model.subscription import Registration
 
@@ -29,25 +29,25 @@ def _found(snapshot: Snapshot, turtle: str = "e:a e:p 3", position: int = AFTER_
 
 
 def test_an_empty_folder_is_an_empty_snapshot(tmp_path: Path) -> None:
-    snapshot = IndexFolder(tmp_path / "new").open()
+    snapshot = IndexWriter(SegmentFolder(tmp_path / "new")).open()
     assert (snapshot.covers, snapshot.segments, len(snapshot)) == (0, (), 0)
 
 
 def test_snapshots_stay_while_their_names_are_young(tmp_path: Path) -> None:
-    folder = IndexFolder(tmp_path)
+    folder = IndexWriter(SegmentFolder(tmp_path))
     queries = _asks(8)
     names = [folder.apply([query], (), int(query.id)).manifest for query in queries]
     assert folder.covers == 8
     for number, name in enumerate(names, 1):
         assert name is not None
-        snapshot = Snapshot.open(tmp_path, name)
+        snapshot = open_snapshot(SegmentFolder(tmp_path), name)
         assert snapshot.covers == number
         assert _found(snapshot) == [each for each in (4,) if each <= number]
-    assert _found(IndexFolder(tmp_path).open()) == [4]
+    assert _found(IndexWriter(SegmentFolder(tmp_path)).open()) == [4]
 
 
 def test_old_files_are_swept(tmp_path: Path) -> None:
-    folder = IndexFolder(tmp_path)
+    folder = IndexWriter(SegmentFolder(tmp_path))
     for query in _asks(3 * MANIFESTS_KEPT):
         folder.apply([query], (), int(query.id))
     manifests = list(tmp_path.glob("manifest-*.json"))
@@ -62,7 +62,7 @@ def _segments(folder: Path, manifest: str) -> list[str]:
 
 
 def test_removals_hold_from_their_position_and_survive_merges(tmp_path: Path) -> None:
-    folder = IndexFolder(tmp_path)
+    folder = IndexWriter(SegmentFolder(tmp_path))
     queries = registrations(*("ASK { ?x e:p 3 }" for _ in range(20)))
     snapshot = folder.apply(queries[:10], (), 10)
     snapshot = folder.apply((), [(4, 50), (5, 60)], 60)
@@ -71,11 +71,13 @@ def test_removals_hold_from_their_position_and_survive_merges(tmp_path: Path) ->
     everybody = list(range(1, 21))
     assert _found(snapshot, position=50) == [each for each in everybody if each != 4]
     assert _found(snapshot, position=49) == everybody
-    assert _found(IndexFolder(tmp_path).open(), position=61) == [each for each in everybody if each not in (4, 5)]
+    assert _found(IndexWriter(SegmentFolder(tmp_path)).open(), position=61) == [
+        each for each in everybody if each not in (4, 5)
+    ]
 
 
 def test_what_nobody_needs_is_merged_away() -> None:
-    index = MemoryIndex()
+    index = IndexWriter()
     queries = registrations(*("ASK { ?x e:p 3 }" for _ in range(8)))
     index.apply(queries[:4], (), 4)
     index.apply((), [(2, 50), (3, 70)], 70)
@@ -88,11 +90,11 @@ def test_what_nobody_needs_is_merged_away() -> None:
 
 def test_a_folder_says_from_where_it_can_answer(tmp_path: Path) -> None:
     """What was dropped for one `needed_from` does not come back with a lower one, or with another process."""
-    folder = IndexFolder(tmp_path)
+    folder = IndexWriter(SegmentFolder(tmp_path))
     queries = _asks(3)
     for query, needed_from in zip(queries, (0, 60, 50), strict=True):
         folder.apply([query], (), 70, needed_from=needed_from)
-    again = IndexFolder(tmp_path)
+    again = IndexWriter(SegmentFolder(tmp_path))
     again.open()
     assert (folder.needed_from, again.needed_from) == (60, 60)
     again.reset()
@@ -100,7 +102,7 @@ def test_a_folder_says_from_where_it_can_answer(tmp_path: Path) -> None:
 
 
 def test_segments_stay_few() -> None:
-    index = MemoryIndex()
+    index = IndexWriter()
     for query in _asks(200):
         snapshot = index.apply([query], (), int(query.id))
     assert sum(len(segment) for segment in snapshot.segments) == 200
@@ -110,7 +112,7 @@ def test_segments_stay_few() -> None:
 
 @pytest.mark.parametrize("damage", ["torn", "flipped", "not json", "segment gone", "segment torn", "format"])
 def test_a_damaged_folder_says_so_and_starts_again(tmp_path: Path, damage: str) -> None:
-    folder = IndexFolder(tmp_path)
+    folder = IndexWriter(SegmentFolder(tmp_path))
     name = folder.apply(_asks(5), (), 5).manifest
     assert name is not None
     manifest, segment = tmp_path / name, next(tmp_path.glob("segment-*.tcx"))
@@ -127,15 +129,14 @@ def test_a_damaged_folder_says_so_and_starts_again(tmp_path: Path, damage: str) 
         segment.write_bytes(segment.read_bytes()[:-64])
     else:
         manifest.write_bytes(content.replace(b'"format": ', b'"format": 9'))
-    again = IndexFolder(tmp_path)
+    again = IndexWriter(SegmentFolder(tmp_path))
     with pytest.raises(StorageFault) as fault:
         again.open()
     assert fault.value.path in (manifest.name, segment.name)
     again.reset()
     rebuilt = again.apply(_asks(5), (), 5)
-    assert rebuilt.manifest is not None
     assert rebuilt.manifest > name
-    assert _found(IndexFolder(tmp_path).open()) == [4]
+    assert _found(IndexWriter(SegmentFolder(tmp_path)).open()) == [4]
 
 
 def test_a_writer_that_another_has_followed_leaves_no_file(tmp_path: Path) -> None:
@@ -147,7 +148,7 @@ def test_a_writer_that_another_has_followed_leaves_no_file(tmp_path: Path) -> No
             raise FolderLocked("here", "a later writer")
         yield
 
-    folder = IndexFolder(tmp_path, sole)
+    folder = IndexWriter(SegmentFolder(tmp_path, sole))
     folder.apply(_asks(3), (), 3)
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     followed = True
@@ -159,7 +160,7 @@ def test_a_writer_that_another_has_followed_leaves_no_file(tmp_path: Path) -> No
 
 
 def test_what_a_killed_process_was_writing_is_swept(tmp_path: Path) -> None:
-    folder = IndexFolder(tmp_path)
+    folder = IndexWriter(SegmentFolder(tmp_path))
     left = tmp_path / "segment-0000000001.tcx.0123abcd.tmp"
     left.write_bytes(b"half")
     folder.apply(_asks(3), (), 3)
@@ -167,7 +168,7 @@ def test_what_a_killed_process_was_writing_is_swept(tmp_path: Path) -> None:
 
 
 def test_refusals_are_kept_with_their_reason() -> None:
-    snapshot = MemoryIndex().apply(registrations("SELECT", "ASK { ?x e:p 3 }", "SELECT ?x { ?x e:p 3 } LIMIT 0"), (), 3)
+    snapshot = IndexWriter().apply(registrations("SELECT", "ASK { ?x e:p 3 }", "SELECT ?x { ?x e:p 3 } LIMIT 0"), (), 3)
     (segment,) = snapshot.segments
     assert [each.registration for each in segment.refused] == [1, 3]
     assert "LIMIT 0" in segment.refused[1].reason
@@ -175,10 +176,10 @@ def test_refusals_are_kept_with_their_reason() -> None:
 
 
 def test_a_manifest_is_read_once_to_know_what_it_keeps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = IndexFolder(tmp_path)
+    folder = IndexWriter(SegmentFolder(tmp_path))
     for query in _asks(4):
         folder.apply([query], (), int(query.id))
-    again, read = IndexFolder(tmp_path), []
+    again, read = IndexWriter(SegmentFolder(tmp_path)), []
 
     def note(path: Path, name: str) -> Manifest:
         read.append(name)
@@ -195,8 +196,8 @@ def test_a_snapshot_is_of_the_arguments_that_its_operators_took(tmp_path: Path) 
     """Versions and other operators make no difference; arguments that change under way do, until it is rebuilt."""
     one = Operator("urn:o:one", "1", ("bound", "free"), 0.001, False, True, 10.0, 1 << 30, "gone", "one")
     other, changed = replace(one, iri="urn:o:two"), replace(one, arguments=("bound", "bound", "free"))
-    IndexFolder(tmp_path).apply([], [], 1, compiler=SubscriptionCompiler(OperatorSet((one,))))
-    folder = IndexFolder(tmp_path)
+    IndexWriter(SegmentFolder(tmp_path)).apply([], [], 1, compiler=SubscriptionCompiler(OperatorSet((one,))))
+    folder = IndexWriter(SegmentFolder(tmp_path))
     folder.open()
     for declared in ((), (one,), (replace(one, version="2"),), (one, other)):
         assert folder.is_compiled_for(OperatorSet(declared))
@@ -210,6 +211,6 @@ def test_a_snapshot_is_of_the_arguments_that_its_operators_took(tmp_path: Path) 
 
 def test_an_empty_snapshot_is_written_where_no_folder_is(tmp_path: Path) -> None:
     """A run opens its index before anything is registered."""
-    snapshot = IndexFolder(tmp_path / "output" / "index").apply([], [], 0)
-    assert snapshot.manifest is not None
-    assert IndexFolder(tmp_path / "output" / "index").open().covers == 0
+    snapshot = IndexWriter(SegmentFolder(tmp_path / "output" / "index")).apply([], [], 0)
+    assert snapshot.manifest == "manifest-0000000001.json"
+    assert IndexWriter(SegmentFolder(tmp_path / "output" / "index")).open().covers == 0

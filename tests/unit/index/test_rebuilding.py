@@ -10,9 +10,8 @@ import pytest
 
 from tests.unit.match.match_samples import AFTER_ALL, matcher, matches_of, publication, registrations
 from triplecast.errors import StorageFault
-from triplecast.index import IndexFolder, MemoryIndex, Snapshot, rebuilding
-from triplecast.index.registration_numbers import RegistrationNumbers
-from triplecast.index.removals import NO_REMOVALS, make_removals
+from triplecast.index import IndexWriter, SegmentFolder, Snapshot, merge
+from triplecast.index.registrations import NO_REMOVALS, RegistrationNumbers, make_removals
 from triplecast.model.subscription import Registration
 
 OF_THREE = "ASK { ?x e:p 3 }"
@@ -21,7 +20,7 @@ CALCULATED = "ASK { ?x e:p ?y FILTER(STRLEN(STR(?y)) = 1) }"
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rebuilding, "DUE_LEAST", 8)
+    monkeypatch.setattr(merge, "DUE_LEAST", 8)
 
 
 def _queries(count: int) -> list[Registration]:
@@ -34,16 +33,16 @@ def _found(snapshot: Snapshot) -> list[int]:
     return [registration for _, registration in batch]
 
 
-def _cancel(index: MemoryIndex | IndexFolder, ids: range, needed_from: int) -> None:
+def _cancel(index: IndexWriter, ids: range, needed_from: int) -> None:
     index.apply((), [(id, 100 + id) for id in ids], 200, needed_from)
 
 
 @pytest.fixture(params=["memory", "folder"])
-def index(request: pytest.FixtureRequest, tmp_path: Path) -> MemoryIndex | IndexFolder:
-    return MemoryIndex() if request.param == "memory" else IndexFolder(tmp_path)
+def index(request: pytest.FixtureRequest, tmp_path: Path) -> IndexWriter:
+    return IndexWriter() if request.param == "memory" else IndexWriter(SegmentFolder(tmp_path))
 
 
-def test_a_segment_is_due_by_its_cancelled_subscriptions(index: MemoryIndex | IndexFolder) -> None:
+def test_a_segment_is_due_by_its_cancelled_subscriptions(index: IndexWriter) -> None:
     index.apply(_queries(80), (), 80)
     _cancel(index, range(1, 11), 110)
     assert index.find_due() is None, "one in eight is no more than one in eight"
@@ -56,7 +55,7 @@ def test_a_segment_is_due_by_its_cancelled_subscriptions(index: MemoryIndex | In
 
 
 def test_the_most_due_of_several_is_found() -> None:
-    index, queries = MemoryIndex(), _queries(120)
+    index, queries = IndexWriter(), _queries(120)
     for start in range(0, 120, 40):
         index.apply(queries[start : start + 40], (), start + 40)
     _cancel(index, range(1, 9), 200)
@@ -66,7 +65,7 @@ def test_the_most_due_of_several_is_found() -> None:
     assert found.segments[0].tables.registrations[0] == 41
 
 
-def test_what_is_made_again_answers_the_same_without_its_dead(index: MemoryIndex | IndexFolder) -> None:
+def test_what_is_made_again_answers_the_same_without_its_dead(index: IndexWriter) -> None:
     index.apply(_queries(40), (), 40)
     _cancel(index, range(3, 25), 120)
     before = _found(index.snapshot())
@@ -83,7 +82,7 @@ def test_what_is_made_again_answers_the_same_without_its_dead(index: MemoryIndex
     assert index.find_due() is None
 
 
-def test_a_segment_of_which_nothing_lives_is_dropped(index: MemoryIndex | IndexFolder) -> None:
+def test_a_segment_of_which_nothing_lives_is_dropped(index: IndexWriter) -> None:
     index.apply(_queries(20), (), 20)
     _cancel(index, range(1, 21), 200)
     found = index.find_due()
@@ -92,7 +91,7 @@ def test_a_segment_of_which_nothing_lives_is_dropped(index: MemoryIndex | IndexF
     assert (index.snapshot().segments, len(index.snapshot().removals.registration)) == ((), 0)
 
 
-def test_what_was_merged_meanwhile_is_not_replaced(index: MemoryIndex | IndexFolder) -> None:
+def test_what_was_merged_meanwhile_is_not_replaced(index: IndexWriter) -> None:
     queries = _queries(40)
     for start in range(0, 30, 10):
         index.apply(queries[start : start + 10], (), start + 10)
@@ -109,7 +108,7 @@ def test_what_was_merged_meanwhile_is_not_replaced(index: MemoryIndex | IndexFol
 
 def test_a_file_made_again_stays_until_it_has_its_place(tmp_path: Path) -> None:
     """Other changes are written, and swept, while a segment is made again."""
-    index, queries = IndexFolder(tmp_path), _queries(60)
+    index, queries = IndexWriter(SegmentFolder(tmp_path)), _queries(60)
     index.apply(queries[:40], (), 40)
     _cancel(index, range(1, 31), 200)
     found = index.find_due()
@@ -119,7 +118,7 @@ def test_a_file_made_again_stays_until_it_has_its_place(tmp_path: Path) -> None:
         index.apply([query], (), int(query.id), 200)
     assert (tmp_path / rebuilt.name).exists()
     assert index.adopt(found, rebuilt)
-    again = IndexFolder(tmp_path)
+    again = IndexWriter(SegmentFolder(tmp_path))
     assert _found(again.open()) == _found(index.snapshot()) == [*range(31, 44)]
     assert again.find_due() is None
     for query in queries[43:60]:
@@ -132,7 +131,7 @@ def test_a_file_made_again_stays_until_it_has_its_place(tmp_path: Path) -> None:
 
 
 def test_one_that_cannot_be_written_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    index = IndexFolder(tmp_path)
+    index = IndexWriter(SegmentFolder(tmp_path))
     index.apply(_queries(40), (), 40)
     _cancel(index, range(1, 31), 200)
     found, before = index.find_due(), sorted(tmp_path.iterdir())
@@ -145,7 +144,7 @@ def test_one_that_cannot_be_written_changes_nothing(tmp_path: Path, monkeypatch:
     with pytest.raises(StorageFault):
         index.rebuild(found)
     assert sorted(tmp_path.iterdir()) == before
-    assert _found(IndexFolder(tmp_path).open()) == [*range(31, 41)]
+    assert _found(IndexWriter(SegmentFolder(tmp_path)).open()) == [*range(31, 41)]
 
 
 def test_removals_are_joined_and_left_out() -> None:
@@ -174,9 +173,7 @@ def test_registrations_are_kept_in_few_bytes(numbers: list[int], width: int) -> 
     assert kept.among(np.array(asked, np.int64)).tolist() == [each in numbers for each in asked]
 
 
-def test_neighbours_that_are_left_apart_become_one(
-    index: MemoryIndex | IndexFolder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_neighbours_that_are_left_apart_become_one(index: IndexWriter, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those that one change of the registry would take too long to merge."""
     monkeypatch.setattr("triplecast.index.merge.MERGE_LIMIT", 24)
     queries = _queries(140)
@@ -185,7 +182,7 @@ def test_neighbours_that_are_left_apart_become_one(
         if start < 60:
             assert index.find_due() is None, "fewer than four"
     index.apply((), [(3, 150), (30, 150)], 150, 150)
-    monkeypatch.setattr(rebuilding, "REBUILT_LIMIT", 100)
+    monkeypatch.setattr(merge, "REBUILT_LIMIT", 100)
     found = index.find_due()
     assert found is not None
     assert [each.tables.registrations[0] for each in found.segments] == [1, 21, 41, 61, 81], "100 at most"
@@ -198,12 +195,12 @@ def test_neighbours_that_are_left_apart_become_one(
 
 def test_readings_stay_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("triplecast.index.merge.MERGE_LIMIT", 9)
-    index, entailed = MemoryIndex(), [*registrations(*["ASK { ?x a e:C FILTER(tc:instance(?x, e:C)) }"] * 40)]
+    index, entailed = IndexWriter(), [*registrations(*["ASK { ?x a e:C FILTER(tc:instance(?x, e:C)) }"] * 40)]
     for start in range(0, 40, 10):
         index.apply(entailed[start : start + 5] + _queries(40)[start + 5 : start + 10], (), start + 10)
     readings = [segment.reading for segment in index.snapshot().segments]
     assert len({*readings}) == 2
-    monkeypatch.setattr(rebuilding, "DUE_LEAST", 5)
+    monkeypatch.setattr(merge, "DUE_LEAST", 5)
     found = index.find_due()
     assert found is not None
     assert len({segment.reading for segment in found.segments}) == 1

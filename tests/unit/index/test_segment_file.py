@@ -14,7 +14,7 @@ from tests.unit.match.match_samples import random_case, registrations
 from triplecast.errors import StorageFault
 from triplecast.index import Segment, build_segment
 from triplecast.index import file as file_module
-from triplecast.index.registration_numbers import RegistrationNumbers
+from triplecast.index.registrations import RegistrationNumbers
 
 QUERIES = (
     "SELECT ?x { ?x e:p ?y FILTER(?y > 3 && ?y < 9) }",

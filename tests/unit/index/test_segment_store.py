@@ -9,8 +9,8 @@ import pytest
 
 from triplecast import Engine
 from triplecast.evaluate import Evaluator
-from triplecast.index import INDEX, IndexFolder, Segment, SegmentFolder, SegmentStore, open_snapshot
-from triplecast.index.manifest import Manifest
+from triplecast.index import INDEX, IndexWriter, Segment, SegmentFolder, SegmentStore, open_snapshot
+from triplecast.index.snapshot import Manifest
 from triplecast.journal import Journal, JournalReader
 from triplecast.journal.interface import RegistrySlice
 from triplecast.match import Matcher
@@ -158,4 +158,4 @@ def test_a_segment_that_no_manifest_names_yet_is_spared_until_it_is_released(fol
     store.release(name)
     store.sweep(1)
     assert not (folder / INDEX / name).exists()
-    assert len(IndexFolder(folder / INDEX).open()) == len(QUERIES)
+    assert len(IndexWriter(SegmentFolder(folder / INDEX)).open()) == len(QUERIES)

@@ -14,11 +14,10 @@ from pyoxigraph import RdfFormat, parse
 from triplecast.evaluate import DEFAULT_STEPS, Budget, Candidate, Decision, Evaluator, bindings_json, evaluate
 from triplecast.evaluate.unknown import Answers
 from triplecast.index import Anchor, Segment, Snapshot, build_segment
-from triplecast.index.removals import NO_REMOVALS
+from triplecast.index.registrations import NO_REMOVALS
 from triplecast.languages import parse_query
 from triplecast.match import Matcher
-from triplecast.match.found import merge_batches
-from triplecast.match.matcher import NO_ANSWERS
+from triplecast.match.matcher import NO_ANSWERS, merge_batches
 from triplecast.model.match import Learnt, MatchedBatch
 from triplecast.model.operators import NO_OPERATORS, OperatorSet
 from triplecast.model.publication import Publication

@@ -7,9 +7,9 @@ import random
 import pytest
 
 from tests.unit.match.match_samples import InProcess, publication
-from triplecast.index import MemoryIndex
+from triplecast.index import IndexWriter
 from triplecast.match import Matcher
-from triplecast.match import readings as readings_module
+from triplecast.match import entailed as entailed_module
 from triplecast.match.closures import walk, walk_all
 from triplecast.model.events import TaxonomyVersion
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
@@ -34,14 +34,14 @@ def test_what_is_joined_is_what_is_walked(seed: int) -> None:
 
 def test_a_class_that_is_wanted_later_does_not_close_the_taxonomy_again(monkeypatch: pytest.MonkeyPatch) -> None:
     laid: list[object] = []
-    lay_ground = readings_module.lay_ground
-    monkeypatch.setattr(readings_module, "lay_ground", lambda taxonomy: laid.append(taxonomy) or lay_ground(taxonomy))
+    lay_ground = entailed_module.lay_ground
+    monkeypatch.setattr(entailed_module, "lay_ground", lambda taxonomy: laid.append(taxonomy) or lay_ground(taxonomy))
     lines = "".join(
         f"<http://e/{number}> <http://www.w3.org/2000/01/rdf-schema#subClassOf> <http://e/{number + 1}> .\n"
         for number in range(20)
     )
     taxonomies = Taxonomies((TaxonomyVersion(1, lines.encode(), False),))
-    index, matcher = MemoryIndex(), Matcher(InProcess())
+    index, matcher = IndexWriter(), Matcher(InProcess())
     for number in range(2, 6):
         asked = Subscription(f"s{number}", f"ASK {{ ?x a ?c FILTER(tc:descendant(?x, <http://e/{4 * number}>)) }}")
         snapshot = index.apply([Registration(RegistrationId(number), asked)], [], number)

@@ -16,8 +16,8 @@ from tests.unit.match.match_samples import (
     snapshot_of,
 )
 from triplecast.compile.combination import Agreement, Check, Combination, Part, read_combination, write_combination
-from triplecast.compile.plans import plan_of
-from triplecast.index import MemoryIndex, build_segment
+from triplecast.compile.compiled import plan_of
+from triplecast.index import IndexWriter, build_segment
 from triplecast.index.merge import merge_segments
 from triplecast.kernels.rows import SOLUTIONS_LIMIT
 from triplecast.languages import parse_template
@@ -156,7 +156,7 @@ def test_what_costs_too_much_to_calculate_is_the_evaluators(monkeypatch: pytest.
 
 
 def test_a_subscription_of_many_members_is_one() -> None:
-    index = MemoryIndex()
+    index = IndexWriter()
     queries = registrations(UNION, "ASK { ?x e:p ?y }", UNION)
     segment = build_segment(queries)
     assert (len(segment), segment.members, segment.firsts.tolist()) == (3, 5, [0, 2, 3])

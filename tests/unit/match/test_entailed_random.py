@@ -13,7 +13,7 @@ import pytest
 
 from tests.reference.entailment import BROADER, MEMBER, PROP, RDF, SUB, A, Triple, entailed, holds
 from tests.unit.match.match_samples import InProcess, matches_of, snapshot_of
-from triplecast.index import FirstWritten, MemoryIndex, NoFilter
+from triplecast.index import FirstWritten, IndexWriter, NoFilter
 from triplecast.index.segment import build_segments
 from triplecast.match import Matcher
 from triplecast.model.events import TaxonomyVersion
@@ -185,7 +185,7 @@ def test_index_and_evaluator_equal_sparql_over_graph_and_taxonomy(seed: int) -> 
     outcomes: Counter[tuple[bool, bool]] = Counter()
     for round in range(20):
         registrations, graphs, taxonomy = random_case(seed + round)
-        snapshot = MemoryIndex().apply(registrations, [], 50)
+        snapshot = IndexWriter().apply(registrations, [], 50)
         publications = [published(graph, 100 + number) for number, graph in enumerate(graphs)]
         found = matches_of(Matcher(InProcess()).match(snapshot, publications, history(taxonomy)))
         for number, graph in enumerate(graphs):

@@ -17,7 +17,7 @@ from tests.unit.match.match_samples import (
     registrations,
     snapshot_of,
 )
-from triplecast.index import MemoryIndex, build_segment
+from triplecast.index import IndexWriter, build_segment
 from triplecast.kernels.rows import SOLUTIONS_LIMIT
 
 FIVE = '"5"^^<http://www.w3.org/2001/XMLSchema#integer>'
@@ -90,7 +90,7 @@ def test_subscriptions_that_share_a_structure_differ_by_condition() -> None:
 
 
 def test_validity_is_an_open_interval() -> None:
-    index = MemoryIndex()
+    index = IndexWriter()
     query = registrations("SELECT ?x { ?x e:p ?y }", "SELECT ?x { ?x e:p ?y } LIMIT 5")
     snapshot = index.apply(query, [(1, 10), (2, 10)], 10)
     positions = (1, 2, 3, 9, 10, 11)

@@ -18,7 +18,15 @@ from tests.unit.match.match_samples import (
     random_trees,
     snapshot_of,
 )
-from triplecast.index import FirstWritten, IndexFolder, MemoryIndex, NoFilter, RarestKey, Snapshot, build_segment
+from triplecast.index import (
+    FirstWritten,
+    IndexWriter,
+    NoFilter,
+    RarestKey,
+    SegmentFolder,
+    build_segment,
+    open_snapshot,
+)
 from triplecast.index.merge import merge_segments
 from triplecast.kernels.layout import SHAPE_STAR, TREE
 from triplecast.match import Matcher
@@ -98,7 +106,7 @@ def _merged(queries: list[Registration], publications: list[Publication]) -> Mat
 
 
 def _grown(queries: list[Registration], publications: list[Publication]) -> Matches:
-    index = MemoryIndex()
+    index = IndexWriter()
     for start in range(0, len(queries), 3):
         snapshot = index.apply(queries[start : start + 3], (), start)
     return matches_of(matcher().match(snapshot, publications))
@@ -114,12 +122,15 @@ def test_every_way_gives_the_same(way: object, seed: int) -> None:
 
 def test_reopened_folder_gives_the_same(tmp_path: Path, seed: int) -> None:
     queries, publications = random_case(seed)
-    folder = IndexFolder(tmp_path)
+    folder = IndexWriter(SegmentFolder(tmp_path))
     folder.apply(queries[:30], (), 30)
     written = folder.apply(queries[30:], (), 40)
     wanted = match_all(queries, publications)
-    assert written.manifest is not None
-    for snapshot in (written, IndexFolder(tmp_path).open(), Snapshot.open(tmp_path, written.manifest)):
+    for snapshot in (
+        written,
+        IndexWriter(SegmentFolder(tmp_path)).open(),
+        open_snapshot(SegmentFolder(tmp_path), written.manifest),
+    ):
         assert matches_of(matcher().match(snapshot, publications)) == wanted
 
 

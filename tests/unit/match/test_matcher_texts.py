@@ -23,7 +23,7 @@ from tests.unit.match.match_samples import (
 )
 from tests.unit.text.text_samples import LEXICON, random_selection, random_text, write_text
 from triplecast.errors import StorageFault
-from triplecast.index import FirstWritten, IndexFolder, MemoryIndex, NoFilter, RarestKey, Segment, build_segment
+from triplecast.index import FirstWritten, IndexWriter, NoFilter, RarestKey, Segment, SegmentFolder, build_segment
 from triplecast.index.merge import merge_segments
 from triplecast.model.publication import Publication
 from triplecast.model.subscription import Registration, Subscription
@@ -148,7 +148,7 @@ def _merged(queries: list[Registration], publications: list[Publication]) -> Mat
 
 
 def _grown(queries: list[Registration], publications: list[Publication]) -> Matches:
-    index = MemoryIndex()
+    index = IndexWriter()
     for start in range(0, len(queries), 3):
         snapshot = index.apply(queries[start : start + 3], (), start)
     return matches_of(matcher().match(snapshot, publications))
@@ -178,9 +178,9 @@ def test_every_way_gives_the_same(way: object, seed: int) -> None:
 
 def test_reopened_folder_gives_the_same(tmp_path: Path, seed: int) -> None:
     queries, publications, _, _ = _case(seed)
-    written = IndexFolder(tmp_path).apply(queries, (), 40)
+    written = IndexWriter(SegmentFolder(tmp_path)).apply(queries, (), 40)
     wanted = match_all(queries, publications)
-    for snapshot in (written, IndexFolder(tmp_path).open()):
+    for snapshot in (written, IndexWriter(SegmentFolder(tmp_path)).open()):
         assert matches_of(matcher().match(snapshot, publications)) == wanted
 
 

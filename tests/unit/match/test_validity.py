@@ -5,8 +5,8 @@ import random
 import numpy as np
 
 from triplecast.index import Snapshot
-from triplecast.index.removals import make_removals
-from triplecast.match.validity import Validity
+from triplecast.index.registrations import make_removals
+from triplecast.match.segment import Validity
 from triplecast.model.publication import Publication
 
 

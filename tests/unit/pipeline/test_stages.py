@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from tests.unit.pipeline.batches import random_batch, rows_of, undecided_of
-from triplecast.index import INDEX, IndexFolder
+from triplecast.index import INDEX, IndexWriter, SegmentFolder
 from triplecast.journal import Journal
 from triplecast.model.match import MatchStats
 from triplecast.model.operators import Operator, OperatorSet
@@ -52,8 +52,7 @@ def run_folder(folder: Path) -> str:
         journal.commit_documents(drafts)
         journal.cancel([second.id])
         journal.commit_documents([Draft(d.graph + "-later", d.quads, d.digest, d.labels) for d in drafts])
-        snapshot = open_index(IndexFolder(folder / INDEX), journal, 0)
-    assert snapshot.manifest is not None
+        snapshot = open_index(IndexWriter(SegmentFolder(folder / INDEX)), journal, 0)
     return snapshot.manifest
 
 

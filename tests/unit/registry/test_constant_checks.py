@@ -15,6 +15,7 @@ import checked_operators
 from checked_operators import CHECKED
 
 from triplecast import Engine
+from triplecast.compile.refusals import called_operators
 from triplecast.errors import InputError, QueryRefused
 from triplecast.model.subscription import Subscription
 from triplecast.operators import operator
@@ -63,21 +64,24 @@ def test_in_rdql() -> None:
 
 
 @pytest.mark.parametrize(
-    "pattern",
+    ("pattern", "called"),
     [
-        "FILTER(c:near(?x, 'here'))",
-        "FILTER(c:near(?x, ?y))",
-        "FILTER(c:near(?x, :thing))",
-        "FILTER(c:name(?x) = 'nowhere')",
-        "?x c:name 'nowhere'",
-        "FILTER(c:broken('nowhere'))",
-        "FILTER(c:stuck('nowhere'))",
-        "FILTER(c:unchecked('nowhere'))",
+        ("FILTER(c:near(?x, 'here'))", "near"),
+        ("FILTER(c:near(?x, ?y))", "near"),
+        ("FILTER(c:near(?x, :thing))", "near"),
+        ("FILTER(c:name(?x) = 'nowhere')", "name"),
+        ("?x c:name 'nowhere'", "name"),
+        ("FILTER(c:broken('nowhere'))", "broken"),
+        ("FILTER(c:stuck('nowhere'))", "stuck"),
+        ("FILTER(c:unchecked('nowhere'))", "unchecked"),
     ],
 )
-def test_all_else_is_taken(pattern: str) -> None:
+def test_all_else_is_taken(pattern: str, called: str) -> None:
     """What is free, what is bound by a variable, what an operator without a check is given, and a check that fails."""
-    examine(Subscription("s", f"{P} SELECT * {{ ?x :p ?y . {pattern} }}"), operators=OPERATORS)
+    subscription = Subscription("s", f"{P} SELECT * {{ ?x :p ?y . {pattern} }}")
+    taken = examine(subscription, operators=OPERATORS)
+    assert called_operators(taken.compiled.template) == {CHECKED + called}
+    assert taken.admission == admit(subscription, operators=OPERATORS)
 
 
 def test_each_subscription_of_a_template_is_checked() -> None:
@@ -92,8 +96,10 @@ def test_each_subscription_of_a_template_is_checked() -> None:
         assert [each.id for each in engine.subscriptions()] == ["here"]
 
 
-def test_one_that_stands_is_not_asked_about_again() -> None:
-    admit(Subscription("s", f"{P} SELECT * {{ ?x :p ?y FILTER(c:near(?x, 'nowhere')) }}"), operators=OPERATORS)
+def test_one_that_is_live_is_not_checked_again() -> None:
+    text = f"{P} SELECT * {{ ?x :p ?y FILTER(c:near(?x, 'nowhere')) }}"
+    assert "never answer" in refused(text).reason
+    assert admit(Subscription("s", text), operators=OPERATORS).cost == "predicate"
 
 
 def test_the_same_constants_are_checked_once() -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from triplecast import Engine, FolderLocked, InputError
-from triplecast.index import INDEX, IndexFolder
+from triplecast.index import INDEX, IndexWriter, SegmentFolder
 from triplecast.journal import Journal
 from triplecast.model.subscription import FILES, Subscription
 from triplecast.outbox import Outbox
@@ -37,7 +37,9 @@ class Desk:
         self.folder = folder
         self.journal = Journal.open(folder)
         self.outbox = Outbox.open(folder, self.journal.check_writer, epoch=self.journal.epoch)
-        self.upkeep = IndexUpkeep(IndexFolder(folder / INDEX, self.journal.sole), self.journal, lambda: 0)
+        self.upkeep = IndexUpkeep(
+            IndexWriter(SegmentFolder(folder / INDEX, self.journal.sole)), self.journal, lambda: 0
+        )
         self.registry = Registry(self.journal, self.upkeep, 2)
         self.server = ControlServer(folder, Requests(self.registry, self.journal, self.outbox).answer_line)
         self.journal.announce(str(self.server.address))

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from triplecast.errors import InputError
-from triplecast.index import IndexFolder, Snapshot
+from triplecast.index import IndexWriter, SegmentFolder, Snapshot, open_snapshot
 from triplecast.journal import Journal
 from triplecast.model.subscription import BROAD_PER_OWNER, FILES
 from triplecast.pipeline.horizon import HorizonFile, read_horizon
@@ -45,7 +45,7 @@ class Desk:
     def open(self) -> None:
         self.journal = Journal.open(self.output)
         self.horizon = HorizonFile(self.output)
-        index = IndexFolder(self.output / "index")
+        index = IndexWriter(SegmentFolder(self.output / "index"))
         upkeep = IndexUpkeep(index, self.journal, lambda: 0, self.horizon.cover_snapshot)
         self.registry = Registry(self.journal, upkeep, self.broad_per_owner)
         self.source = FileSource([self.files], self.registry, self.journal, self.tell)
@@ -80,7 +80,7 @@ class Desk:
     def snapshot(self) -> Snapshot:
         horizon = read_horizon(self.output)
         assert horizon is not None
-        snapshot = Snapshot.open(self.output / "index", horizon.manifest)
+        snapshot = open_snapshot(SegmentFolder(self.output / "index"), horizon.manifest)
         assert snapshot.covers == horizon.covers == self.journal.head()
         return snapshot
 

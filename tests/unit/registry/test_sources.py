@@ -12,7 +12,7 @@ import pytest
 from tests.unit.journal.journal_samples import run_and_crash
 from tests.unit.registry.test_file_source import Desk, query
 from triplecast.errors import InputError, QuotaReached
-from triplecast.index import MemoryIndex
+from triplecast.index import IndexWriter
 from triplecast.journal import Journal
 from triplecast.model.subscription import API, FILES, Subscription
 from triplecast.registry.registry import Registry, Subscribed, settle_documents
@@ -111,7 +111,7 @@ def test_whether_documents_are_graphs_or_datasets_is_settled_once(tmp_path: Path
         with pytest.raises(InputError, match=r"documents of this folder are graphs: each graph .* leave --dataset out"):
             settle_documents(journal, True)
         two = "SELECT * { GRAPH <urn:a> { ?s ?p ?o } GRAPH <urn:b> { ?s ?p ?o } }"
-        registry = Registry(journal, IndexUpkeep(MemoryIndex(), journal, lambda: 0))
+        registry = Registry(journal, IndexUpkeep(IndexWriter(), journal, lambda: 0))
         assert isinstance(registry.examine(Subscription("x", two)), Exception)
     with Journal.open(tmp_path / "other") as journal:
         settle_documents(journal, True)

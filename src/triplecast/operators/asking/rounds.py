@@ -16,11 +16,10 @@ import numpy as np
 from triplecast.evaluate.unknown import Answers, Unknown
 from triplecast.index import Snapshot
 from triplecast.match import Matcher
-from triplecast.match.found import Decided, join_matches, merge_batches, no_matches
-from triplecast.match.matcher import NO_ANSWERS
+from triplecast.match.matcher import NO_ANSWERS, join_rows, merge_batches
 from triplecast.match.resolve import Resolved
 from triplecast.model.answers import Answer, Failed, GroundCall, OperatorResult, format_answer
-from triplecast.model.match import NO_CONDITIONS, Learnt, MatchedBatch, MatchStats, Undecided
+from triplecast.model.match import NO_CONDITIONS, Learnt, MatchedBatch, MatchRows, MatchStats, Undecided
 from triplecast.model.open_rows import NO_OPEN_ROWS, OpenRows
 from triplecast.model.publication import Publication
 from triplecast.operators.asking.asker import Asker
@@ -60,7 +59,7 @@ def settle(
     are not made again. `conditions`: what the rows wait for, where they were matched just now.
     """
     asking = AskingRound(asker, publications, known)
-    found = [Resolved(no_matches(), [], open_rows, conditions, MatchStats())]
+    found = [Resolved(MatchRows.of((), (), ()), [], open_rows, conditions, MatchStats())]
     if not conditions or any(asking.answers.values()):
         found = [matcher.resolve(open_rows, asking.answers, publications, taxonomies)]
     while (left := found[-1].open).pairs:
@@ -158,7 +157,7 @@ class AskingRound:
             reasons.update((pair, UNASKED) for pair, reason in zip(pairs, told, strict=True) if not reason)
             left = left.only([number for number, reason in enumerate(told) if reason])
         left = left._replace(reasons=tuple(filter(None, told)))
-        parts: list[Decided] = [each.decided for each in found]
+        parts: list[MatchRows] = [each.decided for each in found]
         stats = sum((each.stats for each in found), MatchStats())
         stats += MatchStats(
             undecided=len(reasons) - stats.undecided,
@@ -167,7 +166,7 @@ class AskingRound:
         )
         undecided = [Undecided(*pair, reason) for pair, reason in reasons.items()]
         learnt = tuple(Learnt(template, *counts) for template, counts in sorted(self._counts.items()))
-        return Settled(join_matches(parts, undecided, left, stats), tuple(self._results), learnt)
+        return Settled(join_rows(parts, undecided, left, stats), tuple(self._results), learnt)
 
     def _perform(
         self,

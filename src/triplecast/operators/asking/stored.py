@@ -9,7 +9,7 @@ import numpy as np
 from triplecast.evaluate.unknown import Answers
 from triplecast.index import Snapshot
 from triplecast.match import Matcher
-from triplecast.match.found import merge_batches, only_pairs
+from triplecast.match.matcher import merge_batches, only_pairs
 from triplecast.model.open_rows import OpenRows
 from triplecast.model.publication import Publication
 from triplecast.model.stored_rows import read_open_rows

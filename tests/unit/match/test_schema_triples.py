@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from tests.unit.match.match_samples import InProcess, publication
-from triplecast.index import MemoryIndex
+from triplecast.index import IndexWriter
 from triplecast.match import Matcher
 from triplecast.model.match import MatchedBatch
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
@@ -28,7 +28,7 @@ def matched(*conditions: str) -> MatchedBatch:
         )
         for number, condition in enumerate(conditions, 1)
     ]
-    return Matcher(InProcess()).match(MemoryIndex().apply(registrations, [], 50), [publication(chain)])
+    return Matcher(InProcess()).match(IndexWriter().apply(registrations, [], 50), [publication(chain)])
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_marks_beyond_the_bound_of_an_entailed_graph_leave_its_pairs_undecided(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     conditions = [f"FILTER(tc:descendant(?x, e:{LENGTH - number}))" for number in range(3)]
-    monkeypatch.setattr(sys.modules["triplecast.match.own_rules"], "TRIPLES_LIMIT", 4 * LENGTH)
+    monkeypatch.setattr(sys.modules["triplecast.match.entailed"], "TRIPLES_LIMIT", 4 * LENGTH)
     assert len(matched(*conditions)) == 3
-    monkeypatch.setattr(sys.modules["triplecast.match.own_rules"], "TRIPLES_LIMIT", 4 * LENGTH - 10)
+    monkeypatch.setattr(sys.modules["triplecast.match.entailed"], "TRIPLES_LIMIT", 4 * LENGTH - 10)
     assert [pair.registration for pair in matched(*conditions).undecided] == [1, 2, 3]

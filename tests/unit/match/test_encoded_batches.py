@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 
-import triplecast.match.readings as readings_module
+import triplecast.match.entailed as entailed_module
+import triplecast.match.segment as segment_module
 from tests.unit.match.match_samples import PREFIXES, matcher, publication, snapshot_of
 from triplecast.index.segment import build_segments
-from triplecast.match.readings import Readings
-from triplecast.match.views import encode, scan_views
+from triplecast.match.entailed import ClosureCache
+from triplecast.match.segment import EncodedBatch, encode_batch
+from triplecast.match.views import Views, encode, scan_views
 from triplecast.model.entailment import EntailmentMode
 from triplecast.model.events import TaxonomyVersion
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
@@ -50,6 +53,10 @@ def _segments() -> list[Any]:
     return build_segments(given)
 
 
+def _read(closures: ClosureCache, segments: list[Any], views: Views) -> list[EncodedBatch]:
+    return list(encode_batch(segments, views, closures.entail(segments, TAXONOMY, views)))
+
+
 def test_every_reading_finds_its_words_and_values() -> None:
     taxonomies = Taxonomies((TaxonomyVersion(0, TAXONOMY.lines, False),))
     batch = matcher().match(snapshot_of(_segments()), [PUBLICATION], taxonomies)
@@ -59,8 +66,8 @@ def test_every_reading_finds_its_words_and_values() -> None:
 def test_terms_are_looked_up_once_a_segment_and_words_cut_once_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: dict[str, int] = {}
 
-    def counted(name: str) -> Callable[..., Any]:
-        wrapped = getattr(readings_module, name)
+    def counted(module: ModuleType, name: str) -> Callable[..., Any]:
+        wrapped = getattr(module, name)
 
         def count(*given: Any) -> Any:
             calls[name] = calls.get(name, 0) + 1
@@ -68,23 +75,29 @@ def test_terms_are_looked_up_once_a_segment_and_words_cut_once_a_batch(monkeypat
 
         return count
 
-    segments, readings, views = _segments(), Readings(), scan_views([PUBLICATION])
+    segments, closures, views = _segments(), ClosureCache(), scan_views([PUBLICATION])
     assert [segment.reading for segment in segments] == [
         EntailmentMode.PLAIN,
         EntailmentMode.TAXONOMY,
         EntailmentMode.RDFS,
         EntailmentMode.RDFS_BARE,
     ]
-    list(readings.of(segments, TAXONOMY, views).read(segments))
-    for name in ("find_identity", "cut_texts", "entail_views"):
-        monkeypatch.setattr(readings_module, name, counted(name))
-    list(readings.of(segments, TAXONOMY, views).read(segments))
+    _read(closures, segments, views)
+    counted_functions = (
+        (segment_module, "find_identity"),
+        (entailed_module, "find_identity"),
+        (segment_module, "cut_texts"),
+        (entailed_module, "entail_views"),
+    )
+    for module, name in counted_functions:
+        monkeypatch.setattr(module, name, counted(module, name))
+    _read(closures, segments, views)
     assert calls == {"find_identity": len(segments), "cut_texts": 1, "entail_views": 3}
 
 
 def test_a_batch_read_beside_others_is_encoded_as_alone() -> None:
     segments, views = _segments(), scan_views([PUBLICATION, PUBLICATION])
-    for read in Readings().of(segments, TAXONOMY, views).read(segments):
+    for read in _read(ClosureCache(), segments, views):
         alone = encode(read.segment, read.views)
         for field, shared, own in zip(alone._fields, read.encoded, alone, strict=True):
             assert np.array_equal(shared, own, equal_nan=shared.dtype.kind == "f"), (read.segment.reading, field)
