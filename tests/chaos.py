@@ -34,7 +34,7 @@ from tests.spark.workplace import QUERIES, Workplace, document
 from triplecast import crash_points
 from triplecast.driver import Driver
 from triplecast.index import INDEX, IndexWriter, SegmentFolder
-from triplecast.ingest import Parser, inbox_groups
+from triplecast.ingest import Parser, inbox_files
 from triplecast.ingest.inbox import QUIET
 from triplecast.journal import Journal
 from triplecast.operators import declared_operators
@@ -102,7 +102,7 @@ def run_in_turn(place: Workplace, prune: int = 0) -> None:
     """A run until done, its parts called one after the other in this process, in small steps so that there are many.
     Operators are asked after some batches, and at the end."""
     small = (
-        patch.object(inbox_groups, "GROUP_DOCUMENTS", 15),
+        patch.object(inbox_files, "GROUP_DOCUMENTS", 15),
         patch.object(horizon, "SMALLEST", 40),
         patch.object(horizon, "LARGEST", 40),
     )

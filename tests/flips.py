@@ -37,9 +37,8 @@ from triplecast.index.snapshot import read_manifest
 from triplecast.ingest import Document
 from triplecast.journal import Journal, JournalFile
 from triplecast.match import Matcher
-from triplecast.model.lease import FOREVER
 from triplecast.model.match import MatchedBatch
-from triplecast.model.subscription import Subscription
+from triplecast.model.subscription import FOREVER, Subscription
 from triplecast.operators import declared_operators
 from triplecast.outbox import Cursor, Outbox
 from triplecast.outbox.reader import END

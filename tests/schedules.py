@@ -16,19 +16,11 @@ import sys
 from collections import Counter
 from typing import NamedTuple
 
-from triplecast.operators.schedules import (
-    FAILED,
-    HOLDS,
-    OPEN,
-    REFUTED,
-    SCHEDULES,
-    Conjunctions,
-    Experience,
-    Run,
-    Schedule,
-    make_conjunctions,
-    make_schedule,
-)
+from tests.unit.operators.asking.schedule_samples import make_conjunctions
+from triplecast.operators.asking.experience import Experience
+from triplecast.operators.asking.runs import FAILED, HOLDS, OPEN, REFUTED, Conjunctions, Run
+from triplecast.operators.asking.schedules import SCHEDULES, Schedule, make_schedule
+from triplecast.operators.asking.sub_order import SubOrder
 
 TEMPLATES = 24
 PUBLICATIONS = 12
@@ -60,7 +52,7 @@ def check_history(chance: random.Random) -> Counter[str]:
     schedules = {name: make_schedule(name, experiences[name]) for name in SCHEDULES}
     standing: dict[int, list[int]] = {}
     for _ in range(PUBLICATIONS):
-        _change(chance, standing, list(schedules.values()))
+        _change(chance, standing, [each for each in schedules.values() if isinstance(each, SubOrder)])
         publication = _publish(chance, standing, holds)
         expected = [publication.outcome(members) for _, members in publication.rows]
         for name, schedule in schedules.items():
@@ -71,7 +63,7 @@ def check_history(chance: random.Random) -> Counter[str]:
     return counts
 
 
-def _change(chance: random.Random, standing: dict[int, list[int]], schedules: list[Schedule]) -> None:
+def _change(chance: random.Random, standing: dict[int, list[int]], schedules: list[SubOrder]) -> None:
     """Some go, some come, some get other predicates."""
     for subscription in chance.sample(sorted(standing), len(standing) // 5):
         del standing[subscription]
@@ -122,14 +114,14 @@ def _check_run(
     if chance.random() < 0.3:
         known.update(chance.sample(range(len(publication.truths)), chance.randint(0, 10)))
         for predicate in sorted(known):
-            run.learnt(predicate, publication.truths[predicate])
+            run.learn(predicate, publication.truths[predicate])
     asked = 0
     while wanted := list(run.wanted(chance.choice((1, 1, 3, 20)))):
         for predicate in wanted:
             assert predicate not in known, f"{name} asks {predicate} twice"
             assert name == "naive" or _is_open(run, publication, predicate), f"{name} asks {predicate} for no open row"
             known.add(predicate)
-            run.learnt(predicate, publication.truths[predicate])
+            run.learn(predicate, publication.truths[predicate])
             cost = publication.costs[predicate]
             experience.learn(publication.templates[predicate], publication.truths[predicate], cost)
             asked += 1

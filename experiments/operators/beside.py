@@ -12,15 +12,10 @@ import numpy as np
 from experiments.figures import Figure, Line, Point
 from experiments.operators.optimum import expect, find_optimum
 from experiments.operators.workload import Sizes, Workload, make_events, make_workload
-from triplecast.operators.schedules import (
-    SCHEDULES,
-    Conjunctions,
-    Experience,
-    Schedule,
-    make_conjunctions,
-    make_schedule,
-)
-from triplecast.operators.schedules.sub_order import SubOrder
+from triplecast.operators.asking.experience import Experience
+from triplecast.operators.asking.runs import Conjunctions
+from triplecast.operators.asking.schedules import SCHEDULES, Schedule, make_schedule
+from triplecast.operators.asking.sub_order import SubOrder
 
 SEED = 2007
 _POPULARITY = {"uniform": 0.0, "Zipf": 1.0}
@@ -100,7 +95,7 @@ def _run(schedule: Schedule, rows: Conjunctions, satisfied: list[bool], limit: i
     while wanted := run.wanted(limit):
         rounds += 1
         for predicate in wanted:
-            run.learnt(predicate, satisfied[predicate])
+            run.learn(predicate, satisfied[predicate])
         asked += len(wanted)
     return asked, rounds
 
@@ -141,7 +136,7 @@ def measure_learning(divided_by: int) -> Figure:
         run = schedule.start(rows._replace(holds=experience.holds(rows.templates)))
         asked: list[int] = []
         while wanted := run.wanted():
-            run.learnt(wanted[0], satisfied[wanted[0]])
+            run.learn(wanted[0], satisfied[wanted[0]])
             asked += wanted
         for predicate in asked:
             experience.learn(predicate, satisfied[predicate], None)
@@ -193,20 +188,24 @@ def _small_world(chance: random.Random, predicates: int) -> tuple[list[tuple[int
     rows = [(row, chance.sample(range(predicates), chance.randint(1, min(4, predicates)))) for row in range(predicates)]
     holds = [chance.uniform(0.05, 0.95) for _ in range(predicates)]
     costs = [10 ** chance.random() for _ in range(predicates)]
-    return rows, make_conjunctions(rows, range(predicates), costs, holds)
+    starts = np.cumsum([0, *(len(members) for _, members in rows)])
+    flat = np.array([member for _, members in rows for member in members], np.int32)
+    every, templates = np.arange(predicates), np.arange(predicates, dtype=np.int32)
+    return rows, Conjunctions(every, starts, flat, templates, np.array(costs), np.array(holds))
 
 
 def _expected(name: str, columns: Conjunctions, rows: list[list[int]]) -> float:
     known = Workload(columns.starts, columns.members, columns.holds, columns.costs)
     schedule = make_schedule(name, known.known)
-    schedule.insert_all(known.standing)
+    if isinstance(schedule, SubOrder):
+        schedule.insert_all(known.standing)
 
     def cost_of(truths: tuple[bool, ...]) -> float:
         run = schedule.start(columns)
         total = 0.0
         while wanted := run.wanted():
             total += float(columns.costs[wanted[0]])
-            run.learnt(wanted[0], truths[wanted[0]])
+            run.learn(wanted[0], truths[wanted[0]])
         return total
 
     return expect(columns.holds.tolist(), cost_of)

@@ -1,4 +1,4 @@
-"""Whole events at a time: the loop over ``wanted`` and ``learnt`` of a schedule's run, compiled.
+"""Whole events at a time: the loop over ``wanted`` and ``learn`` of a schedule's run, compiled.
 
 The same kernels as the product's runs, in the same order (`tests/experiments/operators` compares them); only the loop
 between them is here, because a thousand events of eighty thousand subscriptions would take hours in Python.
@@ -28,7 +28,7 @@ from triplecast.kernels.undecided import (
     next_open,
     settle,
 )
-from triplecast.operators.schedules.sub_order import SubOrder, arrange
+from triplecast.operators.asking.sub_order import SubOrder, arrange
 
 Evaluate: TypeAlias = Callable[[NDArray[np.bool_]], NDArray[np.bool_]]
 """What an event satisfies to which predicates were evaluated."""

@@ -26,10 +26,10 @@ from triplecast.model.publication import Position, Publication
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
 from triplecast.operators import PublicationView, declared_operators, operator
 from triplecast.operators.asking import Asker, match_and_ask
-from triplecast.operators.asking.run import ConditionRun
+from triplecast.operators.asking.asker import ConditionRun
+from triplecast.operators.asking.runs import Run
+from triplecast.operators.asking.workers import Performed, Performer
 from triplecast.operators.messages import PublicationCall
-from triplecast.operators.perform import Performed, Performer
-from triplecast.operators.schedules import Run
 from triplecast.residual import PublicationConditions
 
 SEED = 2007
@@ -75,18 +75,20 @@ class _Told(Performer):
             return [Performed(Found(((),) if self.satisfied[each] else ()), OPERATOR_SECONDS) for each in numbers]
 
 
-@dataclass(frozen=True, slots=True)
-class _TimedRun:
-    run: Run
-    clock: Clock
+class _TimedRun(Run):
+    """A run's own methods, with a clock beside those that choose and learn."""
+
+    def __init__(self, run: Run, clock: Clock) -> None:
+        self.run = run
+        self.clock = clock
 
     def wanted(self, limit: int = 1) -> Sequence[int]:
         with self.clock:
             return self.run.wanted(limit)
 
-    def learnt(self, predicate: int, holds: bool | None) -> None:
+    def learn(self, predicate: int, holds: bool | None) -> None:
         with self.clock:
-            self.run.learnt(predicate, holds)
+            self.run.learn(predicate, holds)
 
     def outcomes(self) -> NDArray[np.uint8]:
         return self.run.outcomes()

@@ -18,7 +18,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from triplecast.operators.schedules import Conjunctions, Experience, LearntTemplate, StandingTable
+from triplecast.model.match import Learnt
+from triplecast.operators.asking.experience import Experience
+from triplecast.operators.asking.runs import Conjunctions
 
 _SURE = 1e12
 """Answers behind what `known` believes: the prior counts for nothing."""
@@ -59,15 +61,16 @@ class Workload:
         return Conjunctions(rows, self.starts, self.members, templates, self.costs, self.holds)
 
     @property
-    def standing(self) -> StandingTable:
-        return StandingTable(np.arange(len(self.starts) - 1), self.starts, self.members)
+    def standing(self) -> dict[int, list[int]]:
+        """The predicates of each subscription."""
+        return {row: each.tolist() for row, each in enumerate(np.split(self.members, self.starts[1:-1]))}
 
     @property
     def known(self) -> Experience:
         """Who has learnt the probabilities and costs as they are."""
         pairs = zip(self.holds.tolist(), self.costs.tolist(), strict=True)
         return Experience(
-            LearntTemplate(template, 0.0, _SURE, _SURE * holds, _SURE, _SURE * cost)
+            Learnt(str(template), 0.0, _SURE, _SURE * holds, _SURE, _SURE * cost)
             for template, (holds, cost) in enumerate(pairs)
         )
 

@@ -33,9 +33,8 @@ if TYPE_CHECKING:
     from triplecast.explain import Explanation
     from triplecast.ingest import Document
     from triplecast.journal import Accepted, Rejected
-    from triplecast.model.lease import FOREVER
     from triplecast.model.publication import Reject
-    from triplecast.model.subscription import Subscription
+    from triplecast.model.subscription import FOREVER, Subscription
     from triplecast.outbox import Notification, UndecidedPair
 
 _LAZY = {
@@ -43,7 +42,7 @@ _LAZY = {
     "Document": "triplecast.ingest",
     "Engine": "triplecast.engine",
     "Explanation": "triplecast.explain",
-    "FOREVER": "triplecast.model.lease",
+    "FOREVER": "triplecast.model.subscription",
     "LiveSubscription": "triplecast.engine",
     "Match": "triplecast.engine",
     "Notification": "triplecast.outbox",

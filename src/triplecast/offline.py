@@ -18,8 +18,8 @@ from triplecast.journal import Clock, system_clock, time_text
 from triplecast.match import Matcher
 from triplecast.model.events import TaxonomyVersion
 from triplecast.model.match import MatchedBatch
+from triplecast.model.operators import SCHEDULE, check_schedule
 from triplecast.model.publication import Draft, Position, Publication, Reject
-from triplecast.model.schedules import SCHEDULE, check_schedule
 from triplecast.model.subscription import Registration, RegistrationId
 from triplecast.operators.asking import Asker, match_and_ask
 from triplecast.operators.operator_set import Declared, operator_set

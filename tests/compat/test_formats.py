@@ -17,9 +17,8 @@ from tests.unit.outbox.outbox_samples import AT, batch
 from triplecast.journal import FileState, Journal
 from triplecast.journal.record import JOURNAL
 from triplecast.model.answers import OperatorResult
-from triplecast.model.lease import read_lease
 from triplecast.model.publication import Draft, Publication, Reject
-from triplecast.model.subscription import Registration, RegistrationId, Subscription
+from triplecast.model.subscription import Registration, RegistrationId, Subscription, read_lease
 from triplecast.outbox import Notification, OpenPart, Outbox, UndecidedPair
 from triplecast.outbox.reader import Counts, Cursor
 from triplecast.outbox.tables import OUTBOX

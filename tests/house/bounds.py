@@ -16,16 +16,16 @@ class Bound(NamedTuple):
 
 LINES = {
     "publish → receipt": Bound(1_759, 900),
-    "subscribe → index": Bound(2_960, 1_800),
+    "subscribe → index": Bound(2_300, 1_800),
     "triplecast run, inside pipeline/": Bound(1_410, 1_200),
-    "for operators alone, but box": Bound(3_400, 3_000),
+    "for operators alone, but box": Bound(2_900, 2_800),
     "src": Bound(46_000, 39_000),
 }
 
 FILES = {
     "publish → receipt": Bound(24, 12),
-    "subscribe → index": Bound(36, 28),
-    "for operators alone, but box": Bound(35, 25),
+    "subscribe → index": Bound(30, 28),
+    "for operators alone, but box": Bound(24, 24),
     "outside operators/, importing from it": Bound(16, 16),
 }
 
@@ -38,7 +38,6 @@ LONGER = {
 
 NAMED_TWICE = {
     "Database",
-    "Standing",
     "Template",
 }
 """Classes of which there are two, still; goal: none."""
@@ -80,6 +79,5 @@ RIDDLES = {
 """File names that say nothing to a newcomer. `RIDDLES_LEFT` are there, still; goal: none."""
 
 RIDDLES_LEFT = {
-    "operators/absence",
     "pipeline/followed",
 }

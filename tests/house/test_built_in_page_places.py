@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from triplecast.operators.results import MOST_ROWS
+from triplecast.operators.worker import MOST_ROWS
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "built-in-operators.md").read_text("utf-8")
 MODULES = {

@@ -10,9 +10,10 @@ import pytest
 from tests.house.pages import blocks_of
 from tests.house.pages import run as run_command
 from triplecast.ingest.attachments import LARGEST
+from triplecast.operators.asking.availability import COSTLY, PROBATION, QUARANTINE, REST
+from triplecast.operators.asking.workers import BATCH_CALLS
 from triplecast.operators.declaration import MEMORY, SECONDS
-from triplecast.operators.perform import BATCH_CALLS, COSTLY, PROBATION, QUARANTINE, REST
-from triplecast.operators.results import MOST_ROWS
+from triplecast.operators.worker import MOST_ROWS
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "operators.md").read_text("utf-8")
 

@@ -13,9 +13,9 @@ import pytest
 import triplecast
 from triplecast.cli.match import Tally
 from triplecast.cli.notifications import notification_row, reject_row, undecided_row
-from triplecast.model.counts import SubscriptionCounts
 from triplecast.model.match import MatchStats
 from triplecast.model.publication import Reject
+from triplecast.model.subscription import SubscriptionCounts
 from triplecast.outbox import Cursor
 from triplecast.pipeline.report import Summary
 

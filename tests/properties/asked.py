@@ -28,7 +28,7 @@ from tests.properties.test_operators import (
     publications_of,
     snapshot_of,
 )
-from triplecast.operators.schedules import SCHEDULES
+from triplecast.operators.asking.schedules import SCHEDULES
 
 PUBLICATIONS = 48
 READINGS = 2
@@ -81,7 +81,7 @@ def main() -> int:
                 break
             name = list(SCHEDULES)[seed % len(SCHEDULES)]
             for fails in (False, True):
-                products[name].asker.performer.standings.clear()
+                products[name].asker.performer._health.clear()
                 try:
                     counts = check_round(products[name], seed, fails)
                 except AssertionError as difference:

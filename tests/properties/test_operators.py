@@ -34,12 +34,12 @@ from triplecast.match import Matcher
 from triplecast.match.matcher import NO_ANSWERS, merge_batches
 from triplecast.model.answers import Answer, GroundCall, OperatorResult, parse_answer
 from triplecast.model.match import MatchedBatch
+from triplecast.model.operators import SCHEDULE
 from triplecast.model.publication import Publication
-from triplecast.model.schedules import SCHEDULE
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
 from triplecast.operators.asking import Asker, settle
+from triplecast.operators.asking.schedules import SCHEDULES
 from triplecast.operators.operator_set import declared_operators
-from triplecast.operators.schedules import SCHEDULES
 from triplecast.registry.admission import admit
 
 SEED = 20261121

@@ -20,7 +20,7 @@ from counted_pictures import COUNTED, RECORD
 from drawn import draw
 
 from triplecast.journal import Journal
-from triplecast.model.terms import from_ntriples
+from triplecast.model.algebra import from_ntriples
 from triplecast.operators import declared_operators
 from triplecast.outbox import OutboxReader
 from triplecast.pipeline.run import Sources, run

@@ -63,7 +63,7 @@ def _run_without_and_with(sources: Sources, output: Path, module: Path, spark: S
     summary = run(sources, output, True, Caller(on_notice=notices.append), spark=spark)
     assert (summary.left, summary.interrupted, summary.undecided) == (DOCUMENTS, True, 0)
     assert told(output) == [("cheap", graph) for graph in graphs], "`sometimes` waits with its first publication"
-    (reason,) = [str(notice) for notice in notices if "cannot be asked" in str(notice)]
+    (reason,) = [str(notice) for notice in notices if "is unavailable" in str(notice)]
     assert "No module named 'nowhere_at_all'; install nowhere_at_all where operators are evaluated" in reason
 
     stop = threading.Event()

@@ -77,7 +77,7 @@ def _package(name: str, state: str, hint: str) -> Finding:
 
 def _operators() -> Iterator[Finding]:
     """Yield the modules of built-in operators, the operators declared here, and those that could not be imported."""
-    from triplecast.operators.extra import CLASSES, INSTALL, LIBRARIES, libraries_of, missing_libraries
+    from triplecast.operators.failure_hints import CLASSES, INSTALL, LIBRARIES, libraries_of, missing_libraries
     from triplecast.operators.operator_set import declared_operators
 
     for module in (*LIBRARIES, *CLASSES):

@@ -65,7 +65,7 @@ def add_taxonomy(parser: argparse.ArgumentParser) -> None:
 
 def load_taxonomy(paths: list[Path], broader: bool) -> Taxonomy:
     """Read the taxonomy given. Warn on stderr of one that puts nothing under anything, which has no effect."""
-    from triplecast.ingest.taxonomy_documents import read_taxonomy_files
+    from triplecast.ingest.document_files import read_taxonomy_files
     from triplecast.taxonomy.taxonomy import BROADER, SUB_CLASS, SUB_PROPERTY
 
     taxonomy = read_taxonomy_files(paths, broader)

@@ -22,8 +22,8 @@ from triplecast.cli.terminal import (
     print_text,
     say,
 )
-from triplecast.model.counts import SubscriptionCounts
 from triplecast.model.printable import printable_name
+from triplecast.model.subscription import SubscriptionCounts
 
 if TYPE_CHECKING:
     from triplecast.model.subscription import Subscription

@@ -11,7 +11,7 @@ from pathlib import Path
 from triplecast.cli.exits import Exit
 from triplecast.cli.terminal import print_json, print_text, say, table
 from triplecast.errors import InputError
-from triplecast.model.schedules import SCHEDULE, SCHEDULES
+from triplecast.model.operators import SCHEDULE, SCHEDULES
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

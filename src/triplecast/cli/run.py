@@ -24,8 +24,8 @@ from triplecast.cli.terminal import (
     say,
 )
 from triplecast.errors import InputError
+from triplecast.model.operators import SCHEDULE
 from triplecast.model.publication import Reject
-from triplecast.model.schedules import SCHEDULE
 from triplecast.model.subscription import BROAD_PER_OWNER
 
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ its subject has the word games, and the matcher gives each publication such trip
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from types import MappingProxyType
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from pyoxigraph import Literal
@@ -20,14 +19,10 @@ from triplecast.model.algebra import Call, Expression, Operation, Pattern, Slot,
 from triplecast.model.comparison_codes import MIRRORED
 from triplecast.terms.values import ValueClass
 from triplecast.text import CONTAINS, SCORE
-from triplecast.text.grammar import find_patterns
 from triplecast.text.needed import Needed, needed_phrases, needed_terms
-from triplecast.text.wildcards import find_stray_sign
 
 WORD = " "
 """The predicate of word triples; with the folded word or phrase behind it, their object."""
-_WRITTEN = MappingProxyType({"*": "any characters are .*", "?": "one character is .", "+": "some characters are .+"})
-"""What is written for the wildcards of other languages."""
 _ANYTHING = Needed(((),), False)
 
 
@@ -88,16 +83,6 @@ def texts_within(pattern: Pattern) -> Iterator[NamedText]:
         found = read_text(part) if isinstance(part, Call | Operation) else None
         if found is not None:
             yield found
-
-
-def doubt_wildcards(texts: Iterable[NamedText], constants: tuple[str, ...]) -> Iterator[str]:
-    """Patterns of words that are written as shells and Lucene have them, and so never match."""
-    for text in texts:
-        if text.threshold is None:
-            for pattern in find_patterns(text_of(constant_text(text.constant, constants))):
-                sign = find_stray_sign(pattern)
-                if sign is not None:
-                    yield f"{sign} in the pattern {pattern} means itself, which no word contains; {_WRITTEN[sign]}"
 
 
 def shape_of(needed: Needed) -> tuple[object, ...]:

@@ -39,7 +39,7 @@ from triplecast.explain import Explanation, explain_subscription, explaining_san
 from triplecast.index import INDEX, IndexWriter, SegmentFolder
 from triplecast.index.census import take_census
 from triplecast.ingest import Document, Parser
-from triplecast.ingest.taxonomy_documents import parse_taxonomy
+from triplecast.ingest.document_files import parse_taxonomy
 from triplecast.journal import (
     BYTES_AT_ONCE,
     Clock,
@@ -51,16 +51,17 @@ from triplecast.journal import (
 )
 from triplecast.match import Matcher
 from triplecast.model.lease import read_lease
-from triplecast.model.operators import OperatorSet
+from triplecast.model.operators import SCHEDULE, OperatorSet, check_schedule
 from triplecast.model.publication import Position, Publication
-from triplecast.model.schedules import SCHEDULE, check_schedule
 from triplecast.model.subscription import (
     API,
     BROAD_PER_OWNER,
+    Lease,
     Registration,
     RegistrationId,
     Subscription,
     check_fields,
+    read_lease,
 )
 from triplecast.operators.asking import Asker, match_and_ask
 from triplecast.operators.operator_set import Declared, declared_operators, operator_set
@@ -366,7 +367,7 @@ class Engine:
         return Preview(
             len(publications),
             tuple(match for _, match in matches_of(publications, matched, asked, operators)),
-            tuple(pair for _, pair in undecided_of(publications, matched.undecided, asked)),
+            tuple(undecided_of(publications, matched.undecided_at(publications), asked)),
             admission.cost,
             admission.warnings,
             seconds,

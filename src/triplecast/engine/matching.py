@@ -59,7 +59,7 @@ class Matching:
         """Store what was learnt of operators once there were so many new calls; another writer's is worth more."""
         if self.work.operator_calls - self._learnt_at >= calls:
             self._learnt_at = self.work.operator_calls
-            templates = self._asker.templates
+            templates = self._asker.experience
             with suppress(FolderLocked, StorageFault):
                 self._journal.keep_learnt(*templates.changes())
                 templates.note_written()
@@ -79,7 +79,7 @@ class Matching:
         parts: list[OpenPart] = []
         if matched.open.pairs:
             parts = [OpenPart(due.after, upto, FORMAT, write_open_rows(matched.open, operators.grammar))]
-        self._driver.commit(OutboxBatch.of(publications, matched), upto, open=parts)
+        self._driver.commit(OutboxBatch.of(publications, matched), upto, due.after, parts)
         self.work += matched.stats
         if matched.open.pairs:
             known = self._journal.answers(due.after, upto, operators)

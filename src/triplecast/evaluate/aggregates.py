@@ -20,8 +20,7 @@ from triplecast.evaluate.state import Evaluation, Place
 from triplecast.evaluate.unknown import Unknown, any_of
 from triplecast.model.algebra import Aggregate, Group, Term
 from triplecast.terms.arithmetic import calculate, integer_term
-from triplecast.terms.compare import ValueFault
-from triplecast.terms.order import sort_key
+from triplecast.terms.compare import ValueFault, sort_key
 
 ORDERED = frozenset({"SAMPLE", "GROUP_CONCAT", "SUM", "AVG"})
 """Aggregates whose answer may depend on the order of the rows (SUM and AVG by rounding and by where they overflow)."""

@@ -21,8 +21,7 @@ from triplecast.evaluate.budget import BYTES_A_STEP, Budget
 from triplecast.evaluate.fulltext import contains, score_of
 from triplecast.model.algebra import Term
 from triplecast.terms.arithmetic import decimal_term, integer_term, number_of, round_number
-from triplecast.terms.casts import CASTS, boolean_term
-from triplecast.terms.coercion import coerce_to_number, coerce_to_text
+from triplecast.terms.casts import CASTS, boolean_term, coerce_to_number, coerce_to_text
 from triplecast.terms.compare import ValueFault
 from triplecast.terms.temporal import ClockTime, read_clock
 from triplecast.terms.values import XSD, XSD_DATETIME, XSD_STRING, ValueClass, value_of

@@ -38,8 +38,7 @@ from triplecast.evaluate.state import Evaluation, Place, Recorder
 from triplecast.evaluate.unknown import Unknown, all_of
 from triplecast.model import algebra
 from triplecast.model.algebra import Expression, Pattern, Slot, Term, Variable
-from triplecast.terms.compare import ValueFault
-from triplecast.terms.order import value_key
+from triplecast.terms.compare import ValueFault, value_key
 
 Operator: TypeAlias = Callable[..., Iterator[Row]]
 """(evaluation, pattern, place, row) and, for most, conditions on its rows."""

@@ -13,9 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TypeAlias
 
-from triplecast.model.algebra import Call, Expression, Node, Term, Variable, subexpressions
+from triplecast.model.algebra import Call, Expression, Node, Term, Variable, subexpressions, to_ntriples
 from triplecast.model.answers import Answer, Failed, Found, GroundCall
-from triplecast.model.terms import to_ntriples
 
 Answers: TypeAlias = Mapping[GroundCall, Answer]
 """The operator results of one publication."""

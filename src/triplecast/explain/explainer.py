@@ -14,8 +14,8 @@ from triplecast.languages import parse_query
 from triplecast.model.operators import NO_OPERATORS, OperatorSet
 from triplecast.model.publication import Publication
 from triplecast.model.subscription import Subscription
+from triplecast.operators.asking.workers import Performer
 from triplecast.operators.messages import PublicationCall
-from triplecast.operators.perform import Performer
 from triplecast.sandbox import Limits, RequestFailure, Sandbox
 
 

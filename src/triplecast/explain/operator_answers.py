@@ -12,10 +12,9 @@ from triplecast.evaluate.rows import Row
 from triplecast.evaluate.unknown import NO_ANSWERS, Answers
 from triplecast.explain.trace import SHOWN
 from triplecast.explain.wording import Wording
-from triplecast.model.algebra import Call, Expression, Node, Operation, Produce, Variable, subexpressions
+from triplecast.model.algebra import Call, Expression, Node, Operation, Produce, Variable, subexpressions, to_ntriples
 from triplecast.model.answers import Found, GroundCall
 from triplecast.model.operators import NO_OPERATORS, Operator, OperatorSet
-from triplecast.model.terms import to_ntriples
 
 
 class ExplainedAnswers(NamedTuple):

@@ -58,8 +58,8 @@ from triplecast.kernels.layout import (
     Index,
 )
 from triplecast.kernels.words import pad
+from triplecast.model.algebra import from_ntriples
 from triplecast.model.comparison_codes import Lane
-from triplecast.model.terms import from_ntriples
 
 _WORD = WORD.encode()
 MOST_SINGLE = float(np.finfo(np.float32).max)

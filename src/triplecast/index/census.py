@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from triplecast.index.segment import Segment
 from triplecast.index.snapshot import Snapshot
 from triplecast.kernels.layout import I64, STRUCTURE_GROUPS, STRUCTURE_KEYS, STRUCTURE_PLAIN, U8
-from triplecast.model.counts import SubscriptionCounts
+from triplecast.model.subscription import SubscriptionCounts
 
 NARROW, PREDICATE, BROAD = 0, 1, 2
 """`compile.plan.Cost` as numbers."""

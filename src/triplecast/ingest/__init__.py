@@ -4,7 +4,7 @@ The children run `triplecast.ingest.parse.parse_document`, which is not imported
 """
 
 from triplecast.ingest.document import Document, ParsedDocument, document_iri
-from triplecast.ingest.limits import GATE, GateLimits
+from triplecast.ingest.gate import GATE, GateLimits
 from triplecast.ingest.media_types import media_type_of
 from triplecast.ingest.parser import Parser
 

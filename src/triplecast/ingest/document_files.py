@@ -1,16 +1,17 @@
-"""Read the documents at paths that a user names, as those of an inbox, but once and without waiting."""
+"""Read the documents and taxonomies at paths that a user names, as those of an inbox, but once and without waiting."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from triplecast.errors import InputError
+from triplecast.errors import DocumentRejected, InputError
 from triplecast.ingest.document import Document
 from triplecast.ingest.inbox import KNOWN, InboxFile, distinct_paths, scan_inbox, source_of
-from triplecast.ingest.inbox_groups import read_groups
-from triplecast.ingest.inbox_lines import is_whole
+from triplecast.ingest.inbox_files import is_whole, read_groups
+from triplecast.ingest.parser import Parser
 from triplecast.model.publication import Reject
+from triplecast.taxonomy import NO_TAXONOMY, Taxonomy, read_taxonomy
 
 
 def read_documents(
@@ -20,7 +21,7 @@ def read_documents(
 
     A file is one document, a ``.jsonl`` file one a line. Its source is its path relative to the folder given; for a
     file given itself, its path in `inbox`, or its name. In a folder, links and files with another extension are
-    skipped; a file given itself may be a link and have any extension. At most one group (`inbox_groups`) is held in
+    skipped; a file given itself may be a link and have any extension. At most one group (`inbox_files`) is held in
     memory. Raises InputError for a missing path and if nothing is found.
     """
     found = False
@@ -56,3 +57,25 @@ def _files(path: Path, inbox: Path | None) -> tuple[Path, Sequence[InboxFile]]:
         raise InputError(f"{path} is not in {inbox}", "name the folder that holds it, or leave the folder out")
     parts = real.relative_to(inbox.resolve()).parts
     return inbox.resolve(), [InboxFile(source_of(parts), parts, state.st_size, state.st_mtime_ns)]
+
+
+def parse_taxonomy(parser: Parser, documents: Sequence[Document | Reject], broader: bool = False) -> Taxonomy:
+    """Return the taxonomy that all documents state together; `broader`: with ``skos:broader``.
+
+    Raises `DocumentRejected` for the first document that cannot be read, and what `read_taxonomy` raises.
+    """
+    rejects = [each for each in documents if isinstance(each, Reject)]
+    parsed = parser.parse([each for each in documents if isinstance(each, Document)])
+    for reject in (*rejects, *(reject for result in parsed for reject in result.rejects)):
+        reason = f"{reject.source}: {reject.reason}"
+        raise DocumentRejected(reject.stage, reason, reject.hint, reject.line, reject.column)
+    return read_taxonomy((draft.quads for result in parsed for draft in result.drafts), broader)
+
+
+def read_taxonomy_files(paths: Sequence[Path], broader: bool = False) -> Taxonomy:
+    """Return the taxonomy of the documents at `paths`. Raises InputError for a missing one, and what `parse_taxonomy`
+    raises."""
+    if not paths:
+        return NO_TAXONOMY
+    with Parser() as parser:
+        return parse_taxonomy(parser, list(read_documents(paths)), broader)

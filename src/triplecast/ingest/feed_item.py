@@ -1,9 +1,12 @@
-"""Describe a feed item in RDF, in the vocabulary that all feed formats share (docs/formats.md)."""
+"""Feed items of all formats: their dates, and their description in a shared vocabulary (docs/formats.md)."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime, timedelta, timezone
+from email.utils import parsedate_tz
 from hashlib import sha256
 from typing import NamedTuple
 
@@ -106,44 +109,25 @@ def identity(item: FeedItem, feed: str) -> str:
 def describe(item: FeedItem, graph: str, feed: Feed) -> Iterator[Triple]:
     """Yield the triples of an item. Their subject is its link, which all formats have, else its identity."""
     subject = absolute_iri(item.link) or NamedNode(graph)
-    yield from common_vocabulary(
-        subject,
-        titles=(item.title,),
-        links=(item.link,),
-        descriptions=(item.description,),
-        contents=item.content,
-        creators=tuple(person.name or person.email for person in item.authors),
-        dates=_date(item),
-        subjects=tuple(category.term for category in item.categories),
-    )
+    texts = {
+        TITLE: (item.title,),
+        LINK: (item.link,),
+        DESCRIPTION: (item.description,),
+        CONTENT_ENCODED: item.content,
+        CREATOR: tuple(person.name or person.email for person in item.authors),
+        SUBJECT: tuple(category.term for category in item.categories),
+    }
+    yield from common_vocabulary(subject, texts, _date(item))
     yield from part_of(subject, feed)
     yield from _particulars(subject, item)
 
 
 def common_vocabulary(
-    subject: NamedNode | BlankNode,
-    *,
-    titles: tuple[str, ...],
-    links: tuple[str, ...],
-    descriptions: tuple[str, ...],
-    contents: tuple[str, ...],
-    creators: tuple[str, ...],
-    dates: tuple[tuple[str, str | None], ...],
-    subjects: tuple[str, ...],
+    subject: NamedNode | BlankNode, texts: Mapping[NamedNode, tuple[str, ...]], dates: Iterable[tuple[str, str | None]]
 ) -> Iterator[Triple]:
     """Yield what items of every format state; empty texts are left out. An invalid date stays a string."""
     yield Triple(subject, RDF_TYPE, ITEM)
-    for predicate, texts in (
-        (TITLE, titles),
-        (LINK, links),
-        (DESCRIPTION, descriptions),
-        (CONTENT_ENCODED, contents),
-        (CREATOR, creators),
-        (SUBJECT, subjects),
-    ):
-        for text in texts:
-            if text:
-                yield Triple(subject, predicate, literal(text))
+    yield from _stated(subject, *((predicate, text) for predicate, given in texts.items() for text in given))
     for text, typed in dates:
         yield Triple(subject, DATE, dated(text, typed))
 
@@ -152,10 +136,12 @@ def part_of(subject: NamedNode | BlankNode, feed: Feed) -> Iterator[Triple]:
     whole = NamedNode(feed.iri)
     yield Triple(subject, PART_OF, whole)
     yield Triple(whole, RDF_TYPE, CHANNEL)
-    if feed.title:
-        yield Triple(whole, TITLE, literal(feed.title))
-    if feed.link:
-        yield Triple(whole, LINK, literal(feed.link))
+    yield from _stated(whole, (TITLE, feed.title), (LINK, feed.link))
+
+
+def _stated(subject: NamedNode | BlankNode, *texts: tuple[NamedNode, str]) -> Iterator[Triple]:
+    """Yield a triple for each text that is not empty."""
+    return (Triple(subject, predicate, literal(text)) for predicate, text in texts if text)
 
 
 def literal(text: str) -> Literal:
@@ -174,24 +160,20 @@ def clean(text: str) -> str:
 def _date(item: FeedItem) -> tuple[tuple[str, str | None], ...]:
     """Return the one date of an item: issued, else modified, else created."""
     by_name = {name: (text, typed) for name, text, typed in item.dates}
-    for name in ("issued", "modified", "created"):
-        if name in by_name:
-            return (by_name[name],)
-    return ()
+    return tuple(by_name[name] for name in ("issued", "modified", "created") if name in by_name)[:1]
 
 
 def _particulars(subject: NamedNode, item: FeedItem) -> Iterator[Triple]:
     """Yield what only some formats state."""
-    for name, text in (
-        (DCTERMS + "identifier", item.id),
-        (DC + "language", item.language),
-        (DC + "rights", item.rights),
-        (DC + "publisher", item.publisher),
-    ):
-        if text:
-            yield Triple(subject, NamedNode(name), literal(text))
-    for contributor in item.contributors:
-        yield Triple(subject, NamedNode(DC + "contributor"), literal(contributor))
+    yield from _stated(
+        subject,
+        (NamedNode(DCTERMS + "identifier"), item.id),
+        (NamedNode(DC + "language"), item.language),
+        (NamedNode(DC + "rights"), item.rights),
+        (NamedNode(DC + "publisher"), item.publisher),
+        *((NamedNode(DC + "contributor"), contributor) for contributor in item.contributors),
+        *((NamedNode(predicate), text) for predicate, text in item.places),
+    )
     for name, text, typed in item.dates:
         yield Triple(subject, NamedNode(DCTERMS + name), dated(text, typed))
     for number, person in enumerate(item.authors):
@@ -200,12 +182,9 @@ def _particulars(subject: NamedNode, item: FeedItem) -> Iterator[Triple]:
         yield from _category(subject, category, BlankNode(f"category{number}"))
     for link in item.links:
         yield from _link(subject, link)
-    for predicate, text in item.places:
-        yield Triple(subject, NamedNode(predicate), literal(text))
     if item.source and (source := absolute_iri(item.source.iri)):
         yield Triple(subject, NamedNode(DCTERMS + "source"), source)
-        if item.source.title:
-            yield Triple(source, TITLE, literal(item.source.title))
+        yield from _stated(source, (TITLE, item.source.title))
 
 
 def _person(subject: NamedNode, person: Person, node: BlankNode) -> Iterator[Triple]:
@@ -213,8 +192,7 @@ def _person(subject: NamedNode, person: Person, node: BlankNode) -> Iterator[Tri
     page = absolute_iri(person.page)
     if mailbox or page:
         yield Triple(subject, NamedNode(DCTERMS + "creator"), node)
-        if person.name:
-            yield Triple(node, NamedNode(FOAF + "name"), literal(person.name))
+        yield from _stated(node, (NamedNode(FOAF + "name"), person.name))
         if mailbox:
             yield Triple(node, NamedNode(FOAF + "mbox"), mailbox)
         if page:
@@ -226,10 +204,8 @@ def _category(subject: NamedNode, category: Category, node: BlankNode) -> Iterat
         return
     yield Triple(subject, NamedNode(DCTERMS + "subject"), node)
     yield Triple(node, RDF_TYPE, NamedNode(SKOS + "Concept"))
-    if category.term:
-        yield Triple(node, NamedNode(SKOS + "notation"), literal(category.term))
-    if category.label:
-        yield Triple(node, NamedNode(SKOS + "prefLabel"), literal(category.label))
+    notation, label = NamedNode(SKOS + "notation"), NamedNode(SKOS + "prefLabel")
+    yield from _stated(node, (notation, category.term), (label, category.label))
     if category.scheme:
         scheme = absolute_iri(category.scheme)
         name = "inScheme" if scheme else "scopeNote"
@@ -242,13 +218,80 @@ def _link(subject: NamedNode, link: Link) -> Iterator[Triple]:
         return
     if link.relation == "enclosure":
         yield Triple(subject, NamedNode(ENCLOSURE + "enclosure"), target)
-        if link.media_type:
-            yield Triple(target, NamedNode(ENCLOSURE + "type"), literal(link.media_type))
-        if link.length:
-            yield Triple(target, NamedNode(ENCLOSURE + "length"), literal(link.length))
+        kind, length = NamedNode(ENCLOSURE + "type"), NamedNode(ENCLOSURE + "length")
+        yield from _stated(target, (kind, link.media_type), (length, link.length))
         return
     relation = absolute_iri(link.relation)
     if relation is None and _RELATION_NAME.match(link.relation):
         relation = NamedNode(RELATION + link.relation)
     if relation is not None:
         yield Triple(subject, relation, target)
+
+
+_W3C = re.compile(
+    r"(\d{4})(?:-(\d\d)(?:-(\d\d)(?:[Tt ](\d\d):(\d\d)(?::(\d\d)(\.\d+)?)?\s*(Z|z|[+-]\d\d:?\d\d)?)?)?)?\Z", re.ASCII
+)
+
+_LONGEST = 100
+"""Most characters of a date."""
+
+
+def date_time(text: str, parsed: time.struct_time | None = None) -> str | None:
+    """Return the lexical form of an xsd:dateTime, or None for text that is no date.
+
+    An ISO 8601 (W3C-DTF) date keeps its digits and zone; missing parts are the start of the year, month or day, and
+    UTC. RFC 822 and 2822 dates keep their zone (``-0000`` and unknown names are UTC). Any other text is `parsed`, the
+    feed parser's result, in UTC.
+    """
+    text = text.strip()
+    if len(text) > _LONGEST:
+        return None
+    return _from_w3c(text) or _from_rfc(text) or _from_parsed(parsed)
+
+
+def _from_w3c(text: str) -> str | None:
+    match = _W3C.match(text)
+    if match is None:
+        return None
+    year, month, day, hour, minute, second, fraction, zone = match.groups()
+    numbers = [int(part or start) for part, start in zip(match.groups()[:6], "111000", strict=True)]
+    if not _exists(numbers):
+        return None
+    written = f"{year}-{month or '01'}-{day or '01'}T{hour or '00'}:{minute or '00'}:{second or '00'}{fraction or ''}"
+    zone = (zone or "Z").upper()
+    if len(zone) == 5:
+        zone = f"{zone[:3]}:{zone[3:]}"
+    return written + zone if zone == "Z" or (zone[1:] <= "14:00" and zone[4:] <= "59") else None
+
+
+def _from_rfc(text: str) -> str | None:
+    try:
+        fields = parsedate_tz(text)
+    except (ValueError, IndexError, TypeError):  # it fails on some ill-formed dates
+        return None
+    if fields is None or not _exists(fields[:6]):
+        return None
+    offset = fields[9] or 0
+    if offset % 60 or abs(offset) > 14 * 3600:
+        return None
+    moment = datetime(*fields[:6], tzinfo=timezone(timedelta(seconds=offset)))
+    return _written(moment)
+
+
+def _from_parsed(parsed: time.struct_time | None) -> str | None:
+    if parsed is None or not _exists(parsed[:6]):
+        return None
+    return _written(datetime(*parsed[:6], tzinfo=UTC))
+
+
+def _written(moment: datetime) -> str:
+    return moment.isoformat().replace("+00:00", "Z")
+
+
+def _exists(numbers: list[int] | tuple[int, ...]) -> bool:
+    """Whether the numbers, year to second, are a moment; XSD has no leap seconds."""
+    try:
+        datetime(*numbers)
+    except (ValueError, OverflowError, TypeError):
+        return False
+    return numbers[0] > 0

@@ -20,8 +20,7 @@ import feedparser.api
 from feedparser.namespaces import itunes, mediarss
 
 from triplecast.errors import DocumentRejected
-from triplecast.ingest.dates import date_time
-from triplecast.ingest.feed_item import Category, Feed, FeedItem, Link, Person, absolute_iri
+from triplecast.ingest.feed_item import Category, Feed, FeedItem, Link, Person, absolute_iri, date_time
 from triplecast.ingest.feed_places import read_places, written_places
 
 feedparser.api.PREFERRED_XML_PARSERS = ()

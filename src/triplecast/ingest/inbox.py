@@ -19,8 +19,8 @@ from typing import NamedTuple
 
 from triplecast.errors import InputError
 from triplecast.ingest.media_types import EXTENSIONS
-from triplecast.model.file_state import FileState
 from triplecast.model.printable import decodable, printable_name
+from triplecast.model.publication import FileState
 
 QUIET = 1.0
 """Seconds for which size and modification time must stay the same before a file is read."""

@@ -10,8 +10,7 @@ from pyoxigraph import NamedNode
 from triplecast.errors import DocumentRejected
 from triplecast.ingest import media_types
 from triplecast.ingest.document import Document, ParsedDocument, document_iri
-from triplecast.ingest.gate import refuse_compressed, refuse_nesting, refuse_size
-from triplecast.ingest.limits import GATE, GateLimits
+from triplecast.ingest.gate import GATE, GateLimits, refuse_compressed, refuse_nesting, refuse_size
 from triplecast.ingest.media_types import decide_type
 from triplecast.ingest.rdf import parse_rdf
 from triplecast.ingest.xml_document import parse_xml

@@ -11,7 +11,7 @@ from types import TracebackType
 from triplecast.errors import InputError
 from triplecast.ingest.attachments import share_attachments
 from triplecast.ingest.document import Document, ParsedDocument
-from triplecast.ingest.limits import CHILD, MEGABYTE
+from triplecast.ingest.gate import CHILD, MEGABYTE
 from triplecast.ingest.messages import pack_document, unpack_parsed
 from triplecast.model.publication import Reject
 from triplecast.sandbox import Limits, RequestFailure, Sandbox

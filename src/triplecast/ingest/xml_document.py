@@ -1,24 +1,47 @@
-"""Parse XML documents: RDF/XML, RSS 1.0 or another feed, by media type and root element."""
+"""Parse XML documents: RDF/XML, RSS 1.0 or another feed, by media type and root element.
+
+RSS 1.0 is split into one publication per item: its own triples, and those of the common vocabulary."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from pyoxigraph import Triple
+from pyoxigraph import BlankNode, Literal, NamedNode, Triple
 
 from triplecast.errors import DocumentRejected
 from triplecast.ingest import media_types
-from triplecast.ingest.document import Document, ParsedDocument
-from triplecast.ingest.feed_item import RSS, Feed, FeedItem, describe, identity
-from triplecast.ingest.feeds import read_feed
-from triplecast.ingest.limits import GateLimits
-from triplecast.ingest.lines import make_draft, write_lines
-from triplecast.ingest.rdf import parse_rdf, parse_triples
-from triplecast.ingest.rss1 import describes_feed, feed_iri, item_identity, item_triples
+from triplecast.ingest.document import DOCUMENT_PREFIX, Document, ParsedDocument
+from triplecast.ingest.feed_item import (
+    CHANNEL,
+    CONTENT_ENCODED,
+    CREATOR,
+    DATE,
+    DC,
+    DCTERMS,
+    DESCRIPTION,
+    ITEM,
+    LINK,
+    RDF_TYPE,
+    RSS,
+    SUBJECT,
+    TITLE,
+    Feed,
+    FeedItem,
+    absolute_iri,
+    common_vocabulary,
+    date_time,
+    describe,
+    identity,
+    part_of,
+)
+from triplecast.ingest.feeds import absolute_link, read_feed
+from triplecast.ingest.gate import GateLimits
+from triplecast.ingest.rdf import make_draft, parse_rdf, parse_triples, write_lines
 from triplecast.ingest.xml_gate import RDF_NAMESPACE, XmlDocument, pass_xml
+from triplecast.model.printable import shortened
 from triplecast.model.publication import Draft, Reject
 
 _RSS_090 = re.compile(rb"""=["']http://(?:my|channel)\.netscape\.com/rdf/simple/0\.9/["']""")
@@ -84,7 +107,8 @@ def _parse_feed(document: Document, xml: XmlDocument, base: str, limits: GateLim
     parsed = _publish_items(document.source, _feed_drafts(feed, items, xml.data, limits), limits, xml.has_more)
     rejects = [*parsed.rejects, *_faults_of_items(document.source, feed, items)]
     if xml.fault:
-        rejects.insert(0, _partly_saved(document.source, xml.fault, len(parsed.drafts)))
+        reason = f"{xml.fault.reason}; items published: {len(parsed.drafts)}"
+        rejects.insert(0, Reject(document.source, "feed", reason, xml.fault.hint, xml.fault.line, xml.fault.column))
     return ParsedDocument(parsed.drafts, tuple(rejects))
 
 
@@ -129,25 +153,22 @@ def _publish_items(
         known = kept.get(draft.graph)
         if known is not None:
             if isinstance(draft, _Oversized) or known.digest != draft.digest:
-                rejects.append(_second_item(source, draft.graph))
+                reason = f"a second item has the id {draft.graph} and other content; the first is published"
+                rejects.append(Reject(source, "feed", reason, "give every item its own id (guid, atom:id, rdf:about)"))
             continue
         room -= limits.term_bytes if isinstance(draft, _Oversized) else len(draft.quads)
         if len(kept) == limits.feed_items or room < 0:
             rejects.append(_too_many(source, limits))
             break
         if isinstance(draft, _Oversized):
-            rejects.append(_left_out(source, draft))
+            reason = f"the item {shortened(draft.graph, 201)} is left out: {draft.fault.reason}"
+            rejects.append(Reject(source, draft.fault.stage, reason, draft.fault.hint))
         else:
             kept[draft.graph] = draft
     else:
         if has_more:
             rejects.append(_too_many(source, limits))
     return ParsedDocument(tuple(kept.values()), tuple(rejects))
-
-
-def _left_out(source: str, item: _Oversized) -> Reject:
-    shown = item.graph if len(item.graph) <= 200 else f"{item.graph[:200]}…"
-    return Reject(source, item.fault.stage, f"the item {shown} is left out: {item.fault.reason}", item.fault.hint)
 
 
 def _faults_of_items(source: str, feed: Feed, items: Sequence[FeedItem]) -> Iterable[Reject]:
@@ -160,22 +181,106 @@ def _faults_of_items(source: str, feed: Feed, items: Sequence[FeedItem]) -> Iter
             yield Reject(source, fault.stage, reason, fault.hint, fault.line, fault.column)
 
 
-def _second_item(source: str, graph: str) -> Reject:
-    reason = f"a second item has the id {graph} and other content; the first is published"
-    return Reject(source, "feed", reason, "give every item its own id (guid, atom:id, rdf:about)")
-
-
 def _too_many(source: str, limits: GateLimits) -> Reject:
     bounds = f"{limits.feed_items} items or {limits.expanded_bytes} bytes written out"
     return Reject(source, "gate", f"the feed has more than {bounds}; the items before are published", "split the feed")
-
-
-def _partly_saved(source: str, fault: DocumentRejected, saved: int) -> Reject:
-    reason = f"{fault.reason}; items published: {saved}"
-    return Reject(source, "feed", reason, fault.hint, fault.line, fault.column)
 
 
 def _no_feed(xml: XmlDocument) -> DocumentRejected:
     page = " (it is an HTML page)" if xml.root.lower() == "html" else ""
     reason = f"the root element is <{xml.root}>{page}, not that of RDF/XML, RSS or Atom"
     return DocumentRejected("gate", reason, "send RDF/XML (rdf:RDF), RSS (rss, rdf:RDF) or Atom (feed)")
+
+
+_FURNITURE = frozenset(NamedNode(RSS + name) for name in ("image", "textinput"))
+_DATES = (DATE, *(NamedNode(DCTERMS + name) for name in ("issued", "date", "modified", "created")))
+
+Described = dict[NamedNode | BlankNode, list[Triple]]
+
+
+def describes_feed(triples: Sequence[Triple]) -> bool:
+    """Whether RDF/XML is an RSS 1.0 feed: it has a channel, perhaps without items."""
+    return bool(_of_type(triples, CHANNEL))
+
+
+def feed_iri(triples: Sequence[Triple], base: str, named: bool) -> str:
+    """Return the channel's `rdf:about`; without one, `base` if the feed came with that address (`named`), else the
+    channel's link if it is absolute. An `rdf:about` completed with a document's name does not count."""
+    for channel in _of_type(triples, CHANNEL):
+        if isinstance(channel, NamedNode) and not channel.value.startswith(DOCUMENT_PREFIX):
+            return channel.value
+        links = _texts([t for t in triples if t.subject == channel], LINK)
+        return base if named else next((link for link in links if absolute_iri(link)), base)
+    return base
+
+
+def item_triples(triples: Sequence[Triple], feed: str) -> Iterator[tuple[NamedNode | BlankNode, list[Triple]]]:
+    """Yield each item of the feed with IRI `feed` and its triples, in document order.
+
+    They are those about the item and about what it refers to, but not about other items, channels, images and text
+    inputs. Of the feed only title and link are kept, since the rest changes at each fetch.
+    """
+    described: Described = {}
+    for triple in triples:
+        if isinstance(triple.subject, NamedNode | BlankNode):
+            described.setdefault(triple.subject, []).append(triple)
+    items = _of_type(triples, ITEM)
+    stops = {*items, *_of_type(triples, CHANNEL, *_FURNITURE)}
+    whole = _feed(triples, described, feed)
+    for subject in items:
+        own = _closure(subject, described, stops)
+        own += [*_common(subject, described[subject]), *part_of(subject, whole)]
+        yield subject, own
+
+
+def item_identity(subject: NamedNode | BlankNode, own: Sequence[Triple], base: str) -> str:
+    """Return an item's ``rdf:about``, or else its identity as in other formats; never its place, which changes."""
+    if isinstance(subject, NamedNode):
+        return subject.value
+    about = [triple for triple in own if triple.subject == subject]
+    title, link, description = ("".join(_texts(about, name)[:1]) for name in (TITLE, LINK, DESCRIPTION))
+    return identity(FeedItem(title=title, link=absolute_link(link, base), description=description), base)
+
+
+def _closure(item: NamedNode | BlankNode, described: Described, stops: Container[object]) -> list[Triple]:
+    reached: dict[NamedNode | BlankNode, None] = {item: None}
+    waiting = [item]
+    found: list[Triple] = []
+    while waiting:
+        for triple in described.get(waiting.pop(), ()):
+            found.append(triple)
+            target = triple.object
+            if isinstance(target, NamedNode | BlankNode) and target not in reached and target not in stops:
+                reached[target] = None
+                waiting.append(target)
+    return found
+
+
+def _common(subject: NamedNode | BlankNode, own: list[Triple]) -> Iterator[Triple]:
+    dates = [text for name in _DATES for text in _texts(own, name)][:1]
+    texts = {
+        TITLE: _texts(own, TITLE) or _texts(own, NamedNode(DC + "title")),
+        LINK: _texts(own, LINK) or ((subject.value,) if isinstance(subject, NamedNode) else ()),
+        DESCRIPTION: _texts(own, DESCRIPTION) or _texts(own, NamedNode(DC + "description")),
+        **{name: _texts(own, name) for name in (CONTENT_ENCODED, CREATOR, SUBJECT)},
+    }
+    return common_vocabulary(subject, texts, tuple((text, date_time(text)) for text in dates))
+
+
+def _of_type(triples: Sequence[Triple], *types: NamedNode) -> list[NamedNode | BlankNode]:
+    """List the subjects of these types once, in order."""
+    typed = (t.subject for t in triples if t.predicate == RDF_TYPE and t.object in types)
+    return [node for node in dict.fromkeys(typed) if isinstance(node, NamedNode | BlankNode)]
+
+
+def _feed(triples: Sequence[Triple], described: Described, iri: str) -> Feed:
+    own = [triple for channel in _of_type(triples, CHANNEL)[:1] for triple in described.get(channel, ())]
+    return Feed(iri, "".join(_texts(own, TITLE)[:1]), "".join(_texts(own, LINK)[:1]))
+
+
+def _texts(own: list[Triple], predicate: NamedNode) -> tuple[str, ...]:
+    return tuple(
+        triple.object.value.strip()
+        for triple in own
+        if triple.predicate == predicate and isinstance(triple.object, Literal)
+    )

@@ -7,7 +7,7 @@ from triplecast.journal.journal import Journal
 from triplecast.journal.reader import BYTES_AT_ONCE, JournalFile, Rejected
 from triplecast.journal.record import time_text
 from triplecast.journal.writer_lock import read_address
-from triplecast.model.file_state import FileState
+from triplecast.model.publication import FileState
 
 __all__ = [
     "BYTES_AT_ONCE",

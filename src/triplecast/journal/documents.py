@@ -9,8 +9,7 @@ from typing import NamedTuple
 from triplecast.journal.attachments import write_attachments
 from triplecast.journal.record import Kind, Writing, checksum, publication_row, reject_row, row_of, time_text, verify
 from triplecast.model.events import Removal
-from triplecast.model.file_state import FileState
-from triplecast.model.publication import Attachments, Draft, Position, Reject
+from triplecast.model.publication import Attachments, Draft, FileState, Position, Reject
 from triplecast.sqlite import Database
 
 

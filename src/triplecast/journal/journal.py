@@ -42,12 +42,10 @@ from triplecast.journal.records import DATABASE, END, acknowledged
 from triplecast.journal.writer_lock import WriterLock
 from triplecast.model.answers import Answer, GroundCall, OperatorResult
 from triplecast.model.events import Removal, TaxonomyVersion
-from triplecast.model.file_state import FileState
-from triplecast.model.lease import NO_END, Lease
 from triplecast.model.match import Learnt
 from triplecast.model.operators import Operator, OperatorSet
-from triplecast.model.publication import Draft, Reject
-from triplecast.model.subscription import API, Registration, RegistrationId, Subscription, check_fields
+from triplecast.model.publication import Draft, FileState, Reject
+from triplecast.model.subscription import API, NO_END, Lease, Registration, RegistrationId, Subscription, check_fields
 from triplecast.sqlite import Database, make_folder, storage_faults
 from triplecast.taxonomy import Taxonomy
 

@@ -35,10 +35,9 @@ from triplecast.journal.records import DATABASE, KEYS_AT_ONCE, acknowledged
 from triplecast.journal.registry_reader import RegistryReader
 from triplecast.model.answers import Answer, GroundCall
 from triplecast.model.events import Event, TaxonomyVersion
-from triplecast.model.file_state import FileState
 from triplecast.model.match import Learnt
 from triplecast.model.operators import Operator, OperatorSet
-from triplecast.model.publication import Attachments, Publication, Reject
+from triplecast.model.publication import Attachments, FileState, Publication, Reject
 from triplecast.sqlite import Database, row_number
 from triplecast.taxonomy import Taxonomies
 

@@ -25,8 +25,8 @@ from triplecast.kernels.characters import (
 from triplecast.kernels.layout import I32, I64, U8
 from triplecast.kernels.resolve import Terms, decode, empty_terms
 from triplecast.kernels.words import PADDING, pad
+from triplecast.model.algebra import from_ntriples
 from triplecast.model.comparison_codes import Lane
-from triplecast.model.terms import from_ntriples
 from triplecast.text.breaks import Break
 from triplecast.text.words import fold, words_of
 

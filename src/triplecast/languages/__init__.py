@@ -14,9 +14,8 @@ from triplecast.languages.rdql import RDQL, sources
 from triplecast.languages.sparql import SPARQL
 from triplecast.languages.template import SlotKind, Template, fill, parse_whole, shared_cache, text_of
 from triplecast.languages.tokens import open_source
-from triplecast.model.algebra import Query, Term, Variable
+from triplecast.model.algebra import Query, Term, Variable, to_ntriples
 from triplecast.model.operators import NO_OPERATORS, OperatorSet
-from triplecast.model.terms import to_ntriples
 
 __all__ = [
     "SlotKind", "Template", "directives", "fill", "parse_query", "parse_template", "place_of_argument", "prefixes_of",

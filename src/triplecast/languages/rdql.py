@@ -40,7 +40,7 @@ from triplecast.languages.vocabularies import DECLARED
 from triplecast.model import algebra
 from triplecast.model.algebra import Call, Expression, Operation, Pattern, Query, Slot, TriplePattern, Variable
 from triplecast.model.operators import OperatorSet
-from triplecast.terms.coercion import reads_as_number
+from triplecast.terms.casts import reads_as_number
 from triplecast.terms.values import XSD
 
 _GRAMMAR = "rdql.lark"

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from triplecast.errors import QueryRefused
 from triplecast.model.entailment import FUNCTION_MARKS, FUNCTIONS
 from triplecast.model.operators import OperatorSet
-from triplecast.operators.extra import describe_missing
+from triplecast.operators.failure_hints import describe_missing
 from triplecast.terms.casts import CASTS
 from triplecast.terms.nearness import likeness_of, nearest_names, one_apart, split_name
 from triplecast.terms.values import XSD

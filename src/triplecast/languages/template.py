@@ -25,9 +25,8 @@ from triplecast.languages.refusals import MAX_CHARACTERS
 from triplecast.languages.rewriting import replace_constants
 from triplecast.languages.sparql import SPARQL
 from triplecast.languages.tokens import open_source
-from triplecast.model.algebra import Query, Slot
+from triplecast.model.algebra import Query, Slot, from_ntriples, to_ntriples
 from triplecast.model.operators import NO_OPERATORS, OperatorSet
-from triplecast.model.terms import from_ntriples, to_ntriples
 from triplecast.terms.values import EXACT_DIGITS, XSD, ValueClass, order_key
 
 

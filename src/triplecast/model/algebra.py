@@ -3,6 +3,9 @@
 A blank node of a query is a `Variable` whose name starts with ``_:``, which ``SELECT *`` does not project. Prefixed and
 relative names are resolved; language tags are lower case; a path that is a lone IRI is a `TriplePattern`. A *template*
 is the same algebra with `Slot` in place of constants.
+
+A term's identity everywhere is its canonical N-Triples form (RDF 1.1 N-Triples, section 4: ``"x"`` without datatype for
+xsd:string, escapes only where required).
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from pyoxigraph import BlankNode, Literal, NamedNode
+from pyoxigraph import BlankNode, Literal, NamedNode, RdfFormat, parse
 
 Term: TypeAlias = NamedNode | BlankNode | Literal
 """A term as published or written, with its lexical form, datatype and (lower-case) language tag."""
@@ -55,7 +58,7 @@ class Call:
     """A built-in function by its upper-case keyword (``REGEX``, ``BOUND``, ``IF``, …) or any other by its IRI.
 
     ``IRI`` and ``URI`` have the query's base, if declared, as second argument. ``NUMBER`` and ``TEXT`` are RDQL's
-    coercions (`terms.coercion`); a constant that is read as a number is inside ``NUMBER``.
+    coercions (`terms.casts`); a constant that is read as a number is inside ``NUMBER``.
     """
 
     function: str
@@ -310,3 +313,23 @@ class Query:
     """The projected variables of a ``select`` in order, all visible ones of a ``construct``, none of an ``ask``."""
     template: tuple[TriplePattern, ...] = ()
     """The triples of a ``construct``; its blank nodes are hidden variables that WHERE does not bind."""
+
+
+def to_ntriples(term: Term) -> str:
+    return str(term)
+
+
+def from_ntriples(text: str) -> Term:
+    """Return the term that `to_ntriples` wrote. Raises ValueError for text that is not the form of one term."""
+    if text.startswith("<") and text.endswith(">") and "\\" not in text:
+        return NamedNode(text[1:-1])
+    if text.startswith("_:"):
+        return BlankNode(text[2:])
+    try:
+        (quad,) = parse(f"<x:s> <x:p> {text} .".encode(), format=RdfFormat.N_TRIPLES)
+    except SyntaxError as error:
+        raise ValueError(f"not a term in N-Triples form: {text!r}") from error
+    value = quad.object
+    if not isinstance(value, NamedNode | BlankNode | Literal):
+        raise ValueError(f"a triple term is not supported: {text!r}")
+    return value

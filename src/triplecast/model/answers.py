@@ -9,9 +9,8 @@ from __future__ import annotations
 import json
 from typing import NamedTuple, TypeAlias
 
-from triplecast.model.algebra import Term
+from triplecast.model.algebra import Term, from_ntriples, to_ntriples
 from triplecast.model.printable import shortened
-from triplecast.model.terms import from_ntriples, to_ntriples
 
 LONGEST_REASON = 2_000
 """Characters that are kept of a failed call's reason."""
@@ -37,7 +36,7 @@ class Failed(NamedTuple):
     """The operator gave no answer, so the call's value is unknown."""
 
     reason: str
-    """By `told_reason`."""
+    """By `bounded_reason`."""
 
 
 Answer: TypeAlias = Found | Failed
@@ -55,7 +54,7 @@ class OperatorResult(NamedTuple):
     """Written by `format_answer`."""
 
 
-def told_reason(text: str) -> str:
+def bounded_reason(text: str) -> str:
     """Make a reason storable: replace what cannot be UTF-8, and cut it at `LONGEST_REASON`."""
     return shortened(text.encode("utf-8", "replace").decode(), LONGEST_REASON)
 
@@ -73,5 +72,5 @@ def parse_answer(written: bytes) -> Answer:
     if not isinstance(read, dict) or not (isinstance(read.get("rows"), list) or isinstance(read.get("failed"), str)):
         raise ValueError(f"no answer of an operator: {written[:80]!r}")
     if "failed" in read:
-        return Failed(told_reason(read["failed"]))
+        return Failed(bounded_reason(read["failed"]))
     return Found(tuple(tuple(from_ntriples(term) for term in row) for row in read["rows"]))

@@ -1,4 +1,4 @@
-"""Operators as values: what each declares, and the immutable set of an engine."""
+"""Operators as values: what each declares, the immutable set of an engine, and the names of schedules."""
 
 from __future__ import annotations
 
@@ -162,3 +162,15 @@ def read_fields(fields: Iterable[Any]) -> Operator:
     """Return the operator of fields read from JSON."""
     read: list[Any] = [tuple(each) if isinstance(each, list) else each for each in fields]
     return Operator(*read)
+
+
+SCHEDULE = "adaptive"
+"""Unless another is named."""
+SCHEDULES = ("adaptive", "sub-order", "stopping", "sequential", "naive")
+
+
+def check_schedule(name: str) -> str:
+    """The same name. Raises `InputError` for one that is none."""
+    if name not in SCHEDULES:
+        raise InputError(f"no schedule is called {name!r}", f"name one of {', '.join(SCHEDULES)}, or none")
+    return name

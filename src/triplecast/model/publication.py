@@ -1,10 +1,10 @@
-"""Publications, as parsed and as recorded by the journal, and rejects."""
+"""Publications, as parsed and as recorded by the journal, rejects, and the files that they were read from."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from typing import NewType, TypeAlias
+from typing import NamedTuple, NewType, TypeAlias
 
 Position = NewType("Position", int)
 """A place in the journal's one order of events, from 1; 0 is before the first."""
@@ -71,3 +71,14 @@ class Reject:
     """The fix for the publisher."""
     line: int | None = None
     column: int | None = None
+
+
+class FileState(NamedTuple):
+    """An inbox file as it was when it was read; the journal stores it with the file's documents."""
+
+    size: int
+    mtime_ns: int
+    digest: bytes
+    """SHA-256 of the content, or of the part of a ``.jsonl`` file read so far; empty if none was read."""
+    outcome: str
+    """``accepted``, ``rejected``, or how far a ``.jsonl`` file was read."""

@@ -3,7 +3,6 @@
 from triplecast.model.operators import Operator, OperatorSet
 from triplecast.operators.declaration import operator
 from triplecast.operators.operator_set import declared_operators
-from triplecast.operators.publication_view import PublicationView
-from triplecast.operators.results import Unanswerable
+from triplecast.operators.publication_view import PublicationView, Unanswerable
 
 __all__ = ["Operator", "OperatorSet", "PublicationView", "Unanswerable", "declared_operators", "operator"]

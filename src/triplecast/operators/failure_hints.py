@@ -1,19 +1,26 @@
-"""What to do about operators that fail or cannot be asked, by what is told of them."""
+"""What to do about operators that fail or are unavailable, and which libraries those in the box need: all are in the
+extra ``triplecast[operators]``."""
 
 from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 
 from triplecast.model.operators import Operator
-from triplecast.operators.extra import CLASSES, INSTALL, LIBRARIES
 from triplecast.sandbox import RequestFailure
 
+LIBRARIES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {"geography": ("shapely", "pyproj", "scipy"), "pictures": ("PIL", "scipy"), "texts": ()}
+)
+"""By module of the box that declares operators. One of which a library is missing declares none."""
+CLASSES: Mapping[str, tuple[str, ...]] = MappingProxyType({"lookup": ("sqlalchemy",), "rules": ("clingo",)})
+"""By module of the box with which operators of one's own are declared."""
+INSTALL = "pip install 'triplecast[operators]'"
 ANSWER_BYTES = 4 << 20
 """Of the answers of one request."""
 _BY_KIND = MappingProxyType(
@@ -26,14 +33,14 @@ _BY_KIND = MappingProxyType(
     }
 )
 _WRONG = "WrongResult: "
-"""How the child tells a result that the declaration does not allow."""
+"""How the worker reports a result that the declaration does not allow."""
 _GIVE = "give what its arguments declare, and change its version"
 _NO_MODULE = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
 _EXTRA = frozenset(chain.from_iterable((*LIBRARIES.values(), *CLASSES.values())))
 
 
 def failure_hint(failure: RequestFailure) -> str:
-    """Of a call that failed in its worker."""
+    """What to do about a call that failed in its worker."""
     if failure.kind == "error":
         library = missing_library(failure.detail)
         if library is not None:
@@ -43,16 +50,16 @@ def failure_hint(failure: RequestFailure) -> str:
     return _BY_KIND[failure.kind]
 
 
-def import_hint(source: str, told: str) -> str:
-    """Of a worker that could not import `source`, the module or script that declares its operators."""
-    library = missing_library(told)
+def import_hint(source: str, reason: str) -> str:
+    """What to do about a worker that could not import `source`, the module or script that declares its operators."""
+    library = missing_library(reason)
     if library is not None and library != source.partition(".")[0]:
         return install(library)
-    return f"its module {source} has to be importable where it is asked: {find_module(source)}"
+    return f"its module {source} has to be importable where it is called: {find_module(source)}"
 
 
 def find_module(source: str) -> str:
-    """How a module, or a script, is made known to those who ask its operators."""
+    """How to make a module, or a script, known to those who call its operators."""
     name = Path(source).stem if source.endswith(".py") else source
     return (
         f"name it with --operators {name}, from its folder or with that in PYTHONPATH; in Python, `import {name}` "
@@ -60,9 +67,9 @@ def find_module(source: str) -> str:
     )
 
 
-def missing_library(told: str) -> str | None:
-    """The top package of the first module that is told to be missing."""
-    found = _NO_MODULE.search(told)
+def missing_library(reason: str) -> str | None:
+    """Return the top package of the first module that is missing by `reason`."""
+    found = _NO_MODULE.search(reason)
     return found.group(1).partition(".")[0] if found else None
 
 
@@ -78,8 +85,8 @@ def missing_modules(operators: Iterable[Operator]) -> tuple[str, ...]:
         if not _is_there(declared):
             lost.setdefault(declared.source, []).append(f"<{declared.iri}>")
     return tuple(
-        f"{module} cannot be found, which declares {', '.join(iris)}: {find_module(module)}; what waits is "
-        "asked about once it is there"
+        f"{module} cannot be found, which declares {', '.join(iris)}: {find_module(module)}; pending pairs are "
+        "decided once it is there"
         for module, iris in sorted(lost.items())
     )
 
@@ -91,3 +98,19 @@ def _is_there(declared: Operator) -> bool:
         return declared.module in sys.modules or find_spec(declared.module) is not None
     except (ImportError, ValueError):
         return False
+
+
+def missing_libraries(module: str) -> tuple[str, ...]:
+    """Return the libraries that a module of the box needs and that are not installed, without importing any."""
+    return tuple(each for each in libraries_of(module) if find_spec(each) is None)
+
+
+def libraries_of(module: str) -> tuple[str, ...]:
+    return LIBRARIES[module] if module in LIBRARIES else CLASSES[module]
+
+
+def describe_missing() -> str:
+    """Say why operators of the box are not known here, and how to fix it; empty where all are."""
+    lacking = {module: missing_libraries(module) for module in LIBRARIES}
+    lines = [f"{module} of the box needs {', '.join(names)}" for module, names in lacking.items() if names]
+    return f"{'; '.join(lines)}, not installed here: {INSTALL}" if lines else ""

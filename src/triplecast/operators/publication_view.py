@@ -1,5 +1,5 @@
-"""What an operator sees: one publication version with its attachments. Nothing of it can be changed, since calls of one
-publication share it."""
+"""What operators' functions are given, and what they raise: a read-only view of one publication version with its
+attachments, which calls of one publication share."""
 
 from __future__ import annotations
 
@@ -10,18 +10,22 @@ from typing import Any
 
 from pyoxigraph import BlankNode, Dataset, DefaultGraph, NamedNode, Quad, RdfFormat, Triple, parse
 
-from triplecast.operators.results import Unanswerable
+
+class Unanswerable(ValueError):
+    """Raised by an operator, or returned in a batch's list for one of its calls, for what it cannot decide: text that
+    is no geometry, a missing picture. The pair is undecided with its message, which says how to fix it; it does
+    not count towards the operator's quarantine."""
 
 
 class NoAttachment(Unanswerable, KeyError):
-    """The publication has no attachment of that name: nothing can be said of it."""
+    """The publication has no attachment of that name."""
 
     def __str__(self) -> str:
         return str(self.args[0])
 
 
 class GraphView:
-    """A `pyoxigraph.Dataset` that can be read only, by its methods; ``pyoxigraph.Dataset(graph)`` is a copy."""
+    """A `pyoxigraph.Dataset` that can only be read; ``pyoxigraph.Dataset(graph)`` is a copy."""
 
     def __init__(self, dataset: Dataset) -> None:
         self._dataset = dataset
@@ -50,7 +54,7 @@ class GraphView:
 
 @dataclass(frozen=True)
 class PublicationView:
-    """A publication as an operator is given it."""
+    """A publication as operators see it."""
 
     publication: NamedNode
     """Its graph IRI."""
@@ -68,8 +72,8 @@ class PublicationView:
         return GraphView(Dataset(parse(self.quads, format=RdfFormat.N_QUADS if self.dataset else RdfFormat.N_TRIPLES)))
 
     def attachment(self, term: object) -> bytes:
-        """The bytes of the attachment that an IRI (a term or text) names. Raises `NoAttachment`, naming it and those
-        that there are: what an operator that lets it through cannot answer."""
+        """Return the bytes of the attachment with this IRI (a term or text). Raises `NoAttachment`; an operator that
+        lets it through leaves the pair undecided."""
         iri = term.value if isinstance(term, NamedNode) else str(term)
         if iri not in self.attachments:
             known = ", ".join(f"<{each}>" for each in sorted(self.attachments)[:5]) or "none"

@@ -12,8 +12,7 @@ from typing import NamedTuple
 from triplecast.crash_points import reach
 from triplecast.ingest import ParsedDocument, Parser
 from triplecast.ingest.inbox import Look, describe_ignored, scan_inbox
-from triplecast.ingest.inbox_groups import DocumentGroup, read_groups
-from triplecast.ingest.inbox_lines import is_whole
+from triplecast.ingest.inbox_files import DocumentGroup, is_whole, read_groups
 from triplecast.journal import Journal
 from triplecast.model.publication import Reject
 

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from triplecast.errors import InputError, PipelineFailed, StorageFull
-from triplecast.model.operators import NO_OPERATORS, OperatorSet
-from triplecast.model.schedules import SCHEDULE
+from triplecast.model.operators import NO_OPERATORS, SCHEDULE, OperatorSet
 from triplecast.pipeline.operator_jobs import OperatorJobs
 from triplecast.pipeline.rows import MATCHES, spark_schema
 from triplecast.pipeline.session import last_line, session

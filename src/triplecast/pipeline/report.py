@@ -11,9 +11,9 @@ from queue import Empty, SimpleQueue
 
 from triplecast.index.census import take_census
 from triplecast.journal import Journal
-from triplecast.model.counts import SubscriptionCounts
 from triplecast.model.match import MatchStats
 from triplecast.model.publication import Reject
+from triplecast.model.subscription import SubscriptionCounts
 from triplecast.outbox import Outbox, UndecidedPair
 from triplecast.pipeline.acceptor import Taken
 from triplecast.pipeline.sink import Matched

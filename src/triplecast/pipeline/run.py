@@ -26,9 +26,9 @@ from triplecast.ingest.inbox import scan_inbox
 from triplecast.journal import Journal
 from triplecast.kernels.compiling import FIRST, compile_kernels, warm
 from triplecast.model.match import Learnt
-from triplecast.model.schedules import SCHEDULE, check_schedule
+from triplecast.model.operators import SCHEDULE, check_schedule
 from triplecast.model.subscription import BROAD_PER_OWNER
-from triplecast.operators.asking.experience import LearntTemplates
+from triplecast.operators.asking.experience import Experience
 from triplecast.operators.operator_set import Declared, operator_set
 from triplecast.outbox import Outbox
 from triplecast.pipeline.acceptor import Acceptor
@@ -175,7 +175,7 @@ def run(
 
 def merge_learnt(journal: Journal) -> Callable[[Sequence[Learnt]], None]:
     """Adds what the workers learn of operators, batch after batch, to what the journal keeps."""
-    merged = LearntTemplates(journal.learnt())
+    merged = Experience(journal.learnt())
 
     def take(learnt: Sequence[Learnt]) -> None:
         if learnt:

@@ -17,13 +17,12 @@ from triplecast.index import INDEX, SegmentFolder, open_snapshot
 from triplecast.journal import BYTES_AT_ONCE
 from triplecast.match import Matcher
 from triplecast.model.match import MatchStats
-from triplecast.model.operators import NO_OPERATORS, OperatorSet
-from triplecast.model.schedules import SCHEDULE
+from triplecast.model.operators import NO_OPERATORS, SCHEDULE, OperatorSet
 from triplecast.model.stored_rows import FORMAT, write_open_rows
 from triplecast.operators.asking import Asker, settle_stored
 from triplecast.outbox import OpenPart, OutboxBatch
 from triplecast.pipeline.followed import followed_journal, followed_outbox, settle
-from triplecast.pipeline.rows import cut, to_arrow, told_only
+from triplecast.pipeline.rows import cut, to_arrow
 
 CHUNK = 256
 """Publications read and matched at a time, unless fewer come to `journal.BYTES_AT_ONCE`."""
@@ -105,7 +104,7 @@ def match_slice(
             if matched.open.pairs:
                 parts = [OpenPart(first, start, FORMAT, write_open_rows(matched.open, operators.grammar))]
         reach("pipeline.batch-matched")
-        for index, piece in enumerate(cut(told_only(batch), ROW_BYTES)):
+        for index, piece in enumerate(cut(batch, ROW_BYTES)):
             if index == 0:
                 yield to_arrow(piece, after, upto, work, open=parts)
             else:
@@ -134,7 +133,7 @@ def ask_slice(
         for of, settled in settle_stored(asker, matcher, snapshot, stored, pairs, publications, taxonomies, known):
             batch, work = OutboxBatch.of(of, settled.matched), settled.matched.stats
             reach("pipeline.operators-asked")
-            for index, piece in enumerate(cut(told_only(batch), ROW_BYTES)):
+            for index, piece in enumerate(cut(batch, ROW_BYTES)):
                 if index == 0:
                     yield to_arrow(piece, asked.after, asked.upto, work, settled.results, settled.learnt)
                 else:

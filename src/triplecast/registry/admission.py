@@ -18,18 +18,16 @@ from triplecast.errors import InputError, QueryRefused, QuerySyntaxError
 from triplecast.evaluate.scope import parts_of
 from triplecast.languages import Template, place_of_argument, sources_of
 from triplecast.languages.rewriting import calls_in
-from triplecast.model.algebra import Produce, Slot
-from triplecast.model.counts import SubscriptionCounts
+from triplecast.model.algebra import Produce, Slot, from_ntriples
 from triplecast.model.entailment import Entailment
 from triplecast.model.operators import NO_OPERATORS, Operator, OperatorSet
-from triplecast.model.subscription import Registration, RegistrationId, Subscription
-from triplecast.model.terms import from_ntriples
-from triplecast.operators.checking import shared_checker
+from triplecast.model.subscription import Registration, RegistrationId, Subscription, SubscriptionCounts
+from triplecast.operators.asking.argument_checks import shared_checker
+from triplecast.query_warnings import find_warnings
 from triplecast.registry.lines import LoadedSubscriptions, SubscriptionFault
-from triplecast.registry.query_warnings import find_doubts
 
-WARNINGS_TOLD = 20
-"""Of many subscriptions at once."""
+WARNINGS_SHOWN = 20
+"""Most warnings that are shown of many subscriptions."""
 _PREDICATE_WARNING = (
     "nothing in it is rarer than a predicate: it is joined with every publication that uses that predicate; "
     "a constant subject or object would narrow it"
@@ -75,8 +73,8 @@ class Admission:
         return ("index" if self.bounded else "combined") if self.decided else "evaluator"
 
     @property
-    def doubts(self) -> tuple[str, ...]:
-        """The warnings that the writer may not have meant what stands there: all but those of its cost."""
+    def notes(self) -> tuple[str, ...]:
+        """The warnings that are not about its cost: the query may be mistaken."""
         return tuple(warning for warning in self.warnings if warning not in (_PREDICATE_WARNING, _BROAD_WARNING))
 
 
@@ -140,7 +138,7 @@ def _describe(
     told = (_ASKED_WARNING if asked else _EMPTY_WARNING) if empty else ""
     return Admission(
         plan.cost.value,
-        (*template.notes, *_warnings(plan.cost, graphs, told, sources), *find_doubts(template, constants, operators)),
+        (*template.notes, *_warnings(plan.cost, graphs, told, sources), *find_warnings(template, constants, operators)),
         _why_broad(plan, empty and not asked),
         plan.decided,
         entailment,
@@ -240,7 +238,7 @@ class Admitted:
     subscriptions: tuple[Subscription, ...]
     faults: tuple[SubscriptionFault, ...] = ()
     warnings: tuple[str, ...] = ()
-    """`describe_doubts` of each."""
+    """`describe_warnings` of each."""
     ignored: tuple[str, ...] = ()
     """Files that were passed over (`FoundFiles.ignored`)."""
     standing: SubscriptionCounts = field(default_factory=SubscriptionCounts)
@@ -260,7 +258,7 @@ def admit_all(loaded: LoadedSubscriptions, datasets: bool = True, operators: Ope
             continue
         taken.append(subscription)
         kinds[admission.cost, admission.decider] += 1
-        warnings += describe_doubts(admission, place)
+        warnings += describe_warnings(admission, place)
     counts: Counter[str] = Counter()
     for (cost, decider), count in kinds.items():
         counts[cost] += count
@@ -268,16 +266,16 @@ def admit_all(loaded: LoadedSubscriptions, datasets: bool = True, operators: Ope
     return Admitted(tuple(taken), tuple(faults), tuple(warnings), loaded.ignored, SubscriptionCounts(**counts))
 
 
-def describe_doubts(admission: Admission, place: str) -> list[str]:
-    """A line for each thing that the subscription at `place` says and hardly means; none about its cost."""
-    return [f"{place}: note: {doubt}" for doubt in admission.doubts]
+def describe_warnings(admission: Admission, place: str) -> list[str]:
+    """A line for each of the `Admission.notes` of the subscription at `place`."""
+    return [f"{place}: note: {note}" for note in admission.notes]
 
 
 def first_of(warnings: Sequence[str]) -> list[str]:
-    """The lines to tell: `WARNINGS_TOLD` of them, then how many more there are."""
-    left = len(warnings) - WARNINGS_TOLD
+    """`WARNINGS_SHOWN` of the lines, then how many more there are."""
+    left = len(warnings) - WARNINGS_SHOWN
     more = [f"{left} more notes on subscriptions; `triplecast preview` shows those of one"] if left > 0 else []
-    return [*warnings[:WARNINGS_TOLD], *more]
+    return [*warnings[:WARNINGS_SHOWN], *more]
 
 
 def fault_of(error: QuerySyntaxError | QueryRefused | InputError, place: str) -> SubscriptionFault:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from triplecast.errors import InputError
 from triplecast.journal import Journal
 from triplecast.model.subscription import FILES, Registration, RegistrationId, Subscription
-from triplecast.registry.admission import AdmittedSubscription, describe_doubts, fault_of, first_of
+from triplecast.registry.admission import AdmittedSubscription, describe_warnings, fault_of, first_of
 from triplecast.registry.files import (
     SubscriptionFile,
     describe_unread,
@@ -68,7 +68,7 @@ class FileSource:
         self.ignored: tuple[str, ...] = ()
         """Files that are not read, since their extension is unknown."""
         self.warnings = 0
-        """Warnings about what was registered (`describe_doubts`)."""
+        """Warnings about what was registered (`describe_warnings`)."""
 
     def start(self, now: float) -> None:
         """Register the files as they are. Raises `InputError` where there are none."""
@@ -192,7 +192,7 @@ class FileSource:
             elif candidate is not None:
                 id = RegistrationId(outcome.registration)
                 self._live[subscription.name] = Registration(id, subscription, source=FILES)
-                warnings += describe_doubts(candidate.admission, place)
+                warnings += describe_warnings(candidate.admission, place)
         for gone in leaving:
             del self._live[gone.subscription.name]
         self._refused = refused

@@ -13,8 +13,16 @@ from threading import RLock
 from triplecast.compile.refusals import operators_of
 from triplecast.errors import InputError, QueryRefused, QuerySyntaxError
 from triplecast.journal import Journal, time_text
-from triplecast.model.lease import NO_END, Lease
-from triplecast.model.subscription import API, BROAD_PER_OWNER, FILES, Registration, Subscription, check_fields
+from triplecast.model.subscription import (
+    API,
+    BROAD_PER_OWNER,
+    FILES,
+    NO_END,
+    Lease,
+    Registration,
+    Subscription,
+    check_fields,
+)
 from triplecast.registry.admission import AdmittedSubscription, examine
 from triplecast.registry.listing import LiveSubscription, list_live
 from triplecast.registry.quota import Holdings, check_quota

@@ -8,8 +8,7 @@ from dataclasses import asdict
 
 from triplecast.errors import InputError, QueryRefused, QuerySyntaxError, TriplecastError
 from triplecast.journal import Clock, Journal, system_clock
-from triplecast.model.lease import FOREVER, Lease, read_lease
-from triplecast.model.subscription import API
+from triplecast.model.subscription import API, FOREVER, Lease, read_lease
 from triplecast.outbox import Outbox
 from triplecast.registry.admission import AdmittedSubscription
 from triplecast.registry.lines import SubscriptionFault, subscription_of

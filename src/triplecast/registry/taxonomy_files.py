@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from triplecast.errors import DocumentRejected, InputError, TaxonomyCycle
-from triplecast.ingest.taxonomy_documents import read_taxonomy_files
+from triplecast.ingest.document_files import read_taxonomy_files
 from triplecast.journal import Journal
 from triplecast.registry.lines import SubscriptionFault
 

@@ -18,11 +18,10 @@ from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.evaluate.unknown import asks_operators
 from triplecast.languages import parse_template
 from triplecast.languages.rewriting import replace_constants
-from triplecast.model.algebra import Call, Slot, Term, Variable
+from triplecast.model.algebra import Call, Slot, Term, Variable, from_ntriples
 from triplecast.model.entailment import EntailmentMode
 from triplecast.model.open_rows import QueryText
 from triplecast.model.operators import OperatorSet
-from triplecast.model.terms import from_ntriples
 from triplecast.residual.calculation import Calculation
 from triplecast.residual.templates import Columns, Template, places_of, template_of
 from triplecast.residual.terms import NumberedTerms

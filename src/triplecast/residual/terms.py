@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from triplecast.model.algebra import Term
-from triplecast.model.terms import from_ntriples
+from triplecast.model.algebra import Term, from_ntriples
 
 
 class NumberedTerms:

@@ -5,10 +5,8 @@ Pure values and functions over any kind of term; `triplecast.match.entailed` doe
 
 from triplecast.taxonomy.classes import Classes
 from triplecast.taxonomy.entail import TRIPLES_LIMIT, EntailmentTooLarge, entail
-from triplecast.taxonomy.read import read_taxonomy, restore_taxonomy
-from triplecast.taxonomy.schema import Schema, Words
-from triplecast.taxonomy.taxonomy import NO_TAXONOMY, Taxonomy
-from triplecast.taxonomy.versions import NO_TAXONOMIES, Taxonomies
+from triplecast.taxonomy.read import NO_TAXONOMIES, Taxonomies, read_taxonomy, restore_taxonomy
+from triplecast.taxonomy.taxonomy import NO_TAXONOMY, Schema, Taxonomy, Words
 
 __all__ = [
     "NO_TAXONOMIES",

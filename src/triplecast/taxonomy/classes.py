@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Generic
 
 from triplecast.model.entailment import Mark
-from triplecast.taxonomy.schema import K, Schema
+from triplecast.taxonomy.taxonomy import K, Schema
 
 CLASSES_A_STEP = 16
 """Types or classes examined for one step of an evaluation."""

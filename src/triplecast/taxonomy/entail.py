@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from enum import Enum
 from typing import Generic, TypeAlias
 
-from triplecast.taxonomy.schema import K, Schema
+from triplecast.taxonomy.taxonomy import K, Schema
 
 TRIPLES_LIMIT = 1_000_000
 """Most triples of an entailed graph; the pairs of a larger one are undecided."""

@@ -1,13 +1,25 @@
-"""Read a `Taxonomy` from canonical N-Triples lines, and find cycles."""
+"""Read a `Taxonomy` from canonical N-Triples lines, find cycles, and find the version that applies to a publication."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
 from triplecast.errors import InputError, TaxonomyCycle
+from triplecast.model.events import TaxonomyVersion
+from triplecast.model.publication import Publication
 from triplecast.taxonomy.classes import reach
-from triplecast.taxonomy.taxonomy import BROADER, SUB_CLASS, SUB_PROPERTY, TYPE, Taxonomy, TermText, TextTriple
+from triplecast.taxonomy.taxonomy import (
+    BROADER,
+    NO_TAXONOMY,
+    SUB_CLASS,
+    SUB_PROPERTY,
+    TYPE,
+    Taxonomy,
+    TermText,
+    TextTriple,
+)
 
 REACH_LIMIT = 20_000_000
 """Most terms that the terms of a taxonomy reach upwards, summed: the index keeps them as lists, and those of a chain
@@ -87,3 +99,30 @@ def find_cycle(edges: Mapping[TermText, Sequence[TermText]]) -> tuple[TermText, 
             elif following not in done:
                 way[following] = iter(edges.get(following, ()))
     return ()
+
+
+class Taxonomies(NamedTuple):
+    """The taxonomy versions that apply to some publications, by position."""
+
+    versions: tuple[TaxonomyVersion, ...] = ()
+
+    def before(self, position: int) -> Taxonomy:
+        """Return the taxonomy of a publication at `position`."""
+        for version in reversed(self.versions):
+            if version.position < position:
+                return restore_taxonomy(version.lines, version.broader)
+        return NO_TAXONOMY
+
+    def runs(self, publications: Sequence[Publication]) -> list[tuple[int, int, Taxonomy]]:
+        """Split publications where the taxonomy changes: (first, one past the last, taxonomy) of each run."""
+        found: list[tuple[int, int, Taxonomy]] = []
+        for number, publication in enumerate(publications):
+            taxonomy = self.before(publication.position)
+            if found and found[-1][2] is taxonomy:
+                found[-1] = (found[-1][0], number + 1, taxonomy)
+            else:
+                found.append((number, number + 1, taxonomy))
+        return found or [(0, 0, NO_TAXONOMY)]
+
+
+NO_TAXONOMIES = Taxonomies()

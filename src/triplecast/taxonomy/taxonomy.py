@@ -1,12 +1,12 @@
-"""The value `Taxonomy`: an immutable set of triples between IRIs, without cycles."""
+"""The value `Taxonomy`, an immutable set of triples between IRIs without cycles, and what the rules need of it."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Container, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
+from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 _RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
 _RDFS = "http://www.w3.org/2000/01/rdf-schema#"
@@ -81,3 +81,37 @@ def is_numbered(term: TermText) -> bool:
 
 NO_TAXONOMY = Taxonomy(())
 """Used before the first taxonomy is loaded."""
+
+
+K = TypeVar("K", bound=Hashable)
+
+
+class Words(NamedTuple, Generic[K]):
+    """The terms of RDF, RDFS and SKOS that the rules know."""
+
+    type: K
+    sub_class: K
+    sub_property: K
+    member: K
+    broader: K
+
+
+@dataclass(frozen=True, slots=True)
+class Schema(Generic[K]):
+    """A taxonomy over terms of kind K, with two tests of a term."""
+
+    words: Words[K]
+    upward: Mapping[K, Sequence[tuple[K, K, K]]]
+    """`Taxonomy.upward`."""
+    classes: Container[K]
+    """`Taxonomy.classes`."""
+    broader: bool
+    """`Taxonomy.broader`."""
+    is_iri: Callable[[K], bool]
+    """Whether a term can be a predicate."""
+    is_numbered: Callable[[K], bool]
+    """Whether a term is ``rdf:_1``, ``rdf:_2``, …."""
+
+    @property
+    def orders(self) -> tuple[K, ...]:
+        return (self.words.sub_class, self.words.broader) if self.broader else (self.words.sub_class,)

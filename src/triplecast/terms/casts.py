@@ -1,4 +1,4 @@
-"""Casts to the XSD types (SPARQL 17.5, XPath functions and operators 3.0 section 18).
+"""Casts to the XSD types (SPARQL 17.5, XPath functions and operators 3.0 section 18), and RDQL's coercions.
 
 Text is trimmed of XML white space before it is read as another type. A float or double becomes the decimal of its
 shortest written form (``xsd:decimal(0.1e0)`` is 0.1), rounded to 18 significant digits.
@@ -7,6 +7,7 @@ shortest written form (``xsd:decimal(0.1e0)`` is 0.1), rounded to 18 significant
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from types import MappingProxyType
@@ -26,6 +27,7 @@ from triplecast.terms.arithmetic import (
 )
 from triplecast.terms.compare import ValueFault, as_double
 from triplecast.terms.values import (
+    ILL_VALUE,
     SIGNIFICANT_DIGITS,
     XSD_BOOLEAN,
     XSD_DATETIME,
@@ -165,3 +167,40 @@ def _plain_float(number: float, single: bool) -> str:
     if math.isfinite(number) and 1e-6 <= abs(number) < 1e6:
         return decimal_text(Decimal(shortest).normalize())
     return float_text(number, shortest)
+
+
+_NUMBER = re.compile(
+    r"[+-]?(?:([0-9]+)|[0-9]+\.[0-9]*|\.[0-9]+)|([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)[eE][+-]?[0-9]+)"
+)
+_INTEGER, _DECIMAL, _DOUBLE = (NamedNode(name) for name in (XSD_INTEGER, XSD_DECIMAL, XSD_DOUBLE))
+
+
+def reads_as_number(text: str) -> bool:
+    """Whether the whole text is a number: digits with a sign, a point or an exponent; no space, no ``INF``."""
+    return _NUMBER.fullmatch(text) is not None
+
+
+def coerce_to_number(term: Term) -> Term:
+    """Return the number that a plain literal (without datatype and tag) spells; any other term unchanged.
+
+    The number is an xsd:integer, an xsd:decimal (with a point) or an xsd:double (with an exponent, or with more digits
+    than the other two hold exactly).
+    """
+    if not isinstance(term, Literal) or term.language is not None or term.datatype.value != XSD_STRING:
+        return term
+    text = term.value
+    match = _NUMBER.fullmatch(text)
+    if match is None:
+        return term
+    datatype = _DOUBLE if match[2] else _INTEGER if match[1] else _DECIMAL
+    if literal_value(text, datatype.value) == ILL_VALUE:
+        datatype = _DOUBLE
+    return Literal(text, datatype=datatype)
+
+
+def coerce_to_text(term: Term) -> str:
+    """Return the lexical form of a literal, an IRI as written, or a blank node as bindings show it (``_:c14n0``).
+
+    Two terms that are not literals have the same text only if they are the same term.
+    """
+    return str(term) if isinstance(term, BlankNode) else term.value

@@ -1,4 +1,4 @@
-"""Comparison of two terms by value, and effective boolean values (semantics 3.3 to 3.7).
+"""Comparison of two terms by value, effective boolean values (semantics 3.3 to 3.7), and the order of ORDER BY.
 
 A type error is a `ValueFault`; the evaluator makes it three-valued logic. Values compare within a family: numbers,
 booleans (false < true), strings (code points), dateTime, date, time, gYear, gYearMonth, yearMonthDuration,
@@ -13,7 +13,7 @@ from operator import eq, ge, gt, le, lt, ne
 from types import MappingProxyType
 from typing import Any
 
-from pyoxigraph import Literal
+from pyoxigraph import BlankNode, Literal, NamedNode
 
 from triplecast.model.algebra import Term
 from triplecast.terms.temporal import ZONE_SPAN, Instant
@@ -37,32 +37,23 @@ COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = MappingProxyType(
     {"=": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
 )
 _NUMBERS = (ValueClass.EXACT, ValueClass.FLOAT, ValueClass.DOUBLE)
-_WORDS = MappingProxyType(
-    {
-        ValueClass.IRI: "an IRI",
-        ValueClass.BLANK: "a blank node",
-        ValueClass.ILL: "an ill-typed literal",
-        ValueClass.LANG: "a string with a language",
-        ValueClass.STRING: "a string",
-        ValueClass.BOOLEAN: "a boolean",
-        ValueClass.EXACT: "a number",
-        ValueClass.FLOAT: "a number",
-        ValueClass.DOUBLE: "a number",
-        ValueClass.DATETIME: "an xsd:dateTime",
-        ValueClass.DATETIME_LOCAL: "an xsd:dateTime",
-        ValueClass.DATE: "an xsd:date",
-        ValueClass.DATE_LOCAL: "an xsd:date",
-        ValueClass.TIME: "an xsd:time",
-        ValueClass.TIME_LOCAL: "an xsd:time",
-        ValueClass.GYEAR: "an xsd:gYear",
-        ValueClass.GYEAR_LOCAL: "an xsd:gYear",
-        ValueClass.GYEARMONTH: "an xsd:gYearMonth",
-        ValueClass.GYEARMONTH_LOCAL: "an xsd:gYearMonth",
-        ValueClass.YEARMONTHDURATION: "an xsd:yearMonthDuration",
-        ValueClass.DAYTIMEDURATION: "an xsd:dayTimeDuration",
-    }
-)
-"""How error messages name a kind of value."""
+_WORDS = {
+    ValueClass.IRI: "an IRI",
+    ValueClass.BLANK: "a blank node",
+    ValueClass.ILL: "an ill-typed literal",
+    ValueClass.LANG: "a string with a language",
+    ValueClass.STRING: "a string",
+    ValueClass.BOOLEAN: "a boolean",
+    ValueClass.EXACT: "a number",
+    ValueClass.DATETIME: "an xsd:dateTime",
+    ValueClass.DATE: "an xsd:date",
+    ValueClass.TIME: "an xsd:time",
+    ValueClass.GYEAR: "an xsd:gYear",
+    ValueClass.GYEARMONTH: "an xsd:gYearMonth",
+    ValueClass.YEARMONTHDURATION: "an xsd:yearMonthDuration",
+    ValueClass.DAYTIMEDURATION: "an xsd:dayTimeDuration",
+}
+"""How error messages name a family of values."""
 _UNORDERED = (ValueClass.IRI, ValueClass.BLANK, ValueClass.LANG, ValueClass.ILL)
 
 
@@ -82,7 +73,7 @@ def compare_values(operator: str, left: Value, right: Value, same: bool) -> bool
     if family(left_kind) == family(right_kind) and left_kind >= ValueClass.DATETIME:
         return _compare_across_zones(holds, left, right)
     if operator not in ("=", "!="):
-        raise ValueFault(f"{_WORDS[left_kind]} and {_WORDS[right_kind]} have no order")
+        raise ValueFault(f"{_WORDS[family(left_kind)]} and {_WORDS[family(right_kind)]} have no order")
     if same:
         return operator == "="
     if ValueClass.ILL in (left_kind, right_kind) and min(left_kind, right_kind) >= ValueClass.ILL:
@@ -148,3 +139,34 @@ def _compare_across_zones(holds: Callable[[Any, Any], bool], left: Value, right:
     if left.exact > right.exact.shifted(ZONE_SPAN):
         return holds(1, 0)
     raise ValueFault("a time with a zone and one without are less than 14 hours apart")
+
+
+def sort_key(term: Term | None) -> tuple[Any, ...]:
+    """Return a key whose order is total and never contradicts ``<``.
+
+    Order: unbound, blank nodes (by label), IRIs (by code point), literals. Literals by family (ill-typed and
+    unrecognised ones, tagged strings, strings, booleans, numbers, dateTime, date, time, gYear, gYearMonth, durations),
+    then by value, then by N-Triples text. Numbers are in exact mathematical order, NaN first; every promoted ``<`` is
+    coarser. Times without a zone count as UTC, which refines XSD's partial order.
+    """
+    if term is None:
+        return (0,)
+    if isinstance(term, BlankNode):
+        return 1, term.value
+    if isinstance(term, NamedNode):
+        return 2, term.value
+    kind, exact = value_of(term)
+    rank = int(family(kind))
+    if kind == ValueClass.ILL:
+        return 3, rank, str(term)
+    if kind == ValueClass.LANG:
+        return 3, rank, exact, str(term)
+    if exact != exact:
+        return 3, rank, 0, 0, str(term)
+    return 3, rank, 1, exact, str(term)
+
+
+def value_key(term: Term | None) -> tuple[Any, ...]:
+    """The key of ORDER BY: `sort_key` without the text of literals that compare by value, so that equal values tie."""
+    key = sort_key(term)
+    return key[:4] if len(key) == 5 else key

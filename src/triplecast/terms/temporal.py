@@ -8,7 +8,7 @@ to 3.3.15; year 0000 is 1 BC, and 24:00:00 is the start of the next day.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 MILLISECONDS_A_DAY = 86_400_000
 MINUTE = 60_000
@@ -53,25 +53,17 @@ class ClockTime(NamedTuple):
 def read_datetime(text: str) -> tuple[Instant, bool] | None:
     """Return (instant, zoned) of an xsd:dateTime; None outside its lexical space, as all readers here do."""
     match = _DATETIME.fullmatch(text)
-    if match is None:
+    days = None if match is None else _days(match[1], int(match[2]), int(match[3]))
+    if match is None or days is None:
         return None
-    year, month, day, hour, minute, second, fraction, zone = match.groups()
-    days = _days(year, int(month), int(day))
-    if days is None:
-        return None
-    start = days * MILLISECONDS_A_DAY - _offset(zone)
-    if hour is None:
-        return Instant(start + MILLISECONDS_A_DAY, ""), zone is not None
-    return _within_day(start, hour, minute, second, fraction), zone is not None
+    *time, zone = match.groups()[3:]
+    return _instant(days + (time[0] is None), zone, *time)
 
 
 def read_date(text: str) -> tuple[Instant, bool] | None:
     """Return (start of the day, zoned) of an xsd:date."""
     match = _DATE.fullmatch(text)
-    if match is None:
-        return None
-    year, month, day, zone = match.groups()
-    return _start(_days(year, int(month), int(day)), zone)
+    return None if match is None else _start(_days(match[1], int(match[2]), int(match[3])), match[4])
 
 
 def read_time(text: str) -> tuple[Instant, bool] | None:
@@ -79,11 +71,8 @@ def read_time(text: str) -> tuple[Instant, bool] | None:
     match = _ONLY_TIME.fullmatch(text)
     if match is None:
         return None
-    hour, minute, second, fraction, zone = match.groups()
-    start = -_offset(zone)
-    if hour is None:
-        return Instant(start, ""), zone is not None
-    return _within_day(start, hour, minute, second, fraction), zone is not None
+    *time, zone = match.groups()
+    return _instant(0, zone, *time)
 
 
 def read_year(text: str) -> tuple[Instant, bool] | None:
@@ -150,10 +139,15 @@ def _offset(zone: str | None) -> int:
 
 
 def _start(days: int | None, zone: str | None) -> tuple[Instant, bool] | None:
-    return None if days is None else (Instant(days * MILLISECONDS_A_DAY - _offset(zone), ""), zone is not None)
+    return None if days is None else _instant(days, zone)
 
 
-def _within_day(start: int, hour: str, minute: str, second: str, fraction: str | None) -> Instant:
+def _instant(days: int, zone: str | None, *time: Any) -> tuple[Instant, bool]:
+    """Return the start of a day, or its `time` (hour, minute, second, fraction), and whether it has a zone."""
+    start = days * MILLISECONDS_A_DAY - _offset(zone)
+    if not time or time[0] is None:
+        return Instant(start, ""), zone is not None
+    hour, minute, second, fraction = time
     digits = (fraction or "").ljust(3, "0")
     milliseconds = ((int(hour) * 60 + int(minute)) * 60 + int(second)) * 1000 + int(digits[:3])
-    return Instant(start + milliseconds, digits[3:].rstrip("0"))
+    return Instant(start + milliseconds, digits[3:].rstrip("0")), zone is not None

@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from triplecast.text.fault import TextFault, TextRefused
 from triplecast.text.grammar import check_depth, check_length
+from triplecast.text.query import TextFault, TextRefused
 from triplecast.text.words import words_of
 
 _VIRTUOSO = re.compile(r"\s*(?:\"([^\"]*)\"|'([^']*)'|([()])|([^\s()\"']+))")

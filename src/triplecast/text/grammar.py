@@ -22,8 +22,20 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
-from triplecast.text.fault import TextFault, TextRefused
-from triplecast.text.query import And, Distance, Near, Not, Options, Or, Ordered, Phrase, Selection, Window
+from triplecast.text.query import (
+    And,
+    Distance,
+    Near,
+    Not,
+    Options,
+    Or,
+    Ordered,
+    Phrase,
+    Selection,
+    TextFault,
+    TextRefused,
+    Window,
+)
 from triplecast.text.wildcards import split_patterns
 from triplecast.text.words import words_of
 

@@ -1,4 +1,5 @@
-"""Full-text selections as frozen values: the answered part of XQuery and XPath Full Text 1.0, section 3."""
+"""Full-text selections as frozen values: the answered part of XQuery and XPath Full Text 1.0, section 3; and the
+errors of their text, with their place."""
 
 from __future__ import annotations
 
@@ -84,3 +85,22 @@ class Ordered:
 
 Selection: TypeAlias = Phrase | And | Or | Not | Near | Distance | Window | Ordered
 """No `Distance`, `Window` or `Ordered` holds a `Not` (semantics 5.5)."""
+
+
+class TextFault(ValueError):
+    """Text outside the grammar, or that cannot match: `offset` in characters, and what was expected there."""
+
+    def __init__(self, offset: int, message: str, expected: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.offset = offset
+        self.message = message
+        self.expected = expected
+
+
+class TextRefused(TextFault):
+    """A construct that is understood but not answered, with its name, the reason (`message`) and a `hint`."""
+
+    def __init__(self, offset: int, construct: str, reason: str, hint: str) -> None:
+        super().__init__(offset, reason)
+        self.construct = construct
+        self.hint = hint

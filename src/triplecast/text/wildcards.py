@@ -10,7 +10,7 @@ from typing import Any
 
 import re2
 
-from triplecast.text.fault import TextFault, TextRefused
+from triplecast.text.query import TextFault, TextRefused
 from triplecast.text.words import Form, fold
 
 MOST_CHARACTERS = 100

@@ -12,7 +12,8 @@ from experiments.operators.optimum import expect, find_optimum
 from experiments.operators.playing import SCHEDULES as LINES
 from experiments.operators.share import ask_engine
 from experiments.operators.workload import Sizes, Workload, make_events, make_workload
-from triplecast.operators.schedules import make_schedule
+from triplecast.operators.asking.schedules import make_schedule
+from triplecast.operators.asking.sub_order import SubOrder
 
 PRODUCT = {
     "naive": "naive",
@@ -56,14 +57,15 @@ def test_a_whole_event_evaluates_what_a_run_of_the_product_asks(line: str, seed:
     for sizes in SMALL:
         workload = make_workload(sizes, seed)
         schedule = make_schedule(PRODUCT[line], workload.known)
-        schedule.insert_all(workload.standing)
+        if isinstance(schedule, SubOrder):
+            schedule.insert_all(workload.standing)
         evaluate = LINES[line](workload)
         for satisfied in make_events(workload, 4, seed):
             run = schedule.start(workload.conjunctions)
             asked = []
             while wanted := run.wanted():
                 asked += wanted
-                run.learnt(wanted[0], bool(satisfied[wanted[0]]))
+                run.learn(wanted[0], bool(satisfied[wanted[0]]))
             assert sorted(asked) == np.flatnonzero(evaluate(satisfied)).tolist()
 
 

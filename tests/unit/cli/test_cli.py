@@ -11,8 +11,8 @@ import pytest
 from tests.unit.outbox.outbox_samples import batch, registrations
 from triplecast.cli import main
 from triplecast.kernels.compiling import FIRST, LATER, compile_kernels
-from triplecast.model.counts import SubscriptionCounts
 from triplecast.model.match import MatchStats
+from triplecast.model.subscription import SubscriptionCounts
 
 RECORD = """@prefix dcterms: <http://purl.org/dc/terms/> .
 <https://example.org/1> dcterms:title "Air" ; dcterms:extent 5 ."""

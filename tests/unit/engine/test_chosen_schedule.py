@@ -13,8 +13,8 @@ from wild_operators import WILD
 
 from triplecast import Engine
 from triplecast.errors import InputError
-from triplecast.model.schedules import SCHEDULE, SCHEDULES, check_schedule
-from triplecast.operators import schedules
+from triplecast.model.operators import SCHEDULE, SCHEDULES, check_schedule
+from triplecast.operators.asking import schedules
 
 QUERY = f"""PREFIX : <urn:> PREFIX w: <{WILD}>
     SELECT ?p {{ ?p :title ?t ; :count ?n FILTER(w:positive(?n)) FILTER(w:long(?t)) }}"""

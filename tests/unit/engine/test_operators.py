@@ -19,7 +19,7 @@ from wild_operators import WILD
 from triplecast.engine import Engine, Receipt
 from triplecast.errors import InputError
 from triplecast.operators import declared_operators
-from triplecast.operators.perform import QUARANTINE
+from triplecast.operators.asking.availability import QUARANTINE
 from triplecast.residual import JoinRows, PublicationConditions, ResidualPlan, Verdict, solve_pair
 
 P = f"PREFIX : <https://example.org/> PREFIX w: <{WILD}> "
@@ -295,13 +295,13 @@ def test_what_was_met_in_quarantine_stays_undecided_when_the_operator_answers_ag
     assert declared is not None
     with Engine.open(tmp_path) as engine:
         engine.subscribe(P + "ASK { ?p :title ?t FILTER(w:long(?t)) }", id="long")
-        standing = engine._asker.performer.standing(declared)
-        standing.in_a_row = QUARANTINE
+        health = engine._asker.performer.health(declared)
+        health.in_a_row = QUARANTINE
         (pair,) = engine.publish(TTL + '<urn:p> :title "first" .', "text/turtle", "urn:g").undecided
         assert f"operator <{WILD}long> version 1 is quarantined after " in pair.reason
         work = engine.statistics().work
         assert (work.operator_calls, work.operator_failures, work.undecided) == (1, 1, 1)
-        standing.in_a_row = 0
+        health.in_a_row = 0
         assert engine.publish(TTL + '<urn:p> :title "first" .', "text/turtle", "urn:g").matches == ()
         assert len(engine.publish(TTL + '<urn:p> :title "second" .', "text/turtle", "urn:g").matches) == 1
         told = [(each.publication, each.version) for each in engine.notifications()], engine.undecided()

@@ -23,7 +23,7 @@ from tests.reference.values import TypeFault
 from triplecast.engine import Engine
 from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.explain import Explanation
-from triplecast.model.terms import to_ntriples
+from triplecast.model.algebra import to_ntriples
 
 assert wild_operators
 USING = f" USING w FOR <{WILD}>, e FOR <urn:e:>"

@@ -17,8 +17,8 @@ from tests.unit.journal.journal_samples import run_and_crash
 from triplecast.engine import Engine
 from triplecast.ingest import Document
 from triplecast.model.operators import OperatorSet
+from triplecast.operators.asking.workers import Performed, Performer
 from triplecast.operators.messages import PublicationCall
-from triplecast.operators.perform import Performed, Performer
 from triplecast.outbox import OutboxReader
 
 assert wild_operators

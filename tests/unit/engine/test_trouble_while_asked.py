@@ -21,8 +21,8 @@ from wild_operators import WILD
 from triplecast import Engine, FolderLocked
 from triplecast.errors import StorageFull
 from triplecast.model.operators import OperatorSet
+from triplecast.operators.asking.workers import Performed, Performer
 from triplecast.operators.messages import PublicationCall
-from triplecast.operators.perform import Performed, Performer
 from triplecast.outbox import OutboxReader
 
 assert wild_operators

@@ -15,7 +15,7 @@ import pytest
 from tests.unit.journal.journal_samples import run_and_crash
 from triplecast.engine import Engine
 from triplecast.errors import OperatorWarning
-from triplecast.operators import absence, perform
+from triplecast.operators.asking import availability, workers
 from triplecast.outbox import OutboxReader
 
 OP = "https://example.org/away#"
@@ -94,7 +94,7 @@ def test_a_restart_without_the_module_settles_nothing(tmp_path: Path) -> None:
     others = [("cheap", "d0"), ("cheap", "d1"), ("cheap", "d2")]
     assert told(folder) == others, "`sometimes` is told of d1 only after d0"
     assert [name for name, _ in waiting] == ["asking", "counting", "asking", "counting", "sometimes"]
-    told_why = f"operator <{OP}length> version 1 cannot be asked: ModuleNotFoundError: No module named 'away_operators'"
+    told_why = f"operator <{OP}length> version 1 is unavailable: ModuleNotFoundError: No module named 'away_operators'"
     assert all(reason.startswith(f"{told_why}; its module away_operators has to be ") for _, reason in waiting)
     with OutboxReader.read_only(folder) as outbox:
         assert outbox.progress == outbox.pending(0, 9).positions[0] - 1 < outbox.told
@@ -142,8 +142,8 @@ def away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def test_a_module_that_goes_and_comes_back_in_one_engine(away: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(absence, "SHORTEST_REST", 0.0)
-    monkeypatch.setattr(absence, "REST", 0.0)
+    monkeypatch.setattr(availability, "SHORTEST_REST", 0.0)
+    monkeypatch.setattr(availability, "REST", 0.0)
     away.write_text("import nowhere_at_all")
     with Engine() as engine:
         for name, text in QUERIES.items():
@@ -165,8 +165,8 @@ def test_a_module_that_goes_and_comes_back_in_one_engine(away: Path, monkeypatch
 def test_statistics_count_a_publication_once_however_often_it_is_looked_at(
     away: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(absence, "SHORTEST_REST", 0.0)
-    monkeypatch.setattr(absence, "REST", 0.0)
+    monkeypatch.setattr(availability, "SHORTEST_REST", 0.0)
+    monkeypatch.setattr(availability, "REST", 0.0)
     with Engine() as plain, Engine() as engine:
         for each in (plain, engine):
             for name, text in QUERIES.items():
@@ -186,16 +186,16 @@ def test_statistics_count_a_publication_once_however_often_it_is_looked_at(
 
 
 def test_a_version_that_changed_under_way_is_asked_when_it_agrees(away: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(absence, "SHORTEST_REST", 0.0)
-    monkeypatch.setattr(absence, "REST", 0.0)
+    monkeypatch.setattr(availability, "SHORTEST_REST", 0.0)
+    monkeypatch.setattr(availability, "REST", 0.0)
     away.write_text(MODULE.replace('version="1"', 'version="2"'))
     with Engine() as engine:
         engine.subscribe(P + QUERIES["asking"], id="asking")
         (pair,) = engine.publish(*document(0)).waiting
-        assert "cannot be asked: it has version 2 where it is evaluated, and 1 where it is asked" in pair.reason
+        assert "is unavailable: its module declares version 2 now, and 1 when the engine started" in pair.reason
         away.write_text("")
         (pair,) = engine.publish(*document(1)).waiting
-        assert "cannot be asked: its module does not declare it any more" in pair.reason
+        assert "is unavailable: its module no longer declares it" in pair.reason
         away.write_text(MODULE)
         assert len(engine.publish(*document(2)).matches) == 1
         assert [each.publication for each in engine.notifications()] == ["urn:d0", "urn:d1", "urn:d2"]
@@ -229,8 +229,8 @@ def test_a_replay_tells_what_the_version_tells_that_is_declared_then(
 
 
 def test_one_that_is_back_in_passing_is_asked_about_what_waits(away: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(absence, "SHORTEST_REST", 0.0)
-    monkeypatch.setattr(absence, "REST", 0.0)
+    monkeypatch.setattr(availability, "SHORTEST_REST", 0.0)
+    monkeypatch.setattr(availability, "REST", 0.0)
     away.write_text("import nowhere_at_all")
     with Engine() as engine:
         engine.subscribe(P + QUERIES["asking"], id="asking")
@@ -244,8 +244,8 @@ def test_one_that_is_back_in_passing_is_asked_about_what_waits(away: Path, monke
 def test_a_module_that_was_renamed_is_declared_after_the_folder_was_opened(
     away: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(absence, "SHORTEST_REST", 0.0)
-    monkeypatch.setattr(absence, "REST", 0.0)
+    monkeypatch.setattr(availability, "SHORTEST_REST", 0.0)
+    monkeypatch.setattr(availability, "REST", 0.0)
     with Engine.open(tmp_path / "folder") as engine:
         engine.subscribe(P + QUERIES["asking"], id="asking")
     away.unlink()
@@ -263,7 +263,7 @@ def test_a_module_that_was_renamed_is_declared_after_the_folder_was_opened(
 
 
 def test_an_import_that_hangs_holds_up_the_first_call_alone(away: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(perform, "START_SECONDS", 0.5)
+    monkeypatch.setattr(workers, "START_SECONDS", 0.5)
     away.write_text("import time\ntime.sleep(60)\n" + MODULE)
     with Engine() as engine:
         for name, text in QUERIES.items():
@@ -273,6 +273,6 @@ def test_an_import_that_hangs_holds_up_the_first_call_alone(away: Path, monkeypa
             assert "importing away_operators took more than 0.5 s; import what is heavy when" in waiting[0].reason
         performer = engine._asker.performer
         assert performer.children == 1
-        (reason,) = performer.unasked
+        (reason,) = performer.unavailable
         assert reason == waiting[0].reason
-        assert performer.standings[OP + "length", "1"].calls == 0
+        assert performer._health[OP + "length", "1"].calls == 0

@@ -14,8 +14,7 @@ from triplecast.evaluate.numbering import Numbering
 from triplecast.model.algebra import Aggregate, Term
 from triplecast.terms.arithmetic import calculate, negate
 from triplecast.terms.casts import CASTS
-from triplecast.terms.compare import COMPARISONS, ValueFault, compare, effective_boolean
-from triplecast.terms.order import sort_key
+from triplecast.terms.compare import COMPARISONS, ValueFault, compare, effective_boolean, sort_key
 from triplecast.terms.values import INTEGER_BOUNDS, XSD, order_key, place, value_of
 
 LEXICAL = (

@@ -14,8 +14,7 @@ from triplecast.index.census import broad_registrations, take_census
 from triplecast.index.registrations import NO_REMOVALS
 from triplecast.index.snapshot import Snapshot
 from triplecast.index.structures import Anchor
-from triplecast.model.counts import SubscriptionCounts
-from triplecast.model.subscription import Registration, RegistrationId, Subscription
+from triplecast.model.subscription import Registration, RegistrationId, Subscription, SubscriptionCounts
 from triplecast.registry.admission import admit
 
 PARTS = (

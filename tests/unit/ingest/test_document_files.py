@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 
 from triplecast.errors import InputError
-from triplecast.ingest import Document, document_iri, inbox_groups
+from triplecast.ingest import Document, document_iri, inbox_files
 from triplecast.ingest.document_files import read_documents
-from triplecast.ingest.document_lines import document_of_line
 from triplecast.ingest.inbox import KNOWN, QUIET, scan_inbox
-from triplecast.ingest.inbox_groups import read_groups
+from triplecast.ingest.inbox_files import document_of_line, read_groups
 from triplecast.model.publication import Reject
 
 GOOD = {"id": "http://e/a", "media_type": "text/turtle", "data": "<a:a> <a:b> 1 ."}
@@ -91,8 +90,8 @@ def test_a_document_beyond_the_gate_is_a_reject_that_is_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with (tmp_path / "big.nt").open("wb") as file:
-        file.truncate(inbox_groups.GATE.bytes + 1)
-    monkeypatch.setattr(inbox_groups, "read_inbox_file", lambda *_: pytest.fail("it was read"))
+        file.truncate(inbox_files.GATE.bytes + 1)
+    monkeypatch.setattr(inbox_files, "read_inbox_file", lambda *_: pytest.fail("it was read"))
     for path in (tmp_path, tmp_path / "big.nt"):
         (found,) = read_documents([path])
         assert isinstance(found, Reject)
@@ -103,7 +102,7 @@ def test_a_document_beyond_the_gate_is_a_reject_that_is_not_read(
 def test_a_file_that_changes_while_it_is_read_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    monkeypatch.setattr(inbox_groups, "GROUP_DOCUMENTS", 1)
+    monkeypatch.setattr(inbox_files, "GROUP_DOCUMENTS", 1)
     (tmp_path / "a.ttl").write_text("x")
     (tmp_path / name).write_text(json.dumps(GOOD) + "\n")
     reading = read_documents([tmp_path])

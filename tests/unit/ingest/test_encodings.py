@@ -6,7 +6,7 @@ import pytest
 
 from triplecast.ingest import Document, Parser
 from triplecast.ingest.parse import parse_document
-from triplecast.ingest.xml_encoding import decode
+from triplecast.ingest.xml_gate import decode
 
 NETSCAPE = '<!DOCTYPE rss PUBLIC "-//Netscape Communications//DTD RSS 0.91//EN" "http://127.0.0.1:9/rss-0.91.dtd">'
 XHTML = '<!DOCTYPE rss PUBLIC "-//W3C//DTD XHTML 1.0 Strict//EN"\n "http://127.0.0.1:9/xhtml1-strict.dtd" [ ]>'

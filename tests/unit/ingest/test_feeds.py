@@ -7,9 +7,9 @@ from pyoxigraph import RdfFormat, Store
 
 from triplecast.errors import DocumentRejected
 from triplecast.ingest import GATE, Document, Parser
-from triplecast.ingest.dates import date_time
-from triplecast.ingest.lines import make_draft
+from triplecast.ingest.feed_item import date_time
 from triplecast.ingest.parse import parse_document
+from triplecast.ingest.rdf import make_draft
 from triplecast.model.publication import Draft
 
 NEWS = "http://news.example/"

@@ -14,8 +14,8 @@ from triplecast.kernels import njit
 from triplecast.kernels.conditions import holds, narrow_range, see
 from triplecast.kernels.layout import F64, I32
 from triplecast.match.views import scan_views
+from triplecast.model.algebra import from_ntriples
 from triplecast.model.comparison_codes import Comparison, Lane
-from triplecast.model.terms import from_ntriples
 from triplecast.terms.compare import ValueFault, compare
 
 OPERATORS = {

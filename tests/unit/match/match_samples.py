@@ -19,12 +19,11 @@ from triplecast.languages import parse_query
 from triplecast.match import Matcher
 from triplecast.match.matcher import NO_ANSWERS, merge_batches
 from triplecast.model.match import Learnt, MatchedBatch
-from triplecast.model.operators import NO_OPERATORS, OperatorSet
+from triplecast.model.operators import NO_OPERATORS, SCHEDULE, OperatorSet
 from triplecast.model.publication import Publication
-from triplecast.model.schedules import SCHEDULE
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
 from triplecast.operators.asking import Asker, Settled, settle
-from triplecast.operators.perform import Performer
+from triplecast.operators.asking.workers import Performer
 
 PREFIXES = "PREFIX e: <http://e/> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#> "
 AFTER_ALL = 1_000_000

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from triplecast.operators.extra import INSTALL
-from triplecast.operators.failure_hints import failure_hint, find_module, import_hint
+from triplecast.operators.failure_hints import INSTALL, failure_hint, find_module, import_hint
 from triplecast.sandbox import RequestFailure
 
 

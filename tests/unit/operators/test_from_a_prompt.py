@@ -27,7 +27,7 @@ from triplecast.model.publication import Publication
 from triplecast.model.answers import GroundCall
 from triplecast.operators.messages import PublicationCall
 from triplecast.operators.operator_set import declared_operators
-from triplecast.operators.perform import Performer
+from triplecast.operators.asking.workers import Performer
 publication = Publication(1, "urn:g", 1, "2026-01-01T00:00:00.000000Z", b"")
 number = '"3"^^<http://www.w3.org/2001/XMLSchema#integer>'
 with Performer(declared_operators()) as performer:

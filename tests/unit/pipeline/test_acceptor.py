@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from triplecast.ingest import Parser, inbox_groups
+from triplecast.ingest import Parser, inbox_files
 from triplecast.ingest.inbox import QUIET
 from triplecast.journal import Journal
 from triplecast.model.publication import Reject
@@ -108,7 +108,7 @@ def test_a_restart_takes_nothing_twice(door: Door, parser: Parser, tmp_path: Pat
 def test_a_long_file_cut_short_goes_on_where_it_was(
     door: Door, parser: Parser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(inbox_groups, "GROUP_DOCUMENTS", 2)
+    monkeypatch.setattr(inbox_files, "GROUP_DOCUMENTS", 2)
     lines = [
         json.dumps({"id": f"http://e/{n % 3}", "media_type": "text/turtle", "data": f"<> <http://e/p> {n} ."})
         for n in range(9)

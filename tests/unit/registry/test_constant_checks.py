@@ -19,8 +19,8 @@ from triplecast.compile.refusals import called_operators
 from triplecast.errors import InputError, QueryRefused
 from triplecast.model.subscription import Subscription
 from triplecast.operators import operator
-from triplecast.operators.absence import REST, SHORTEST_REST
-from triplecast.operators.checking import MOST_SECONDS, Checker, shared_checker
+from triplecast.operators.asking.argument_checks import MOST_SECONDS, Checker, shared_checker
+from triplecast.operators.asking.availability import REST, SHORTEST_REST
 from triplecast.operators.declaration import declarations_in
 from triplecast.operators.operator_set import operator_set
 from triplecast.registry.admission import admit, examine

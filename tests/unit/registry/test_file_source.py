@@ -17,7 +17,7 @@ from triplecast.journal import Journal
 from triplecast.model.subscription import BROAD_PER_OWNER, FILES
 from triplecast.pipeline.horizon import HorizonFile, read_horizon
 from triplecast.pipeline.run import LOOK_SECONDS
-from triplecast.registry.admission import WARNINGS_TOLD, admit_all
+from triplecast.registry.admission import WARNINGS_SHOWN, admit_all
 from triplecast.registry.file_source import QUIET, FileSource
 from triplecast.registry.files import load_subscriptions
 from triplecast.registry.lines import SubscriptionFault
@@ -309,7 +309,7 @@ def test_what_a_subscription_hardly_means_is_told_when_it_is_registered_and_its_
     for number in range(30):
         desk.write(f"odd{number}.rq", f"SELECT ?b{number} {{ ?x dc:title ?title }}")
     desk.look()
-    assert len(desk.notes) == 1 + WARNINGS_TOLD + 1
+    assert len(desk.notes) == 1 + WARNINGS_SHOWN + 1
     assert desk.notes[-1].startswith("10 more notes on subscriptions")
     assert desk.source.warnings == 30
 

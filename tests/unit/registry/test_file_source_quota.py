@@ -11,8 +11,7 @@ import pytest
 
 from tests.unit.registry.test_file_source import Desk
 from triplecast.index.census import take_census
-from triplecast.model.counts import SubscriptionCounts
-from triplecast.model.subscription import Subscription
+from triplecast.model.subscription import Subscription, SubscriptionCounts
 from triplecast.registry.admission import admit
 
 BROAD = "SELECT ?a {{ ?a ?b ?c{} }}"

@@ -10,8 +10,7 @@ import pytest
 from tests.unit.engine.engine_samples import ANY_TITLE, PREFIX, TITLES, UNTITLED, StepClock, turtle
 from triplecast import Engine, InputError, QueryRefused, QuotaReached, Subscription
 from triplecast.compile import compiled
-from triplecast.model.counts import SubscriptionCounts
-from triplecast.model.subscription import BROAD_PER_OWNER
+from triplecast.model.subscription import BROAD_PER_OWNER, SubscriptionCounts
 from triplecast.registry import quota
 
 BROAD = PREFIX + "SELECT ?a ?b { ?a ?b ?c }"

@@ -13,9 +13,9 @@ from triplecast.match import Matcher
 from triplecast.model.answers import Failed, Found, GroundCall
 from triplecast.model.match import MatchedBatch
 from triplecast.operators import PublicationView, operator
+from triplecast.operators.asking.workers import Performed, Performer
 from triplecast.operators.messages import PublicationCall
 from triplecast.operators.operator_set import operator_set
-from triplecast.operators.perform import Performed, Performer
 
 OPS = "http://e/waiting#"
 ONE = '"1"^^<http://www.w3.org/2001/XMLSchema#integer>'

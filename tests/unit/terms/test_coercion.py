@@ -6,7 +6,7 @@ import pytest
 from pyoxigraph import BlankNode, Literal, NamedNode
 
 from triplecast.model.algebra import Term
-from triplecast.terms.coercion import coerce_to_number, coerce_to_text, reads_as_number
+from triplecast.terms.casts import coerce_to_number, coerce_to_text, reads_as_number
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 

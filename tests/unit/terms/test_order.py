@@ -7,8 +7,7 @@ import itertools
 from pyoxigraph import BlankNode, Literal, NamedNode
 
 from triplecast.model.algebra import Term
-from triplecast.terms.compare import ValueFault, compare
-from triplecast.terms.order import sort_key
+from triplecast.terms.compare import ValueFault, compare, sort_key
 from triplecast.terms.values import XSD
 
 

@@ -1,13 +1,13 @@
-"""Open rows to answers, in rounds: pairs step together, so that one call serves all subscriptions, and one request all
+"""Open rows to results, in rounds: pairs step together, so that one call serves all subscriptions, and one request all
 publications of the batch.
 
-Every step, each publication's schedule says which ground conditions to look at; the calls that these wait for are made,
-each once; what they give decides conditions, until no row is left. The answers are the same under every schedule.
+In each step, every publication's schedule chooses ground conditions; the calls that these need are made, each once, and
+their results decide conditions, until no row is left. Results are the same under every schedule.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -16,14 +16,14 @@ import numpy as np
 from triplecast.evaluate.unknown import Answers, Unknown
 from triplecast.index import Snapshot
 from triplecast.match import Matcher
-from triplecast.match.matcher import NO_ANSWERS, join_rows, merge_batches
+from triplecast.match.matcher import NO_ANSWERS, join_rows, merge_batches, only_pairs
 from triplecast.match.resolve import Resolved
 from triplecast.model.answers import Answer, Failed, GroundCall, OperatorResult, format_answer
 from triplecast.model.match import NO_CONDITIONS, Learnt, MatchedBatch, MatchRows, MatchStats, Undecided
 from triplecast.model.open_rows import NO_OPEN_ROWS, OpenRows
 from triplecast.model.publication import Publication
-from triplecast.operators.asking.asker import Asker
-from triplecast.operators.asking.run import ConditionRun
+from triplecast.model.stored_rows import read_open_rows
+from triplecast.operators.asking.asker import Asker, ConditionRun
 from triplecast.operators.messages import PublicationCall
 from triplecast.residual import PublicationConditions
 from triplecast.taxonomy import NO_TAXONOMIES, Taxonomies
@@ -72,6 +72,47 @@ def settle(
     return asking.settled(found, left)
 
 
+def settle_stored(
+    asker: Asker,
+    matcher: Matcher,
+    snapshot: Snapshot,
+    stored: Iterable[bytes],
+    pairs: Collection[tuple[int, int]],
+    publications: Sequence[Publication],
+    taxonomies: Taxonomies,
+    known: Mapping[int, Answers],
+) -> Iterator[tuple[Sequence[Publication], Settled]]:
+    """Call the operators of open `pairs` (position, registration), of which some are `stored`; yield what becomes of
+    them by groups of publications, in order. Where some are not stored, are damaged or of another format, all are
+    matched again."""
+    wanted = set(pairs)
+    read = [rows for rows in (read_open_rows(body, matcher.operators.grammar) for body in stored) if rows is not None]
+    found = [rows for rows in (_among(rows, wanted) for rows in read) if rows.pairs]
+    if wanted == {pair for rows in found for pair in _pairs(rows)}:
+        for rows in found:
+            of = _published(publications, rows.position.tolist())
+            yield of, settle(asker, matcher, rows, of, taxonomies, known)
+        return
+    matched = matcher.match(snapshot, publications, taxonomies)
+    settled = settle(asker, matcher, _among(matched.open, wanted), publications, taxonomies, known)
+    places: dict[int, int] = {each.position: place for place, each in enumerate(publications)}
+    decided = only_pairs(matched, {(places[position], registration) for position, registration in wanted})
+    yield publications, settled._replace(matched=merge_batches(decided, settled.matched))
+
+
+def _published(publications: Sequence[Publication], positions: Iterable[int]) -> list[Publication]:
+    wanted = set(positions)
+    return [each for each in publications if each.position in wanted]
+
+
+def _pairs(rows: OpenRows) -> list[tuple[int, int]]:
+    return list(zip(rows.position.tolist(), rows.registration.tolist(), strict=True))
+
+
+def _among(rows: OpenRows, pairs: Collection[tuple[int, int]]) -> OpenRows:
+    return rows.only(np.flatnonzero([pair in pairs for pair in _pairs(rows)]))
+
+
 def match_and_ask(
     matcher: Matcher,
     asker: Asker,
@@ -85,8 +126,8 @@ def match_and_ask(
     if not matched.open.pairs:
         return matched
     settled = settle(asker, matcher, matched.open, publications, taxonomies, known, matched.conditions).matched
-    places = {each.position: place for place, each in enumerate(publications)}
-    left = zip(settled.open.position.tolist(), settled.open.registration.tolist(), settled.open.reasons, strict=True)
+    places: dict[int, int] = {each.position: place for place, each in enumerate(publications)}
+    left = settled.open.awaited()
     lost = [Undecided(places[position], registration, reason) for position, registration, reason in left]
     stats = replace(settled.stats, undecided=settled.stats.undecided + len(lost))
     undecided = (*settled.undecided, *lost)
@@ -207,7 +248,7 @@ class AskingRound:
         run.settle(place, holds)
         took = [self._seconds.get((position, call)) for call in run.calls(place)]
         seconds = None if None in took else sum(each for each in took if each is not None)
-        self._asker.templates.learn(run.templates[place], holds, seconds)
+        self._asker.experience.learn(run.templates[place], holds, seconds)
         condition = run.condition(place)
         counts = self._counts.setdefault(condition.template, [condition.cost, 0.0, 0.0, 0.0, 0.0])
         for at, more in enumerate((holds is not None, bool(holds), seconds is not None, seconds or 0.0), 1):

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from triplecast.operators.extra import LIBRARIES, missing_libraries
+from triplecast.operators.failure_hints import LIBRARIES, missing_libraries
 
 for _module in LIBRARIES:
     if not missing_libraries(_module):

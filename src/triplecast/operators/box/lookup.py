@@ -15,7 +15,7 @@ from pyoxigraph import BlankNode, Literal, NamedNode, Triple
 
 from triplecast.errors import InputError
 from triplecast.operators import Unanswerable
-from triplecast.operators.results import MOST_ROWS
+from triplecast.operators.worker import MOST_ROWS
 from triplecast.terms.values import ValueClass, value_of
 
 if TYPE_CHECKING:

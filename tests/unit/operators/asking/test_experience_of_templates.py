@@ -12,14 +12,14 @@ from triplecast.index import build_segment
 from triplecast.journal import Journal
 from triplecast.model.match import Learnt
 from triplecast.operators.asking import Asker
-from triplecast.operators.asking.experience import LearntTemplates
+from triplecast.operators.asking.experience import Experience
 from triplecast.pipeline.run import merge_learnt
 
 ONE = (0.1, 1.0, 1.0, 1.0, 0.5)
 """Of a template that held once and took half a second."""
 
 
-def learn(templates: LearntTemplates, *names: str) -> list[int]:
+def learn(templates: Experience, *names: str) -> list[int]:
     numbers = [templates.number(name, 0.1) for name in names]
     templates.use(np.array(numbers, np.int32))
     for number in numbers:
@@ -28,7 +28,7 @@ def learn(templates: LearntTemplates, *names: str) -> list[int]:
 
 
 def test_only_what_was_learnt_since_is_written() -> None:
-    templates = LearntTemplates([Learnt(name, *ONE) for name in "abcd"])
+    templates = Experience([Learnt(name, *ONE) for name in "abcd"])
     templates.number("e", 0.2)
     assert templates.changes() == ([], [])
     learn(templates, "c", "f")
@@ -41,7 +41,7 @@ def test_only_what_was_learnt_since_is_written() -> None:
 
 
 def test_templates_asked_about_longest_ago_are_forgotten() -> None:
-    templates = LearntTemplates([Learnt("old", *ONE)], known=8)
+    templates = Experience([Learnt("old", *ONE)], known=8)
     for name in "abcdefg":
         learn(templates, name)
     learn(templates, "a")
@@ -58,7 +58,7 @@ def test_templates_asked_about_longest_ago_are_forgotten() -> None:
 
 
 def test_what_is_forgotten_and_learnt_anew_before_it_was_written_is_written() -> None:
-    templates = LearntTemplates([Learnt("old", *ONE)], known=4)
+    templates = Experience([Learnt("old", *ONE)], known=4)
     learn(templates, *"abcd")
     templates.forget()
     learn(templates, "old")
@@ -67,21 +67,21 @@ def test_what_is_forgotten_and_learnt_anew_before_it_was_written_is_written() ->
 
 
 def test_a_number_is_given_again_and_knows_nothing() -> None:
-    templates = LearntTemplates(known=4)
+    templates = Experience(known=4)
     numbers = learn(templates, *"abcde")
-    templates.forget(standing=numbers[:2])
+    templates.forget(scheduled=numbers[:2])
     assert len(templates) == 3
     assert [templates.number(name, 0.1) for name in "abe"] == [numbers[at] for at in (0, 1, 4)]
     again = templates.number("new", 0.3)
     assert again in numbers[2:4]
-    assert templates.experience.holds(np.array([again], np.int32)).tolist() == [0.5]
-    assert templates.experience.costs(np.array([again], np.int32)).tolist() == [0.3]
+    assert templates.holds(np.array([again], np.int32)).tolist() == [0.5]
+    assert templates.costs(np.array([again], np.int32)).tolist() == [0.3]
 
 
 def test_where_all_that_is_known_stands_it_is_not_looked_through_each_time() -> None:
-    templates = LearntTemplates(known=4)
+    templates = Experience(known=4)
     numbers = learn(templates, *"abcde")
-    templates.forget(standing=numbers)
+    templates.forget(scheduled=numbers)
     assert (len(templates), templates.crowded) == (5, False)
     learn(templates, "f", "g")
     assert templates.crowded
@@ -109,11 +109,11 @@ def test_a_run_s_journal_is_told_what_changed(monkeypatch: pytest.MonkeyPatch) -
 
 def test_what_is_written_again_is_what_another_process_believes() -> None:
     """Learning goes on where the other left it, whatever is written in between."""
-    at_once = LearntTemplates()
+    at_once = Experience()
     kept: dict[str, Learnt] = {}
     for number in range(5):
         learn(at_once, "a", *("b" * (number % 2)))
-        templates = LearntTemplates(kept.values())
+        templates = Experience(kept.values())
         learn(templates, "a", *("b" * (number % 2)))
         kept.update({row.template: row for row in templates.changes().rows})
     assert list(kept.values()) == at_once.changes().rows
@@ -121,8 +121,8 @@ def test_what_is_written_again_is_what_another_process_believes() -> None:
 
 def test_operators_forget_before_a_batch() -> None:
     operators = Asker()
-    operators.templates = LearntTemplates(known=4)
-    learn(operators.templates, *"abcde")
+    operators.experience = Experience(known=4)
+    learn(operators.experience, *"abcde")
     operators.leave(snapshot_of([build_segment(registrations("ASK { ?a ?b ?c }"))]))
     operators.close()
-    assert len(operators.templates) == 3
+    assert len(operators.experience) == 3

@@ -24,10 +24,10 @@ from triplecast.model.operators import NO_OPERATORS, OperatorSet
 from triplecast.operators import PublicationView, operator
 from triplecast.operators.asking import Asker
 from triplecast.operators.asking.rounds import UNASKED, AskingRound
+from triplecast.operators.asking.workers import Performed, Performer
 from triplecast.operators.messages import PublicationCall
 from triplecast.operators.operator_set import operator_set
-from triplecast.operators.perform import Performed, Performer
-from triplecast.operators.results import read_result
+from triplecast.operators.worker import read_result
 
 OPS = "http://e/operate#"
 NAMED = f"<{OPS}"
@@ -213,7 +213,7 @@ def test_a_value_is_filtered_before_anything_else_is_asked(told: Told, asks: str
     matched, operators = match(told, "e:p1 a e:Pic", f"SELECT ?p {{ ?p a e:Pic . {asks} FILTER({NAMED}costly>(?p)) }}")
     assert len(matched) == 0
     assert [name for name, _ in told.calls] == ["count"]
-    (row,) = operators.templates.changes().rows[:1]
+    (row,) = operators.experience.changes().rows[:1]
     assert row.template.startswith(f"{OPS}count@1(?0)")
     assert (row.answered, row.held, row.timed, row.seconds) == (1.0, 0.0, 1.0, 0.5)
 
@@ -252,7 +252,7 @@ def test_conditions_of_one_call_are_weighed_as_the_call(told: Told) -> None:
     matched, operators = match(told, "e:p1 a e:Pic", *queries)
     assert len(matched) == 0
     assert told.calls == [("count", "<http://e/p1>")]
-    learnt = [row for row in operators.templates.changes().rows if "count" in row.template]
+    learnt = [row for row in operators.experience.changes().rows if "count" in row.template]
     assert [(row.timed, row.seconds) for row in learnt] == [(1.0, 0.5)] * 5
 
 
@@ -261,7 +261,7 @@ def test_a_condition_costs_all_of_its_calls(told: Told) -> None:
         told, "e:p1 a e:Pic", f"SELECT ?p {{ ?p a e:Pic FILTER(IF({NAMED}ok>(?p), {NAMED}count>(?p), 0) > 1) }}"
     )
     assert len(told.calls) == 2
-    assert [row.seconds for row in operators.templates.changes().rows] == [0.75]
+    assert [row.seconds for row in operators.experience.changes().rows] == [0.75]
 
 
 def test_another_version_is_believed_what_it_declares(told: Told) -> None:
@@ -270,8 +270,8 @@ def test_another_version_is_believed_what_it_declares(told: Told) -> None:
     declared = OPERATORS.find(OPS + "count")
     assert declared is not None
     told.operators = OperatorSet((replace(declared, version="2", cost=2.0),))
-    _, second = match(told, "e:p1 a e:Pic", query, learnt=first.templates.changes().rows)
-    (row,) = second.templates.changes().rows
+    _, second = match(told, "e:p1 a e:Pic", query, learnt=first.experience.changes().rows)
+    (row,) = second.experience.changes().rows
     assert (row.template.partition("@")[2][0], row.hint, row.answered) == ("2", 2.0, 1.0)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -14,13 +14,11 @@ import wild_operators
 from wild_operators import WILD
 
 from triplecast.engine import Engine
-from triplecast.operators.asking import Asker
-from triplecast.operators.asking import order as standing_module
-from triplecast.operators.asking.order import Standing
+from triplecast.operators.asking import Asker, sub_order
+from triplecast.operators.asking.experience import Experience
+from triplecast.operators.asking.schedules import SCHEDULES
+from triplecast.operators.asking.sub_order import SubOrder
 from triplecast.operators.operator_set import declared_operators
-from triplecast.operators.schedules import SCHEDULES, Experience, StandingTable
-from triplecast.operators.schedules.sub_order import SubOrder
-from triplecast.operators.schedules.unordered import Adaptive
 
 assert wild_operators
 
@@ -36,27 +34,21 @@ class Noted(SubOrder):
         self.told.append(("insert", subscription, *predicates))
         super().insert(subscription, predicates)
 
-    def insert_all(self, standing: StandingTable) -> None:
-        self.told.append(("all", *standing.subscriptions.tolist()))
-        super().insert_all(standing)
+    def insert_all(self, predicates: Mapping[int, Sequence[int]]) -> None:
+        self.told.append(("all", *sorted(predicates)))
+        super().insert_all(predicates)
 
 
 def test_what_is_met_is_inserted_and_again_when_there_is_more_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
     schedule = Noted()
-    standing = Standing(schedule)
-    standing.meet([(7, [2]), (3, [1, 0]), (7, [0])])
-    standing.meet([(7, [0, 2]), (3, [1])])
-    standing.meet([(3, [4])])
+    schedule.extend([(7, [2]), (3, [1, 0]), (7, [0])])
+    schedule.extend([(7, [0, 2]), (3, [1])])
+    schedule.extend([(3, [4])])
     assert schedule.told == [("insert", 3, 0, 1), ("insert", 7, 0, 2), ("insert", 3, 0, 1, 4)]
-    monkeypatch.setattr(standing_module, "SINGLY", 2)
-    standing.meet([(number, [0]) for number in (7, 9, 8, 10)])
+    monkeypatch.setattr(sub_order, "ONE_BY_ONE", 2)
+    schedule.extend([(number, [0]) for number in (7, 9, 8, 10)])
     assert schedule.told[3:] == [("all", 8, 9, 10)]
     assert sorted(schedule.order()) == [3, 7, 8, 9, 10]
-
-
-def test_a_schedule_without_an_order_is_told_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Adaptive, "insert", lambda *_: pytest.fail("it was told"))
-    Standing(Adaptive()).meet([(1, [1])])
 
 
 def test_an_engine_s_subscriptions_come_and_go() -> None:
@@ -66,7 +58,7 @@ def test_an_engine_s_subscriptions_come_and_go() -> None:
         operators = engine._asker = engine._matching._asker = Asker(
             schedule="sub-order", operators=declared_operators()
         )
-        schedule = operators._schedule
+        schedule = operators.schedule
         assert isinstance(schedule, SubOrder)
         for name, query in (("one", text % 1), ("two", text % 2), ("three", other)):
             engine.subscribe(query, id=name)

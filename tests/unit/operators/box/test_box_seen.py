@@ -13,9 +13,9 @@ from triplecast.engine import Engine
 from triplecast.model.answers import Found, GroundCall
 from triplecast.model.publication import Publication
 from triplecast.operators import declared_operators
+from triplecast.operators.asking.workers import Performer
 from triplecast.operators.box.pictures import MOST_PIXELS, OP
 from triplecast.operators.messages import PublicationCall
-from triplecast.operators.perform import Performer
 
 PICTURE = '<urn:pic> a <urn:Picture> ; rdfs:label "{label}" .'
 PREFIXES = "@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . "

@@ -9,11 +9,12 @@ import pytest
 
 from experiments.operators.optimum import find_optimum
 from tests.reference import schedules as slow
-from tests.unit.operators.schedules.schedule_samples import Case, make_case, play
+from tests.unit.operators.asking.schedule_samples import Case, make_case, make_conjunctions, play
 from triplecast.kernels.chains import Chains, difference, find_edges, link
-from triplecast.operators.schedules import Conjunctions, Experience, StandingTable, make_conjunctions, make_schedule
-from triplecast.operators.schedules.line import Line
-from triplecast.operators.schedules.sub_order import MOST_PARTNERS, SubOrder
+from triplecast.operators.asking.experience import Experience
+from triplecast.operators.asking.runs import Conjunctions
+from triplecast.operators.asking.schedules import make_schedule
+from triplecast.operators.asking.sub_order import MOST_PARTNERS, Line, SubOrder
 
 
 def world_of(case: Case) -> slow.World:
@@ -52,7 +53,7 @@ def test_adaptive_takes_a_predicate_with_the_highest_score_each_time(seed: int) 
             found = slow.scores(world, known)
             assert found[wanted[0]] == pytest.approx(max(found.values()), abs=1e-8)
             known[wanted[0]] = truths_of(case)[wanted[0]]
-            run.learnt(wanted[0], known[wanted[0]])
+            run.learn(wanted[0], known[wanted[0]])
         assert not slow.scores(world, known)
 
 
@@ -67,7 +68,7 @@ def test_a_batch_of_the_adaptive_schedule_is_best_among_all_that_share_a_row(see
                 assert all(found[predicate] > found[other] - 1e-8 for other in beside - set(known))
             for predicate in wanted:
                 known[predicate] = truths_of(case)[predicate]
-                run.learnt(predicate, known[predicate])
+                run.learn(predicate, known[predicate])
 
 
 def test_what_is_needed_in_any_case_comes_first() -> None:
@@ -161,12 +162,6 @@ def test_a_popular_predicate_is_compared_with_a_part_of_its_chains() -> None:
     assert all(difference(chains, before, after) == pytest.approx(weight) for weight, before, after in listed)
 
 
-def standing_of(world: slow.World) -> StandingTable:
-    starts = np.cumsum([0, *map(len, world.rows)]).astype(np.int64)
-    members = np.array([member for row in world.rows for member in row], np.int32)
-    return StandingTable(np.arange(len(world.rows), dtype=np.int64), starts, members)
-
-
 def experience_of(world: slow.World) -> Experience:
     experience = Experience()
     for template, (holds, cost) in enumerate(zip(world.holds, world.costs, strict=True)):
@@ -180,7 +175,7 @@ def test_sub_order_evaluates_rows_in_its_order_and_predicates_as_in_a_chain(seed
         world = world_of(case)
         standing = slow.World(tuple(row or (0,) for row in world.rows), world.holds, world.costs)
         schedule = SubOrder(experience_of(standing))
-        schedule.insert_all(standing_of(standing))
+        schedule.insert_all(dict(enumerate(standing.rows)))
         subscriptions = list(range(len(case.rows)))
         chance.shuffle(subscriptions)
         conjunctions = case.conjunctions._replace(subscriptions=np.array(subscriptions, np.int64))

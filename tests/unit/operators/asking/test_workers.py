@@ -14,10 +14,11 @@ from wild_operators import WILD
 
 from triplecast.model.answers import LONGEST_REASON, Failed, Found, GroundCall
 from triplecast.model.publication import Publication
+from triplecast.operators.asking.availability import COSTLY, PROBATION, QUARANTINE, REST
+from triplecast.operators.asking.workers import Performer
 from triplecast.operators.declaration import declarations_in
 from triplecast.operators.messages import PublicationCall
 from triplecast.operators.operator_set import operator_set
-from triplecast.operators.perform import COSTLY, PROBATION, QUARANTINE, REST, Performer
 
 PUBLICATION = Publication(
     1, "urn:g:1", 1, "2026-01-01T00:00:00.000000Z", b"<x:s> <x:p> <x:o> .\n", attachments=(("urn:pic", b"12345"),)
@@ -106,15 +107,15 @@ def test_a_failed_batch_is_asked_again_in_halves_and_every_execution_counts(perf
     answers = [each.answer for each in performer.perform(calls)]
     assert isinstance(answers[1], Failed)
     assert [*answers[:1], *answers[2:]] == [rows(1)] * 7
-    standing = performer.standings[WILD + "lengths", "1"]
-    assert (standing.calls, standing.failed, standing.in_a_row) == (8 + 4 + 2 + 1 + 1 + 2 + 4, 1, 0)
-    assert standing.last_failure == answers[1].reason
+    health = performer._health[WILD + "lengths", "1"]
+    assert (health.calls, health.failed, health.in_a_row) == (8 + 4 + 2 + 1 + 1 + 2 + 4, 1, 0)
+    assert health.last_failure == answers[1].reason
     last = [asked("lengths", f'"{"fail" if place == 7 else place}"') for place in range(8)]
     performer.perform(last)
-    assert standing.in_a_row == 1, "the batches that failed before it count nothing of their own"
+    assert health.in_a_row == 1, "the batches that failed before it count nothing of their own"
     performer.perform([asked("lengths", '"fail"'), asked("lengths", '"fail"@en')])
-    assert standing.in_a_row == 1 + 3, "the batch, and each of its two calls"
-    assert standing.failed == 1 + 1 + 2, "calls, and no batches"
+    assert health.in_a_row == 1 + 3, "the batch, and each of its two calls"
+    assert health.failed == 1 + 1 + 2, "calls, and no batches"
 
 
 def test_time_is_the_operators_own_and_that_of_failed_attempts() -> None:
@@ -145,16 +146,16 @@ def test_quarantine_and_probation(performer: Performer) -> None:
     last = answers[-1]
     assert isinstance(last, Failed)
     assert f"is quarantined after {deaths} failures; fix it, " in last.reason
-    standing = performer.standings[WILD + "exits", "1"]
-    assert (standing.calls, standing.failed, standing.passed_over, standing.quarantined) == (deaths, deaths, 3, True)
-    tried = [standing.may_try(standing.rests_until) for _ in range(2 * PROBATION)]
+    health = performer._health[WILD + "exits", "1"]
+    assert (health.calls, health.failed, health.skipped, health.quarantined) == (deaths, deaths, 3, True)
+    tried = [health.may_try(health.rests_until) for _ in range(2 * PROBATION)]
     assert sum(tried) == 2
-    standing.note(Failed("it hangs"), COSTLY, 5.0, 1_000.0)
-    assert not any(standing.may_try(1_000.0 + REST * 4.9) for _ in range(3 * PROBATION))
-    assert sum(standing.may_try(1_000.0 + REST * 5.0) for _ in range(3 * PROBATION)) == 3
-    standing.note(Found(()), 1, 5.0, 2_000.0)
-    assert not standing.quarantined
-    assert standing.may_try(2_000.0)
+    health.note(Failed("it hangs"), COSTLY, 5.0, 1_000.0)
+    assert not any(health.may_try(1_000.0 + REST * 4.9) for _ in range(3 * PROBATION))
+    assert sum(health.may_try(1_000.0 + REST * 5.0) for _ in range(3 * PROBATION)) == 3
+    health.note(Found(()), 1, 5.0, 2_000.0)
+    assert not health.quarantined
+    assert health.may_try(2_000.0)
 
 
 def test_a_quarantine_tells_how_many_calls_failed(performer: Performer) -> None:
@@ -164,11 +165,11 @@ def test_a_quarantine_tells_how_many_calls_failed(performer: Performer) -> None:
         performer.perform(calls)
     (last,) = performer.perform(calls[:1])
     assert isinstance(last.answer, Failed)
-    standing = performer.standings[WILD + "lengths", "1"]
-    assert standing.failed == QUARANTINE // 3 * 2
-    assert f"is quarantined after {standing.failed} failures; fix it, " in last.answer.reason
-    assert last.answer.reason.endswith("the last failure: " + standing.last_failure)
-    assert "version 1 failed on <urn:g:2>: " in standing.last_failure
+    health = performer._health[WILD + "lengths", "1"]
+    assert health.failed == QUARANTINE // 3 * 2
+    assert f"is quarantined after {health.failed} failures; fix it, " in last.answer.reason
+    assert last.answer.reason.endswith("the last failure: " + health.last_failure)
+    assert "version 1 failed on <urn:g:2>: " in health.last_failure
 
 
 def test_what_is_unanswerable_is_told_and_counts_nothing(performer: Performer) -> None:
@@ -184,9 +185,9 @@ def test_what_is_unanswerable_is_told_and_counts_nothing(performer: Performer) -
     assert answers[-3] == Found(((),))
     assert answers[-2] == Failed(f'operator <{WILD}lengths>("refuse") {told} the whole batch')
     assert answers[-1] == Failed(f'operator <{WILD}growing>("x") {told} it stopped')
-    standing = performer.standings[WILD + "positive", "1"]
-    assert (standing.failed, standing.in_a_row, standing.quarantined) == (0, 0, False)
-    assert standing.last_failure == ""
+    health = performer._health[WILD + "positive", "1"]
+    assert (health.failed, health.in_a_row, health.quarantined) == (0, 0, False)
+    assert health.last_failure == ""
     assert performer.children == 1
 
 
@@ -220,7 +221,7 @@ def test_an_attachment_that_is_not_there_is_unanswerable(performer: Performer) -
         "cannot answer on <urn:g:1>: no attachment <x:none>; the publication has <urn:pic>; publish its bytes with it"
     )
     assert failed.answer == Failed(f"operator <{WILD}size>(<x:none>) version 1 {told}")
-    assert performer.standings[WILD + "size", "1"].in_a_row == 0
+    assert performer._health[WILD + "size", "1"].in_a_row == 0
 
 
 @pytest.mark.parametrize("graph", ["urn:g:1", "urn:g:" + "1" * 5_000])
@@ -235,7 +236,7 @@ def test_a_worker_with_another_version_does_not_answer(performer: Performer, mon
     monkeypatch.setenv("WILD_VERSION", "2")
     (failed,) = performer.perform([asked("drifting", '"x"')])
     assert isinstance(failed.answer, Failed)
-    assert "has version 2 where it is evaluated, and 1 where it is asked" in failed.answer.reason
+    assert "its module declares version 2 now, and 1 when the engine started" in failed.answer.reason
 
 
 def test_a_reason_names_the_arguments_shortened(performer: Performer) -> None:

@@ -11,7 +11,7 @@ from pyoxigraph import BlankNode, Literal, NamedNode, Triple
 
 from triplecast.model.answers import Failed, Found, format_answer, parse_answer
 from triplecast.model.operators import Operator
-from triplecast.operators.results import MOST_ROWS, WrongResult, read_result
+from triplecast.operators.worker import MOST_ROWS, WrongResult, read_result
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 

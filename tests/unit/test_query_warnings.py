@@ -9,14 +9,14 @@ import pytest
 from triplecast.errors import QuerySyntaxError
 from triplecast.languages import parse_template
 from triplecast.model.subscription import Subscription
+from triplecast.query_warnings import WARNINGS_LIMIT, find_warnings
 from triplecast.registry.admission import admit
-from triplecast.registry.query_warnings import DOUBTS_TOLD, find_doubts
 
-SAMPLES = Path(__file__).resolve().parents[3] / "examples" / "subscriptions"
+SAMPLES = Path(__file__).resolve().parents[2] / "examples" / "subscriptions"
 
 
-def doubts(text: str) -> tuple[str, ...]:
-    return find_doubts(*parse_template(f"PREFIX : <urn:x:> {text}"))
+def warnings_of(text: str) -> tuple[str, ...]:
+    return find_warnings(*parse_template(f"PREFIX : <urn:x:> {text}"))
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def doubts(text: str) -> tuple[str, ...]:
     ],
 )
 def test_what_is_said(text: str, said: str) -> None:
-    (doubt,) = doubts(text)
+    (doubt,) = warnings_of(text)
     assert said in doubt
 
 
@@ -98,25 +98,25 @@ def test_what_is_said(text: str, said: str) -> None:
     ],
 )
 def test_nothing_is_said_of_what_may_be_meant(text: str) -> None:
-    assert doubts(text) == ()
+    assert warnings_of(text) == ()
 
 
 def test_no_sample_subscription_is_doubted() -> None:
     samples = sorted(SAMPLES.rglob("*.rq"))
     assert len(samples) > 20
-    assert {path.name: doubts(path.read_text()) for path in samples} == {path.name: () for path in samples}
+    assert {path.name: warnings_of(path.read_text()) for path in samples} == {path.name: () for path in samples}
 
 
 def test_doubts_follow_the_constants_of_one_template() -> None:
-    assert doubts("ASK { ?x :p ?y FILTER(?y < '10') }") != ()
-    assert doubts("ASK { ?x :p ?y FILTER(?y < 'ten') }") == ()
+    assert warnings_of("ASK { ?x :p ?y FILTER(?y < '10') }") != ()
+    assert warnings_of("ASK { ?x :p ?y FILTER(?y < 'ten') }") == ()
 
 
 def test_a_subscription_is_told_its_doubts_and_not_too_many() -> None:
     found = admit(Subscription("a", "SELECT ?titel { ?x dc:title ?title }"))
     assert found.warnings[-1].endswith("was ?title meant?")
     many = " ".join(f"?{letter}" for letter in "abcdefghijkl")
-    assert len(doubts(f"SELECT {many} {{ ?x :p :o }}")) == DOUBTS_TOLD
+    assert len(warnings_of(f"SELECT {many} {{ ?x :p :o }}")) == WARNINGS_LIMIT
 
 
 @pytest.mark.parametrize(

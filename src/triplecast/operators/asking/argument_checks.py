@@ -1,5 +1,4 @@
-"""What operators say of constant arguments before any publication does: asked once, when a query is subscribed, of the
-`check` that a declaration carries, in a worker of the operator's module."""
+"""Operators' own checks of constant arguments (`operator(check=…)`), run once per query when it is subscribed."""
 
 from __future__ import annotations
 
@@ -12,49 +11,43 @@ from dataclasses import dataclass, field
 from functools import cache, lru_cache
 
 from triplecast.errors import SandboxFailed
-from triplecast.model.answers import told_reason
 from triplecast.model.operators import Operator
-from triplecast.model.terms import from_ntriples
-from triplecast.operators.absence import REST, SHORTEST_REST
-from triplecast.operators.declaration import find_declaration, load
-from triplecast.operators.perform import START_SECONDS
-from triplecast.operators.results import Unanswerable
+from triplecast.operators.asking.availability import REST, SHORTEST_REST
+from triplecast.operators.asking.workers import START_SECONDS
 from triplecast.sandbox import Limits, RequestFailure, Sandbox
 
 REMEMBERED = 20_000
-"""Answers that a process remembers."""
+"""Results that a process remembers."""
 MOST_SECONDS = 10.0
 """Of one check, unless the operator has less."""
 _ANSWER_BYTES = 1 << 16
-_FUNCTION = "triplecast.operators.checking:answer"
 
 
-class _NotAsked(Exception):
-    """The worker is not there, so another time the same arguments may be objected to."""
+class _Unavailable(Exception):
+    """The worker is not there, so another time the same arguments may be refused."""
 
 
 @dataclass(slots=True)
 class _Worker:
-    """One that does not start is started again only after `REST` times as long as that took, as where operators are
-    asked (decision 14); whoever waits meanwhile is not asked."""
+    """A worker that does not start is started again only after `REST` times as long as that took (decision 14)."""
 
     sandbox: Sandbox
     clock: Callable[[], float]
     rests_until: float = 0.0
     lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def ask(self, request: bytes) -> bytes | RequestFailure:
-        """Raises `_NotAsked`."""
+    def check(self, request: bytes) -> bytes | RequestFailure:
+        """Raises `_Unavailable`."""
         with self.lock:
             began = self.clock()
             if began < self.rests_until:
-                raise _NotAsked
+                raise _Unavailable
             try:
                 (answered,) = self.sandbox.map([request], once=(0,))
             except SandboxFailed as failed:
                 now = self.clock()
                 self.rests_until = now + max(SHORTEST_REST, REST * (now - began))
-                raise _NotAsked from failed
+                raise _Unavailable from failed
         return answered
 
 
@@ -66,7 +59,7 @@ class Checker:
         self._clock = clock
         self._workers: dict[tuple[str, Limits], _Worker] = {}
         self._lock = threading.Lock()
-        self._told = lru_cache(maxsize=REMEMBERED)(self._ask)
+        self._remembered = lru_cache(maxsize=REMEMBERED)(self._check)
 
     @property
     def children(self) -> int:
@@ -80,18 +73,17 @@ class Checker:
             self._workers.clear()
 
     def objection(self, declared: Operator, arguments: tuple[str | None, ...]) -> str | None:
-        """Why a call with these bound arguments (None: a variable) can never be answered; None where it may be, and
-        where the check itself fails or cannot be asked: what is known of an operator then is what it says of
-        publications."""
+        """Return why a call with these bound arguments (None: a variable) can never be answered. None where it may be,
+        and where the check itself fails or is unavailable: publications will show."""
         try:
-            return self._told(declared, arguments)
-        except _NotAsked:
+            return self._remembered(declared, arguments)
+        except _Unavailable:
             return None
 
-    def _ask(self, declared: Operator, arguments: tuple[str | None, ...]) -> str | None:
-        answered = self._worker(declared).ask(json.dumps([declared.module, declared.iri, arguments]).encode())
-        told: str | None = json.loads(answered) if isinstance(answered, bytes) else None
-        return told
+    def _check(self, declared: Operator, arguments: tuple[str | None, ...]) -> str | None:
+        answered = self._worker(declared).check(json.dumps([declared.module, declared.iri, arguments]).encode())
+        objection: str | None = json.loads(answered) if isinstance(answered, bytes) else None
+        return objection
 
     def _worker(self, declared: Operator) -> _Worker:
         seconds = min(declared.seconds, MOST_SECONDS)
@@ -99,27 +91,14 @@ class Checker:
         with self._lock:
             found = self._workers.get((declared.source, limits))
             if found is None:
-                sandbox = Sandbox(_FUNCTION, limits, modules=(declared.source,))
+                sandbox = Sandbox("triplecast.operators.worker:check", limits, modules=(declared.source,))
                 found = self._workers[declared.source, limits] = _Worker(sandbox, self._clock)
             return found
 
 
 @cache
 def shared_checker() -> Checker:
-    """This process's own."""
+    """Return this process's own."""
     checker = Checker()
     atexit.register(checker.close)
     return checker
-
-
-def answer(request: bytes) -> bytes:
-    """In the worker. What a check raises but `Unanswerable`, the sandbox tells."""
-    module, iri, arguments = json.loads(request)
-    declared = find_declaration(module, iri)
-    if declared is None or not declared.check:
-        return b"null"
-    try:
-        load(declared, declared.check)(*(None if each is None else from_ntriples(each) for each in arguments))
-    except Unanswerable as refused:
-        return json.dumps(told_reason(str(refused))).encode()
-    return b"null"

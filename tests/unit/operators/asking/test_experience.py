@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from triplecast.operators.schedules.experience import DEFAULT_COST, MEMORY, Experience
+from triplecast.operators.asking.experience import DEFAULT_COST, MEMORY, Experience
 
 
 def believed(experience: Experience, template: int) -> tuple[float, float]:
@@ -55,12 +55,15 @@ def test_a_batch_told_at_once_is_what_its_answers_tell_one_by_one() -> None:
 
 def test_the_table_carries_everything_over() -> None:
     experience = Experience()
-    experience.declare(2, 0.3)
-    experience.learn(7, True, 0.1)
-    again = Experience(experience.rows())
-    assert again.rows() == experience.rows()
-    assert [row.template for row in again.rows()] == [2, 7]
-    assert believed(again, 7) == believed(experience, 7)
+    hinted, learnt = experience.number("hinted", 0.3), experience.number("learnt", 0.2)
+    for number in (hinted, learnt):
+        experience.learn(number, True, 0.1)
+    again = Experience(experience.changes().rows)
+    for number in (hinted, learnt):
+        again.learn(number, False, 0.2)
+        experience.learn(number, False, 0.2)
+        assert believed(again, number) == believed(experience, number)
+    assert again.changes().rows == experience.changes().rows
 
 
 def test_a_hint_that_is_no_cost_is_refused() -> None:

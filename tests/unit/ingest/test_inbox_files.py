@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from triplecast.ingest import inbox_groups, inbox_lines
+from triplecast.ingest import inbox_files
 from triplecast.ingest.inbox import QUIET, InboxFile, scan_inbox
-from triplecast.ingest.inbox_groups import DocumentGroup, read_groups
-from triplecast.ingest.inbox_lines import is_whole
-from triplecast.model.file_state import FileState
+from triplecast.ingest.inbox_files import DocumentGroup, is_whole, read_groups
+from triplecast.model.publication import FileState
 
 
 def line(name: str, text: str = "<a> <b> <c> .") -> str:
@@ -47,7 +46,7 @@ def test_files_are_grouped_in_order_and_each_is_remembered(tmp_path: Path) -> No
 
 
 def test_a_group_is_closed_when_it_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inbox_groups, "GROUP_DOCUMENTS", 2)
+    monkeypatch.setattr(inbox_files, "GROUP_DOCUMENTS", 2)
     for number in range(5):
         (tmp_path / f"{number}.ttl").write_text("x")
     assert [len(group.documents) for group in groups(tmp_path)] == [2, 2, 1]
@@ -66,7 +65,7 @@ def test_a_touched_file_with_the_same_bytes_is_remembered_but_not_parsed_again(t
 
 def test_a_document_beyond_the_gate_is_rejected_without_reading_it(tmp_path: Path) -> None:
     with (tmp_path / "big.nt").open("wb") as file:
-        file.truncate(inbox_groups.GATE.bytes + 1)
+        file.truncate(inbox_files.GATE.bytes + 1)
     (group,) = groups(tmp_path)
     assert group.documents == []
     assert "limit of bytes" in group.rejects[0].reason
@@ -85,8 +84,8 @@ def test_lines_are_documents_with_their_own_graph(tmp_path: Path) -> None:
 def test_a_long_file_goes_in_by_parts_and_a_restart_goes_on_where_the_last_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(inbox_groups, "GROUP_DOCUMENTS", 3)
-    monkeypatch.setattr(inbox_lines, "_PIECE", 50)
+    monkeypatch.setattr(inbox_files, "GROUP_DOCUMENTS", 3)
+    monkeypatch.setattr(inbox_files, "_PIECE", 50)
     (tmp_path / "a.jsonl").write_text("".join(line(str(number)) for number in range(10)))
     whole = groups(tmp_path)
     assert [len(group.documents) for group in whole] == [3, 3, 3, 1]
@@ -133,8 +132,8 @@ def test_a_file_that_was_rewritten_is_read_from_its_start(tmp_path: Path) -> Non
 def test_a_file_that_changes_while_it_is_read_is_taken_up_to_the_last_good_look(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(inbox_groups, "GROUP_DOCUMENTS", 2)
-    monkeypatch.setattr(inbox_lines, "_PIECE", 64)
+    monkeypatch.setattr(inbox_files, "GROUP_DOCUMENTS", 2)
+    monkeypatch.setattr(inbox_files, "_PIECE", 64)
     path = tmp_path / "a.jsonl"
     path.write_text("".join(line(str(number)) for number in range(8)))
     reading = read_groups(tmp_path, ready(tmp_path), {}, False)
@@ -149,8 +148,8 @@ def test_a_file_that_changes_while_it_is_read_is_taken_up_to_the_last_good_look(
 
 
 def test_too_long_a_line_is_told_and_ends_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inbox_lines, "LINE_BYTES", 500)
-    monkeypatch.setattr(inbox_lines, "_PIECE", 100)
+    monkeypatch.setattr(inbox_files, "LINE_BYTES", 500)
+    monkeypatch.setattr(inbox_files, "_PIECE", 100)
     (tmp_path / "a.jsonl").write_text(line("1") + line("2", "x" * 1000) + line("3"))
     found = groups(tmp_path)
     assert graphs(found) == ["http://e/1"]

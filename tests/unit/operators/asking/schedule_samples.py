@@ -3,9 +3,34 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from triplecast.operators.schedules import FAILED, HOLDS, REFUTED, Conjunctions, Schedule, make_conjunctions
+import numpy as np
+
+from triplecast.operators.asking.runs import FAILED, HOLDS, REFUTED, Conjunctions
+from triplecast.operators.asking.schedules import Schedule
+
+
+def make_conjunctions(
+    rows: Sequence[tuple[int, Sequence[int]]],
+    templates: Sequence[int],
+    costs: Sequence[float],
+    holds: Sequence[float],
+) -> Conjunctions:
+    """From (subscription, ground predicates) of each row, each predicate once."""
+    distinct = [list(dict.fromkeys(members)) for _, members in rows]
+    starts = np.zeros(len(rows) + 1, np.int64)
+    np.cumsum([len(members) for members in distinct], out=starts[1:])
+    flat = np.array([member for members in distinct for member in members], np.int32)
+    return Conjunctions(
+        np.array([subscription for subscription, _ in rows], np.int64),
+        starts,
+        flat,
+        np.array(templates, np.int32),
+        np.array(costs, np.float64),
+        np.array(holds, np.float64),
+    )
 
 
 class Case(NamedTuple):
@@ -46,5 +71,5 @@ def play(schedule: Schedule, case: Case, limit: int = 1) -> tuple[list[int], lis
         assert list(run.wanted(limit)) == wanted
         for predicate in wanted:
             evaluated.append(predicate)
-            run.learnt(predicate, case.truths[predicate])
+            run.learn(predicate, case.truths[predicate])
     return run.outcomes().tolist(), evaluated
