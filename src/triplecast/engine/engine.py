@@ -50,13 +50,11 @@ from triplecast.journal import (
     time_text,
 )
 from triplecast.match import Matcher
-from triplecast.model.lease import read_lease
 from triplecast.model.operators import SCHEDULE, OperatorSet, check_schedule
 from triplecast.model.publication import Position, Publication
 from triplecast.model.subscription import (
     API,
     BROAD_PER_OWNER,
-    Lease,
     Registration,
     RegistrationId,
     Subscription,
