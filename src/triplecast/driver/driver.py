@@ -141,9 +141,6 @@ class Driver:
     def next_batch(self, now: float, limit: int) -> AskBatch | None:
         """Return at most `limit` publications that operators are asked about next; None where no pair is open, or none
         yet again."""
-        if self.progress == self.told:
-            self.turns = Turns(self.told)
-            return None
         for _ in range(2):
             self.turns.turn(now)
             after = self.turns.after

@@ -17,6 +17,7 @@ from triplecast.model.subscription import Registration
 from triplecast.outbox.batch import NO_ROWS, OutboxBatch, OutboxRow
 from triplecast.outbox.pending import (
     OpenPart,
+    Pending,
     end_pairs,
     first_open,
     read_open_pairs,
@@ -63,10 +64,8 @@ class Outbox(OutboxReader):
         super().__init__(database)
         self._check_writer = check_writer
         self._end: EndMark | None = None
-        self._state: State | None = None
-        """What is committed; None until a transaction of this writer has read it."""
-        self._next: State | None = None
-        """What the transaction under way has written."""
+        self._state = self._next = State()
+        """What is committed, and what the transaction under way has written."""
         with self._write():  # one that began before the folder was taken over has ended now
             state = self.state
             self._write_state(state._replace(epoch=max(epoch, state.epoch)))
@@ -224,16 +223,21 @@ class Outbox(OutboxReader):
 
     @property
     def state(self) -> State:
-        """How far the outbox has come. Only its writer changes that, so it is read once."""
-        return super().state if self._state is None else self._state
+        """How far the outbox has come. Only its writer changes that, so only transactions read it."""
+        return self._state
+
+    def pending(self, after: int, limit: int) -> Pending:
+        """As `OutboxReader.pending`, at once where no pair is open."""
+        nothing_open = self._state.progress == self._state.told
+        return Pending([], [], []) if nothing_open else super().pending(after, limit)
 
     @contextmanager
     def _write(self) -> Iterator[None]:
         """A transaction of the folder's writer, which may write the state."""
         with self._database.lock:
-            self._next = self._state
             with self._database.write():
                 self._check_writer()
+                self._state = self._next = self._read_state()
                 yield
             self._state = self._next
 
