@@ -278,9 +278,8 @@ class Engine:
         """A receipt for each document, in order. Documents are committed some hundreds at a time, each group wholly.
 
         Raises `StorageFault`, whose `receipts` are those of the groups before. Of the group that failed all or nothing
-        was accepted, and what was is matched by the next call; so the documents without a receipt may be given again,
-        and what is then unchanged was told in the outbox. What `documents` itself raises passes through.
-        """
+        was accepted, and the next call matches it; so publish the documents without a receipt again: those unchanged
+        are in the outbox. Raises `InputError` where `dataset` is not what the runs of this folder use."""
         receipts: list[Receipt] = []
         for group in group_documents(documents):
             parsed = self._parser.parse(group)
@@ -289,6 +288,7 @@ class Engine:
             outcome = Findings()
             try:
                 with self._lock:
+                    self._registry.check_documents(group)
                     self._match_accepted()
                     acceptance = self._journal.commit_documents(drafts, rejects)
                     self._match_accepted(outcome)

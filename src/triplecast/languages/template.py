@@ -97,7 +97,7 @@ def _term(parsed: Parsed, number: int) -> NamedNode | Literal:
     try:
         term = parsed.namespace.term(str(token))
     except ValueError as error:
-        raise parsed.source.fault(token.start_pos or 0, str(error)) from error
+        raise parsed.source.fault(token, str(error)) from error
     return _lower(term) if number in parsed.lowered else term
 
 

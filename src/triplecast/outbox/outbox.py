@@ -29,7 +29,7 @@ from triplecast.outbox.pending import (
 from triplecast.outbox.pruning import prune, prune_undecided
 from triplecast.outbox.reader import DATABASE, END, OutboxReader, State, check_mark
 from triplecast.outbox.tables import OUTBOX, fields_checksum, write_notifications, write_rows
-from triplecast.sqlite import Database, make_folder, row_number
+from triplecast.sqlite import SqliteFile, make_folder, row_number
 
 Names = Callable[[Sequence[int]], Iterable[Registration]]
 """Gives name and owner of the ids that the outbox sees for the first time (`JournalFile.registrations`)."""
@@ -58,7 +58,7 @@ class Outbox(OutboxReader):
     it again adds nothing, even then.
     """
 
-    def __init__(self, database: Database, check_writer: Callable[[], None] = _nobody_else, epoch: int = 0) -> None:
+    def __init__(self, database: SqliteFile, check_writer: Callable[[], None] = _nobody_else, epoch: int = 0) -> None:
         """`check_writer` raises where another has become the folder's writer; it is called inside each transaction.
         The outbox is in the given `epoch` from now on, where that is later than its own."""
         super().__init__(database)
@@ -96,7 +96,7 @@ class Outbox(OutboxReader):
             found = f"it is missing, and held notifications up to {mark[2]}"
             raise StorageFault(str(path), found, f"restore it from a copy, or delete {END}: then all is matched again")
         with ExitStack() as opened:
-            database = opened.enter_context(closing(Database.writer(path, OUTBOX)))
+            database = opened.enter_context(closing(SqliteFile.writer(path, OUTBOX)))
             if former is not None:
                 database.settle(former)
             state = OutboxReader(database).state
@@ -114,7 +114,7 @@ class Outbox(OutboxReader):
     @classmethod
     def in_memory(cls) -> Outbox:
         """Make an outbox that ends with the process."""
-        return cls(Database.writer(None, OUTBOX), epoch=1)
+        return cls(SqliteFile.writer(None, OUTBOX), epoch=1)
 
     def close(self) -> None:
         super().close()
