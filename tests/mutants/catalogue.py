@@ -110,9 +110,9 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "removal-forgotten",
-        "match/validity.py",
-        "self._positions[publication] < removals.position[at]",
-        "self._positions[publication] > 0",
+        "match/segment.py",
+        "self._positions[publication[pairs]] < removals.position[at]",
+        "self._positions[publication[pairs]] > 0",
     ),
     Mutant(
         "parents-for-ancestors",

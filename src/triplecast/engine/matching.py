@@ -79,7 +79,7 @@ class Matching:
         parts: list[OpenPart] = []
         if matched.open.pairs:
             parts = [OpenPart(due.after, upto, FORMAT, write_open_rows(matched.open, operators.grammar))]
-        self._driver.commit(OutboxBatch.of(publications, matched), upto, open=parts)
+        self._driver.commit(OutboxBatch.of(publications, matched), upto, due.after, parts)
         self.work += matched.stats
         if matched.open.pairs:
             known = self._journal.answers(due.after, upto, operators)

@@ -16,11 +16,11 @@ from triplecast.journal import Acceptance, Accepted
 from triplecast.languages import parse_query
 from triplecast.model.algebra import Term, from_ntriples
 from triplecast.model.events import Removal
-from triplecast.model.match import CHANGES, Awaited, MatchedBatch, MatchStats, Undecided, notification_id
+from triplecast.model.match import CHANGES, MatchedBatch, MatchStats, notification_id
+from triplecast.model.open_rows import PairReason
 from triplecast.model.operators import OperatorSet
 from triplecast.model.publication import Publication, Reject
 from triplecast.model.subscription import Subscription, SubscriptionCounts
-from triplecast.outbox.batch import awaited_pairs
 from triplecast.taxonomy import Taxonomy
 from triplecast.taxonomy.taxonomy import BROADER, SUB_CLASS, SUB_PROPERTY, TYPE
 
@@ -160,10 +160,12 @@ class Findings:
     ) -> None:
         for position, match in matches_of(publications, matched, asked, operators):
             self._matches.setdefault(position, []).append(match)
-        for position, pair in undecided_of(publications, matched.undecided, asked):
-            self._undecided.setdefault(position, []).append(pair)
-        for position, pair in undecided_of(publications, awaited_pairs(publications, matched.open), asked):
-            self._waiting.setdefault(position, []).append(pair)
+        for pairs, found in (
+            (matched.undecided_at(publications), self._undecided),
+            (matched.open.awaited(), self._waiting),
+        ):
+            for pair, named in zip(pairs, undecided_of(publications, pairs, asked), strict=True):
+                found.setdefault(pair.position, []).append(named)
 
     def share_out(self, parsed: Sequence[ParsedDocument], acceptance: Acceptance) -> Iterator[Receipt]:
         """The receipt of each document; what was unchanged belongs to who brought it first."""
@@ -203,9 +205,9 @@ def matches_of(
 
 
 def undecided_of(
-    publications: Sequence[Publication], pairs: Iterable[Undecided | Awaited], asked: Mapping[int, Subscription]
-) -> Iterator[tuple[int, UndecidedMatch]]:
-    for pair in pairs:
-        of = publications[pair.publication]
-        name = asked[pair.registration].name
-        yield of.position, UndecidedMatch(name, pair.registration, of.graph, of.version, pair.reason)
+    publications: Sequence[Publication], pairs: Iterable[PairReason], asked: Mapping[int, Subscription]
+) -> Iterator[UndecidedMatch]:
+    places: dict[int, Publication] = {each.position: each for each in publications}
+    for position, registration, reason in pairs:
+        of = places[position]
+        yield UndecidedMatch(asked[registration].name, registration, of.graph, of.version, reason)

@@ -9,10 +9,10 @@ from triplecast.errors import StorageFault
 from triplecast.journal.check import RESTORE
 from triplecast.journal.record import checksum, verify
 from triplecast.model.publication import Attachments
-from triplecast.sqlite import Database
+from triplecast.sqlite import SqliteFile
 
 
-def write_attachments(database: Database, attached: Iterable[tuple[int, Attachments]]) -> None:
+def write_attachments(database: SqliteFile, attached: Iterable[tuple[int, Attachments]]) -> None:
     """Of publications by position, inside a transaction."""
     for position, attachments in attached:
         for iri, content in attachments:
@@ -22,7 +22,7 @@ def write_attachments(database: Database, attached: Iterable[tuple[int, Attachme
             database.run("INSERT INTO attachment VALUES (?, ?, ?, ?, ?)", [(position, iri, digest, len(content), crc)])
 
 
-def read_attachments_of(database: Database, position: int, count: int) -> Attachments:
+def read_attachments_of(database: SqliteFile, position: int, count: int) -> Attachments:
     """Raises `StorageFault` unless there are `count`, all sound."""
     found: list[tuple[str, bytes]] = []
     statement = (
@@ -40,7 +40,7 @@ def read_attachments_of(database: Database, position: int, count: int) -> Attach
     return tuple(found)
 
 
-def check_attachments(database: Database, counts: Mapping[int, int]) -> None:
+def check_attachments(database: SqliteFile, counts: Mapping[int, int]) -> None:
     """Read everything; `counts` are the attachments of each publication that has some. Raises `StorageFault`."""
     for position, count in counts.items():
         read_attachments_of(database, position, count)

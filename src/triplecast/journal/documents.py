@@ -10,7 +10,7 @@ from triplecast.journal.attachments import write_attachments
 from triplecast.journal.record import Kind, Writing, checksum, publication_row, reject_row, row_of, time_text, verify
 from triplecast.model.events import Removal
 from triplecast.model.publication import Attachments, Draft, FileState, Position, Reject
-from triplecast.sqlite import Database
+from triplecast.sqlite import SqliteFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class LatestVersion(NamedTuple):
 
 
 def append_documents(
-    database: Database, writing: Writing, drafts: Sequence[Draft], rejects: Sequence[Reject]
+    database: SqliteFile, writing: Writing, drafts: Sequence[Draft], rejects: Sequence[Reject]
 ) -> Acceptance:
     """Add the records of drafts that are new versions, and of rejects (`Journal.commit_documents`)."""
     latest: dict[str, LatestVersion] = {}
@@ -75,7 +75,7 @@ def append_documents(
     return Acceptance(accepted, rejected)
 
 
-def append_removal(database: Database, writing: Writing, graph: str) -> Removal | None:
+def append_removal(database: SqliteFile, writing: Writing, graph: str) -> Removal | None:
     """Add the record of a removal; None where the graph has no current document."""
     known = latest_version(database, graph)
     if known is None or not known.digest:
@@ -85,7 +85,7 @@ def append_removal(database: Database, writing: Writing, graph: str) -> Removal 
     return Removal(Position(position), graph, known.version, writing.time)
 
 
-def latest_version(database: Database, graph: str) -> LatestVersion | None:
+def latest_version(database: SqliteFile, graph: str) -> LatestVersion | None:
     """Return the latest version of a graph; None for one that was never published."""
     statement = "SELECT version, position, written_at, digest, crc FROM document WHERE graph = ?"
     for version, position, at, digest, crc in database.ask(statement, (graph,)):
@@ -94,14 +94,14 @@ def latest_version(database: Database, graph: str) -> LatestVersion | None:
     return None
 
 
-def _write_latest(database: Database, changed: Mapping[str, LatestVersion]) -> None:
+def _write_latest(database: SqliteFile, changed: Mapping[str, LatestVersion]) -> None:
     database.run(
         "INSERT OR REPLACE INTO document VALUES (?, ?, ?, ?, ?, ?)",
         ((graph, *latest, checksum(graph, latest[:3], latest.digest)) for graph, latest in changed.items()),
     )
 
 
-def write_files(database: Database, states: Mapping[str, FileState], gone: Sequence[str]) -> None:
+def write_files(database: SqliteFile, states: Mapping[str, FileState], gone: Sequence[str]) -> None:
     """Write the states of files by path, and forget those that are `gone`."""
     database.run("DELETE FROM file WHERE path = ?", ((path,) for path in gone))
     database.run(

@@ -46,7 +46,7 @@ from triplecast.model.match import Learnt
 from triplecast.model.operators import Operator, OperatorSet
 from triplecast.model.publication import Draft, FileState, Reject
 from triplecast.model.subscription import API, NO_END, Lease, Registration, RegistrationId, Subscription, check_fields
-from triplecast.sqlite import Database, make_folder, storage_faults
+from triplecast.sqlite import SqliteFile, make_folder, storage_faults
 from triplecast.taxonomy import Taxonomy
 
 
@@ -54,10 +54,10 @@ class Journal(JournalFile):
     """The writer: every method that changes something is one transaction, synced when it returns.
 
     A call that raises has written nothing. After `StorageFull` the same call works once there is space; see
-    `Database.write` for other faults.
+    `SqliteFile.write` for other faults.
     """
 
-    def __init__(self, database: Database, clock: Clock, epoch: int, former: str | None = None) -> None:
+    def __init__(self, database: SqliteFile, clock: Clock, epoch: int, former: str | None = None) -> None:
         super().__init__(database)
         self._clock = clock
         self.epoch = epoch
@@ -90,7 +90,7 @@ class Journal(JournalFile):
             mark = acknowledged(folder)
             if mark and not has_content(folder / DATABASE):
                 raise StorageFault(str(folder / DATABASE), f"it is missing, and held {mark} records", RESTORE)
-            database = opened.enter_context(closing(Database.writer(folder / DATABASE, JOURNAL)))
+            database = opened.enter_context(closing(SqliteFile.writer(folder / DATABASE, JOURNAL)))
             if former is not None:
                 database.settle(former)
             try:
@@ -112,7 +112,7 @@ class Journal(JournalFile):
     @classmethod
     def in_memory(cls, clock: Clock = system_clock) -> Journal:
         """A journal that ends with the process."""
-        database = Database.writer(None, JOURNAL)
+        database = SqliteFile.writer(None, JOURNAL)
         with database.write():
             return cls(database, clock, _next_epoch(database))
 
@@ -365,7 +365,7 @@ class Journal(JournalFile):
             self._database.run("INSERT OR REPLACE INTO lease VALUES (?, ?, ?)", rows)
 
 
-def _next_epoch(database: Database) -> int:
+def _next_epoch(database: SqliteFile) -> int:
     """Of a new writer, inside a transaction: the ones before it write nothing more."""
     database.run("UPDATE writer SET epoch = epoch + 1")
     (epoch,) = database.ask_one("SELECT epoch FROM writer")

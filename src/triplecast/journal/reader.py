@@ -38,7 +38,7 @@ from triplecast.model.events import Event, TaxonomyVersion
 from triplecast.model.match import Learnt
 from triplecast.model.operators import Operator, OperatorSet
 from triplecast.model.publication import Attachments, FileState, Publication, Reject
-from triplecast.sqlite import Database, row_number
+from triplecast.sqlite import SqliteFile, row_number
 from triplecast.taxonomy import Taxonomies
 
 BYTES_AT_ONCE = 16 << 20
@@ -65,7 +65,7 @@ class _Taken(NamedTuple):
 class JournalFile(RegistryReader):
     """A journal in SQLite: what `interface.JournalReader` promises, and what a folder's own processes read beside."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: SqliteFile) -> None:
         super().__init__(database)
         self._versions: dict[int, TaxonomyVersion] = {}
         """Taxonomies read lately, by position: an immutable record is read once."""
@@ -73,7 +73,7 @@ class JournalFile(RegistryReader):
     @staticmethod
     def read_only(folder: Path | str) -> JournalFile:
         """Return a follower of the journal in `folder`, which need not exist yet. It takes no lock."""
-        return JournalFile(Database.follower(Path(folder) / DATABASE, JOURNAL))
+        return JournalFile(SqliteFile.follower(Path(folder) / DATABASE, JOURNAL))
 
     def events(self, after: int, upto: int, limit: int | None = None, most_bytes: int | None = None) -> list[Event]:
         """Return what happened at positions in (`after`, `upto`], in order: publications, removals, taxonomies; at most

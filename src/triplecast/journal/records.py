@@ -11,7 +11,7 @@ from triplecast.end_mark import read_end_mark
 from triplecast.errors import StorageFault
 from triplecast.journal.check import RESTORE
 from triplecast.journal.record import Kind, Row, verify, verify_row
-from triplecast.sqlite import Database
+from triplecast.sqlite import SqliteFile
 
 DATABASE = "journal.sqlite"
 END = "journal.end"
@@ -26,7 +26,7 @@ class Records:
     damaged record. While there is no journal yet, it reads as an empty one.
     """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: SqliteFile) -> None:
         self._database = database
         self.where = database.where
         """The file's path; ``memory`` where there is none."""

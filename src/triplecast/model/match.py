@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from triplecast.model.open_rows import NO_OPEN_ROWS, OpenRows
+from triplecast.model.open_rows import NO_OPEN_ROWS, OpenRows, PairReason
+from triplecast.model.publication import Publication
 
 if TYPE_CHECKING:
     from triplecast.residual import PublicationConditions
@@ -29,16 +30,6 @@ class Undecided:
     """Index into the batch."""
     registration: int
     reason: str
-
-
-class Awaited(NamedTuple):
-    """A pair that is not recorded yet, since its operators have not answered."""
-
-    publication: int
-    """Index into the batch."""
-    registration: int
-    reason: str = ""
-    """Why they are unavailable; empty where they were not called yet."""
 
 
 class Pairs(NamedTuple):
@@ -75,7 +66,7 @@ class Learnt(NamedTuple):
     """What was learnt of one template of conditions that ask operators: of one batch, or all in all."""
 
     template: str
-    """Its text (`residual.plans.Template`)."""
+    """Its text (`residual.templates.ConditionTemplate`)."""
     hint: float
     """Seconds that its operators' declarations expect."""
     answered: float
@@ -156,6 +147,13 @@ class MatchedBatch:
     def rows(self) -> MatchRows:
         starts = self.bindings_offsets[:-1]
         return MatchRows(self.publication, self.registration, self.bindings, starts, np.diff(self.bindings_offsets))
+
+    def undecided_at(self, publications: Sequence[Publication]) -> tuple[PairReason, ...]:
+        """The undecided pairs by position; `publications` are those of the batch."""
+        return tuple(
+            PairReason(publications[pair.publication].position, pair.registration, pair.reason)
+            for pair in self.undecided
+        )
 
     def bindings_of(self, row: int) -> bytes:
         return self.bindings[self.bindings_offsets[row] : self.bindings_offsets[row + 1]].tobytes()

@@ -28,6 +28,16 @@ class QueryText(NamedTuple):
     mode: EntailmentMode
 
 
+class PairReason(NamedTuple):
+    """A pair, and why it is undecided or still open."""
+
+    position: int
+    """Of the publication."""
+    registration: int
+    reason: str = ""
+    """Empty where operators were not called yet."""
+
+
 class OpenRows(NamedTuple):
     """Pairs that wait, each with what is needed to decide it once operators have answered. Sorted by position and
     registration; pairs share queries, tables and lists of rows."""
@@ -56,6 +66,10 @@ class OpenRows(NamedTuple):
     @property
     def pairs(self) -> int:
         return len(self.position)
+
+    def awaited(self) -> tuple[PairReason, ...]:
+        """The pairs, and why their operators could not be called."""
+        return tuple(map(PairReason, self.position.tolist(), self.registration.tolist(), self.reasons))
 
     def calls_of(self, pair: int) -> tuple[GroundCall, ...]:
         return tuple(self.calls[number] for number in self.needed[self.waits[pair] : self.waits[pair + 1]].tolist())

@@ -1,6 +1,6 @@
 """The outbox: what is recorded for subscribers, in order."""
 
-from triplecast.outbox.batch import OutboxBatch
+from triplecast.outbox.batch import OutboxBatch, PublicationName
 from triplecast.outbox.outbox import Committed, Outbox
 from triplecast.outbox.pending import OpenPart, Pending
 from triplecast.outbox.reader import Counts, Cursor, Notification, OutboxReader, UndecidedPair
@@ -15,5 +15,6 @@ __all__ = [
     "OutboxBatch",
     "OutboxReader",
     "Pending",
+    "PublicationName",
     "UndecidedPair",
 ]

@@ -2,42 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
 
 from triplecast.crash_points import reach
 from triplecast.end_mark import EndMark, close_untouched, has_content, read_end_mark
 from triplecast.errors import StorageFault
 from triplecast.model.answers import bounded_reason
 from triplecast.model.match import publication_key
+from triplecast.model.open_rows import PairReason
 from triplecast.model.subscription import Registration
-from triplecast.outbox.batch import OutboxBatch
+from triplecast.outbox.batch import NO_ROWS, OutboxBatch, OutboxRow
 from triplecast.outbox.pending import (
     OpenPart,
-    WithheldRow,
+    Pending,
     end_pairs,
     first_open,
     read_open_pairs,
     release,
+    withhold,
     write_open_pairs,
     write_parts,
-    write_withheld,
 )
 from triplecast.outbox.pruning import prune, prune_undecided
 from triplecast.outbox.reader import DATABASE, END, OutboxReader, State, check_mark
 from triplecast.outbox.tables import OUTBOX, fields_checksum, write_notifications, write_rows
-from triplecast.sqlite import Database, make_folder, row_number
+from triplecast.sqlite import SqliteFile, make_folder, row_number
 
 Names = Callable[[Sequence[int]], Iterable[Registration]]
 """Gives name and owner of the ids that the outbox sees for the first time (`JournalFile.registrations`)."""
-
-_NO_ROWS = OutboxBatch.joined(()).digest(0, 0)
-"""The digest of a publication without rows."""
 
 
 def _nobody_else() -> None:
@@ -63,16 +58,17 @@ class Outbox(OutboxReader):
     it again adds nothing, even then.
     """
 
-    def __init__(self, database: Database, check_writer: Callable[[], None] = _nobody_else, epoch: int = 0) -> None:
+    def __init__(self, database: SqliteFile, check_writer: Callable[[], None] = _nobody_else, epoch: int = 0) -> None:
         """`check_writer` raises where another has become the folder's writer; it is called inside each transaction.
         The outbox is in the given `epoch` from now on, where that is later than its own."""
         super().__init__(database)
         self._check_writer = check_writer
         self._end: EndMark | None = None
+        self._state = self._next = State()
+        """What is committed, and what the transaction under way has written."""
         with self._write():  # one that began before the folder was taken over has ended now
             state = self.state
-            if epoch > state.epoch:
-                self._write_state(state._replace(epoch=epoch))
+            self._write_state(state._replace(epoch=max(epoch, state.epoch)))
         self._known: set[int] = {id for (id,) in database.ask("SELECT id FROM registration")}
         self._open: set[int] = {id for (id,) in database.ask("SELECT DISTINCT registration FROM open_pair")}
         """Registrations that have open pairs."""
@@ -100,7 +96,7 @@ class Outbox(OutboxReader):
             found = f"it is missing, and held notifications up to {mark[2]}"
             raise StorageFault(str(path), found, f"restore it from a copy, or delete {END}: then all is matched again")
         with ExitStack() as opened:
-            database = opened.enter_context(closing(Database.writer(path, OUTBOX)))
+            database = opened.enter_context(closing(SqliteFile.writer(path, OUTBOX)))
             if former is not None:
                 database.settle(former)
             state = OutboxReader(database).state
@@ -118,7 +114,7 @@ class Outbox(OutboxReader):
     @classmethod
     def in_memory(cls) -> Outbox:
         """Make an outbox that ends with the process."""
-        return cls(Database.writer(None, OUTBOX), epoch=1)
+        return cls(SqliteFile.writer(None, OUTBOX), epoch=1)
 
     def close(self) -> None:
         super().close()
@@ -129,84 +125,67 @@ class Outbox(OutboxReader):
         return self
 
     def commit(
-        self, rows: OutboxBatch, upto: int, names: Names, after: int | None = None, open: Sequence[OpenPart] = ()
+        self, batch: OutboxBatch, upto: int, names: Names, after: int | None = None, open: Sequence[OpenPart] = ()
     ) -> Committed:
         """Record what is decided without operators of publications up to `upto`, in one synced transaction.
 
-        `rows` hold all of it for publications beyond `after` (default: `told`), so that one which had rows and has none
-        now differs. Their `awaited` pairs are open: `settle` records what becomes of them, `open` is what is known of
-        them. Later rows of the same registrations are withheld until then, so that a subscriber gets the publications
-        in order. Raises ValueError for a row beyond `upto`.
+        `batch` holds all of it for publications beyond `after` (default: `told`), so that one which had rows and has
+        none now differs. Its `awaited` pairs are open: `settle` records what becomes of them, `open` is what is known
+        of them. Later rows of the same registrations are withheld until then, so that a subscriber gets the
+        publications in order. Raises ValueError for a row beyond `upto`.
         """
-        _check_end(rows, upto)
+        _check_end(batch, upto)
         with self._database.lock:
             with self._write():
                 state = self.state
-                first = int(np.searchsorted(rows.positions, state.told, side="right"))
-                new = rows.part(first, len(rows.positions))
-                pairs = sorted((int(new.positions[at]), registration) for at, registration, _ in new.awaited)
-                withheld = self._behind_open(new)
-                known = self._write_names(new, names)
-                self._write_publications(new)
-                now = new.only(~withheld)
-                last = self._write_notifications(state.sequence, list(_rows_of(now)))
-                self._write_undecided(new)
-                write_withheld(self._database, _rows_of(new.only(withheld)))
-                write_open_pairs(self._database, pairs)
-                write_parts(self._database, open)
-                reach("outbox.rows-written")
+                new = batch.between(state.told, upto)
+                rows = new.rows()
+                pairs = sorted((pair.position, pair.registration) for pair in new.awaited)
+                write_open_pairs(self._database, pairs, open)
+                waiting = self._open | {registration for _, registration in pairs}
+                first = first_open(self._database, waiting & {row.registration for row in rows} if waiting else ())
+                known = self._write_named(new, rows, new.undecided, names, new.digests())
+                last = self._write_notifications(state, withhold(self._database, rows, first))
                 self._reach(state, max(state.told, upto), last)
-                reach("outbox.position-written")
             self._known |= known
-            self._open |= {registration for _, registration in pairs}
+            self._open = waiting
             self._committed()
             if pairs:
                 reach("outbox.some-wait")
-            dropped = int(np.searchsorted(rows.publication, first))
-            return Committed(
-                state.sequence + 1, last, dropped, self._differing(rows, first, after, min(state.told, upto))
-            )
+            differing = self._differing(batch, after, min(state.told, upto))
+            return Committed(state.sequence + 1, last, len(batch.position) - len(rows), differing)
 
-    def settle(self, rows: OutboxBatch, upto: int, names: Names, after: int = 0) -> Committed:
+    def settle(self, batch: OutboxBatch, upto: int, names: Names, after: int = 0) -> Committed:
         """Record what became of the open pairs of publications at positions in (`after`, `upto`], in one synced
         transaction: rows, undecided pairs, or nothing.
 
-        Pairs that `rows` still await stay open, and what is known of them is kept. Rows of pairs that are not open add
-        nothing. Withheld rows that no open pair precedes any more are recorded too, in order. Raises ValueError where
-        `upto` is beyond `told`, and for a row beyond `upto`.
+        Pairs that `batch` still awaits stay open, and what is known of them is kept. Rows of pairs that are not open
+        add nothing. Withheld rows that no open pair precedes any more are recorded too, in order. Raises ValueError
+        where `upto` is beyond `told`, and for a row beyond `upto`.
         """
-        _check_end(rows, upto)
+        _check_end(batch, upto)
         with self._database.lock:
             if upto > self.told:
-                raise ValueError(f"nothing waits beyond position {self.told}, so up to {upto} nothing can be settled")
+                raise ValueError(f"nothing is open beyond position {self.told}, so up to {upto} nothing can be settled")
             with self._write():
                 state = self.state
-                still = {(int(rows.positions[at]), registration) for at, registration, _ in rows.awaited}
-                settled = [pair for pair in read_open_pairs(self._database, after, upto) if pair not in still]
-                end_pairs(self._database, settled)
+                settled = read_open_pairs(self._database, after, upto) - {pair[:2] for pair in batch.awaited}
+                end_pairs(self._database, sorted(settled))
                 registrations = sorted({registration for _, registration in settled})
-                open = first_open(self._database, registrations)
-                new = rows.of_pairs(settled)
-                known = self._write_names(new, names)
-                self._write_publications(new, _NO_ROWS)
-                self._write_undecided(new)
-                decided = list(_rows_of(new))
-                write_withheld(
-                    self._database,
-                    (row for row in decided if row.position >= open.get(row.registration, row.position + 1)),
-                )
-                told = release(self._database, registrations, open)
-                told += [row for row in decided if row.position < open.get(row.registration, row.position + 1)]
-                last = self._write_notifications(state.sequence, sorted(told))
-                if told:
-                    write_rows(self._database, "late", [(last, min(told).position)])
-                reach("outbox.rows-written")
+                first = first_open(self._database, registrations)
+                rows = [row for row in batch.rows() if row[:2] in settled]
+                undecided = [pair for pair in batch.undecided if pair[:2] in settled]
+                known = self._write_named(batch, rows, undecided, names, {})
+                released = release(self._database, registrations, first)
+                now = sorted([*withhold(self._database, rows, first), *released])
+                last = self._write_notifications(state, now)
+                if now:
+                    write_rows(self._database, "late", [(last, min(now).position)])
                 self._reach(state, state.told, last)
-                reach("outbox.position-written")
             self._known |= known
-            self._open -= {*registrations} - open.keys()
+            self._open -= {*registrations} - first.keys()
             self._committed()
-            return Committed(state.sequence + 1, last, len(rows.publication) - len(decided), ())
+            return Committed(state.sequence + 1, last, len(batch.position) - len(rows), ())
 
     def reopen(self, parts: Sequence[OpenPart]) -> None:
         """Store what is known of open pairs again, in the place of parts that could not be read."""
@@ -242,22 +221,38 @@ class Outbox(OutboxReader):
 
     # ---- inside -----------------------------------------------------------------------------------------------------
 
+    @property
+    def state(self) -> State:
+        """How far the outbox has come. Only its writer changes that, so only transactions read it."""
+        return self._state
+
+    def pending(self, after: int, limit: int) -> Pending:
+        """As `OutboxReader.pending`, at once where no pair is open."""
+        nothing_open = self._state.progress == self._state.told
+        return Pending([], [], []) if nothing_open else super().pending(after, limit)
+
     @contextmanager
     def _write(self) -> Iterator[None]:
-        """A transaction of the folder's writer."""
-        with self._database.write():
-            self._check_writer()
-            yield
+        """A transaction of the folder's writer, which may write the state."""
+        with self._database.lock:
+            with self._database.write():
+                self._check_writer()
+                self._state = self._next = self._read_state()
+                yield
+            self._state = self._next
 
     def _write_state(self, state: State) -> None:
+        self._next = state
         crc = fields_checksum("state", *state)
         fields = ", ".join(f"{name} = ?" for name in State._fields)
         self._database.run(f"UPDATE state SET {fields}, crc = ?", [(*state, crc)])
 
     def _reach(self, state: State, told: int, sequence: int) -> None:
         """Write how far everything has come."""
+        reach("outbox.rows-written")
         ((open,),) = self._database.ask("SELECT min(position) FROM open_pair")
         self._write_state(state._replace(told=told, progress=told if open is None else open - 1, sequence=sequence))
+        reach("outbox.position-written")
 
     def _committed(self) -> None:
         self._mark(self.state)
@@ -267,73 +262,58 @@ class Outbox(OutboxReader):
         if self._end is not None:
             self._end.set(*state.mark)
 
-    def _behind_open(self, new: OutboxBatch) -> NDArray[np.bool_]:
-        """[rows] Whether an open pair of its registration precedes each."""
-        first = dict.fromkeys(self._open, -1)
-        for publication, registration, _ in new.awaited:
-            first[registration] = min(publication, first.get(registration, publication))
-        behind = np.zeros(len(new.publication), np.bool_)
-        if first:
-            for row in np.flatnonzero(np.isin(new.registration, list(first))).tolist():
-                behind[row] = int(new.publication[row]) > first[int(new.registration[row])]
-        return behind
-
-    def _write_names(self, new: OutboxBatch, names: Names) -> set[int]:
-        """Write name and owner of ids seen for the first time; return them: they are known once this is committed."""
-        seen = {*np.unique(new.registration).tolist(), *(pair.registration for pair in new.undecided)}
+    def _write_named(
+        self,
+        batch: OutboxBatch,
+        rows: Sequence[OutboxRow],
+        undecided: Sequence[PairReason],
+        names: Names,
+        digests: Mapping[int, bytes],
+    ) -> set[int]:
+        """Write undecided pairs, and what they and rows are of: publications, with the digest of what was decided of
+        them without operators, which stays, and registrations seen for the first time. Return the ids of these, which
+        are known once this is committed."""
+        seen = {row.registration for row in rows} | {pair.registration for pair in undecided}
         found = [
             (int(each.id), each.subscription.name, each.subscription.owner)
             for each in names(sorted(seen - self._known))
         ]
-        write_rows(self._database, "registration", found, "INSERT OR IGNORE")
-        return {name[0] for name in found}
-
-    def _write_publications(self, new: OutboxBatch, digest: bytes | None = None) -> None:
-        """Write the publications that rows or undecided pairs are of, with the digest of their rows or the one given:
-        it is of what was decided without operators, and stays."""
-        told = {*np.unique(new.publication).tolist(), *(pair.publication for pair in new.undecided)}
+        positions = {row.position for row in rows} | {pair.position for pair in undecided}
         publications = (
-            (int(new.positions[at]), graph, version, time, publication_key(graph, version), digest or new.digest_of(at))
-            for at in sorted(told)
-            for graph, version, time in [(new.graphs[at], new.versions[at], new.accepted_at[at])]
+            (*name, publication_key(name.graph, name.version), digests.get(name.position, NO_ROWS))
+            for name in batch.publications
+            if name.position in positions
         )
-        write_rows(self._database, "publication", publications, "INSERT OR IGNORE")
+        pairs = ((pair.position, int(pair.registration), bounded_reason(pair.reason)) for pair in undecided)
+        for table, values in (("registration", found), ("publication", publications), ("undecided", pairs)):
+            write_rows(self._database, table, values, "INSERT OR IGNORE")
+        return {id for id, _, _ in found}
 
-    def _write_undecided(self, new: OutboxBatch) -> None:
-        pairs = (
-            (int(new.positions[pair.publication]), int(pair.registration), bounded_reason(pair.reason))
-            for pair in new.undecided
-        )
-        write_rows(self._database, "undecided", pairs, "INSERT OR IGNORE")
+    def _write_notifications(self, state: State, rows: Sequence[OutboxRow]) -> int:
+        """Write `rows` as the notifications after those of `state`; return the last sequence."""
+        write_notifications(self._database, state.sequence + 1, rows)
+        return state.sequence + len(rows)
 
-    def _write_notifications(self, sequence: int, rows: Sequence[WithheldRow]) -> int:
-        """Write `rows` as the notifications after `sequence`; return the last sequence."""
-        write_notifications(self._database, sequence + 1, rows)
-        return sequence + len(rows)
-
-    def _differing(self, rows: OutboxBatch, first: int, after: int | None, upto: int) -> tuple[int, ...]:
-        """Of the publications before `first` and those in (`after`, `upto`], all committed earlier, the ones whose rows
-        are not those kept. One that is not kept had no rows, unless it may have been pruned."""
-        replayed = {int(rows.positions[index]): rows.digest_of(index) for index in range(first)}
-        begin = min([*replayed, upto + 1 if after is None else after + 1])
+    def _differing(self, batch: OutboxBatch, after: int | None, upto: int) -> tuple[int, ...]:
+        """Of the publications of a batch up to `upto` and those in (`after`, `upto`], all committed earlier, the ones
+        whose rows are not those kept. One that is not kept had no rows, unless it may have been pruned."""
+        after = upto if after is None else after
+        positions = {name.position for name in batch.publications if name.position <= upto}
+        begin = min([*positions, after + 1])
+        if begin > upto:
+            return ()
         statement = "SELECT position, digest FROM publication WHERE position >= ? AND position <= ?"
         kept: dict[int, bytes] = dict(self._database.ask(statement, (begin, upto)))
-        left_out = [] if after is None else [position for position in kept if position > after]
-        forgotten = self.state.forgotten
+        positions.update(position for position in kept if position > after)
+        given, forgotten = batch.between(0, upto).digests(), self.state.forgotten
         return tuple(
             position
-            for position in sorted({*replayed, *left_out})
+            for position in sorted(positions)
             if (position in kept or position > forgotten)
-            and replayed.get(position, _NO_ROWS) != kept.get(position, _NO_ROWS)
+            and given.get(position, NO_ROWS) != kept.get(position, NO_ROWS)
         )
 
 
-def _check_end(rows: OutboxBatch, upto: int) -> None:
-    if len(rows.positions) and int(rows.positions[-1]) > upto:
-        raise ValueError(f"a publication at {rows.positions[-1]} cannot be committed as told up to {upto}")
-
-
-def _rows_of(batch: OutboxBatch) -> Iterator[WithheldRow]:
-    positions = batch.positions[batch.publication].tolist()
-    columns = (positions, batch.registration.tolist(), batch.change.tolist(), batch.texts(0))
-    return (WithheldRow(*row) for row in zip(*columns, strict=True))
+def _check_end(batch: OutboxBatch, upto: int) -> None:
+    if batch.publications and batch.publications[-1].position > upto:
+        raise ValueError(f"a publication at {batch.publications[-1].position} cannot be committed as told up to {upto}")

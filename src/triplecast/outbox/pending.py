@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from triplecast.outbox.batch import OutboxRow
 from triplecast.outbox.tables import FIELDS, fields_checksum, read_rows, write_rows
-from triplecast.sqlite import Database
+from triplecast.sqlite import SqliteFile
 
 Pair = tuple[int, int]
 """The position of a publication, and a registration."""
@@ -33,16 +34,7 @@ class Pending(NamedTuple):
     """Those stored for these positions, in order. A position without a part has to be matched again."""
 
 
-class WithheldRow(NamedTuple):
-    """A decided row that is recorded once no open pair of its registration precedes it."""
-
-    position: int
-    registration: int
-    change: int
-    bindings: str
-
-
-def read_pending(database: Database, after: int, limit: int) -> Pending:
+def read_pending(database: SqliteFile, after: int, limit: int) -> Pending:
     """Read the first positions beyond `after` that have open pairs, at most `limit`, with all that is known of them."""
     found = database.ask(
         "SELECT DISTINCT position FROM open_pair WHERE position > ? ORDER BY position LIMIT ?", (after, limit)
@@ -51,10 +43,10 @@ def read_pending(database: Database, after: int, limit: int) -> Pending:
     if not positions:
         return Pending([], [], [])
     pairs = read_open_pairs(database, after, positions[-1])
-    return Pending(positions, pairs, list(_read_parts(database, after, positions[-1])))
+    return Pending(positions, sorted(pairs), list(_read_parts(database, after, positions[-1])))
 
 
-def _read_parts(database: Database, after: int, upto: int) -> Iterator[OpenPart]:
+def _read_parts(database: SqliteFile, after: int, upto: int) -> Iterator[OpenPart]:
     """Yield the sound parts: they are a cache, so a damaged one is left out, and its publications are matched again."""
     statement = f"SELECT {FIELDS['open_part']}, crc FROM open_part WHERE upto > ? AND after < ? ORDER BY upto"
     for *row, crc in database.ask(statement, (after, upto)):
@@ -63,28 +55,35 @@ def _read_parts(database: Database, after: int, upto: int) -> Iterator[OpenPart]
             yield OpenPart(start, end, form, body)
 
 
-def read_open_pairs(database: Database, after: int, upto: int) -> list[Pair]:
-    """Read the open pairs of publications at positions in (`after`, `upto`], sorted."""
-    condition = "WHERE position > ? AND position <= ? ORDER BY position, registration"
-    return [(position, of) for position, of in read_rows(database, "open_pair", condition, (after, upto))]
+def read_open_pairs(database: SqliteFile, after: int, upto: int) -> set[Pair]:
+    """Read the open pairs of publications at positions in (`after`, `upto`]."""
+    rows = read_rows(database, "open_pair", "WHERE position > ? AND position <= ?", (after, upto))
+    return {(position, registration) for position, registration in rows}
 
 
-def write_parts(database: Database, parts: Iterable[OpenPart]) -> None:
+def write_parts(database: SqliteFile, parts: Iterable[OpenPart]) -> None:
     """Store parts, each in the place of those that it overlaps."""
     for after, upto, form, body in parts:
         database.run("DELETE FROM open_part WHERE upto > ? AND after < ?", [(after, upto)])
         write_rows(database, "open_part", [(upto, after, form, body)])
 
 
-def write_open_pairs(database: Database, pairs: Iterable[Pair]) -> None:
+def write_open_pairs(database: SqliteFile, pairs: Iterable[Pair], parts: Iterable[OpenPart]) -> None:
+    """Store open pairs and what is known of them."""
     write_rows(database, "open_pair", pairs)
+    write_parts(database, parts)
 
 
-def write_withheld(database: Database, rows: Iterable[WithheldRow]) -> None:
-    write_rows(database, "withheld", rows)
+def withhold(database: SqliteFile, rows: list[OutboxRow], first: Mapping[int, int]) -> list[OutboxRow]:
+    """Store the rows that an open pair of their registration precedes (`first_open`); return the others."""
+    if not first:
+        return rows
+    behind = {row for row in rows if row.position >= first.get(row.registration, row.position + 1)}
+    write_rows(database, "withheld", sorted(behind))
+    return [row for row in rows if row not in behind]
 
 
-def end_pairs(database: Database, pairs: Sequence[Pair]) -> None:
+def end_pairs(database: SqliteFile, pairs: Sequence[Pair]) -> None:
     """Delete open pairs, sorted, and the parts that no open pair needs any more."""
     if not pairs:
         return
@@ -96,7 +95,7 @@ def end_pairs(database: Database, pairs: Sequence[Pair]) -> None:
     )
 
 
-def first_open(database: Database, registrations: Iterable[int]) -> dict[int, int]:
+def first_open(database: SqliteFile, registrations: Iterable[int]) -> dict[int, int]:
     """Return the position of the first open pair of each of `registrations` that has one."""
     found = {}
     for registration in registrations:
@@ -106,13 +105,13 @@ def first_open(database: Database, registrations: Iterable[int]) -> dict[int, in
     return found
 
 
-def release(database: Database, registrations: Iterable[int], still_open: dict[int, int]) -> list[WithheldRow]:
+def release(database: SqliteFile, registrations: Iterable[int], first: Mapping[int, int]) -> list[OutboxRow]:
     """Delete and return the withheld rows of `registrations` that precede its first open pair (`first_open`)."""
     released = []
     for registration in registrations:
-        before = still_open.get(registration, (1 << 63) - 1)
+        before = first.get(registration, (1 << 63) - 1)
         condition = "WHERE registration = ? AND position < ?"
         rows = read_rows(database, "withheld", condition, (registration, before))
-        released += [WithheldRow(*row) for row in rows]
+        released += [OutboxRow(*row) for row in rows]
         database.run(f"DELETE FROM withheld {condition}", [(registration, before)])
     return released

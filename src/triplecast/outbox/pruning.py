@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from triplecast.outbox.reader import State
-from triplecast.sqlite import Database
+from triplecast.sqlite import SqliteFile
 
 _AT_ONCE = 50_000
 
 
-def prune(database: Database, state: State, upto: int) -> State:
+def prune(database: SqliteFile, state: State, upto: int) -> State:
     """Delete notifications up to sequence `upto`, at most `_AT_ONCE`, and the undecided pairs of the publications whose
     last notification goes; return the state after it."""
     rows = database.ask(
@@ -23,7 +23,7 @@ def prune(database: Database, state: State, upto: int) -> State:
     return prune_undecided(database, state._replace(pruned=last), position if left is None else left - 1)
 
 
-def prune_undecided(database: Database, state: State, upto: int) -> State:
+def prune_undecided(database: SqliteFile, state: State, upto: int) -> State:
     """Delete the undecided pairs of publications at positions up to `upto`, and publications that neither pairs nor
     notifications need; return the state after it."""
     upto = min(upto, state.progress)
@@ -37,7 +37,7 @@ def prune_undecided(database: Database, state: State, upto: int) -> State:
     return state._replace(forgotten=forgotten)
 
 
-def _first_position(database: Database) -> int | None:
+def _first_position(database: SqliteFile) -> int | None:
     """Return the first publication that a notification is of. They are in order of position, but for those of pairs
     settled late: ``late`` has the first position of each group of these."""
     for sequence, position in database.ask("SELECT sequence, position FROM notification ORDER BY sequence LIMIT 1"):

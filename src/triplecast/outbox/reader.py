@@ -21,7 +21,7 @@ from triplecast.outbox.tables import (
     verify_fields,
     verify_notification,
 )
-from triplecast.sqlite import Database, row_number
+from triplecast.sqlite import SqliteFile, row_number
 
 DATABASE = "outbox.sqlite"
 END = "outbox.end"
@@ -153,13 +153,13 @@ class OutboxReader:
     what its end mark says was committed.
     """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: SqliteFile) -> None:
         self._database = database
 
     @staticmethod
     def read_only(folder: Path | str) -> OutboxReader:
         """Return a follower of the outbox in `folder`, which need not exist yet. It takes no lock."""
-        return OutboxReader(Database.follower(Path(folder) / DATABASE, OUTBOX))
+        return OutboxReader(SqliteFile.follower(Path(folder) / DATABASE, OUTBOX))
 
     def close(self) -> None:
         self._database.close()
@@ -172,6 +172,10 @@ class OutboxReader:
 
     @property
     def state(self) -> State:
+        """How far the outbox has come."""
+        return self._read_state()
+
+    def _read_state(self) -> State:
         rows = self._database.ask("SELECT epoch, told, progress, sequence, pruned, forgotten, crc FROM state")
         if len(rows) == 1:
             *fields, crc = rows[0]
@@ -290,7 +294,7 @@ class OutboxReader:
         mark = _read_mark(self._database.where)
         with self._database.reading():
             self._database.check_pages()
-            state = self.state
+            state = self._read_state()
             check_rows(self._database, state.pruned, state.sequence)
         check_mark(self._database.where, state, mark)
 

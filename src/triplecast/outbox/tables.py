@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from triplecast.errors import StorageFault
-from triplecast.sqlite import Database, Format
+from triplecast.sqlite import Format, SqliteFile
 
 Value = int | str | bytes | None
 
@@ -42,7 +42,7 @@ def fields_checksum(table: str, *fields: Value) -> int:
     return zlib.crc32(json.dumps([table, *written]).encode())
 
 
-def write_rows(database: Database, table: str, rows: Iterable[Sequence[Value]], verb: str = "INSERT") -> None:
+def write_rows(database: SqliteFile, table: str, rows: Iterable[Sequence[Value]], verb: str = "INSERT") -> None:
     """Insert rows of one of the tables in `FIELDS`, each with its checksum."""
     fields = FIELDS[table]
     marks = "?, " * (fields.count(",") + 1)
@@ -50,7 +50,7 @@ def write_rows(database: Database, table: str, rows: Iterable[Sequence[Value]], 
     database.run(statement, ((*row, fields_checksum(table, *row)) for row in rows))
 
 
-def read_rows(database: Database, table: str, condition: str, values: Sequence[object]) -> Iterator[list[Any]]:
+def read_rows(database: SqliteFile, table: str, condition: str, values: Sequence[object]) -> Iterator[list[Any]]:
     """Yield verified rows of one of the tables in `FIELDS`."""
     for *row, crc in database.ask(f"SELECT {FIELDS[table]}, crc FROM {table} {condition}", values):
         verify_fields(database.where, table, row, crc)
@@ -62,7 +62,7 @@ def notification_checksum(sequence: int, position: int, registration: int, chang
     return zlib.crc32(bindings.encode(), zlib.crc32(_NUMBERS.pack(sequence, position, registration, change)))
 
 
-def write_notifications(database: Database, first: int, rows: Sequence[tuple[int, int, int, str]]) -> None:
+def write_notifications(database: SqliteFile, first: int, rows: Sequence[tuple[int, int, int, str]]) -> None:
     """Insert notifications of (position, registration, change, bindings), numbered from `first`.
 
     The numbers of all rows are laid out at once for their checksums: one commit may have 100,000 rows.
@@ -123,7 +123,7 @@ class RowReader:
             self._registrations.add(named)
 
 
-def check_rows(database: Database, pruned: int, sequence: int) -> None:
+def check_rows(database: SqliteFile, pruned: int, sequence: int) -> None:
     """Read every row; notifications `pruned` + 1 to `sequence` must be there.
 
     Raises `StorageFault` for a damaged row, for a gap in the sequences, and for a publication or registration that a

@@ -18,8 +18,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from triplecast.model.answers import OperatorResult
-from triplecast.model.match import Awaited, Learnt, MatchStats, Undecided
-from triplecast.outbox import OpenPart, OutboxBatch
+from triplecast.model.match import Learnt, MatchStats
+from triplecast.model.open_rows import PairReason
+from triplecast.outbox import OpenPart, OutboxBatch, PublicationName
 
 SLICES = pa.schema([("after", pa.int64()), ("upto", pa.int64()), ("manifest", pa.string())])
 MATCHES = pa.schema(
@@ -27,10 +28,8 @@ MATCHES = pa.schema(
         ("after", pa.int64()),
         ("upto", pa.int64()),
         ("work", pa.binary()),
-        ("positions", pa.binary()),
-        ("versions", pa.binary()),
         ("names", pa.binary()),
-        ("publication", pa.binary()),
+        ("position", pa.binary()),
         ("registration", pa.binary()),
         ("offsets", pa.binary()),
         ("bindings", pa.binary()),
@@ -58,41 +57,17 @@ def spark_schema(schema: pa.Schema) -> str:
     return ", ".join(f"{field.name} {_SPARK_TYPES[field.type]}" for field in schema)
 
 
-def drop_empty(batch: OutboxBatch) -> OutboxBatch:
-    """Return the batch without the publications that have no match, no undecided and no open pair."""
-    named = [*(pair.publication for pair in batch.undecided), *(pair.publication for pair in batch.awaited)]
-    kept_at = np.unique(np.concatenate([batch.publication, np.array(named, np.int32)]))
-    if len(kept_at) == len(batch.positions):
-        return batch
-    kept = kept_at.tolist()
-    place = {index: number for number, index in enumerate(kept)}
-    return OutboxBatch(
-        batch.positions[kept_at],
-        tuple(batch.graphs[index] for index in kept),
-        tuple(batch.versions[index] for index in kept),
-        tuple(batch.accepted_at[index] for index in kept),
-        np.searchsorted(kept_at, batch.publication).astype(np.int32),
-        batch.registration,
-        batch.bindings_offsets,
-        batch.bindings,
-        tuple(Undecided(place[pair.publication], pair.registration, pair.reason) for pair in batch.undecided),
-        tuple(pair._replace(publication=place[pair.publication]) for pair in batch.awaited),
-        batch.change,
-    )
-
-
 def cut(batch: OutboxBatch, size: int) -> Iterator[OutboxBatch]:
     """The batch in pieces of whole publications with at most `size` bytes of bindings, or of one publication."""
-    count = len(batch.positions)
-    if batch.bindings_offsets[-1] <= size or count <= 1:
+    positions = [name.position for name in batch.publications]
+    if batch.bindings_offsets[-1] <= size or len(positions) <= 1:
         yield batch
         return
-    rows = np.searchsorted(batch.publication, np.arange(count + 1))
-    ends = batch.bindings_offsets[rows]
+    ends = batch.bindings_offsets[[0, *np.searchsorted(batch.position, positions, side="right")]]
     first = 0
-    while first < count:
+    while first < len(positions):
         last = max(first + 1, int(np.searchsorted(ends, ends[first] + size, side="right")) - 1)
-        yield batch.part(first, last)
+        yield batch.between(positions[first] - 1, positions[last - 1])
         first = last
 
 
@@ -106,7 +81,7 @@ def to_rows(
     open: Sequence[OpenPart] = (),
 ) -> Iterator[pa.RecordBatch]:
     """Yield `MATCHES` rows for positions in (`after`, `upto`]; only the first one carries what is not of a pair."""
-    first, *others = cut(drop_empty(batch), ROW_BYTES)
+    first, *others = cut(batch, ROW_BYTES)
     yield to_arrow(first, after, upto, work, results, learnt, open)
     for piece in others:
         yield to_arrow(piece, after, upto, MatchStats())
@@ -124,15 +99,13 @@ def to_arrow(
     """One row of `MATCHES`."""
     columns: list[NDArray[Any] | bytes] = [
         np.array(astuple(work), "<i8"),
-        batch.positions.astype("<i8"),
-        np.array(batch.versions, "<i8"),
-        json.dumps([batch.graphs, batch.accepted_at]).encode(),
-        batch.publication.astype("<i4"),
+        json.dumps(batch.publications).encode(),
+        batch.position.astype("<i8"),
         batch.registration.astype("<i8"),
         batch.bindings_offsets.astype("<i8"),
-        batch.bindings[: batch.bindings_offsets[-1]],
+        batch.bindings,
         batch.change,
-        json.dumps([(pair.publication, pair.registration, pair.reason) for pair in batch.undecided]).encode(),
+        json.dumps(batch.undecided).encode(),
         json.dumps(batch.awaited).encode(),
         json.dumps([(*result[:-1], result.answer.decode()) for result in results]).encode(),
         json.dumps(learnt).encode(),
@@ -171,17 +144,13 @@ def parts_of(row: Mapping[str, Any]) -> list[OpenPart]:
 
 def from_arrow(row: Mapping[str, Any]) -> OutboxBatch:
     """The batch that `to_arrow` wrote."""
-    graphs, accepted_at = json.loads(row["names"])
     return OutboxBatch(
-        np.frombuffer(row["positions"], "<i8"),
-        tuple(graphs),
-        tuple(np.frombuffer(row["versions"], "<i8").tolist()),
-        tuple(accepted_at),
-        np.frombuffer(row["publication"], "<i4"),
+        tuple(PublicationName(*name) for name in json.loads(row["names"])),
+        np.frombuffer(row["position"], "<i8"),
         np.frombuffer(row["registration"], "<i8"),
         np.frombuffer(row["offsets"], "<i8"),
         np.frombuffer(row["bindings"], np.uint8),
-        tuple(Undecided(*pair) for pair in json.loads(row["undecided"])),
-        tuple(Awaited(*pair) for pair in json.loads(row["awaited"])),
+        tuple(PairReason(*pair) for pair in json.loads(row["undecided"])),
+        tuple(PairReason(*pair) for pair in json.loads(row["awaited"])),
         np.frombuffer(row["change"], np.uint8),
     )

@@ -116,7 +116,7 @@ class Sink:
         parts = sorted(part for row in rows for part in parts_of(row) if part.after >= told)
         committed = self.driver.commit(batch, upto, after, parts)
         work = self._count(rows, committed)
-        self._learn(work.publications, len(batch.publication), time.monotonic() - began)
+        self._learn(work.publications, len(batch.position), time.monotonic() - began)
         self.matched.publications += work.publications
 
     def _settle(self, rows: list[Row], began: float) -> None:

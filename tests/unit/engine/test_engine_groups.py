@@ -9,10 +9,11 @@ import pytest
 from engine_samples import ANY_TITLE, TITLES, turtle
 
 from triplecast import Document, Engine, StorageFull, Subscription
-from triplecast.engine import given, matching
+from triplecast.engine import documents as documents_module
+from triplecast.engine import matching
 from triplecast.journal import Journal
+from triplecast.match import Matcher
 from triplecast.model.publication import Draft
-from triplecast.outbox import Outbox
 
 GRAPH = "https://example.org/doc/1"
 
@@ -23,12 +24,12 @@ def documents(count: int) -> list[Document]:
 
 def test_groups_are_bounded_by_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     taken, matched = [], []
-    commit_documents, commit = Journal.commit_documents, Outbox.commit
+    commit_documents, match = Journal.commit_documents, Matcher.match
     monkeypatch.setattr(Journal, "commit_documents", lambda *a: taken.append(len(a[1])) or commit_documents(*a))
-    monkeypatch.setattr(Outbox, "commit", lambda *a: matched.append(len(a[1].positions)) or commit(*a))
+    monkeypatch.setattr(Matcher, "match", lambda *a: matched.append(len(a[2])) or match(*a))
     with Engine() as engine:
         monkeypatch.setattr(matching, "BYTES_AT_ONCE", 2_500)
-        monkeypatch.setattr(given, "BYTES_AT_ONCE", 2_500)
+        monkeypatch.setattr(documents_module, "BYTES_AT_ONCE", 2_500)
         assert len(engine.publish_many(documents(7))) == 7
         assert taken == [3, 3, 1]
         assert matched == [3, 3, 1]
@@ -40,8 +41,8 @@ def test_a_backlog_is_matched_by_bytes_and_makes_no_objects(tmp_path: Path, monk
         lines = [f'<urn:{n}> <https://example.org/title> "{"x" * 1_000}" .\n'.encode() for n in range(7)]
         journal.accept([Draft(f"urn:{n}", line, line[:32], "none") for n, line in enumerate(lines)])
     matched = []
-    commit = Outbox.commit
-    monkeypatch.setattr(Outbox, "commit", lambda *a: matched.append(len(a[1].positions)) or commit(*a))
+    match = Matcher.match
+    monkeypatch.setattr(Matcher, "match", lambda *a: matched.append(len(a[2])) or match(*a))
     monkeypatch.setattr(matching, "BYTES_AT_ONCE", 2_500)
     monkeypatch.setattr("triplecast.engine.receipt.Match", None)
     with Engine.open(tmp_path) as engine:
@@ -50,7 +51,7 @@ def test_a_backlog_is_matched_by_bytes_and_makes_no_objects(tmp_path: Path, monk
 
 
 def test_the_receipts_of_the_groups_before_stand_on_the_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(given, "DOCUMENTS_AT_ONCE", 2)
+    monkeypatch.setattr(documents_module, "DOCUMENTS_AT_ONCE", 2)
     with Engine() as engine:
         engine.subscribe(ANY_TITLE, id="any")
         database = engine._outbox._database

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from triplecast.model.match import Awaited, Undecided
+from triplecast.model.open_rows import PairReason
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
-from triplecast.outbox import OutboxBatch
+from triplecast.outbox import OutboxBatch, PublicationName
 
 AT = "2026-11-21T08:00:00.000000Z"
 
@@ -22,18 +22,13 @@ def batch(
     positions = sorted({position for position, *_ in (*rows, *undecided, *awaited)})
     encoded = [text.encode() for *_, text in rows]
     return OutboxBatch(
-        np.array(positions, np.int64),
-        ("urn:graph",) * len(positions),
-        tuple(positions),
-        (AT,) * len(positions),
-        np.array([positions.index(position) for position, *_ in rows], np.int32),
+        tuple(PublicationName(position, "urn:graph", position, AT) for position in positions),
+        np.array([position for position, *_ in rows], np.int64),
         np.array([registration for _, registration, _ in rows], np.int64),
         np.cumsum([0, *map(len, encoded)], dtype=np.int64),
         np.frombuffer(b"".join(encoded), np.uint8),
-        tuple(
-            Undecided(positions.index(position), registration, reason) for position, registration, reason in undecided
-        ),
-        tuple(Awaited(positions.index(position), registration) for position, registration in awaited),
+        tuple(PairReason(*pair) for pair in undecided),
+        tuple(PairReason(*pair) for pair in awaited),
     )
 
 

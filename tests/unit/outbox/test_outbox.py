@@ -17,7 +17,7 @@ from triplecast.errors import InputError, StorageFault, StorageFull
 from triplecast.model.answers import LONGEST_REASON
 from triplecast.model.match import notification_id
 from triplecast.model.subscription import Registration
-from triplecast.outbox import Cursor, Notification, Outbox
+from triplecast.outbox import Cursor, Notification, Outbox, PublicationName
 
 ROWS = [(1, 5, '[{"x":"<urn:1>"}]'), (1, 7, "[{}]"), (3, 5, '[{"x":"\\"ä🙂\\""}]'), (4, 6, "[{}]"), (6, 5, "[{}]")]
 
@@ -139,9 +139,8 @@ def test_undecided_pairs_are_pruned_by_position() -> None:
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=8), st.integers(1, 10**12), st.integers(1, 2**62))
 @settings(max_examples=40, derandomize=True, database=None, deadline=None)
 def test_the_ids_of_the_view_are_those_of_the_model(graph: str, version: int, registration: int) -> None:
-    one = replace(
-        batch([(1, registration, "[]")], [(1, registration + 1, "slow")]), graphs=(graph,), versions=(version,)
-    )
+    made = batch([(1, registration, "[]")], [(1, registration + 1, "slow")])
+    one = replace(made, publications=(PublicationName(1, graph, version, AT),))
     with Outbox.in_memory() as outbox:
         outbox.commit(one, 1, registrations)
         (told,), (pair,) = outbox.notifications(), outbox.undecided()

@@ -12,7 +12,8 @@ from tests.unit.pipeline.batches import random_batch, rows_of
 from triplecast.driver import Driver
 from triplecast.errors import StorageFault
 from triplecast.journal import Journal
-from triplecast.model.match import Awaited, MatchStats, Undecided
+from triplecast.model.match import MatchStats
+from triplecast.model.open_rows import PairReason
 from triplecast.model.subscription import Subscription
 from triplecast.outbox import Outbox, OutboxBatch, UndecidedPair
 from triplecast.pipeline import sink as sink_module
@@ -27,7 +28,7 @@ def make_sink(outbox: Outbox, tell: Callable[[UndecidedPair | str], None] = lamb
 
 
 def table(*pieces: tuple[OutboxBatch, int, int]) -> pa.Table:
-    batches = [to_arrow(batch, after, upto, MatchStats(len(batch.positions))) for batch, after, upto in pieces]
+    batches = [to_arrow(batch, after, upto, MatchStats(len(batch.publications))) for batch, after, upto in pieces]
     return pa.Table.from_batches(batches, MATCHES)
 
 
@@ -72,8 +73,8 @@ def test_a_replay_without_a_publication_that_was_told_of_is_reported() -> None:
 def test_what_another_version_of_an_operator_told_stands() -> None:
     """A later attempt at the same pairs finds other matches then, which is no fault (decision 12)."""
     settled, then = random_batch(1), random_batch(2)
-    pairs = sorted({*zip(settled.publication.tolist(), settled.registration.tolist(), strict=True)})
-    first = replace(settled.of_pairs(()), undecided=(), awaited=tuple(Awaited(*pair) for pair in pairs))
+    pairs = tuple(PairReason(row.position, row.registration) for row in settled.rows())
+    first = replace(OutboxBatch.joined(()), publications=settled.publications, awaited=pairs)
     with Outbox.in_memory() as outbox:
         sink = make_sink(outbox)
         sink.take(lambda: table((first, 0, 24)))
@@ -91,7 +92,7 @@ def test_what_another_version_of_an_operator_told_stands() -> None:
 def test_undecided_pairs_are_told_once_and_not_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sink_module, "REPORTED_PAIRS", 2)
     told: list[UndecidedPair | str] = []
-    pairs = tuple(Undecided(0, registration, "out of steps") for registration in (3, 5, 8))
+    pairs = tuple(PairReason(1, registration, "out of steps") for registration in (3, 5, 8))
     batch = replace(random_batch(1), undecided=pairs)
     with Outbox.in_memory() as outbox:
         sink = make_sink(outbox, told.append)

@@ -17,7 +17,7 @@ from triplecast.model.subscription import Subscription
 from triplecast.operators.asking import Asker
 from triplecast.outbox import OutboxBatch
 from triplecast.pipeline import rows, stages
-from triplecast.pipeline.rows import MATCHES, SLICES, cut, drop_empty, from_arrow, spark_schema, to_arrow, work_of
+from triplecast.pipeline.rows import MATCHES, SLICES, cut, from_arrow, spark_schema, to_arrow, work_of
 from triplecast.pipeline.stages import AskedSlice, Stage, ask_slices, match_slices
 from triplecast.registry.upkeep import open_index
 
@@ -26,18 +26,12 @@ from triplecast.registry.upkeep import open_index
 @pytest.mark.parametrize("size", [1, 60, 400, 1 << 20])
 def test_pieces_through_arrow_say_what_the_batch_says(number: int, size: int, seed: int) -> None:
     batch = random_batch(seed + number)
-    pieces = list(cut(drop_empty(batch), size))
-    assert all(len(piece.positions) == 1 or piece.bindings_offsets[-1] <= size for piece in pieces)
+    pieces = list(cut(batch, size))
+    assert all(len(piece.publications) == 1 or piece.bindings_offsets[-1] <= size for piece in pieces)
     carried = [from_arrow(to_arrow(piece, 0, 99, MatchStats(12)).to_pylist()[0]) for piece in pieces]
     assert rows_of(*carried) == rows_of(batch)
     assert undecided_of(*carried) == undecided_of(batch)
     assert rows_of(OutboxBatch.joined(carried[::-1])) == rows_of(batch)
-
-
-def test_only_publications_that_something_is_told_of_travel() -> None:
-    batch = drop_empty(random_batch(3))
-    told = set(batch.publication.tolist()) | {pair.publication for pair in batch.undecided}
-    assert told == set(range(len(batch.positions)))
 
 
 def run_folder(folder: Path) -> str:

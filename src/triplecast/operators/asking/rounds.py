@@ -126,8 +126,8 @@ def match_and_ask(
     if not matched.open.pairs:
         return matched
     settled = settle(asker, matcher, matched.open, publications, taxonomies, known, matched.conditions).matched
-    places = {each.position: place for place, each in enumerate(publications)}
-    left = zip(settled.open.position.tolist(), settled.open.registration.tolist(), settled.open.reasons, strict=True)
+    places: dict[int, int] = {each.position: place for place, each in enumerate(publications)}
+    left = settled.open.awaited()
     lost = [Undecided(places[position], registration, reason) for position, registration, reason in left]
     stats = replace(settled.stats, undecided=settled.stats.undecided + len(lost))
     undecided = (*settled.undecided, *lost)
