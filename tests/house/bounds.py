@@ -17,9 +17,10 @@ class Bound(NamedTuple):
 LINES = {
     "publish → receipt": Bound(1_759, 900),
     "subscribe → index": Bound(2_150, 1_800),
-    "triplecast run, inside pipeline/": Bound(1_410, 1_200),
+    "triplecast run, inside pipeline/": Bound(1_150, 1_150),
+    "a worker's task, inside pipeline/": Bound(180, 180),
     "for operators alone, but box": Bound(2_900, 2_800),
-    "src": Bound(46_000, 39_000),
+    "src": Bound(44_100, 39_000),
 }
 
 FILES = {
@@ -36,9 +37,7 @@ LONGER = {
     "engine/engine.py": 441,
 }
 
-NAMED_TWICE = {
-    "Template",
-}
+NAMED_TWICE: set[str] = set()
 """Classes of which there are two, still; goal: none."""
 
 IN_CIRCLES: set[str] = set()
@@ -77,6 +76,4 @@ RIDDLES = {
 }
 """File names that say nothing to a newcomer. `RIDDLES_LEFT` are there, still; goal: none."""
 
-RIDDLES_LEFT = {
-    "pipeline/followed",
-}
+RIDDLES_LEFT: set[str] = set()

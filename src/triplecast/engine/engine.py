@@ -55,7 +55,6 @@ from triplecast.model.publication import Position, Publication
 from triplecast.model.subscription import (
     API,
     BROAD_PER_OWNER,
-    Lease,
     Registration,
     RegistrationId,
     Subscription,
@@ -65,7 +64,7 @@ from triplecast.model.subscription import (
 from triplecast.operators.asking import Asker, match_and_ask
 from triplecast.operators.operator_set import Declared, declared_operators, operator_set
 from triplecast.outbox import Cursor, Notification, Outbox, UndecidedPair
-from triplecast.registry.admission import AdmittedSubscription, admit, examine
+from triplecast.registry.admission import admit, examine
 from triplecast.registry.listing import LiveSubscription
 from triplecast.registry.quota import check_quota
 from triplecast.registry.registry import Refusal, Registry, Subscribed
@@ -156,7 +155,7 @@ class Engine:
         self._matcher = Matcher(self._evaluator, self._operators)
         self._asker = Asker(schedule=self._schedule, learnt=journal.learnt(), operators=self._operators)
         self._driver = Driver(journal, outbox)
-        self._upkeep = IndexUpkeep(index, journal, lambda: self._driver.needed_from, operators=self._current_operators)
+        self._upkeep = IndexUpkeep(index, journal, lambda: self._driver.needed_from, operators=lambda: self._operators)
         self._registry = Registry(journal, self._upkeep, self._broad_per_owner, randomness)
         self._matching = Matching(journal, self._driver, self._registry, self._matcher, self._asker)
         for line in self._upkeep.open():
@@ -200,13 +199,9 @@ class Engine:
         `InputError` for an `id` that is in use and a lease that cannot be, and `StorageFault`: then nothing was
         registered.
         """
-        end = read_lease(lease)
-        self._journal.check_writer()
         name = "subscription" if id is None else id
         subscription = Subscription(name, text, language, scope, entailment, owner)
-        candidate = self._registry.examine(subscription, id is not None)
-        with self._lock:
-            (outcome,) = self._change([candidate], end)
+        (outcome,) = self._subscribe([subscription], lease, id is not None)
         if isinstance(outcome, Exception):
             raise outcome
         return outcome
@@ -221,11 +216,7 @@ class Engine:
         none was registered.
         """
         check_subscriptions(subscriptions)
-        end = read_lease(lease)
-        self._journal.check_writer()
-        candidates = list(map(self._registry.examine, subscriptions))
-        with self._lock:
-            return self._change(candidates, end)
+        return self._subscribe(subscriptions, lease)
 
     def unsubscribe(self, id: str, ticket: str | None = None) -> int:
         """Cancels the subscription that is live as `id`; gives the journal position from which it is asked no more.
@@ -388,6 +379,7 @@ class Engine:
     def subscriptions(self, owner: str | None = None) -> Iterator[LiveSubscription]:
         """Those that are live now, in order of registration; only those of `owner` where one is given. What changes
         while they are read is not seen. Reading raises `StorageFault`."""
+        self._current_operators()
         return self._registry.subscriptions(owner)
 
     def statistics(self) -> Statistics:
@@ -431,9 +423,17 @@ class Engine:
                 self._matcher.operators = self._asker.performer.operators = self._operators
         return self._operators
 
-    def _change(self, candidates: Sequence[AdmittedSubscription | Refusal], lease: Lease) -> list[Subscribed | Refusal]:
-        self._match_accepted()
-        return self._registry.change(API, candidates, lease=lease, tickets=True)
+    def _subscribe(
+        self, subscriptions: Sequence[Subscription], lease: timedelta | float | datetime | None, named: bool = True
+    ) -> list[Subscribed | Refusal]:
+        """Register subscriptions, after all that was published before them is matched."""
+        end = read_lease(lease)
+        self._journal.check_writer()
+        self._current_operators()
+        candidates = [self._registry.examine(each, named) for each in subscriptions]
+        with self._lock:
+            self._match_accepted()
+            return self._registry.change(API, candidates, lease=end, tickets=True)
 
     def _match_accepted(self, outcome: Findings | None = None) -> None:
         """Match what the journal has and the outbox has not, and tell `outcome` what was matched."""

@@ -17,6 +17,7 @@ from triplecast.model.subscription import Registration
 from triplecast.outbox.batch import NO_ROWS, OutboxBatch, OutboxRow
 from triplecast.outbox.pending import (
     OpenPart,
+    Pending,
     end_pairs,
     first_open,
     read_open_pairs,
@@ -63,10 +64,11 @@ class Outbox(OutboxReader):
         super().__init__(database)
         self._check_writer = check_writer
         self._end: EndMark | None = None
+        self._state = self._next = State()
+        """What is committed, and what the transaction under way has written."""
         with self._write():  # one that began before the folder was taken over has ended now
             state = self.state
-            if epoch > state.epoch:
-                self._write_state(state._replace(epoch=epoch))
+            self._write_state(state._replace(epoch=max(epoch, state.epoch)))
         self._known: set[int] = {id for (id,) in database.ask("SELECT id FROM registration")}
         self._open: set[int] = {id for (id,) in database.ask("SELECT DISTINCT registration FROM open_pair")}
         """Registrations that have open pairs."""
@@ -219,14 +221,28 @@ class Outbox(OutboxReader):
 
     # ---- inside -----------------------------------------------------------------------------------------------------
 
+    @property
+    def state(self) -> State:
+        """How far the outbox has come. Only its writer changes that, so only transactions read it."""
+        return self._state
+
+    def pending(self, after: int, limit: int) -> Pending:
+        """As `OutboxReader.pending`, at once where no pair is open."""
+        nothing_open = self._state.progress == self._state.told
+        return Pending([], [], []) if nothing_open else super().pending(after, limit)
+
     @contextmanager
     def _write(self) -> Iterator[None]:
-        """A transaction of the folder's writer."""
-        with self._database.write():
-            self._check_writer()
-            yield
+        """A transaction of the folder's writer, which may write the state."""
+        with self._database.lock:
+            with self._database.write():
+                self._check_writer()
+                self._state = self._next = self._read_state()
+                yield
+            self._state = self._next
 
     def _write_state(self, state: State) -> None:
+        self._next = state
         crc = fields_checksum("state", *state)
         fields = ", ".join(f"{name} = ?" for name in State._fields)
         self._database.run(f"UPDATE state SET {fields}, crc = ?", [(*state, crc)])

@@ -172,6 +172,10 @@ class OutboxReader:
 
     @property
     def state(self) -> State:
+        """How far the outbox has come."""
+        return self._read_state()
+
+    def _read_state(self) -> State:
         rows = self._database.ask("SELECT epoch, told, progress, sequence, pruned, forgotten, crc FROM state")
         if len(rows) == 1:
             *fields, crc = rows[0]
@@ -290,7 +294,7 @@ class OutboxReader:
         mark = _read_mark(self._database.where)
         with self._database.reading():
             self._database.check_pages()
-            state = self.state
+            state = self._read_state()
             check_rows(self._database, state.pruned, state.sequence)
         check_mark(self._database.where, state, mark)
 
