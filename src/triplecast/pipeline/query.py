@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from triplecast.errors import InputError, PipelineFailed, StorageFull
-from triplecast.model.operators import NO_OPERATORS, SCHEDULE, OperatorSet
+from triplecast.model.operators import NO_OPERATORS, SCHEDULE, OperatorSet, write_operators
 from triplecast.pipeline.operator_jobs import OperatorJobs
 from triplecast.pipeline.rows import MATCHES, spark_schema
 from triplecast.pipeline.session import last_line, session
@@ -62,7 +62,9 @@ def start_query(spark: SparkSession, stage: MatchSlices, sink: Sink, slices: int
 
 def stage_of(folder: Path, schedule: str, operators: OperatorSet) -> MatchSlices:
     """What the workers do, with what they have to know of this process."""
-    return MatchSlices(str(folder), operators.to_json(), search_path(each.module for each in operators), schedule)
+    return MatchSlices(
+        str(folder), write_operators(operators), search_path(each.module for each in operators), schedule
+    )
 
 
 class SparkSide:

@@ -17,7 +17,7 @@ from triplecast.index import INDEX, SegmentFolder, open_snapshot
 from triplecast.journal import BYTES_AT_ONCE
 from triplecast.match import Matcher
 from triplecast.model.match import MatchStats
-from triplecast.model.operators import NO_OPERATORS, SCHEDULE, OperatorSet
+from triplecast.model.operators import NO_OPERATORS, SCHEDULE, OperatorSet, read_operators, write_operators
 from triplecast.model.stored_rows import FORMAT, write_open_rows
 from triplecast.operators.asking import Asker, settle_stored
 from triplecast.outbox import OpenPart, OutboxBatch
@@ -35,7 +35,7 @@ class MatchSlices:
     """The stage on one output folder, to give to ``mapInArrow``: what is decided without asking operators."""
 
     folder: str
-    operators: str = NO_OPERATORS.to_json()
+    operators: str = write_operators(NO_OPERATORS)
     """The run's; an executor imports none of them, its operators' workers do."""
     search_path: tuple[str, ...] = ()
     """Where the driver finds modules."""
@@ -47,7 +47,7 @@ class MatchSlices:
     def open_operators(self) -> OperatorSet:
         """The operators of the run, whose modules are found from now on where its process finds them."""
         sys.path += [each for each in self.search_path if each not in sys.path]
-        return OperatorSet.from_json(self.operators)
+        return read_operators(self.operators)
 
 
 class AskedSlice(NamedTuple):
