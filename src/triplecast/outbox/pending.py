@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from triplecast.outbox.batch import OutboxRow
@@ -98,7 +98,7 @@ def end_pairs(database: SqliteFile, pairs: Sequence[Pair]) -> None:
     )
 
 
-def first_open(database: SqliteFile, registrations: Sequence[int]) -> dict[int, int]:
+def first_open(database: SqliteFile, registrations: Collection[int]) -> dict[int, int]:
     """Return the position of the first open pair of each of `registrations` that has one."""
     found = _of_registrations(database, "SELECT registration, min(position) FROM open_pair", registrations)
     return {int(registration): int(position) for registration, position in found}
@@ -116,9 +116,12 @@ def release(database: SqliteFile, registrations: Sequence[int], first: Mapping[i
     return released
 
 
-def _of_registrations(database: SqliteFile, statement: str, registrations: Sequence[int]) -> Iterator[tuple[Any, ...]]:
+def _of_registrations(
+    database: SqliteFile, statement: str, registrations: Collection[int]
+) -> Iterator[tuple[Any, ...]]:
     """Yield what a statement finds, a row for each of `registrations` that it finds something of."""
-    for start in range(0, len(registrations), KEYS_AT_ONCE):
-        keys = registrations[start : start + KEYS_AT_ONCE]
+    wanted = sorted(registrations)
+    for start in range(0, len(wanted), KEYS_AT_ONCE):
+        keys = wanted[start : start + KEYS_AT_ONCE]
         marks = ", ".join("?" * len(keys))
         yield from database.ask(f"{statement} WHERE registration IN ({marks}) GROUP BY registration", keys)
