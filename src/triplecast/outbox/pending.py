@@ -119,9 +119,9 @@ def release(database: SqliteFile, registrations: Sequence[int], first: Mapping[i
 def _of_registrations(
     database: SqliteFile, statement: str, registrations: Collection[int]
 ) -> Iterator[tuple[Any, ...]]:
-    """Yield what a statement finds, a row for each of `registrations` that it finds something of."""
-    wanted = sorted(registrations)
-    for start in range(0, len(wanted), KEYS_AT_ONCE):
-        keys = wanted[start : start + KEYS_AT_ONCE]
+    """Yield what a statement finds, a row for each of the `wanted` registrations that it finds something of."""
+    numbers = sorted(wanted)
+    for start in range(0, len(numbers), KEYS_AT_ONCE):
+        keys = numbers[start : start + KEYS_AT_ONCE]
         marks = ", ".join("?" * len(keys))
         yield from database.ask(f"{statement} WHERE registration IN ({marks}) GROUP BY registration", keys)
