@@ -116,9 +116,7 @@ def release(database: SqliteFile, registrations: Sequence[int], first: Mapping[i
     return released
 
 
-def _of_registrations(
-    database: SqliteFile, statement: str, registrations: Collection[int]
-) -> Iterator[tuple[Any, ...]]:
+def _of_registrations(database: SqliteFile, statement: str, wanted: Collection[int]) -> Iterator[tuple[Any, ...]]:
     """Yield what a statement finds, a row for each of the `wanted` registrations that it finds something of."""
     numbers = sorted(wanted)
     for start in range(0, len(numbers), KEYS_AT_ONCE):
