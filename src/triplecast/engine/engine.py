@@ -37,7 +37,7 @@ from triplecast.errors import (
 from triplecast.evaluate import Background, Evaluator
 from triplecast.explain import Explanation, explain_subscription, explaining_sandbox
 from triplecast.index import INDEX, IndexWriter, SegmentFolder
-from triplecast.index.census import take_census
+from triplecast.index.snapshot import take_census
 from triplecast.ingest import Document, Parser
 from triplecast.ingest.document_files import parse_taxonomy
 from triplecast.journal import (
