@@ -1,7 +1,7 @@
 """Messages between the evaluator and its child: one request is one publication version with queries.
 
 A request is a JSON line ``{"queries": [[text, language], ...], "publication": [position, graph, version, accepted_at,
-dataset], "steps": n, "background": [entailment, broader, length], "operators": its `OperatorSet.to_json`, "answers":
+dataset], "steps": n, "background": [entailment, broader, length], "operators": as `write_operators`, "answers":
 [[iri, [argument, ...], answer], ...]}``, then `length` bytes of taxonomy, then the version's quads. An answer is a JSON
 line with ``[outcome, length]`` or ``["undecided", reason]`` per query, then the bindings of all, joined; those of
 ``open`` are the operator calls that rows wait for.
