@@ -1,7 +1,7 @@
 """Messages between the evaluator and its child: one request is one publication version with queries.
 
 A request is a JSON line ``{"queries": [[text, language], ...], "publication": [position, graph, version, accepted_at,
-dataset], "steps": n, "background": [entailment, broader, length], "operators": its `OperatorSet.to_json`, "answers":
+dataset], "steps": n, "background": [entailment, broader, length], "operators": as `write_operators`, "answers":
 [[iri, [argument, ...], answer], ...]}``, then `length` bytes of taxonomy, then the version's quads. An answer is a JSON
 line with ``[outcome, length]`` or ``["undecided", reason]`` per query, then the bindings of all, joined; those of
 ``open`` are the operator calls that rows wait for.
@@ -17,7 +17,7 @@ from triplecast.evaluate.background import NO_BACKGROUND, Background
 from triplecast.evaluate.unknown import NO_ANSWERS, Answers, Wanted
 from triplecast.model.answers import GroundCall, format_answer, parse_answer
 from triplecast.model.entailment import Entailment
-from triplecast.model.operators import NO_OPERATORS, OperatorSet
+from triplecast.model.operators import NO_OPERATORS, OperatorSet, read_operators, write_operators
 from triplecast.model.publication import Publication
 
 
@@ -56,7 +56,7 @@ def write_input(context: EvaluationInput, **fields: object) -> bytes:
     """Write a request with `fields` of its own."""
     publication, steps, background, answers, operators = context
     if operators:
-        fields["operators"] = operators.to_json()
+        fields["operators"] = write_operators(operators)
     if answers:
         fields["answers"] = [[*call, format_answer(answer).decode()] for call, answer in answers.items()]
     stamp = [publication.position, publication.graph, publication.version, publication.accepted_at, publication.dataset]
@@ -69,7 +69,7 @@ def read_input(message: bytes) -> tuple[EvaluationInput, dict[str, Any]]:
     """Read a request and all its fields."""
     line, _, rest = message.partition(b"\n")
     header = json.loads(line)
-    operators = OperatorSet.from_json(header["operators"]) if "operators" in header else NO_OPERATORS
+    operators = read_operators(header["operators"]) if "operators" in header else NO_OPERATORS
     answers = {
         GroundCall(iri, tuple(arguments)): parse_answer(answer.encode())
         for iri, arguments, answer in header.get("answers", ())
