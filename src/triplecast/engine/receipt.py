@@ -10,7 +10,7 @@ from itertools import islice
 import numpy as np
 from pyoxigraph import Triple
 
-from triplecast.engine.construct import construct
+from triplecast.evaluate.solutions import construct
 from triplecast.ingest import ParsedDocument
 from triplecast.journal import Acceptance, Accepted
 from triplecast.languages import parse_query
@@ -32,8 +32,8 @@ class Statistics:
     standing: SubscriptionCounts
     """Who is live."""
     work: MatchStats
-    """What was matched since the engine was opened, and what it took; a publication whose pending pairs are retried counts
-    only what that adds."""
+    """What was matched since the engine was opened, and what it took; retrying pending pairs counts only what it
+    adds."""
 
 
 @dataclass(frozen=True, slots=True)
