@@ -1,14 +1,7 @@
 """The Python surface: all stages in one object."""
 
 from triplecast.engine.engine import Engine
-from triplecast.engine.receipt import (
-    LoadedTaxonomy,
-    Match,
-    Preview,
-    Receipt,
-    Statistics,
-    UndecidedMatch,
-)
+from triplecast.engine.receipt import LoadedTaxonomy, Match, Preview, Receipt, Statistics, UndecidedMatch
 from triplecast.registry.listing import LiveSubscription
 from triplecast.registry.registry import Subscribed
 

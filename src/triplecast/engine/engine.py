@@ -17,15 +17,7 @@ from triplecast.compile.compiled import SubscriptionCompiler
 from triplecast.driver import Driver
 from triplecast.engine.documents import check_subscriptions, document_of, group_documents
 from triplecast.engine.matching import Matching
-from triplecast.engine.receipt import (
-    Findings,
-    LoadedTaxonomy,
-    Preview,
-    Receipt,
-    Statistics,
-    matches_of,
-    undecided_of,
-)
+from triplecast.engine.receipt import Findings, LoadedTaxonomy, Preview, Receipt, Statistics, matches_of, undecided_of
 from triplecast.errors import (
     DocumentRejected,
     InputError,
@@ -37,18 +29,10 @@ from triplecast.errors import (
 from triplecast.evaluate import Background, Evaluator
 from triplecast.explain import Explanation, explain_subscription, explaining_sandbox
 from triplecast.index import INDEX, IndexWriter, SegmentFolder
-from triplecast.index.census import take_census
+from triplecast.index.snapshot import take_census
 from triplecast.ingest import Document, Parser
 from triplecast.ingest.document_files import parse_taxonomy
-from triplecast.journal import (
-    BYTES_AT_ONCE,
-    Clock,
-    Journal,
-    Rejected,
-    read_clock,
-    system_clock,
-    time_text,
-)
+from triplecast.journal import BYTES_AT_ONCE, Clock, Journal, Rejected, read_clock, system_clock, time_text
 from triplecast.match import Matcher
 from triplecast.model.operators import SCHEDULE, OperatorSet, check_schedule
 from triplecast.model.publication import Position, Publication

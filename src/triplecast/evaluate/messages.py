@@ -2,7 +2,7 @@
 
 Both are payloads of several parts (`sandbox.messages`), the first of them JSON. Request: ``{"queries": [[text,
 language], ...], "publication": [position, graph, version, accepted_at, dataset], "steps": n, "background": [entailment,
-broader], "operators": its `OperatorSet.to_json`, "answers": [[iri, [argument, ...], answer], ...]}``, then the taxonomy
+broader], "operators": as `write_operators`, "answers": [[iri, [argument, ...], answer], ...]}``, then the taxonomy
 and the version's quads. Answer: ``[[kind, reason], ...]``, then the bindings of each query; those of ``open`` are the
 operator calls that rows wait for.
 """
@@ -17,7 +17,7 @@ from triplecast.evaluate.background import NO_BACKGROUND, Background
 from triplecast.evaluate.unknown import NO_ANSWERS, Answers, Wanted
 from triplecast.model.answers import GroundCall, format_answer, parse_answer
 from triplecast.model.entailment import Entailment
-from triplecast.model.operators import NO_OPERATORS, OperatorSet
+from triplecast.model.operators import NO_OPERATORS, OperatorSet, read_operators, write_operators
 from triplecast.model.publication import Publication
 from triplecast.sandbox.messages import pack_parts, unpack_parts
 
@@ -57,7 +57,7 @@ def write_input(context: EvaluationInput, **fields: object) -> bytes:
     """Write a request with `fields` of its own."""
     publication, steps, background, answers, operators = context
     if operators:
-        fields["operators"] = operators.to_json()
+        fields["operators"] = write_operators(operators)
     if answers:
         fields["answers"] = [[*call, format_answer(answer).decode()] for call, answer in answers.items()]
     stamp = [publication.position, publication.graph, publication.version, publication.accepted_at, publication.dataset]
@@ -70,7 +70,7 @@ def read_input(message: bytes) -> tuple[EvaluationInput, dict[str, Any]]:
     """Read a request and all its fields."""
     first, taxonomy, quads = unpack_parts(message)
     header = json.loads(first)
-    operators = OperatorSet.from_json(header["operators"]) if "operators" in header else NO_OPERATORS
+    operators = read_operators(header["operators"]) if "operators" in header else NO_OPERATORS
     answers = {
         GroundCall(iri, tuple(arguments)): parse_answer(answer.encode())
         for iri, arguments, answer in header.get("answers", ())

@@ -11,11 +11,7 @@ from pathlib import Path
 from triplecast.crash_points import reach
 from triplecast.end_mark import EndMark, close_untouched, has_content
 from triplecast.errors import FolderLocked, InputError, StorageFault
-from triplecast.journal.answers import (
-    write_learnt,
-    write_operator,
-    write_results,
-)
+from triplecast.journal.answers import write_learnt, write_operator, write_results
 from triplecast.journal.check import RESTORE, check_end
 from triplecast.journal.clock import Clock, read_clock, system_clock
 from triplecast.journal.documents import (

@@ -9,12 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from triplecast.errors import StorageFault
-from triplecast.journal.answers import (
-    check_answers,
-    read_answers,
-    read_learnt,
-    read_operator,
-)
+from triplecast.journal.answers import check_answers, read_answers, read_learnt, read_operator
 from triplecast.journal.attachments import check_attachments, read_attachments_of
 from triplecast.journal.check import RESTORE, check_end, check_journal
 from triplecast.journal.record import (

@@ -5,15 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from triplecast.journal.interface import RegistryChanges, RegistrySlice
-from triplecast.journal.record import (
-    ENDS,
-    REGISTRY_KINDS,
-    Kind,
-    Row,
-    read_registration,
-    read_ticket,
-    verify,
-)
+from triplecast.journal.record import ENDS, REGISTRY_KINDS, Kind, Row, read_registration, read_ticket, verify
 from triplecast.journal.records import KEYS_AT_ONCE, Records
 from triplecast.model.subscription import Registration, RegistrationId
 

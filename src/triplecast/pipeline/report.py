@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from queue import Empty, SimpleQueue
 
-from triplecast.index.census import take_census
+from triplecast.index.snapshot import take_census
 from triplecast.journal import Journal
 from triplecast.model.match import MatchStats
 from triplecast.model.publication import Reject

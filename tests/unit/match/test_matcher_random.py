@@ -18,15 +18,7 @@ from tests.unit.match.match_samples import (
     random_trees,
     snapshot_of,
 )
-from triplecast.index import (
-    FirstWritten,
-    IndexWriter,
-    NoFilter,
-    RarestKey,
-    SegmentFolder,
-    build_segment,
-    open_snapshot,
-)
+from triplecast.index import FirstWritten, IndexWriter, NoFilter, RarestKey, SegmentFolder, build_segment, open_snapshot
 from triplecast.index.merge import merge_segments
 from triplecast.kernels.layout import SHAPE_STAR, TREE
 from triplecast.match import Matcher
@@ -102,7 +94,7 @@ def _twice(queries: list[Registration], publications: list[Publication]) -> Matc
 
 def _merged(queries: list[Registration], publications: list[Publication]) -> Matches:
     parts = [build_segment(queries[start::3], NoFilter() if start == 1 else None) for start in range(3)]
-    return matches_of(matcher().match(snapshot_of([merge_segments(parts, set())]), publications))
+    return matches_of(matcher().match(snapshot_of([merge_segments(parts)]), publications))
 
 
 def _grown(queries: list[Registration], publications: list[Publication]) -> Matches:
