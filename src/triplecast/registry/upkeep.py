@@ -87,9 +87,10 @@ class IndexUpkeep:
         """Bring the index up to the journal's head and compact it; whether it changed. Raises `StorageFault`."""
         self.opened()
         compiler = SubscriptionCompiler(self.operators(), self._compiled)
-        changed = update_index(self._index, self._journal, self._needed_from(), compiler)
+        update_index(self._index, self._journal, self._needed_from(), compiler)
         self._compiled.clear()
-        changed = self._compactor.look() or changed
+        # not what the update says: an earlier one may have been interrupted once the index was written
+        changed = self._compactor.look() or self._index.covers != self.snapshot.covers
         if changed:
             self.snapshot = self._index.snapshot()
             if self._publish is not None:
