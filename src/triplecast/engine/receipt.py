@@ -10,7 +10,7 @@ from itertools import islice
 import numpy as np
 from pyoxigraph import Triple
 
-from triplecast.engine.construct import construct
+from triplecast.evaluate.solutions import construct
 from triplecast.ingest import ParsedDocument
 from triplecast.journal import Acceptance, Accepted
 from triplecast.languages import parse_query
@@ -32,8 +32,8 @@ class Statistics:
     standing: SubscriptionCounts
     """Who is live."""
     work: MatchStats
-    """What was matched since the engine was opened, and what it took. Of a publication that is looked at again, since
-    operators could not be asked about it, what they add."""
+    """What was matched since the engine was opened, and what it took; retrying pending pairs counts only what it
+    adds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +65,11 @@ class Match:
     version: int
     change: str
     notification: str
-    """The notification's id, the same for ever."""
+    """The notification's id, which never changes."""
     json: str = field(repr=False)
     """The solutions as written in the outbox."""
-    asked: Subscription = field(repr=False)
-    """What was asked, as its owner wrote it."""
+    definition: Subscription = field(repr=False)
+    """The subscription as its owner wrote it."""
     operators: OperatorSet = field(repr=False, compare=False)
     """Those that it may call."""
 
@@ -82,7 +82,7 @@ class Match:
     @property
     def graph(self) -> list[Triple]:
         """The triples of a ``CONSTRUCT``, sorted by their text, each once; none for another form. Made at each call."""
-        query = parse_query(self.asked.text, self.asked.language, self.asked.name, self.operators)
+        query = parse_query(self.definition.text, self.definition.language, self.definition.name, self.operators)
         return construct(query.template, self.bindings, self.notification)
 
 
@@ -107,9 +107,8 @@ class Receipt:
     """By publication in order of acceptance, then by registration."""
     rejects: tuple[Reject, ...]
     undecided: tuple[UndecidedMatch, ...]
-    waiting: tuple[UndecidedMatch, ...] = ()
-    """Pairs that operators have to be asked about which cannot be asked as things are, and why: they are told in the
-    outbox once they could be."""
+    pending: tuple[UndecidedMatch, ...] = ()
+    """Pairs that need unavailable operators, and why those are; they are recorded in the outbox once decided."""
     removal: Removal | None = None
     """Of `Engine.remove`: which version ended, and the journal position at which it did."""
 
@@ -149,22 +148,22 @@ class Findings:
     def __init__(self) -> None:
         self._matches: dict[int, list[Match]] = {}
         self._undecided: dict[int, list[UndecidedMatch]] = {}
-        self._waiting: dict[int, list[UndecidedMatch]] = {}
+        self._pending: dict[int, list[UndecidedMatch]] = {}
 
     def add(
         self,
         publications: Sequence[Publication],
         matched: MatchedBatch,
-        asked: Mapping[int, Subscription],
+        subscriptions: Mapping[int, Subscription],
         operators: OperatorSet,
     ) -> None:
-        for position, match in matches_of(publications, matched, asked, operators):
+        for position, match in matches_of(publications, matched, subscriptions, operators):
             self._matches.setdefault(position, []).append(match)
         for pairs, found in (
             (matched.undecided_at(publications), self._undecided),
-            (matched.open.awaited(), self._waiting),
+            (matched.open.awaited(), self._pending),
         ):
-            for pair, named in zip(pairs, undecided_of(publications, pairs, asked), strict=True):
+            for pair, named in zip(pairs, undecided_of(publications, pairs, subscriptions), strict=True):
                 found.setdefault(pair.position, []).append(named)
 
     def share_out(self, parsed: Sequence[ParsedDocument], acceptance: Acceptance) -> Iterator[Receipt]:
@@ -178,14 +177,14 @@ class Findings:
                 tuple(match for position in new for match in self._matches.get(position, ())),
                 result.rejects,
                 tuple(pair for position in new for pair in self._undecided.get(position, ())),
-                tuple(pair for position in new for pair in self._waiting.get(position, ())),
+                tuple(pair for position in new for pair in self._pending.get(position, ())),
             )
 
 
 def matches_of(
     publications: Sequence[Publication],
     matched: MatchedBatch,
-    asked: Mapping[int, Subscription],
+    subscriptions: Mapping[int, Subscription],
     operators: OperatorSet,
 ) -> Iterator[tuple[int, Match]]:
     """Each match with the position of its publication, in the batch's order."""
@@ -199,15 +198,15 @@ def matches_of(
             text = bindings[offsets[row] : offsets[row + 1]].decode()
             change = CHANGES[matched.change[row]]
             id = notification_id(of.graph, of.version, registration, change)
-            query = asked[registration]
+            query = subscriptions[registration]
             found = Match(query.name, registration, of.graph, of.version, change, id, text, query, operators)
             yield of.position, found
 
 
 def undecided_of(
-    publications: Sequence[Publication], pairs: Iterable[PairReason], asked: Mapping[int, Subscription]
+    publications: Sequence[Publication], pairs: Iterable[PairReason], subscriptions: Mapping[int, Subscription]
 ) -> Iterator[UndecidedMatch]:
     places: dict[int, Publication] = {each.position: each for each in publications}
     for position, registration, reason in pairs:
         of = places[position]
-        yield UndecidedMatch(asked[registration].name, registration, of.graph, of.version, reason)
+        yield UndecidedMatch(subscriptions[registration].name, registration, of.graph, of.version, reason)
