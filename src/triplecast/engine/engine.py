@@ -166,7 +166,7 @@ class Engine:
     def close(self) -> None:
         with self._lock:
             self._parser.close()
-            self._matching.store_learnt()
+            self._matching.asking.store_learnt()
             self._asker.close()
             self._matcher.close()
             self._evaluator.close()

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from triplecast.journal.attachments import write_attachments
+from triplecast.journal.operator_data import write_attachments
 from triplecast.journal.record import Kind, Writing, checksum, publication_row, reject_row, row_of, time_text, verify
 from triplecast.model.events import Removal
 from triplecast.model.publication import Attachments, Draft, FileState, Position, Reject
@@ -19,7 +19,7 @@ class Accepted:
 
     draft: int
     """Its index in the call."""
-    position: int
+    position: Position
     graph: str
     version: int
     accepted_at: str
@@ -34,7 +34,7 @@ class Acceptance(NamedTuple):
 
     accepted: list[Accepted]
     """One for each draft, in order."""
-    rejected: list[int]
+    rejected: list[Position]
     """The position of each reject, in order."""
 
 
@@ -42,7 +42,7 @@ class LatestVersion(NamedTuple):
     """The latest version of a graph; without a digest when the graph has been removed since."""
 
     version: int
-    position: int
+    position: Position
     written_at: int
     digest: bytes
 
@@ -67,7 +67,7 @@ def append_documents(
                 attached.append((position, draft.attachments))
             known = changed[graph] = LatestVersion(version, position, writing.at, draft.digest)
         latest[graph] = known
-        at = writing.time if known.written_at == writing.at else time_text(known.written_at)
+        at = time_text(known.written_at)
         accepted.append(Accepted(index, known.position, graph, known.version, at, outcome, draft.labels))
     rejected = [writing.add(reject_row(writing.next, reject, writing.at)) for reject in rejects]
     write_attachments(database, attached)
@@ -82,7 +82,7 @@ def append_removal(database: Database, writing: Writing, graph: str) -> Removal 
         return None
     position = writing.add(row_of(Kind.REMOVAL, writing.next, graph, writing.at, number=known.version))
     _write_latest(database, {graph: LatestVersion(known.version, position, writing.at, b"")})
-    return Removal(Position(position), graph, known.version, writing.time)
+    return Removal(position, graph, known.version, time_text(writing.at))
 
 
 def latest_version(database: Database, graph: str) -> LatestVersion | None:

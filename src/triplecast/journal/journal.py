@@ -11,13 +11,7 @@ from pathlib import Path
 from triplecast.crash_points import reach
 from triplecast.end_mark import EndMark, close_untouched, has_content
 from triplecast.errors import FolderLocked, InputError, StorageFault
-from triplecast.journal.answers import (
-    write_learnt,
-    write_operator,
-    write_results,
-)
 from triplecast.journal.check import RESTORE, check_end
-from triplecast.journal.clock import Clock, read_clock, system_clock
 from triplecast.journal.documents import (
     Acceptance,
     Accepted,
@@ -26,17 +20,26 @@ from triplecast.journal.documents import (
     latest_version,
     write_files,
 )
+from triplecast.journal.operator_data import (
+    write_learnt,
+    write_operator,
+    write_results,
+)
 from triplecast.journal.reader import JournalFile
 from triplecast.journal.record import (
     COUNTED,
     JOURNAL,
+    Clock,
     Kind,
     Row,
     Writing,
     checksum,
+    read_clock,
     row_of,
     subscription_row,
+    system_clock,
     time_text,
+    verify,
 )
 from triplecast.journal.records import DATABASE, END, acknowledged
 from triplecast.journal.writer_lock import WriterLock
@@ -44,7 +47,7 @@ from triplecast.model.answers import Answer, GroundCall, OperatorResult
 from triplecast.model.events import Removal, TaxonomyVersion
 from triplecast.model.match import Learnt
 from triplecast.model.operators import Operator, OperatorSet
-from triplecast.model.publication import Draft, FileState, Reject
+from triplecast.model.publication import Draft, FileState, Position, Reject
 from triplecast.model.subscription import API, NO_END, Lease, Registration, RegistrationId, Subscription, check_fields
 from triplecast.sqlite import Database, make_folder, storage_faults
 from triplecast.taxonomy import Taxonomy
@@ -204,7 +207,7 @@ class Journal(JournalFile):
                 with self._append():
                     pass
 
-    def cancel(self, ids: Sequence[int]) -> list[int]:
+    def cancel(self, ids: Sequence[int]) -> list[Position]:
         """The position of each cancellation; of the earlier one where a registration was cancelled already.
 
         Raises `InputError` for a number that is no registration's.
@@ -237,7 +240,7 @@ class Journal(JournalFile):
         """Gives each draft its version, unless it equals the latest one; see `commit_documents`."""
         return self.commit_documents(drafts).accepted
 
-    def reject(self, rejects: Sequence[Reject]) -> list[int]:
+    def reject(self, rejects: Sequence[Reject]) -> list[Position]:
         """Keeps the rejects; gives their positions."""
         return self.commit_documents((), rejects).rejected
 
@@ -327,7 +330,9 @@ class Journal(JournalFile):
         over = self._database.ask(
             "SELECT registration, end, crc FROM lease WHERE end <= ? ORDER BY end, registration", (writing.at,)
         )
-        found = {of.id: of for of in self.registrations([self._verified_lease(*row)[0] for row in over])}
+        for id, end, crc in over:
+            verify(crc, self.where, f"the lease of {id}", "", (id, end))
+        found = {of.id: of for of in self.registrations([id for id, _, _ in over])}
         for id, _, _ in over:
             self._write_end(writing, Kind.LEASE_END, found[id])
         return writing
@@ -338,9 +343,9 @@ class Journal(JournalFile):
             row = (kind, records, checksum("", (kind, records)))
             self._database.run("INSERT OR REPLACE INTO record_count VALUES (?, ?, ?)", [row])
 
-    def _cancel(self, writing: Writing, ids: Sequence[int]) -> list[int]:
+    def _cancel(self, writing: Writing, ids: Sequence[int]) -> list[Position]:
         found = {int(each.id): each for each in self.registrations(ids)}
-        ended: dict[int, int] = {id: each.removed for id, each in found.items() if each.removed is not None}
+        ended: dict[int, Position] = {id: each.removed for id, each in found.items() if each.removed is not None}
         for id in ids:
             if id not in found:
                 raise InputError(f"there is no registration {id}", "use the number that subscribing gave")
@@ -348,7 +353,7 @@ class Journal(JournalFile):
                 ended[id] = self._write_end(writing, Kind.CANCELLATION, found[id])
         return [ended[id] for id in ids]
 
-    def _write_end(self, writing: Writing, kind: Kind, registration: Registration) -> int:
+    def _write_end(self, writing: Writing, kind: Kind, registration: Registration) -> Position:
         """The position from which a live registration is asked no more."""
         id, name = int(registration.id), registration.subscription.name
         position = writing.add(row_of(kind, writing.next, name, writing.at, number=id))

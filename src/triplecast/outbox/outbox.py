@@ -15,21 +15,26 @@ from triplecast.model.match import publication_key
 from triplecast.model.open_rows import PairReason
 from triplecast.model.subscription import Registration
 from triplecast.outbox.batch import NO_ROWS, OutboxBatch, OutboxRow
-from triplecast.outbox.pending import (
+from triplecast.outbox.reader import DATABASE, END, OutboxReader, check_mark
+from triplecast.outbox.tables import (
+    OUTBOX,
     OpenPart,
+    OutboxFile,
+    State,
     end_pairs,
+    fields_checksum,
     first_open,
     read_open_pairs,
     release,
     withhold,
+    write_notifications,
     write_open_pairs,
     write_parts,
+    write_rows,
 )
-from triplecast.outbox.pruning import prune, prune_undecided
-from triplecast.outbox.reader import DATABASE, END, OutboxReader, State, check_mark
-from triplecast.outbox.tables import OUTBOX, fields_checksum, write_notifications, write_rows
 from triplecast.sqlite import Database, make_folder, row_number
 
+_PRUNED_AT_ONCE = 50_000
 Names = Callable[[Sequence[int]], Iterable[Registration]]
 """Gives name and owner of the ids that the outbox sees for the first time (`JournalFile.registrations`)."""
 
@@ -97,7 +102,7 @@ class Outbox(OutboxReader):
             database = opened.enter_context(closing(Database.writer(path, OUTBOX)))
             if former is not None:
                 database.settle(former)
-            state = OutboxReader(database).state
+            state = OutboxFile(database).state
             try:
                 check_mark(database.where, state, mark)
             except StorageFault:
@@ -118,9 +123,6 @@ class Outbox(OutboxReader):
         super().close()
         if self._end is not None:
             self._end.close()
-
-    def __enter__(self) -> Outbox:
-        return self
 
     def commit(
         self, batch: OutboxBatch, upto: int, names: Names, after: int | None = None, open: Sequence[OpenPart] = ()
@@ -200,7 +202,7 @@ class Outbox(OutboxReader):
         while True:
             with self._write():
                 state = self.state
-                after = prune(self._database, state, upto)
+                after = _prune(self._database, state, upto)
                 self._write_state(after)
                 reach("outbox.pruned")
             self._mark(after)
@@ -214,7 +216,7 @@ class Outbox(OutboxReader):
         upto = row_number(upto, "the position to prune to")
         with self._write():
             ((pairs,),) = self._database.ask("SELECT count(*) FROM undecided WHERE position <= ?", (upto,))
-            self._write_state(prune_undecided(self._database, self.state, upto))
+            self._write_state(_prune_undecided(self._database, self.state, upto))
         return int(pairs)
 
     # ---- inside -----------------------------------------------------------------------------------------------------
@@ -301,3 +303,42 @@ class Outbox(OutboxReader):
 def _check_end(batch: OutboxBatch, upto: int) -> None:
     if batch.publications and batch.publications[-1].position > upto:
         raise ValueError(f"a publication at {batch.publications[-1].position} cannot be committed as told up to {upto}")
+
+
+def _prune(database: Database, state: State, upto: int) -> State:
+    """Delete the first notifications up to sequence `upto`, and the undecided pairs of the publications whose last
+    notification goes; return the state after it."""
+    rows = database.ask(
+        "SELECT sequence, position FROM notification WHERE sequence <= ? ORDER BY sequence LIMIT ?",
+        (upto, _PRUNED_AT_ONCE),
+    )
+    if not rows:
+        return state
+    last, position = rows[-1]
+    database.run("DELETE FROM notification WHERE sequence <= ?", [(last,)])
+    database.run("DELETE FROM late WHERE last <= ?", [(last,)])
+    left = _first_position(database)
+    return _prune_undecided(database, state._replace(pruned=last), position if left is None else left - 1)
+
+
+def _prune_undecided(database: Database, state: State, upto: int) -> State:
+    """Delete the undecided pairs of publications at positions up to `upto`, and publications that neither pairs nor
+    notifications need; return the state after it."""
+    upto = min(upto, state.progress)
+    database.run("DELETE FROM undecided WHERE position <= ?", [(upto,)])
+    forgotten = max(state.forgotten, upto)
+    needed = _first_position(database)
+    database.run(
+        "DELETE FROM publication WHERE position < ?",
+        [(min(forgotten if needed is None else needed - 1, forgotten) + 1,)],
+    )
+    return state._replace(forgotten=forgotten)
+
+
+def _first_position(database: Database) -> int | None:
+    """Return the first publication that a notification is of. They are in order of position, but for those of pairs
+    settled late: ``late`` has the first position of each group of these."""
+    for sequence, position in database.ask("SELECT sequence, position FROM notification ORDER BY sequence LIMIT 1"):
+        ((late,),) = database.ask("SELECT min(position) FROM late WHERE last >= ?", (sequence,))
+        return int(position if late is None else min(position, late))
+    return None

@@ -90,7 +90,7 @@ class Sink:
     def has_open(self) -> bool:
         """Whether a pair is open that operators were not asked about yet, but for those passed by."""
         with self.committing:
-            return self.driver.has_open()
+            return self.driver.turns.has_open()
 
     def _write(self, collect: Callable[[], pa.Table], write: Callable[[list[Row], float], None]) -> None:
         try:
