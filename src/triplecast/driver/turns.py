@@ -34,7 +34,7 @@ class Turns:
 
     def revive(self) -> None:
         """Let what was passed by be due now: its operators are available again."""
-        self._asked = self._outbox.state.progress
+        self._asked = self._outbox.progress
         """Up to here, operators were called or pairs passed by."""
         self._back = False
         """Whether it is the round's turn."""
@@ -58,7 +58,7 @@ class Turns:
                     self._end_round(now)
             if positions:
                 pairs = [pair for pair in pairs if pair[0] <= positions[-1]]
-                return AskBatch(max(after, self._outbox.state.progress), positions[-1], positions, pairs, parts)
+                return AskBatch(max(after, self._outbox.progress), positions[-1], positions, pairs, parts)
             if not self._back and now < self._again:
                 break  # no round has its turn: the same would be looked for again
         return None
