@@ -13,63 +13,41 @@ from contextlib import ExitStack
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from triplecast.compile.compiled import SubscriptionCompiler
 from triplecast.driver import Driver
-from triplecast.engine.documents import check_subscriptions, document_of, group_documents
 from triplecast.engine.matching import Matching
-from triplecast.engine.receipt import (
-    Findings,
-    LoadedTaxonomy,
-    Preview,
-    Receipt,
-    Statistics,
-    matches_of,
-    undecided_of,
-)
-from triplecast.errors import (
-    DocumentRejected,
-    InputError,
-    OperatorWarning,
-    QueryRefused,
-    QuerySyntaxError,
-    TriplecastError,
-)
-from triplecast.evaluate import Background, Evaluator
-from triplecast.explain import Explanation, explain_subscription, explaining_sandbox
+from triplecast.engine.previews import Preview, explain_document, preview_subscription
+from triplecast.engine.receipt import Findings, LoadedTaxonomy, Receipt, Statistics
+from triplecast.errors import InputError, OperatorWarning, QueryRefused, QuerySyntaxError, TriplecastError
+from triplecast.evaluate import Evaluator
+from triplecast.explain import Explanation, explaining_sandbox
 from triplecast.index import INDEX, IndexWriter, SegmentFolder
 from triplecast.index.census import take_census
 from triplecast.ingest import Document, Parser
+from triplecast.ingest.document import checked_documents, cut_groups, document_of
 from triplecast.ingest.document_files import parse_taxonomy
-from triplecast.journal import (
-    BYTES_AT_ONCE,
-    Clock,
-    Journal,
-    Rejected,
-    read_clock,
-    system_clock,
-    time_text,
-)
+from triplecast.journal import BYTES_AT_ONCE, Clock, Journal, Rejected, read_clock, system_clock, time_text
 from triplecast.match import Matcher
 from triplecast.model.operators import SCHEDULE, OperatorSet, check_schedule
-from triplecast.model.publication import Position, Publication
 from triplecast.model.subscription import (
     API,
     BROAD_PER_OWNER,
     Lease,
-    Registration,
-    RegistrationId,
     Subscription,
     check_fields,
+    check_subscriptions,
     read_lease,
 )
-from triplecast.operators.asking import Asker, match_and_ask
+from triplecast.operators.asking import Asker
 from triplecast.operators.operator_set import Declared, declared_operators, operator_set
 from triplecast.outbox import Cursor, Notification, Outbox, UndecidedPair
-from triplecast.registry.admission import AdmittedSubscription, admit, examine
+from triplecast.registry.admission import AdmittedSubscription, examine
 from triplecast.registry.listing import LiveSubscription
 from triplecast.registry.quota import check_quota
 from triplecast.registry.registry import Refusal, Registry, Subscribed
 from triplecast.registry.upkeep import IndexUpkeep, check_progress, settle_operators
+
+DOCUMENTS_AT_ONCE = 500
+"""Documents of `Engine.publish_many` that are committed together, unless fewer come to `BYTES_AT_ONCE`."""
 
 
 class Engine:
@@ -291,7 +269,7 @@ class Engine:
         and what is then unchanged was told in the outbox. What `documents` itself raises passes through.
         """
         receipts: list[Receipt] = []
-        for group in group_documents(documents):
+        for group in cut_groups(checked_documents(documents), DOCUMENTS_AT_ONCE, BYTES_AT_ONCE):
             parsed = self._parser.parse(group)
             drafts = [draft for result in parsed for draft in result.drafts]
             rejects = [reject for result in parsed for reject in result.rejects]
@@ -335,50 +313,18 @@ class Engine:
         """
         subscription = self._registry.live(id).subscription
         (parsed,) = self._parser.parse([document_of(data, media_type, graph, dataset, attachments)])
-        if not parsed.drafts:
-            for reject in parsed.rejects:
-                raise DocumentRejected(reject.stage, reject.reason, reject.hint, reject.line, reject.column)
-            raise DocumentRejected("parse", "it holds no publication", "give a document with at least one")
         at = time_text(read_clock(self._clock))
-        publications = [
-            Publication(Position(0), draft.graph, 0, at, draft.quads, draft.dataset, draft.labels, draft.attachments)
-            for draft in parsed.drafts
-        ]
         operators = self._current_operators()
-        admission = admit(subscription, operators=operators)
-        head = self._journal.head()
-        background = Background.of(admission.entailment, self._journal.taxonomies(head, head).before(head + 1))
-        kept = [self._journal.answers_to(draft, operators) for draft in parsed.drafts]
-        return explain_subscription(
-            subscription, publications, admission.bounded, background, operators, kept, self._explainer
-        )
+        return explain_document(subscription, parsed, at, self._journal, operators, self._explainer)
 
     def preview(self, text: str, last: int = 1000, language: str = "sparql", entailment: str | None = None) -> Preview:
         """What a subscription would have matched among the `last` publications, or as many as `BYTES_AT_ONCE` holds.
         Calls that write wait for it. Raises what `subscribe` raises."""
         subscription = Subscription("preview", text, language, entailment=entailment)
         check_fields(subscription)
-        operators = self._current_operators()
-        admission = examine(subscription, operators=operators).admission
+        admission = examine(subscription, operators=self._current_operators()).admission
         with self._lock:
-            publications = self._journal.last_publications(last, BYTES_AT_ONCE)
-            registration = Registration(RegistrationId(0), subscription)
-            snapshot = IndexWriter().apply([registration], [], 0, compiler=SubscriptionCompiler(operators))
-            first = publications[0].position - 1 if publications else 0
-            taxonomies = self._journal.taxonomies(first, self._journal.head())
-            known = self._journal.answers(first, self._journal.head(), operators)
-            matched = match_and_ask(self._matcher, self._asker, snapshot, publications, taxonomies, known)
-        asked = {0: subscription}
-        times = [datetime.fromisoformat(publication.accepted_at) for publication in publications]
-        seconds = (times[-1] - times[0]).total_seconds() if times else 0.0
-        return Preview(
-            len(publications),
-            tuple(match for _, match in matches_of(publications, matched, asked, operators)),
-            tuple(undecided_of(publications, matched.undecided_at(publications), asked)),
-            admission.cost,
-            admission.warnings,
-            seconds,
-        )
+            return preview_subscription(subscription, admission, last, self._journal, self._matcher, self._asker)
 
     def notifications(self, since: Cursor | str | int = 0, limit: int | None = None) -> Iterator[Notification]:
         """The notifications after `since` (a sequence, or the `cursor` of one), in order, at most `limit`. Reading

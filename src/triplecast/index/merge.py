@@ -116,7 +116,7 @@ def _unfold_segment(
     segment: Segment, gone: set[int], ids: dict[bytes, int], projections: dict[Projection, int]
 ) -> _Unfolded:
     """Unfold the live members of a segment, with the dictionary and projections of the merged one."""
-    registrations = segment.tables.registrations.all()
+    registrations = segment.tables.registrations[:]
     lives = ~np.isin(registrations, np.fromiter(gone, np.int64, len(gone)))
     number = np.cumsum(lives) - 1
     items = _keep_items(unfold(segment.tables.index), lives)

@@ -14,7 +14,7 @@ from triplecast.journal.record import checksum, verify
 from triplecast.model.answers import Answer, GroundCall, OperatorResult, parse_answer
 from triplecast.model.match import Learnt
 from triplecast.model.operators import Operator, OperatorSet, read_fields
-from triplecast.model.publication import Attachments
+from triplecast.model.publication import Attachments, Position
 from triplecast.sqlite import Database
 
 
@@ -83,14 +83,13 @@ def _read_results(database: Database, where: str, end: str, values: Sequence[obj
     return found
 
 
-def write_attachments(database: Database, attached: Iterable[tuple[int, Attachments]]) -> None:
-    """Of publications by position, inside a transaction."""
-    for position, attachments in attached:
-        for iri, content in attachments:
-            digest = sha256(content).digest()
-            crc = checksum(iri, (position, len(content)), digest)
-            database.run("INSERT OR IGNORE INTO content VALUES (?, ?)", [(digest, content)])
-            database.run("INSERT INTO attachment VALUES (?, ?, ?, ?, ?)", [(position, iri, digest, len(content), crc)])
+def write_attachments(database: Database, position: Position, attachments: Attachments) -> None:
+    """Of the publication at `position`, inside a transaction."""
+    for iri, content in attachments:
+        digest = sha256(content).digest()
+        crc = checksum(iri, (position, len(content)), digest)
+        database.run("INSERT OR IGNORE INTO content VALUES (?, ?)", [(digest, content)])
+        database.run("INSERT INTO attachment VALUES (?, ?, ?, ?, ?)", [(position, iri, digest, len(content), crc)])
 
 
 def read_attachments_of(database: Database, position: int, count: int) -> Attachments:

@@ -51,11 +51,7 @@ class Views(NamedTuple):
 def scan_views(publications: Sequence[Publication], first: int = 0) -> Views:
     """Scan publications, of which the first is number `first` of its batch."""
     dataset = [publication.dataset for publication in publications]
-    views = cut_views(scan([publication.quads for publication in publications], dataset), dataset)
-    return views._replace(publication=views.publication + np.int32(first)) if first else views
-
-
-def cut_views(scanned: ScannedBatch, dataset: Sequence[bool]) -> Views:
+    scanned = scan([publication.quads for publication in publications], dataset)
     starts = np.repeat(scanned.term_offsets[:-1], np.diff(scanned.triple_offsets))
     triples = (scanned.triples + starts[:, None]).astype(np.int32)
     spans = np.stack([scanned.term_offsets[:-1], np.diff(scanned.term_offsets)], axis=1)
@@ -70,7 +66,9 @@ def cut_views(scanned: ScannedBatch, dataset: Sequence[bool]) -> Views:
         terms,
         _make_values(scanned),
     )
-    return _split_datasets(views, scanned, dataset) if any(dataset) else views
+    if any(dataset):
+        views = _split_datasets(views, scanned, dataset)
+    return views._replace(publication=views.publication + np.int32(first))
 
 
 def _split_datasets(views: Views, scanned: ScannedBatch, dataset: Sequence[bool]) -> Views:
@@ -127,17 +125,6 @@ def find_identity(segment: Segment, terms: Terms) -> I32:
     return resolve(segment.tables.dictionary, terms)
 
 
-def find_extras(segment: Segment, terms: Terms) -> F64:
-    """`Encoded.extras` of terms."""
-    dictionary = segment.tables.dictionary
-    if not segment.uses_languages and not len(dictionary.bounds):
-        return _NO_EXTRAS
-    extras = np.empty((len(terms.start), 2), np.float64)
-    extras[:, EXTRA_RANK] = rank_strings(dictionary, terms)
-    extras[:, EXTRA_LANGUAGE] = find_languages(dictionary, terms, current_hash_mask())
-    return extras
-
-
 def encode(segment: Segment, views: Views) -> Encoded:
     """A batch in the numbers of one segment."""
     identity = find_identity(segment, views.terms)
@@ -152,5 +139,9 @@ def encode_found(segment: Segment, views: Views, identity: I32, bank: WordBank, 
     asked = SegmentKeys(tables.dictionary, tables.index.facts, segment.places, tables.index.word_predicates)
     mask = current_hash_mask()
     triples, offsets = pair_triples(asked, bank, source, views.triples, views.offsets, identity, mask)
-    extras = find_extras(segment, views.terms)
+    extras = _NO_EXTRAS
+    if segment.uses_languages or len(tables.dictionary.bounds):
+        extras = np.empty((len(views.terms.start), 2), np.float64)
+        extras[:, EXTRA_RANK] = rank_strings(tables.dictionary, views.terms)
+        extras[:, EXTRA_LANGUAGE] = find_languages(tables.dictionary, views.terms, mask)
     return Encoded(offsets, views.spans, views.mode, triples, views.values, identity, extras)

@@ -29,7 +29,6 @@ from triplecast.outbox.tables import (
     withhold,
     write_notifications,
     write_open_pairs,
-    write_parts,
     write_rows,
 )
 from triplecast.sqlite import Database, make_folder, row_number
@@ -149,7 +148,8 @@ class Outbox(OutboxReader):
                 self._reach(state, max(state.told, upto), last)
             self._known |= known
             self._open = waiting
-            self._committed()
+            self._mark(self.state)
+            reach("outbox.committed")
             if pairs:
                 reach("outbox.some-wait")
             differing = self._differing(batch, after, min(state.told, upto))
@@ -184,13 +184,9 @@ class Outbox(OutboxReader):
                 self._reach(state, state.told, last)
             self._known |= known
             self._open -= {*registrations} - first.keys()
-            self._committed()
+            self._mark(self.state)
+            reach("outbox.committed")
             return Committed(state.sequence + 1, last, len(batch.position) - len(rows), ())
-
-    def reopen(self, parts: Sequence[OpenPart]) -> None:
-        """Store what is known of open pairs again, in the place of parts that could not be read."""
-        with self._write():
-            write_parts(self._database, parts)
 
     def prune(self, upto: int) -> int:
         """Delete notifications up to sequence `upto`, and the undecided pairs of the publications left behind.
@@ -239,10 +235,6 @@ class Outbox(OutboxReader):
         ((open,),) = self._database.ask("SELECT min(position) FROM open_pair")
         self._write_state(state._replace(told=told, progress=told if open is None else open - 1, sequence=sequence))
         reach("outbox.position-written")
-
-    def _committed(self) -> None:
-        self._mark(self.state)
-        reach("outbox.committed")
 
     def _mark(self, state: State) -> None:
         if self._end is not None:

@@ -205,17 +205,10 @@ def read_open_pairs(database: Database, after: int, upto: int) -> set[Pair]:
     return {(position, registration) for position, registration in rows}
 
 
-def write_parts(database: Database, parts: Iterable[OpenPart]) -> None:
-    """Store parts, each in the place of those that it overlaps."""
-    for after, upto, form, body in parts:
-        database.run("DELETE FROM open_part WHERE upto > ? AND after < ?", [(after, upto)])
-        write_rows(database, "open_part", [(upto, after, form, body)])
-
-
 def write_open_pairs(database: Database, pairs: Iterable[Pair], parts: Iterable[OpenPart]) -> None:
     """Store open pairs and what is known of them."""
     write_rows(database, "open_pair", pairs)
-    write_parts(database, parts)
+    write_rows(database, "open_part", ((upto, after, form, body) for after, upto, form, body in parts))
 
 
 def withhold(database: Database, rows: list[OutboxRow], first: Mapping[int, int]) -> list[OutboxRow]:
