@@ -39,12 +39,21 @@ class Extent(Enum):
     WHOLE = "up to a million"
 
 
-DEFAULT_PARTS = ("scan", "templates", *WORKLOADS, "mixed", "skew", "replaced", "subscribing", "readers")
+DEFAULT_PARTS: tuple[str, ...] = (
+    "scan",
+    "templates",
+    *WORKLOADS,
+    "mixed",
+    "skew",
+    "replaced",
+    "subscribing",
+    "readers",
+)
 DEFAULT_PARTS += ("fulltext", "taxonomy", "spark", "following")
 """In the order of `plan_runs`."""
 PARTS = (*DEFAULT_PARTS, "tenmillion")
 """With those that run only where they are named: they take long."""
-QUICK_PARTS = ("scan", "templates", "realtail", "alerts", "same", "stars")
+QUICK_PARTS: tuple[str, ...] = ("scan", "templates", "realtail", "alerts", "same", "stars")
 QUICK_PARTS += ("mixed", "skew", "replaced", "subscribing", "readers")
 
 SIZES = {"gtopss": 30_000, "cluster": 100_000, "same": 100_000, "real": 100_000, "realtail": 100_000}

@@ -16,7 +16,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -115,7 +115,7 @@ class Peer:
             raise
         return Round(told["seconds"], told["core"], Answer(told["matches"], told["digest"]))
 
-    def _read(self, seconds: float) -> dict:
+    def _read(self, seconds: float) -> dict[str, Any]:
         assert self._process.stdout is not None
         pipe, deadline = self._process.stdout.fileno(), time.monotonic() + seconds
         while b"\n" not in self._unread:
@@ -128,7 +128,8 @@ class Peer:
                 raise RuntimeError(f"{self.name}: its process ended: {' / '.join(last) or 'it said nothing'}")
             self._unread += read
         line, _, self._unread = self._unread.partition(b"\n")
-        return json.loads(line)
+        answer: dict[str, Any] = json.loads(line)
+        return answer
 
     def close(self) -> None:
         self._process.kill()

@@ -21,7 +21,7 @@ from pathlib import Path
 from benchmarks.figures import Figure, Target, at_most
 from benchmarks.scenarios.pipeline import CORES, write_subscriptions
 from benchmarks.workloads import WORKLOADS
-from triplecast.journal import Journal, JournalReader
+from triplecast.journal import Journal, JournalFile
 from triplecast.model.subscription import Registration
 from triplecast.outbox import Outbox, OutboxReader
 from triplecast.pipeline.report import Summary
@@ -79,7 +79,7 @@ def wait_until(happened: Callable[[], bool], following: Future[Summary]) -> None
 
 
 def _change(
-    number: int, texts: list[str], file: Path, journal: JournalReader, outbox: OutboxReader, following: Future[Summary]
+    number: int, texts: list[str], file: Path, journal: JournalFile, outbox: OutboxReader, following: Future[Summary]
 ) -> tuple[float, float]:
     """Seconds from the renaming to the new registration and to its first notification."""
     time.sleep(SETTLE)

@@ -10,7 +10,7 @@ from triplecast.index import Segment, build_segment
 from triplecast.kernels.layout import Encoded
 from triplecast.match.segment import Scratch
 from triplecast.match.views import Views, encode, scan_views
-from triplecast.model.publication import Publication
+from triplecast.model.publication import Position, Publication
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
 
 BATCH = 500
@@ -43,7 +43,7 @@ def to_publications(workload: Workload) -> list[Publication]:
     """Accepted after all subscriptions."""
     first = len(workload.subscriptions) + 1
     return [
-        Publication(first + number, f"urn:bench:{number}", 1, "2026-11-21T08:00:00.000000Z", lines)
+        Publication(Position(first + number), f"urn:bench:{number}", 1, "2026-11-21T08:00:00.000000Z", lines)
         for number, lines in enumerate(workload.publications)
     ]
 

@@ -24,7 +24,7 @@ from triplecast.index import IndexWriter, SegmentFolder, open_snapshot
 from triplecast.kernels.compiling import warm
 from triplecast.match.segment import Scratch, match_ids
 from triplecast.match.views import encode, scan_views
-from triplecast.model.publication import Publication
+from triplecast.model.publication import Position, Publication
 
 REPEATS = 3
 MOST_MILLISECONDS = {("realtail", 1_000_000): 50.0}
@@ -131,7 +131,7 @@ def _serve(folder: Path, lines: Sequence[bytes], seconds: float, together: Barri
     start = time.perf_counter()
     snapshot = open_snapshot(SegmentFolder(folder), sorted(folder.glob("manifest-*.json"))[-1].name)
     opened = time.perf_counter() - start
-    publications = [Publication(2**40 + at, f"urn:bench:{at}", 1, "", text) for at, text in enumerate(lines)]
+    publications = [Publication(Position(2**40 + at), f"urn:bench:{at}", 1, "", text) for at, text in enumerate(lines)]
     batches = list(in_batches(publications))
     scratch = {segment: Scratch(segment) for segment in snapshot.segments}
 

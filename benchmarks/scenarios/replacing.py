@@ -26,7 +26,7 @@ from triplecast.journal import Journal
 from triplecast.kernels.layout import Encoded
 from triplecast.match.segment import Scratch, Validity, match_ids
 from triplecast.match.views import Views, encode, scan_views
-from triplecast.model.publication import Publication
+from triplecast.model.publication import Position, Publication
 from triplecast.model.subscription import Subscription
 from triplecast.registry.upkeep import Compactor, open_index, update_index
 
@@ -72,7 +72,7 @@ class Registry:
         self.batches = [
             list(batch)
             for batch in in_batches(
-                [Publication(after + at, f"urn:bench:{at}", 1, "", text) for at, text in enumerate(lines)]
+                [Publication(Position(after + at), f"urn:bench:{at}", 1, "", text) for at, text in enumerate(lines)]
             )
         ]
         self._views = [scan_views(batch) for batch in self.batches]

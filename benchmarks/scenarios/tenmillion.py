@@ -21,7 +21,7 @@ from triplecast.index import IndexWriter, SegmentFolder, Snapshot
 from triplecast.kernels.compiling import warm
 from triplecast.match.segment import Scratch, match_ids
 from triplecast.match.views import encode, scan_views
-from triplecast.model.publication import Publication
+from triplecast.model.publication import Position, Publication
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
 
 SLICE = 250_000
@@ -94,7 +94,7 @@ def _build(folder: Path, subscriptions: int, slice_size: int) -> tuple[Snapshot,
 
 def _match(snapshot: Snapshot, size: tuple[str, int], count: int) -> Iterator[Figure]:
     lines = write_records(open_catalogue(7, 1.0), count)
-    publications = [Publication(2**40 + at, f"urn:bench:{at}", 1, "", text) for at, text in enumerate(lines)]
+    publications = [Publication(Position(2**40 + at), f"urn:bench:{at}", 1, "", text) for at, text in enumerate(lines)]
     scratch = {segment: Scratch(segment) for segment in snapshot.segments}
 
     def match() -> int:

@@ -78,4 +78,5 @@ def _frequent_classes() -> list[int]:
         while number:
             counts[number] += 1
             number = int(catalogue.parents[number])
-    return np.argsort(-counts, kind="stable")[:_CLASSES].tolist()
+    classes: list[int] = np.argsort(-counts, kind="stable")[:_CLASSES].tolist()
+    return classes

@@ -14,7 +14,7 @@ import zlib
 from contextlib import closing, suppress
 from pathlib import Path
 
-from triplecast.sqlite import Database, Format
+from triplecast.sqlite import Format, SqliteFile
 
 _LINE = re.compile(rb"((?:[0-9]{20} )+)([0-9a-f]{8})\n")
 
@@ -58,10 +58,10 @@ def has_content(path: Path) -> bool:
     return path.exists() and path.stat().st_size > 0
 
 
-def close_untouched(database: Database, path: Path, form: Format) -> None:
+def close_untouched(database: SqliteFile, path: Path, form: Format) -> None:
     """Close a file whose write-ahead log may be worth more than SQLite takes of it: the last connection that could
     write would move what is left of it to the file and delete it."""
-    with closing(Database.follower(path, form)) as last:
+    with closing(SqliteFile.follower(path, form)) as last:
         last.ask("SELECT 1")
         database.close()
 

@@ -58,7 +58,7 @@ class Format(NamedTuple):
     """The ``application_id`` of files made before formats counted from 1, which are refused by name."""
 
 
-class Database:
+class SqliteFile:
     """A file of one format, held by its only writer, or followed by a reader that never locks it and never checkpoints.
 
     May be used from any thread; `lock` is held for each statement, and by callers over several. A follower sees no rows
@@ -80,12 +80,12 @@ class Database:
         """The file that a follower has open."""
 
     @classmethod
-    def writer(cls, path: Path | None, form: Format) -> Database:
+    def writer(cls, path: Path | None, form: Format) -> SqliteFile:
         """Makes the file where there is none. Without a path the database is in memory."""
         return cls(path, form, _open_writer(path, form))
 
     @classmethod
-    def follower(cls, path: Path, form: Format) -> Database:
+    def follower(cls, path: Path, form: Format) -> SqliteFile:
         return cls(path, form, None)
 
     def close(self) -> None:

@@ -15,15 +15,15 @@ class Bound(NamedTuple):
 
 
 LINES = {
-    "publish → receipt": Bound(1_759, 900),
+    "publish → receipt": Bound(1_336, 900),
     "subscribe → index": Bound(2_300, 1_800),
     "triplecast run, inside pipeline/": Bound(1_410, 1_200),
     "for operators alone, but box": Bound(2_900, 2_800),
-    "src": Bound(46_000, 39_000),
+    "src": Bound(44_100, 39_000),
 }
 
 FILES = {
-    "publish → receipt": Bound(24, 12),
+    "publish → receipt": Bound(16, 12),
     "subscribe → index": Bound(30, 28),
     "for operators alone, but box": Bound(24, 24),
     "outside operators/, importing from it": Bound(16, 16),
@@ -32,14 +32,9 @@ FILES = {
 FILE_LINES = 400
 """No file is longer, but these, which may not grow."""
 
-LONGER = {
-    "engine/engine.py": 441,
-}
+LONGER: dict[str, int] = {}
 
-NAMED_TWICE = {
-    "Database",
-    "Template",
-}
+NAMED_TWICE: set[str] = set()
 """Classes of which there are two, still; goal: none."""
 
 IN_CIRCLES: set[str] = set()

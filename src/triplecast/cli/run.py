@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from triplecast.cli.exits import Exit
-from triplecast.cli.inputs import add_dataset, add_paths, add_taxonomy
+from triplecast.cli.inputs import add_dataset, add_taxonomy
 from triplecast.cli.operators import add_operators, add_schedule, say_faults
 from triplecast.cli.terminal import (
     StatusLine,
@@ -43,7 +43,14 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "and record notifications in the outbox (list them with `triplecast notifications DIR`). A changed document is "
         "a new version; a changed subscription is registered again.",
     )
-    add_paths(parser, "--subscriptions")
+    parser.add_argument(
+        "--subscriptions",
+        metavar="PATH",
+        nargs="+",
+        type=Path,
+        default=[],
+        help="register the subscriptions of these files and folders (default: leave those of the folder as they are)",
+    )
     parser.add_argument("--inbox", metavar="DIR", type=Path, required=True, help="watch this folder for documents")
     parser.add_argument(
         "--output", metavar="DIR", type=Path, required=True, help="keep journal, index and outbox in this folder"

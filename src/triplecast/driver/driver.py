@@ -68,7 +68,7 @@ class Driver:
         head = self._journal.head()
         if head <= self._passed_over:
             return None
-        after = max(self._outbox.told, self._passed_over)
+        after = max(self._outbox.state.told, self._passed_over)
         return MatchRange(after, head) if after < head else None
 
     def pass_over(self, upto: int) -> None:

@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from triplecast.driver import Driver
+from triplecast.engine.asking import Asking
 from triplecast.engine.matching import Matching
 from triplecast.engine.previews import Preview, explain_document, preview_subscription
 from triplecast.engine.receipt import Findings, LoadedTaxonomy, Receipt, Statistics
@@ -31,7 +32,6 @@ from triplecast.model.operators import SCHEDULE, OperatorSet, check_schedule
 from triplecast.model.subscription import (
     API,
     BROAD_PER_OWNER,
-    Lease,
     Subscription,
     check_fields,
     check_subscriptions,
@@ -40,7 +40,7 @@ from triplecast.model.subscription import (
 from triplecast.operators.asking import Asker
 from triplecast.operators.operator_set import Declared, declared_operators, operator_set
 from triplecast.outbox import Cursor, Notification, Outbox, UndecidedPair
-from triplecast.registry.admission import AdmittedSubscription, examine
+from triplecast.registry.admission import examine
 from triplecast.registry.listing import LiveSubscription
 from triplecast.registry.quota import check_quota
 from triplecast.registry.registry import Refusal, Registry, Subscribed
@@ -134,9 +134,10 @@ class Engine:
         self._matcher = Matcher(self._evaluator, self._operators)
         self._asker = Asker(schedule=self._schedule, learnt=journal.learnt(), operators=self._operators)
         self._driver = Driver(journal, outbox)
-        self._upkeep = IndexUpkeep(index, journal, lambda: self._driver.needed_from, operators=self._current_operators)
+        self._upkeep = IndexUpkeep(index, journal, lambda: self._driver.needed_from, operators=lambda: self._operators)
         self._registry = Registry(journal, self._upkeep, self._broad_per_owner, randomness)
-        self._matching = Matching(journal, self._driver, self._registry, self._matcher, self._asker)
+        asking = Asking(journal, self._driver, self._matcher, self._asker)
+        self._matching = Matching(journal, self._driver, self._registry, self._matcher, asking)
         for line in self._upkeep.open():
             warnings.warn(line, OperatorWarning, stacklevel=4)
         self._match_accepted()
@@ -178,13 +179,9 @@ class Engine:
         `InputError` for an `id` that is in use and a lease that cannot be, and `StorageFault`: then nothing was
         registered.
         """
-        end = read_lease(lease)
-        self._journal.check_writer()
         name = "subscription" if id is None else id
         subscription = Subscription(name, text, language, scope, entailment, owner)
-        candidate = self._registry.examine(subscription, id is not None)
-        with self._lock:
-            (outcome,) = self._change([candidate], end)
+        (outcome,) = self._subscribe([subscription], lease, id is not None)
         if isinstance(outcome, Exception):
             raise outcome
         return outcome
@@ -199,11 +196,7 @@ class Engine:
         none was registered.
         """
         check_subscriptions(subscriptions)
-        end = read_lease(lease)
-        self._journal.check_writer()
-        candidates = list(map(self._registry.examine, subscriptions))
-        with self._lock:
-            return self._change(candidates, end)
+        return self._subscribe(subscriptions, lease)
 
     def unsubscribe(self, id: str, ticket: str | None = None) -> int:
         """Cancels the subscription that is live as `id`; gives the journal position from which it is asked no more.
@@ -265,9 +258,8 @@ class Engine:
         """A receipt for each document, in order. Documents are committed some hundreds at a time, each group wholly.
 
         Raises `StorageFault`, whose `receipts` are those of the groups before. Of the group that failed all or nothing
-        was accepted, and what was is matched by the next call; so the documents without a receipt may be given again,
-        and what is then unchanged was told in the outbox. What `documents` itself raises passes through.
-        """
+        was accepted, and the next call matches it; so publish the documents without a receipt again: those unchanged
+        are in the outbox. Raises `InputError` where `dataset` is not what the runs of this folder use."""
         receipts: list[Receipt] = []
         for group in cut_groups(checked_documents(documents), DOCUMENTS_AT_ONCE, BYTES_AT_ONCE):
             parsed = self._parser.parse(group)
@@ -276,6 +268,7 @@ class Engine:
             outcome = Findings()
             try:
                 with self._lock:
+                    self._registry.check_documents(group)
                     self._match_accepted()
                     acceptance = self._journal.commit_documents(drafts, rejects)
                     self._match_accepted(outcome)
@@ -334,6 +327,7 @@ class Engine:
     def subscriptions(self, owner: str | None = None) -> Iterator[LiveSubscription]:
         """Those that are live now, in order of registration; only those of `owner` where one is given. What changes
         while they are read is not seen. Reading raises `StorageFault`."""
+        self._current_operators()
         return self._registry.subscriptions(owner)
 
     def statistics(self) -> Statistics:
@@ -377,9 +371,17 @@ class Engine:
                 self._matcher.operators = self._asker.performer.operators = self._operators
         return self._operators
 
-    def _change(self, candidates: Sequence[AdmittedSubscription | Refusal], lease: Lease) -> list[Subscribed | Refusal]:
-        self._match_accepted()
-        return self._registry.change(API, candidates, lease=lease, tickets=True)
+    def _subscribe(
+        self, subscriptions: Sequence[Subscription], lease: timedelta | float | datetime | None, named: bool = True
+    ) -> list[Subscribed | Refusal]:
+        """Register subscriptions, after all that was published before them is matched."""
+        end = read_lease(lease)
+        self._journal.check_writer()
+        self._current_operators()
+        candidates = [self._registry.examine(each, named) for each in subscriptions]
+        with self._lock:
+            self._match_accepted()
+            return self._registry.change(API, candidates, lease=end, tickets=True)
 
     def _match_accepted(self, outcome: Findings | None = None) -> None:
         """Match what the journal has and the outbox has not, and tell `outcome` what was matched."""

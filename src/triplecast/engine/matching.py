@@ -13,7 +13,6 @@ from triplecast.match.matcher import merge_batches
 from triplecast.model.match import MatchedBatch, MatchStats
 from triplecast.model.stored_rows import FORMAT, write_open_rows
 from triplecast.model.subscription import Subscription
-from triplecast.operators.asking import Asker
 from triplecast.outbox import OpenPart, OutboxBatch
 from triplecast.registry.registry import Registry
 
@@ -27,13 +26,13 @@ MATCHED_AT_ONCE = 1_000
 class Matching:
     """Matches what the journal has and the outbox has not."""
 
-    def __init__(self, journal: Journal, driver: Driver, registry: Registry, matcher: Matcher, asker: Asker) -> None:
+    def __init__(self, journal: Journal, driver: Driver, registry: Registry, matcher: Matcher, asking: Asking) -> None:
         self._matched = MatchStats()
         self._journal = journal
         self._driver = driver
         self._registry = registry
         self._matcher = matcher
-        self.asking = Asking(journal, driver, matcher, asker)
+        self.asking = asking
         self._subscriptions: dict[int, Subscription] = {}
         """Matched lately: at most `SUBSCRIPTIONS_CACHED`, or those of one batch."""
 

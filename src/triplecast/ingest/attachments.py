@@ -23,7 +23,11 @@ def check_attachments(given: object) -> None:
     if not isinstance(given, Mapping):
         raise InputError(f"attachments are {type(given).__name__}", "give a dict of IRI to bytes")
     for iri, content in given.items():
-        _check_iri(iri)
+        try:
+            NamedNode(iri)
+        except (TypeError, ValueError) as error:
+            what = f"{shortened(repr(iri), LONGEST_SHOWN)} cannot name an attachment: it is no absolute IRI"
+            raise InputError(what, "name it by an IRI") from error
         if not isinstance(content, bytes | bytearray | memoryview):
             raise InputError(f"the attachment {_shown(iri)} is {type(content).__name__}", "give its bytes")
     size = sum(memoryview(content).nbytes for content in given.values())
@@ -64,11 +68,3 @@ def share_attachments(drafts: tuple[Draft, ...], given: Mapping[str, bytes]) -> 
 
 def _shown(iri: str) -> str:
     return f"<{shortened(iri, LONGEST_SHOWN)}>"
-
-
-def _check_iri(iri: object) -> None:
-    try:
-        NamedNode(iri)  # type: ignore[arg-type]
-    except (TypeError, ValueError) as error:
-        what = f"{shortened(repr(iri), LONGEST_SHOWN)} cannot name an attachment: it is no absolute IRI"
-        raise InputError(what, "name it by an IRI") from error

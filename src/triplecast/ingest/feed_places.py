@@ -6,8 +6,9 @@ as written, with line and column.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partialmethod
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -119,38 +120,35 @@ def _keep(parser: Any, kind: str, text: str | None, fault: str = "") -> None:
     parser.entries[-1].setdefault(_KEPT, []).append(WrittenPlace(kind, text or "", fault, line, column))
 
 
-def _handlers() -> Iterator[tuple[str, Callable[..., None], Callable[..., None]]]:
+def _handlers() -> Iterator[tuple[str, partialmethod[None], partialmethod[None]]]:
     """Yield each element with its handlers at begin and end. feedparser puts a line with an XML declaration in front,
     so its line numbers are one more."""
     for kind, element in (*((shape, f"georss_{shape}") for shape in SHAPES), ("lat", "geo_lat"), ("long", "geo_long")):
-        yield element, _begin_text(element), _end_text(element, kind)
+        yield element, partialmethod(_begin_text, element), partialmethod(_end_text, element, kind)
     for name, shape in _GML.items():
-        yield f"gml_{name}", _begin_gml(shape), _end_gml
-    for name in _GML_NUMBERS:
-        yield f"gml_{name}", _begin_numbers(f"gml_{name}"), _end_numbers(f"gml_{name}")
-    yield "gml_interior", _begin_hole, _pass
+        yield f"gml_{name}", partialmethod(_begin_gml, shape), partialmethod(_end_gml)
+    for element in (f"gml_{name}" for name in _GML_NUMBERS):
+        yield element, partialmethod(_begin_numbers, element), partialmethod(_end_numbers, element)
+    yield "gml_interior", partialmethod(_begin_hole), partialmethod(_pass)
     for element in _IGNORED:
-        yield element, _pass, _pass
+        yield element, partialmethod(_pass), partialmethod(_pass)
 
 
 def _pass(parser: Any, attributes: Any = None) -> None:
     pass
 
 
-def _begin_text(element: str) -> Callable[..., None]:
-    return lambda parser, attributes: parser.push(element, 0)
+def _begin_text(parser: Any, element: str, attributes: Any) -> None:
+    parser.push(element, 0)
 
 
-def _end_text(element: str, kind: str) -> Callable[..., None]:
-    return lambda parser: _keep(parser, kind, parser.pop(element))
+def _end_text(parser: Any, element: str, kind: str) -> None:
+    _keep(parser, kind, parser.pop(element))
 
 
-def _begin_gml(shape: str) -> Callable[..., None]:
-    def begin(parser: Any, attributes: Any) -> None:
-        parser.triplecast_gml = _Gml(shape, [])
-        _note_system(parser, attributes)
-
-    return begin
+def _begin_gml(parser: Any, shape: str, attributes: Any) -> None:
+    parser.triplecast_gml = _Gml(shape, [])
+    _note_system(parser, attributes)
 
 
 def _end_gml(parser: Any) -> None:
@@ -159,23 +157,17 @@ def _end_gml(parser: Any) -> None:
         _keep(parser, gml.shape, *gml.close())
 
 
-def _begin_numbers(element: str) -> Callable[..., None]:
-    def begin(parser: Any, attributes: Any) -> None:
-        parser.push(element, 0)
-        _note_system(parser, attributes)
-
-    return begin
+def _begin_numbers(parser: Any, element: str, attributes: Any) -> None:
+    parser.push(element, 0)
+    _note_system(parser, attributes)
 
 
-def _end_numbers(element: str) -> Callable[..., None]:
-    def end(parser: Any) -> None:
-        text = parser.pop(element)
-        if parser.triplecast_gml is None:
-            _keep(parser, "point", text, "GML coordinates are in no geometry; put them into gml:Point in georss:where")
-        else:
-            parser.triplecast_gml.numbers.append(text or "")
-
-    return end
+def _end_numbers(parser: Any, element: str) -> None:
+    text = parser.pop(element)
+    if parser.triplecast_gml is None:
+        _keep(parser, "point", text, "GML coordinates are in no geometry; put them into gml:Point in georss:where")
+    else:
+        parser.triplecast_gml.numbers.append(text or "")
 
 
 def _begin_hole(parser: Any, attributes: Any) -> None:

@@ -27,7 +27,10 @@ _VERSION = re.compile(rb"version\s*=\s*[\"']([0-9.]{1,6})[\"']")
 def parse_document(document: Document, limits: GateLimits = GATE) -> ParsedDocument:
     """Check and parse a document. Raises no DocumentRejected: what fails is a `Reject`."""
     parsed = _parse(document, limits)
-    return ParsedDocument(parsed.drafts, tuple(_shown(reject) for reject in parsed.rejects))
+    # what parsers quote of a document may hold terminal control characters
+    reasons = [printable(reject.reason).replace("\n", "\\n") for reject in parsed.rejects]
+    rejects = zip(parsed.rejects, reasons, strict=True)
+    return ParsedDocument(parsed.drafts, tuple(replace(reject, reason=reason) for reject, reason in rejects))
 
 
 def _parse(document: Document, limits: GateLimits) -> ParsedDocument:
@@ -47,11 +50,6 @@ def _parse(document: Document, limits: GateLimits) -> ParsedDocument:
         return ParsedDocument(
             (), (Reject(document.source, error.stage, error.reason, meant or error.hint, error.line, error.column),)
         )
-
-
-def _shown(reject: Reject) -> Reject:
-    """Escape the reason on one line: what parsers quote of a document may hold terminal control characters."""
-    return replace(reject, reason=printable(reject.reason).replace("\n", "\\n"))
 
 
 def _guess_type(data: bytes, media_type: str | None) -> str | None:

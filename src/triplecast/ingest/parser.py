@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections import deque
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from types import TracebackType
 
 from triplecast.errors import InputError
 from triplecast.ingest.attachments import share_attachments
-from triplecast.ingest.document import Document, ParsedDocument
+from triplecast.ingest.document import Document, ParsedDocument, cut_groups
 from triplecast.ingest.gate import CHILD, MEGABYTE
 from triplecast.ingest.messages import pack_document, unpack_parsed
 from triplecast.model.publication import Reject
@@ -49,9 +49,7 @@ class Parser:
     def __enter__(self) -> Parser:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -66,20 +64,19 @@ class Parser:
 
         Raises SandboxFailed if a child does not start.
         """
-        results: list[ParsedDocument] = [ParsedDocument(())] * len(documents)
-        turns = _Turns(documents, len(documents) // (_TURNS_A_CHILD * len(self._sandboxes)), self._closed)
+        longest = max(1, min(len(documents) // (_TURNS_A_CHILD * len(self._sandboxes)), _TURN_DOCUMENTS))
+        groups = list(cut_groups(documents, longest, _TURN_BYTES))
+        results: list[list[ParsedDocument]] = [[] for _ in groups]
+        turns = deque(enumerate(groups))
 
         def work(sandbox: Sandbox) -> None:
             try:
-                for start, end in turns:
-                    refused = {place: _refused(documents[place]) for place in range(start, end)}
-                    sent = [place for place in range(start, end) if refused[place] is None]
-                    outcomes = sandbox.map([pack_document(documents[place]) for place in sent])
-                    for place, reject in refused.items():
-                        if reject is not None:
-                            results[place] = ParsedDocument((), (reject,))
-                    for place, outcome in zip(sent, outcomes, strict=True):
-                        results[place] = _parsed(documents[place], outcome)
+                while turns and not self._closed.is_set():
+                    try:
+                        number, group = turns.popleft()
+                    except IndexError:  # another thread took the last
+                        break
+                    results[number] = _parse_turn(sandbox, group)
             finally:
                 if self._closed.is_set():  # `close` may have run before this turn started the child
                     sandbox.close()
@@ -87,46 +84,25 @@ class Parser:
         if self._threads is None or len(documents) <= 1:
             work(self._sandboxes[0])
         else:
-            for done in [self._submit(work, sandbox) for sandbox in self._sandboxes]:
-                done.result()
-        if not turns.all_taken:
+            try:
+                running = [self._threads.submit(work, sandbox) for sandbox in self._sandboxes]
+            except RuntimeError:  # shut down
+                raise _closed_parser() from None
+            for each in running:
+                each.result()
+        if turns:
             raise _closed_parser()
-        return results
-
-    def _submit(self, work: Callable[[Sandbox], None], sandbox: Sandbox) -> Future[None]:
-        assert self._threads is not None
-        try:
-            return self._threads.submit(work, sandbox)
-        except RuntimeError:  # shut down
-            raise _closed_parser() from None
+        return [result for turn in results for result in turn]
 
 
-class _Turns:
-    """Gives consecutive ranges of documents to the threads that ask, until `stop` is set."""
-
-    def __init__(self, documents: Sequence[Document], longest: int, stop: threading.Event) -> None:
-        self._documents = documents
-        self._longest = max(1, min(longest, _TURN_DOCUMENTS))
-        self._next = 0
-        self._stop = stop
-        self._lock = threading.Lock()
-
-    @property
-    def all_taken(self) -> bool:
-        return self._next == len(self._documents)
-
-    def __iter__(self) -> Iterator[tuple[int, int]]:
-        while not self._stop.is_set():
-            with self._lock:
-                start = end = self._next
-                room = _TURN_BYTES
-                while end < len(self._documents) and end - start < self._longest and (room > 0 or end == start):
-                    room -= len(self._documents[end].data)
-                    end += 1
-                self._next = end
-            if start == end:
-                return
-            yield start, end
+def _parse_turn(sandbox: Sandbox, documents: Sequence[Document]) -> list[ParsedDocument]:
+    rejects = [_refused(document) for document in documents]
+    sent = [document for document, reject in zip(documents, rejects, strict=True) if reject is None]
+    outcomes = iter(sandbox.map([pack_document(document) for document in sent]))
+    return [
+        _parsed(document, next(outcomes)) if reject is None else ParsedDocument((), (reject,))
+        for document, reject in zip(documents, rejects, strict=True)
+    ]
 
 
 def _closed_parser() -> InputError:

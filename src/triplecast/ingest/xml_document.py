@@ -7,7 +7,6 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from pyoxigraph import BlankNode, Literal, NamedNode, Triple
 
@@ -82,7 +81,8 @@ def _parse_rdf_xml(document: Document, xml: XmlDocument, base: str, limits: Gate
     if describes_feed(triples):
         feed = feed_iri(triples, base, named=document.graph is not None)
         base = feed if document.graph is None else base
-        return _publish_items(document.source, _rss1_drafts(triples, xml.data, feed, base, limits), limits)
+        items = ((item_identity(subject, own, base), own) for subject, own in item_triples(triples, feed))
+        return _publish_items(document.source, items, xml.data, limits)
     lines = write_lines(triples, len(xml.data) + len(base), limits, dataset=False)
     return ParsedDocument((make_draft(base, lines, xml.data, limits),))
 
@@ -104,86 +104,59 @@ def _parse_feed(document: Document, xml: XmlDocument, base: str, limits: GateLim
         raise xml.fault
     if not is_feed:
         raise _no_feed(xml)
-    parsed = _publish_items(document.source, _feed_drafts(feed, items, xml.data, limits), limits, xml.has_more)
-    rejects = [*parsed.rejects, *_faults_of_items(document.source, feed, items)]
+    graphs = [identity(item, feed.iri) for item in items]
+    described = ((graph, list(describe(item, graph, feed))) for graph, item in zip(graphs, items, strict=True))
+    parsed = _publish_items(document.source, described, xml.data, limits, xml.has_more)
+    rejects = [*parsed.rejects, *_faults_of_items(document.source, graphs, items)]
     if xml.fault:
         reason = f"{xml.fault.reason}; items published: {len(parsed.drafts)}"
         rejects.insert(0, Reject(document.source, "feed", reason, xml.fault.hint, xml.fault.line, xml.fault.column))
     return ParsedDocument(parsed.drafts, tuple(rejects))
 
 
-class _Oversized(NamedTuple):
-    """An item that exceeds a limit by itself; its neighbours need not."""
-
-    graph: str
-    fault: DocumentRejected
-
-
-def _feed_drafts(
-    feed: Feed, items: Sequence[FeedItem], data: bytes, limits: GateLimits
-) -> Iterable[Draft | _Oversized]:
-    for item in items:
-        graph = identity(item, feed.iri)
-        yield _draft(graph, list(describe(item, graph, feed)), data, limits)
-
-
-def _rss1_drafts(
-    triples: Sequence[Triple], data: bytes, feed: str, base: str, limits: GateLimits
-) -> Iterable[Draft | _Oversized]:
-    for subject, own in item_triples(triples, feed):
-        yield _draft(item_identity(subject, own, base), own, data, limits)
-
-
-def _draft(graph: str, triples: list[Triple], data: bytes, limits: GateLimits) -> Draft | _Oversized:
-    try:
-        return make_draft(graph, write_lines(triples, len(data), limits, dataset=False), data, limits)
-    except DocumentRejected as fault:
-        return _Oversized(graph, fault)
-
-
 def _publish_items(
-    source: str, drafts: Iterable[Draft | _Oversized], limits: GateLimits, has_more: bool = False
+    source: str, items: Iterable[tuple[str, list[Triple]]], data: bytes, limits: GateLimits, has_more: bool = False
 ) -> ParsedDocument:
     """Keep the first item of each identity; another one with other content is a reject, and so is one that exceeds a
-    limit by itself. `has_more`: items after these were cut off."""
+    limit by itself: its neighbours need not. `has_more`: items after these were cut off."""
     kept: dict[str, Draft] = {}
     rejects: list[Reject] = []
     room = limits.expanded_bytes
-    for draft in drafts:
-        known = kept.get(draft.graph)
-        if known is not None:
-            if isinstance(draft, _Oversized) or known.digest != draft.digest:
-                reason = f"a second item has the id {draft.graph} and other content; the first is published"
+    for graph, triples in items:
+        draft: Draft | None = None
+        try:
+            draft = make_draft(graph, write_lines(triples, len(data), limits, dataset=False), data, limits)
+        except DocumentRejected as error:
+            fault = error
+        if graph in kept:
+            if draft is None or kept[graph].digest != draft.digest:
+                reason = f"a second item has the id {graph} and other content; the first is published"
                 rejects.append(Reject(source, "feed", reason, "give every item its own id (guid, atom:id, rdf:about)"))
             continue
-        room -= limits.term_bytes if isinstance(draft, _Oversized) else len(draft.quads)
+        room -= limits.term_bytes if draft is None else len(draft.quads)
         if len(kept) == limits.feed_items or room < 0:
-            rejects.append(_too_many(source, limits))
+            has_more = True
             break
-        if isinstance(draft, _Oversized):
-            reason = f"the item {shortened(draft.graph, 201)} is left out: {draft.fault.reason}"
-            rejects.append(Reject(source, draft.fault.stage, reason, draft.fault.hint))
+        if draft is None:
+            reason = f"the item {shortened(graph, 201)} is left out: {fault.reason}"
+            rejects.append(Reject(source, fault.stage, reason, fault.hint))
         else:
-            kept[draft.graph] = draft
-    else:
-        if has_more:
-            rejects.append(_too_many(source, limits))
+            kept[graph] = draft
+    if has_more:
+        bounds = f"{limits.feed_items} items or {limits.expanded_bytes} bytes written out"
+        reason = f"the feed has more than {bounds}; the items before are published"
+        rejects.append(Reject(source, "gate", reason, "split the feed"))
     return ParsedDocument(tuple(kept.values()), tuple(rejects))
 
 
-def _faults_of_items(source: str, feed: Feed, items: Sequence[FeedItem]) -> Iterable[Reject]:
+def _faults_of_items(source: str, graphs: Sequence[str], items: Sequence[FeedItem]) -> Iterable[Reject]:
     """Yield a reject for the first error of each item."""
-    for item in items:
+    for graph, item in zip(graphs, items, strict=True):
         for fault in item.faults[:1]:
-            shown, more = identity(item, feed.iri)[:200], len(item.faults) - 1
-            reason = f"the item {shown} is published without a place: {fault.reason}"
+            more = len(item.faults) - 1
+            reason = f"the item {graph[:200]} is published without a place: {fault.reason}"
             reason += f" (and {more} more)" if more else ""
             yield Reject(source, fault.stage, reason, fault.hint, fault.line, fault.column)
-
-
-def _too_many(source: str, limits: GateLimits) -> Reject:
-    bounds = f"{limits.feed_items} items or {limits.expanded_bytes} bytes written out"
-    return Reject(source, "gate", f"the feed has more than {bounds}; the items before are published", "split the feed")
 
 
 def _no_feed(xml: XmlDocument) -> DocumentRejected:

@@ -71,20 +71,17 @@ def pass_xml(data: bytes, charset: str | None, limits: GateLimits) -> XmlDocumen
         raise _dtd_refused(parser.getLineNumber(), parser.getColumnNumber() + 1) from None
     except SAXParseException as error:
         fault = fault or _ill_formed(error)
-        _refuse_hidden_dtd(text)
-        feed = shape.feed or _first_items(text, limits)
+        hidden = _DECLARES.search(text)  # by its look: only a tolerant parser reads such text to its end
+        if hidden:
+            raise _dtd_refused(*place(text, hidden.start())) from None
+        beyond = next(islice(_ITEM.finditer(text), limits.feed_items, None), None)  # as a tolerant parser finds them
+        feed = shape.feed or _Cut(len(text) if beyond is None else beyond.start(), b"")
     else:
         feed = shape.feed or _Cut(len(text), b"")
     cut = feed.offset < len(text)
     return XmlDocument(
         text, shape.root, shape.namespace, fault, text[: feed.offset] + feed.closing if cut else text, cut
     )
-
-
-def _first_items(text: bytes, limits: GateLimits) -> _Cut:
-    """Cut text that is not well formed by the look of its items, as a tolerant parser finds them."""
-    beyond = next(islice(_ITEM.finditer(text), limits.feed_items, None), None)
-    return _Cut(len(text) if beyond is None else beyond.start(), b"")
 
 
 def _without_plain_doctype(text: bytes) -> bytes:
@@ -150,13 +147,6 @@ class _Shape(ContentHandler):
         self._open.pop()
         if len(self._open) < self._item_depth:
             self._item_depth = 0
-
-
-def _refuse_hidden_dtd(text: bytes) -> None:
-    """Refuse any DTD, by its look, in text that is not well formed, which only a tolerant parser reads to its end."""
-    hidden = _DECLARES.search(text)
-    if hidden:
-        raise _dtd_refused(*place(text, hidden.start()))
 
 
 def _dtd_refused(line: int | None, column: int | None) -> DocumentRejected:
@@ -254,7 +244,9 @@ def decode(data: bytes, charset: str | None) -> tuple[bytes, DocumentRejected | 
     try:
         text = decoder.decode(data, _UNASSIGNED)[0]
     except UnicodeDecodeError as error:
-        fault = _undecodable(error, encoding)
+        reason = f"the bytes are not in the encoding {encoding} ({error.reason})"
+        hint = "save the document as UTF-8 or declare its true encoding"
+        fault = DocumentRejected("parse", reason, hint, *place(error.object, error.start))
         guess = "cp1252" if decoder.name == "utf-8" else decoder.name
         text = data.removeprefix(codecs.BOM_UTF8).decode(guess, "replace")
     encoded = text.removeprefix("\ufeff").encode("utf-8", "replace")
@@ -301,9 +293,3 @@ def _keep_control(error: UnicodeError) -> tuple[str, int]:
 
 
 codecs.register_error(_UNASSIGNED, _keep_control)
-
-
-def _undecodable(error: UnicodeDecodeError, encoding: str) -> DocumentRejected:
-    line, column = place(error.object, error.start)
-    reason = f"the bytes are not in the encoding {encoding} ({error.reason})"
-    return DocumentRejected("parse", reason, "save the document as UTF-8 or declare its true encoding", line, column)

@@ -9,7 +9,7 @@ from typing import Any
 
 from triplecast.errors import StorageFault
 from triplecast.journal.record import COUNTED, ENDS, Kind, attached_to, read_end, verify, verify_row
-from triplecast.sqlite import Database
+from triplecast.sqlite import SqliteFile
 
 _Entry = tuple[int | bytes, ...]
 
@@ -36,7 +36,7 @@ class Said:
             self.leases[id] = (end,)
 
 
-def check_journal(database: Database) -> Mapping[int, int]:
+def check_journal(database: SqliteFile) -> Mapping[int, int]:
     """Reads every record and every entry of the tables that repeat records; gives how many attachments each publication
     has, of those that have some.
 
@@ -76,7 +76,7 @@ def check_journal(database: Database) -> Mapping[int, int]:
     return said.attached
 
 
-def _read_records(database: Database) -> Said:
+def _read_records(database: SqliteFile) -> Said:
     said = Said()
     for fields in database.each("SELECT * FROM record ORDER BY position"):
         row = verify_row(fields, database.where)

@@ -15,10 +15,10 @@ from triplecast.model.answers import Answer, GroundCall, OperatorResult, parse_a
 from triplecast.model.match import Learnt
 from triplecast.model.operators import Operator, OperatorSet, read_fields
 from triplecast.model.publication import Attachments, Position
-from triplecast.sqlite import Database
+from triplecast.sqlite import SqliteFile
 
 
-def write_results(database: Database, results: Iterable[OperatorResult]) -> bool:
+def write_results(database: SqliteFile, results: Iterable[OperatorResult]) -> bool:
     """Keeps them inside a transaction; what is kept already stays. False where that is another answer."""
     same = True
     for result in results:
@@ -34,7 +34,7 @@ def write_results(database: Database, results: Iterable[OperatorResult]) -> bool
 
 
 def read_answers(
-    database: Database, after: int, upto: int, operators: OperatorSet
+    database: SqliteFile, after: int, upto: int, operators: OperatorSet
 ) -> Mapping[int, Mapping[GroundCall, Answer]]:
     """What was kept of publications at positions in (after, upto], by position, of the versions of `operators`."""
     answers: dict[int, dict[GroundCall, Answer]] = {}
@@ -54,18 +54,18 @@ def read_operator(body: bytes) -> Operator:
     return read_fields(json.loads(body))
 
 
-def write_learnt(database: Database, rows: Iterable[Learnt], gone: Iterable[str]) -> None:
+def write_learnt(database: SqliteFile, rows: Iterable[Learnt], gone: Iterable[str]) -> None:
     """The rows of these templates, in the place of what was kept of them; without those that are gone."""
     database.run("DELETE FROM statistic WHERE template = ?", [(template,) for template in gone])
     database.run("INSERT OR REPLACE INTO statistic VALUES (?, ?, ?, ?, ?, ?)", rows)
 
 
-def read_learnt(database: Database) -> list[Learnt]:
+def read_learnt(database: SqliteFile) -> list[Learnt]:
     """By template. Nothing depends on it but the order in which operators are asked, so it has no checksum."""
     return [Learnt(*row) for row in database.ask("SELECT * FROM statistic ORDER BY template")]
 
 
-def check_answers(database: Database) -> None:
+def check_answers(database: SqliteFile) -> None:
     """Read everything. Raises `StorageFault`."""
     _read_results(database, "1", "", ())
 
@@ -73,7 +73,7 @@ def check_answers(database: Database) -> None:
 _KEY = ("position = ? AND operator = ? AND version = ? AND arguments = ?", " LIMIT 1")
 
 
-def _read_results(database: Database, where: str, end: str, values: Sequence[object]) -> list[OperatorResult]:
+def _read_results(database: SqliteFile, where: str, end: str, values: Sequence[object]) -> list[OperatorResult]:
     found = []
     statement = f"SELECT * FROM answer WHERE {where} ORDER BY position, operator, version, arguments{end}"
     for position, operator, version, arguments, answer, crc in database.ask(statement, values):
@@ -83,7 +83,7 @@ def _read_results(database: Database, where: str, end: str, values: Sequence[obj
     return found
 
 
-def write_attachments(database: Database, position: Position, attachments: Attachments) -> None:
+def write_attachments(database: SqliteFile, position: Position, attachments: Attachments) -> None:
     """Of the publication at `position`, inside a transaction."""
     for iri, content in attachments:
         digest = sha256(content).digest()
@@ -92,7 +92,7 @@ def write_attachments(database: Database, position: Position, attachments: Attac
         database.run("INSERT INTO attachment VALUES (?, ?, ?, ?, ?)", [(position, iri, digest, len(content), crc)])
 
 
-def read_attachments_of(database: Database, position: int, count: int) -> Attachments:
+def read_attachments_of(database: SqliteFile, position: int, count: int) -> Attachments:
     """Raises `StorageFault` unless there are `count`, all sound."""
     found: list[tuple[str, bytes]] = []
     statement = (
@@ -110,7 +110,7 @@ def read_attachments_of(database: Database, position: int, count: int) -> Attach
     return tuple(found)
 
 
-def check_attachments(database: Database, counts: Mapping[int, int]) -> None:
+def check_attachments(database: SqliteFile, counts: Mapping[int, int]) -> None:
     """Read everything; `counts` are the attachments of each publication that has some. Raises `StorageFault`."""
     for position, count in counts.items():
         read_attachments_of(database, position, count)

@@ -25,7 +25,7 @@ from triplecast.journal.records import DATABASE, Records, acknowledged
 from triplecast.model.match import Learnt
 from triplecast.model.publication import FileState, Position, Reject
 from triplecast.model.subscription import Registration, RegistrationId
-from triplecast.sqlite import Database, row_number
+from triplecast.sqlite import SqliteFile, row_number
 
 _REGISTRY = (Kind.SUBSCRIPTION, *ENDS)
 _ALL = (1 << 63) - 1
@@ -43,7 +43,7 @@ class JournalFile(Records):
     @staticmethod
     def read_only(folder: Path | str) -> JournalFile:
         """Return a follower of the journal in `folder`, which need not exist yet. It takes no lock."""
-        return JournalFile(Database.follower(Path(folder) / DATABASE, JOURNAL))
+        return JournalFile(SqliteFile.follower(Path(folder) / DATABASE, JOURNAL))
 
     # ---- the registry -----------------------------------------------------------------------------------------------
 

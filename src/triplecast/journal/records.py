@@ -33,7 +33,7 @@ from triplecast.model.events import Event, TaxonomyVersion
 from triplecast.model.operators import Operator, OperatorSet
 from triplecast.model.publication import Position, Publication
 from triplecast.model.subscription import Registration
-from triplecast.sqlite import Database, row_number
+from triplecast.sqlite import SqliteFile, row_number
 from triplecast.taxonomy import Taxonomies
 
 DATABASE = "journal.sqlite"
@@ -53,7 +53,7 @@ class Records:
     damaged record. While there is no journal yet, it reads as an empty one.
     """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: SqliteFile) -> None:
         self._database = database
         self.where = database.where
         """The file's path; ``memory`` where there is none."""
@@ -76,24 +76,19 @@ class Records:
 
     # ---- events -----------------------------------------------------------------------------------------------------
 
-    def events(self, after: int, upto: int, limit: int | None = None, most_bytes: int | None = None) -> list[Event]:
-        """Return what happened at positions in (`after`, `upto`], in order: publications, removals, taxonomies; at most
-        `limit`, and none after the one with which their bodies come to `most_bytes`.
+    def events(
+        self,
+        after: int,
+        upto: int,
+        limit: int | None = None,
+        most_bytes: int | None = None,
+        kinds: Container[int] = EVENTS,
+    ) -> list[Event]:
+        """Return what happened at positions in (`after`, `upto`], in order: publications, removals and taxonomies, or
+        some `kinds` alone; at most `limit`, and none after the one with which their bodies come to `most_bytes`.
 
         Raises `StorageFault` where damage hides a record among them.
         """
-        return self._events(after, upto, limit, most_bytes, EVENTS)
-
-    def publications(
-        self, after: int, upto: int, limit: int | None = None, most_bytes: int | None = None
-    ) -> list[Publication]:
-        """Return the publications among `events`; both bounds are of them alone."""
-        found = self._events(after, upto, limit, most_bytes, (Kind.PUBLICATION,))
-        return [event for event in found if isinstance(event, Publication)]
-
-    def _events(
-        self, after: int, upto: int, limit: int | None, most_bytes: int | None, kinds: Container[int]
-    ) -> list[Event]:
         with self._database.reading():
             reached: int = min(upto, self.head())
             rows = f"SELECT * FROM record WHERE position > ? AND position <= ? AND kind IN {UNINDEXED_KINDS}"
@@ -104,6 +99,13 @@ class Records:
             found_wrong = f"of the records {after + 1} to {reached} only {read + indexed} can be found"
             raise StorageFault(self.where, found_wrong, RESTORE)
         return found
+
+    def publications(
+        self, after: int, upto: int, limit: int | None = None, most_bytes: int | None = None
+    ) -> list[Publication]:
+        """Return the publications among `events`; both bounds are of them alone."""
+        found = self.events(after, upto, limit, most_bytes, (Kind.PUBLICATION,))
+        return [event for event in found if isinstance(event, Publication)]
 
     def _take(
         self,

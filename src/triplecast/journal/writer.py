@@ -36,7 +36,7 @@ from triplecast.journal.writer_lock import WriterLock
 from triplecast.model.events import Removal
 from triplecast.model.publication import Draft, FileState, Position, Reject
 from triplecast.model.subscription import Registration
-from triplecast.sqlite import Database, make_folder, storage_faults
+from triplecast.sqlite import SqliteFile, make_folder, storage_faults
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +75,10 @@ class JournalWriter(JournalFile):
     """Appends records: every method that changes something is one transaction, synced when it returns.
 
     A call that raises has written nothing. After `StorageFull` the same call works once there is space; see
-    `Database.write` for other faults.
+    `SqliteFile.write` for other faults.
     """
 
-    def __init__(self, database: Database, clock: Clock, epoch: int, former: str | None = None) -> None:
+    def __init__(self, database: SqliteFile, clock: Clock, epoch: int, former: str | None = None) -> None:
         super().__init__(database)
         self._clock = clock
         self.epoch = epoch
@@ -111,7 +111,7 @@ class JournalWriter(JournalFile):
             mark = acknowledged(folder)
             if mark and not has_content(folder / DATABASE):
                 raise StorageFault(str(folder / DATABASE), f"it is missing, and held {mark} records", RESTORE)
-            database = opened.enter_context(closing(Database.writer(folder / DATABASE, JOURNAL)))
+            database = opened.enter_context(closing(SqliteFile.writer(folder / DATABASE, JOURNAL)))
             if former is not None:
                 database.settle(former)
             try:
@@ -133,7 +133,7 @@ class JournalWriter(JournalFile):
     @classmethod
     def in_memory(cls, clock: Clock = system_clock) -> Self:
         """A journal that ends with the process."""
-        database = Database.writer(None, JOURNAL)
+        database = SqliteFile.writer(None, JOURNAL)
         with database.write():
             return cls(database, clock, _next_epoch(database))
 
@@ -273,7 +273,7 @@ class JournalWriter(JournalFile):
         return position
 
 
-def latest_version(database: Database, graph: str) -> LatestVersion | None:
+def latest_version(database: SqliteFile, graph: str) -> LatestVersion | None:
     """Return the latest version of a graph; None for one that was never published."""
     statement = "SELECT version, position, written_at, digest, crc FROM document WHERE graph = ?"
     for version, position, at, digest, crc in database.ask(statement, (graph,)):
@@ -282,7 +282,7 @@ def latest_version(database: Database, graph: str) -> LatestVersion | None:
     return None
 
 
-def _write_files(database: Database, states: Mapping[str, FileState], gone: Sequence[str]) -> None:
+def _write_files(database: SqliteFile, states: Mapping[str, FileState], gone: Sequence[str]) -> None:
     """Write the states of files by path, and forget those that are `gone`."""
     database.run("DELETE FROM file WHERE path = ?", ((path,) for path in gone))
     database.run(
@@ -294,7 +294,7 @@ def _write_files(database: Database, states: Mapping[str, FileState], gone: Sequ
     )
 
 
-def _next_epoch(database: Database) -> int:
+def _next_epoch(database: SqliteFile) -> int:
     """Of a new writer, inside a transaction: the ones before it write nothing more."""
     database.run("UPDATE writer SET epoch = epoch + 1")
     (epoch,) = database.ask_one("SELECT epoch FROM writer")

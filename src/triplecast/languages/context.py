@@ -68,10 +68,10 @@ class Translation:
         return self.blanks[label]
 
     def fault(self, token: Token, message: str, expected: tuple[str, ...] = ()) -> QuerySyntaxError:
-        return self.source.fault(token.start_pos or 0, message, expected)
+        return self.source.fault(token, message, expected)
 
     def refusal(self, token: Token, construct: str, reason: str, hint: str) -> QueryRefused:
-        return self.source.refusal(token.start_pos or 0, construct, reason, hint)
+        return self.source.refusal(token, construct, reason, hint)
 
     def slot(self, token: Token) -> Slot:
         return Slot(number_of(token))

@@ -104,7 +104,7 @@ def read_tree(
         accepted = words(parser.accepts() if parser is not None else error.expected)  # type: ignore[no-untyped-call]
         if token.type == "$END":
             raise source.fault(len(source.text.rstrip()), "the query ends too early", accepted) from None
-        raise source.fault(token.start_pos or 0, f"unexpected {clip(str(token))}", accepted) from None
+        raise source.fault(token, f"unexpected {clip(str(token))}", accepted) from None
 
 
 def _hint_at(text: str, token: Token) -> tuple[int, str] | None:

@@ -57,26 +57,20 @@ def text_call(translation: Translation, token: Token, function: str, arguments: 
     try:
         check_text(function, text)
     except TextFault as fault:
-        raise place_fault(translation, constant, fault) from None
+        raise fault_at(translation, constant, fault) from None
     translation.texts[slot.index] = function
     return Call(function, arguments)
 
 
-def place_fault(translation: Translation, token: Token, fault: TextFault) -> QuerySyntaxError | QueryRefused:
-    """Place a fault inside a string token in the query."""
-    offset = (token.start_pos or 0) + _offset_in_token(str(token), fault.offset)
-    if isinstance(fault, TextRefused):
-        return translation.source.refusal(offset, fault.construct, fault.message, fault.hint)
-    return translation.source.fault(offset, fault.message, fault.expected)
-
-
-def fault_of_translation(
-    translation: Translation, token: Token, fault: TextFault, shown: str = ""
+def fault_at(
+    translation: Translation, token: Token, fault: TextFault, shown: str | None = None
 ) -> QuerySyntaxError | QueryRefused:
-    """Place a fault of a translated foreign form at `token`; `shown` is the translation."""
+    """Place a fault inside a string token, or at the token of a foreign form if its translation is `shown`."""
+    offset = (token.start_pos or 0) + (_offset_in_token(str(token), fault.offset) if shown is None else 0)
+    message = fault.message + (shown or "")
     if isinstance(fault, TextRefused):
-        return translation.refusal(token, fault.construct, fault.message + shown, fault.hint)
-    return translation.fault(token, fault.message + shown, fault.expected)
+        return translation.source.refusal(offset, fault.construct, message, fault.hint)
+    return translation.source.fault(offset, message, fault.expected)
 
 
 def _offset_in_token(token: str, offset: int) -> int:
@@ -131,7 +125,7 @@ def _text_search(translation: Translation, children: list[Any]) -> Call:
     try:
         parse_selection(selection)
     except TextFault as fault:
-        raise fault_of_translation(translation, token, fault) from None
+        raise fault_at(translation, token, fault, "") from None
     expression: Expression = translation.node(value)
     return noted_call(translation, expression, selection, "ftcontains")
 
@@ -298,9 +292,9 @@ def _translated(translation: Translation, token: Token, reader: Callable[[str], 
     try:
         selection = reader(text)
     except TextFault as fault:
-        raise place_fault(translation, token, fault) from None
+        raise fault_at(translation, token, fault) from None
     try:
         parse_selection(selection)
     except TextFault as fault:
-        raise fault_of_translation(translation, token, fault, f" (read as {shortened(selection, SHOWN)})") from None
+        raise fault_at(translation, token, fault, f" (read as {shortened(selection, SHOWN)})") from None
     return selection

@@ -129,15 +129,15 @@ def read_prologue(source: Source, tokens: Iterator[Token]) -> tuple[Namespace, I
         if keyword.type == "PREFIX":
             name = _expect(source, tokens, "a prefix that ends with a colon, like dc:", keyword)
             if name.type != "IRI" or name.find(":") != len(name) - 1:
-                raise source.fault(_offset(name), f"unexpected {name}", ("a prefix that ends with a colon, like dc:",))
+                raise source.fault(name, f"unexpected {name}", ("a prefix that ends with a colon, like dc:",))
             prefix = str(name)[:-1]
         reference = _expect(source, tokens, "an IRI in angle brackets", keyword)
         if not reference.startswith("<") or reference.type != "IRI":
-            raise source.fault(_offset(reference), f"unexpected {reference}", ("an IRI in angle brackets",))
+            raise source.fault(reference, f"unexpected {reference}", ("an IRI in angle brackets",))
         try:
             iri = Namespace(prefixes, base).named(str(reference)).value
         except ValueError as error:
-            raise source.fault(_offset(reference), str(error)) from error
+            raise source.fault(reference, str(error)) from error
         if keyword.type == "BASE":
             base = iri
         else:
@@ -148,8 +148,4 @@ def read_prologue(source: Source, tokens: Iterator[Token]) -> tuple[Namespace, I
 def _expect(source: Source, tokens: Iterator[Token], wanted: str, after: Token) -> Token:
     for token in tokens:
         return token
-    raise source.fault(_offset(after), f"nothing follows {after}", (wanted,))
-
-
-def _offset(token: Token) -> int:
-    return token.start_pos or 0
+    raise source.fault(after, f"nothing follows {after}", (wanted,))

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -49,18 +48,9 @@ _NUMBERED = "\x01n"
 _NOTATION = Notation("USING {} FOR <…>", loose=True, triple="({}, {}, {})", lists=False)
 
 
-class _Selection(NamedTuple):
-    variables: tuple[Variable, ...] | None
-    """None for ``SELECT *``."""
-
-
 class _Constraint(NamedTuple):
     expression: Expression
     """With RDQL's own operators ``== eq ne =~ !~`` and variables as written."""
-
-
-class _Group(NamedTuple):
-    parts: tuple[TriplePattern | Production | _Constraint, ...]
 
 
 def parse(text: str, name: str | None, operators: OperatorSet) -> Parsed:
@@ -100,7 +90,7 @@ def _declared(source: Source, tree: Tree[Token]) -> Namespace:
                 raise ValueError(f"{iri} is no IRI in angle brackets")
             prefixes[str(name.children[0])] = Namespace({}, None).named(str(iri)).value
         except ValueError as error:
-            raise source.fault(iri.start_pos or 0, str(error), ("an IRI in angle brackets",)) from error
+            raise source.fault(iri, str(error), ("an IRI in angle brackets",)) from error
     return Namespace(prefixes, None, _NOTATION)
 
 
@@ -114,10 +104,11 @@ _name = _prefixes = _sources = _prefix
 # ---- patterns ------------------------------------------------------------------------------------------------
 
 
-def _select(translation: Translation, children: list[Any]) -> _Selection:
+def _select(translation: Translation, children: list[Any]) -> tuple[Variable, ...] | None:
+    """None for ``SELECT *``."""
     if children[0].type == "STAR":
-        return _Selection(None)
-    return _Selection(tuple(dict.fromkeys(translation.node(child) for child in children)))
+        return None
+    return tuple(dict.fromkeys(translation.node(child) for child in children))
 
 
 def _pattern(translation: Translation, children: list[Any]) -> TriplePattern | Production:
@@ -128,16 +119,14 @@ def _pattern(translation: Translation, children: list[Any]) -> TriplePattern | P
     return TriplePattern(subject, verb, end)
 
 
-def _group(translation: Translation, children: list[Any]) -> _Group:
-    return _Group(tuple(_parts(children)))
-
-
-def _parts(children: list[Any]) -> Iterator[TriplePattern | Production | _Constraint]:
+def _group(translation: Translation, children: list[Any]) -> list[TriplePattern | Production | _Constraint]:
+    parts: list[TriplePattern | Production | _Constraint] = []
     for child in children:
-        if isinstance(child, _Group):
-            yield from child.parts
+        if isinstance(child, list):
+            parts.extend(child)
         elif isinstance(child, TriplePattern | Production | _Constraint):
-            yield child
+            parts.append(child)
+    return parts
 
 
 def _constraint(translation: Translation, children: list[Any]) -> _Constraint:
@@ -148,8 +137,8 @@ def _constraint(translation: Translation, children: list[Any]) -> _Constraint:
 
 
 def _query(translation: Translation, children: list[Any]) -> Query:
-    selection: _Selection = children[0]
-    parts = list(_parts(children))
+    variables: tuple[Variable, ...] | None = children[0]
+    parts = _group(translation, children[1:])
     triples = tuple([part for part in parts if isinstance(part, TriplePattern)])
     nodes = [node for triple in triples for node in (triple.subject, triple.predicate, triple.object)]
     resources = [node for triple in triples for node in (triple.subject, triple.predicate)]
@@ -158,7 +147,6 @@ def _query(translation: Translation, children: list[Any]) -> Query:
     filters, productions = read_productions(translation)
     conditions = [coercions.value(part.expression) for part in parts if isinstance(part, _Constraint)] + filters
     nodes += [node for production in productions for node in production.arguments]
-    variables = selection.variables
     if variables is None:
         variables = tuple(dict.fromkeys(node for node in nodes if isinstance(node, Variable)))
     pattern: Pattern = algebra.BasicPattern(triples)

@@ -7,6 +7,7 @@ from functools import lru_cache
 from types import MappingProxyType
 
 from triplecast.errors import QueryRefused
+from triplecast.languages.vocabularies import bare_namespace
 from triplecast.model.entailment import FUNCTION_MARKS, FUNCTIONS
 from triplecast.model.operators import OperatorSet
 from triplecast.operators.failure_hints import describe_missing
@@ -184,7 +185,7 @@ def warn_undeclared(iri: str, operators: OperatorSet) -> str | None:
         names = ", ".join(split_name(name)[1] for name in beside[:_SHOWN])
         more = f" and {len(beside) - _SHOWN} more" if len(beside) > _SHOWN else ""
         return f"{warning}, though its namespace has {names}{more}; if it is an operator, {HOW_TO_DECLARE}"
-    if namespace == GEOF or _folder(namespace) in _OPERATOR_FOLDERS:
+    if namespace == GEOF or split_name(namespace[:-1])[1].lower() in _OPERATOR_FOLDERS:
         return f"{warning}; if it is an operator, {HOW_TO_DECLARE}"
     return None
 
@@ -203,19 +204,10 @@ def _in_like_namespaces(namespace: str, local: str, declared: Mapping[str, Seque
     return [
         name
         for other, names in declared.items()
-        if other != namespace and (_bare(other) == _bare(namespace) or one_apart(other, namespace))
+        if other != namespace and (bare_namespace(other) == bare_namespace(namespace) or one_apart(other, namespace))
         for name in names
         if likeness_of(split_name(name)[1], local) >= _ALIKE
     ][:1]
-
-
-def _bare(namespace: str) -> str:
-    return namespace.partition("://")[2].rstrip("/#").lower() or namespace
-
-
-def _folder(namespace: str) -> str:
-    """The last part of a namespace, without the sign at its end."""
-    return split_name(namespace[:-1])[1].lower()
 
 
 # ---- size ------------------------------------------------------------------------------------------------------------

@@ -64,11 +64,6 @@ class _Solutions(NamedTuple):
     """None where nothing is grouped."""
 
 
-class Selection(NamedTuple):
-    pattern: Pattern
-    variables: tuple[Variable, ...]
-
-
 # ---- clauses -----------------------------------------------------------------------------------------------
 
 
@@ -294,7 +289,7 @@ def _sliced(modifiers: _Modifiers, pattern: Pattern) -> Pattern:
     return algebra.Slice(pattern, modifiers.offset, modifiers.limit)
 
 
-def _select(translation: Translation, children: list[Any]) -> Selection:
+def _select(translation: Translation, children: list[Any]) -> Query:
     clause, where, modifiers, values = children
     items: tuple[_Item, ...] = clause.items or ()
     solved = _solve(translation, where, items, modifiers, values)
@@ -309,11 +304,11 @@ def _select(translation: Translation, children: list[Any]) -> Selection:
     pattern = algebra.Project(_order(solved, _names_of(items), modifiers, pattern), variables)
     if clause.mode is not None:
         pattern = algebra.Distinct(pattern) if clause.mode == "DISTINCT" else algebra.Reduced(pattern)
-    return Selection(_sliced(modifiers, pattern), variables)
+    return Query("select", _sliced(modifiers, pattern), variables)
 
 
 def _group_of_select(translation: Translation, children: list[Any]) -> GroupPattern:
-    selection: Selection = children[0]
+    selection: Query = children[0]
     return GroupPattern(selection.pattern, dict.fromkeys(selection.variables))
 
 

@@ -25,8 +25,7 @@ def parse(text: str, name: str | None, operators: OperatorSet) -> Parsed:
     numbered: dict[int, Token] = {}
     tree = read_tree("sparql.lark", "query", source, number_tokens(body, numbered), describe)
     translation = Translation(source, namespace, numbered, operators)
-    result = translate((expressions, fulltext, patterns, groups, solutions), translation, tree)
-    query = result if isinstance(result, Query) else Query("select", result.pattern, result.variables)
+    query: Query = translate((expressions, fulltext, patterns, groups, solutions), translation, tree)
     if measure_depth(query) > MAX_DEPTH:
         raise refuse_depth("a query", name)
     if len(translation.graphs) > 1:

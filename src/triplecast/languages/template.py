@@ -7,7 +7,7 @@ places in the algebra.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import blake2b
@@ -97,7 +97,7 @@ def _term(parsed: Parsed, number: int) -> NamedNode | Literal:
     try:
         term = parsed.namespace.term(str(token))
     except ValueError as error:
-        raise parsed.source.fault(token.start_pos or 0, str(error)) from error
+        raise parsed.source.fault(token, str(error)) from error
     return _lower(term) if number in parsed.lowered else term
 
 
@@ -137,7 +137,10 @@ class _Terms(dict[str, str]):
     def __init__(self, namespace: Namespace) -> None:
         super().__init__()
         self.namespace = namespace
-        self._starts = {} if namespace.notation.loose else _open_ended(namespace.prefixes)
+        self._starts: dict[str, str] = {}
+        """The namespaces behind which letters, digits and ``-`` make an IRI whatever they are."""
+        if not namespace.notation.loose:
+            self._starts = {name: start for name, start in namespace.prefixes.items() if start[-1:] in ("/", "#")}
 
     def plain(self, token: str) -> str:
         """The IRI of a name that nothing has to be read or checked in: ASCII letters, digits and ``-`` behind a prefix;
@@ -167,11 +170,6 @@ class _Terms(dict[str, str]):
         if _is_decimal(token):
             return self.keep(token, f'"{token}"^^<{XSD}decimal>')
         return self.keep(token, to_ntriples(self.namespace.term(token)))
-
-
-def _open_ended(prefixes: Mapping[str, str]) -> dict[str, str]:
-    """The namespaces behind which letters, digits and ``-`` make an IRI whatever they are."""
-    return {prefix: start for prefix, start in prefixes.items() if start[-1:] in ("/", "#")}
 
 
 class _Pieces(dict[str, str]):

@@ -113,8 +113,9 @@ class Source:
     text: str
     name: str | None
 
-    def place(self, offset: int) -> tuple[int, int, str]:
-        """Line and column (from 1) in the text as written, and that line, for an offset into `text`."""
+    def place(self, at: int | Token) -> tuple[int, int, str]:
+        """Line and column (from 1) in the text as written, and that line, for an offset into `text` or a token."""
+        offset = at if isinstance(at, int) else at.start_pos or 0
         offset = _written_offset(self.written, offset) if self.written != self.text else offset
         before = self.written[:offset]
         line = before.count("\n") + 1
@@ -122,12 +123,12 @@ class Source:
         end = self.written.find("\n", start)
         return line, offset - start + 1, self.written[start : end if end >= 0 else None].rstrip("\r")
 
-    def fault(self, offset: int, message: str, expected: tuple[str, ...] = ()) -> QuerySyntaxError:
-        line, column, source_line = self.place(offset)
+    def fault(self, at: int | Token, message: str, expected: tuple[str, ...] = ()) -> QuerySyntaxError:
+        line, column, source_line = self.place(at)
         return QuerySyntaxError(message, line, column, expected, source_line, self.name)
 
-    def refusal(self, offset: int, construct: str, reason: str, hint: str) -> QueryRefused:
-        line, column, _ = self.place(offset)
+    def refusal(self, at: int | Token, construct: str, reason: str, hint: str) -> QueryRefused:
+        line, column, _ = self.place(at)
         return QueryRefused(construct, reason, hint, line, column, self.name)
 
 

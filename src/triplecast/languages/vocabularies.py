@@ -161,7 +161,7 @@ def _suspects(namespace: str) -> tuple[tuple[str, str] | None, tuple[tuple[str, 
     if namespace in KNOWN.values():
         return None, below
     for prefix, known in KNOWN.items():
-        if _bare(namespace) == _bare(known) or one_apart(namespace, known):
+        if bare_namespace(namespace) == bare_namespace(known) or one_apart(namespace, known):
             return (prefix, known), below
     return None, below
 
@@ -170,7 +170,7 @@ def _parent(known: str) -> str:
     return known[: 1 + max(known.rfind("/", 0, -1), known.rfind("#", 0, -1))]
 
 
-def _bare(namespace: str) -> str:
+def bare_namespace(namespace: str) -> str:
     """A namespace without what is most often confused: scheme, ``www.``, letter case, the last sign."""
-    _, _, rest = namespace.partition("://")
-    return rest.removeprefix("www.").rstrip("/#").lower()
+    rest = namespace.partition("://")[2]
+    return rest.removeprefix("www.").rstrip("/#").lower() or namespace

@@ -282,22 +282,7 @@ class Slice:
 Modifier: TypeAlias = Project | Distinct | Reduced | OrderBy | Slice
 """Solution modifiers."""
 Pattern: TypeAlias = (
-    BasicPattern
-    | Join
-    | LeftJoin
-    | Filter
-    | Union
-    | Graph
-    | Extend
-    | Produce
-    | Minus
-    | Values
-    | Group
-    | OrderBy
-    | Project
-    | Distinct
-    | Reduced
-    | Slice
+    BasicPattern | Join | LeftJoin | Filter | Union | Graph | Extend | Produce | Minus | Values | Group | Modifier
 )
 """A sub-select is a `Project`, or what wraps it, inside another pattern; its hidden variables are local to it."""
 

@@ -66,7 +66,7 @@ class Learnt(NamedTuple):
     """What was learnt of one template of conditions that ask operators: of one batch, or all in all."""
 
     template: str
-    """Its text (`residual.plans.Template`)."""
+    """Its text (`residual.templates.ConditionTemplate`)."""
     hint: float
     """Seconds that its operators' declarations expect."""
     answered: float

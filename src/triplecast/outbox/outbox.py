@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,7 +13,6 @@ from triplecast.end_mark import EndMark, close_untouched, has_content, read_end_
 from triplecast.errors import StorageFault
 from triplecast.model.answers import bounded_reason
 from triplecast.model.match import publication_key
-from triplecast.model.open_rows import PairReason
 from triplecast.model.subscription import Registration
 from triplecast.outbox.batch import NO_ROWS, OutboxBatch, OutboxRow
 from triplecast.outbox.reader import DATABASE, END, OutboxReader, check_mark
@@ -20,6 +20,7 @@ from triplecast.outbox.tables import (
     OUTBOX,
     OpenPart,
     OutboxFile,
+    Pending,
     State,
     end_pairs,
     fields_checksum,
@@ -31,7 +32,7 @@ from triplecast.outbox.tables import (
     write_open_pairs,
     write_rows,
 )
-from triplecast.sqlite import Database, make_folder, row_number
+from triplecast.sqlite import SqliteFile, make_folder, row_number
 
 _PRUNED_AT_ONCE = 50_000
 Names = Callable[[Sequence[int]], Iterable[Registration]]
@@ -61,16 +62,17 @@ class Outbox(OutboxReader):
     it again adds nothing, even then.
     """
 
-    def __init__(self, database: Database, check_writer: Callable[[], None] = _nobody_else, epoch: int = 0) -> None:
+    def __init__(self, database: SqliteFile, check_writer: Callable[[], None] = _nobody_else, epoch: int = 0) -> None:
         """`check_writer` raises where another has become the folder's writer; it is called inside each transaction.
         The outbox is in the given `epoch` from now on, where that is later than its own."""
         super().__init__(database)
         self._check_writer = check_writer
         self._end: EndMark | None = None
+        self._state = self._next = State()
+        """What is committed, and what the transaction under way has written."""
         with self._write():  # one that began before the folder was taken over has ended now
             state = self.state
-            if epoch > state.epoch:
-                self._write_state(state._replace(epoch=epoch))
+            self._write_state(state._replace(epoch=max(epoch, state.epoch)))
         self._known: set[int] = {id for (id,) in database.ask("SELECT id FROM registration")}
         self._open: set[int] = {id for (id,) in database.ask("SELECT DISTINCT registration FROM open_pair")}
         """Registrations that have open pairs."""
@@ -98,7 +100,7 @@ class Outbox(OutboxReader):
             found = f"it is missing, and held notifications up to {mark[2]}"
             raise StorageFault(str(path), found, f"restore it from a copy, or delete {END}: then all is matched again")
         with ExitStack() as opened:
-            database = opened.enter_context(closing(Database.writer(path, OUTBOX)))
+            database = opened.enter_context(closing(SqliteFile.writer(path, OUTBOX)))
             if former is not None:
                 database.settle(former)
             state = OutboxFile(database).state
@@ -116,7 +118,7 @@ class Outbox(OutboxReader):
     @classmethod
     def in_memory(cls) -> Outbox:
         """Make an outbox that ends with the process."""
-        return cls(Database.writer(None, OUTBOX), epoch=1)
+        return cls(SqliteFile.writer(None, OUTBOX), epoch=1)
 
     def close(self) -> None:
         super().close()
@@ -143,9 +145,8 @@ class Outbox(OutboxReader):
                 write_open_pairs(self._database, pairs, open)
                 waiting = self._open | {registration for _, registration in pairs}
                 first = first_open(self._database, waiting & {row.registration for row in rows} if waiting else ())
-                known = self._write_named(new, rows, new.undecided, names, new.digests())
-                last = self._write_notifications(state, withhold(self._database, rows, first))
-                self._reach(state, max(state.told, upto), last)
+                known = self._write_named(new, rows, names, new.digests())
+                last = self._write_rows(state, withhold(self._database, rows, first), max(state.told, upto))
             self._known |= known
             self._open = waiting
             self._mark(self.state)
@@ -174,14 +175,13 @@ class Outbox(OutboxReader):
                 registrations = sorted({registration for _, registration in settled})
                 first = first_open(self._database, registrations)
                 rows = [row for row in batch.rows() if row[:2] in settled]
-                undecided = [pair for pair in batch.undecided if pair[:2] in settled]
-                known = self._write_named(batch, rows, undecided, names, {})
+                undecided = tuple(pair for pair in batch.undecided if pair[:2] in settled)
+                known = self._write_named(replace(batch, undecided=undecided), rows, names, {})
                 released = release(self._database, registrations, first)
                 now = sorted([*withhold(self._database, rows, first), *released])
-                last = self._write_notifications(state, now)
                 if now:
-                    write_rows(self._database, "late", [(last, min(now).position)])
-                self._reach(state, state.told, last)
+                    write_rows(self._database, "late", [(state.sequence + len(now), min(now).position)])
+                last = self._write_rows(state, now, state.told)
             self._known |= known
             self._open -= {*registrations} - first.keys()
             self._mark(self.state)
@@ -217,24 +217,42 @@ class Outbox(OutboxReader):
 
     # ---- inside -----------------------------------------------------------------------------------------------------
 
+    @property
+    def state(self) -> State:
+        """How far the outbox has come. Only its writer changes that, so only transactions read it."""
+        return self._state
+
+    def pending(self, after: int, limit: int) -> Pending:
+        """As `OutboxReader.pending`, at once where no pair is open."""
+        nothing_open = self._state.progress == self._state.told
+        return Pending([], [], []) if nothing_open else super().pending(after, limit)
+
     @contextmanager
     def _write(self) -> Iterator[None]:
-        """A transaction of the folder's writer."""
-        with self._database.write():
-            self._check_writer()
-            yield
+        """A transaction of the folder's writer, which may write the state."""
+        with self._database.lock:
+            with self._database.write():
+                self._check_writer()
+                self._state = self._next = self._read_state()
+                yield
+            self._state = self._next
 
     def _write_state(self, state: State) -> None:
+        self._next = state
         crc = fields_checksum("state", *state)
         fields = ", ".join(f"{name} = ?" for name in State._fields)
         self._database.run(f"UPDATE state SET {fields}, crc = ?", [(*state, crc)])
 
-    def _reach(self, state: State, told: int, sequence: int) -> None:
-        """Write how far everything has come."""
+    def _write_rows(self, state: State, rows: Sequence[OutboxRow], told: int) -> int:
+        """Write `rows` as the notifications after those of `state`, and how far everything has come; return the last
+        sequence."""
+        write_notifications(self._database, state.sequence + 1, rows)
         reach("outbox.rows-written")
+        last = state.sequence + len(rows)
         ((open,),) = self._database.ask("SELECT min(position) FROM open_pair")
-        self._write_state(state._replace(told=told, progress=told if open is None else open - 1, sequence=sequence))
+        self._write_state(state._replace(told=told, progress=told if open is None else open - 1, sequence=last))
         reach("outbox.position-written")
+        return last
 
     def _mark(self, state: State) -> None:
         if self._end is not None:
@@ -244,13 +262,13 @@ class Outbox(OutboxReader):
         self,
         batch: OutboxBatch,
         rows: Sequence[OutboxRow],
-        undecided: Sequence[PairReason],
         names: Names,
         digests: Mapping[int, bytes],
     ) -> set[int]:
         """Write undecided pairs, and what they and rows are of: publications, with the digest of what was decided of
         them without operators, which stays, and registrations seen for the first time. Return the ids of these, which
         are known once this is committed."""
+        undecided = batch.undecided
         seen = {row.registration for row in rows} | {pair.registration for pair in undecided}
         found = [
             (int(each.id), each.subscription.name, each.subscription.owner)
@@ -266,11 +284,6 @@ class Outbox(OutboxReader):
         for table, values in (("registration", found), ("publication", publications), ("undecided", pairs)):
             write_rows(self._database, table, values, "INSERT OR IGNORE")
         return {id for id, _, _ in found}
-
-    def _write_notifications(self, state: State, rows: Sequence[OutboxRow]) -> int:
-        """Write `rows` as the notifications after those of `state`; return the last sequence."""
-        write_notifications(self._database, state.sequence + 1, rows)
-        return state.sequence + len(rows)
 
     def _differing(self, batch: OutboxBatch, after: int | None, upto: int) -> tuple[int, ...]:
         """Of the publications of a batch up to `upto` and those in (`after`, `upto`], all committed earlier, the ones
@@ -297,7 +310,7 @@ def _check_end(batch: OutboxBatch, upto: int) -> None:
         raise ValueError(f"a publication at {batch.publications[-1].position} cannot be committed as told up to {upto}")
 
 
-def _prune(database: Database, state: State, upto: int) -> State:
+def _prune(database: SqliteFile, state: State, upto: int) -> State:
     """Delete the first notifications up to sequence `upto`, and the undecided pairs of the publications whose last
     notification goes; return the state after it."""
     rows = database.ask(
@@ -313,7 +326,7 @@ def _prune(database: Database, state: State, upto: int) -> State:
     return _prune_undecided(database, state._replace(pruned=last), position if left is None else left - 1)
 
 
-def _prune_undecided(database: Database, state: State, upto: int) -> State:
+def _prune_undecided(database: SqliteFile, state: State, upto: int) -> State:
     """Delete the undecided pairs of publications at positions up to `upto`, and publications that neither pairs nor
     notifications need; return the state after it."""
     upto = min(upto, state.progress)
@@ -327,7 +340,7 @@ def _prune_undecided(database: Database, state: State, upto: int) -> State:
     return state._replace(forgotten=forgotten)
 
 
-def _first_position(database: Database) -> int | None:
+def _first_position(database: SqliteFile) -> int | None:
     """Return the first publication that a notification is of. They are in order of position, but for those of pairs
     settled late: ``late`` has the first position of each group of these."""
     for sequence, position in database.ask("SELECT sequence, position FROM notification ORDER BY sequence LIMIT 1"):

@@ -25,7 +25,7 @@ from triplecast.outbox.tables import (
     read_pending,
     verify_fields,
 )
-from triplecast.sqlite import Database, row_number
+from triplecast.sqlite import SqliteFile, row_number
 
 DATABASE = "outbox.sqlite"
 END = "outbox.end"
@@ -139,7 +139,7 @@ class OutboxReader(OutboxFile):
     @staticmethod
     def read_only(folder: Path | str) -> OutboxReader:
         """Return a follower of the outbox in `folder`, which need not exist yet. It takes no lock."""
-        return OutboxReader(Database.follower(Path(folder) / DATABASE, OUTBOX))
+        return OutboxReader(SqliteFile.follower(Path(folder) / DATABASE, OUTBOX))
 
     def pending(self, after: int, limit: int) -> Pending:
         """Return the first positions beyond `after`, at most `limit`, of publications with open pairs, these pairs, and
@@ -299,7 +299,7 @@ class RowReader:
             self._registrations.add(named)
 
 
-def check_rows(database: Database, pruned: int, sequence: int) -> None:
+def check_rows(database: SqliteFile, pruned: int, sequence: int) -> None:
     """Read every row; notifications `pruned` + 1 to `sequence` must be there.
 
     Raises `StorageFault` for a damaged row, for a gap in the sequences, and for a publication or registration that a

@@ -12,11 +12,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple, Self
 
-import numpy as np
-
 from triplecast.errors import StorageFault
 from triplecast.outbox.batch import OutboxRow
-from triplecast.sqlite import Database, Format
+from triplecast.sqlite import Format, SqliteFile
 
 Value = int | str | bytes | None
 
@@ -46,7 +44,7 @@ def fields_checksum(table: str, *fields: Value) -> int:
     return zlib.crc32(json.dumps([table, *written]).encode())
 
 
-def write_rows(database: Database, table: str, rows: Iterable[Sequence[Value]], verb: str = "INSERT") -> None:
+def write_rows(database: SqliteFile, table: str, rows: Iterable[Sequence[Value]], verb: str = "INSERT") -> None:
     """Insert rows of one of the tables in `FIELDS`, each with its checksum."""
     fields = FIELDS[table]
     marks = "?, " * (fields.count(",") + 1)
@@ -54,7 +52,7 @@ def write_rows(database: Database, table: str, rows: Iterable[Sequence[Value]], 
     database.run(statement, ((*row, fields_checksum(table, *row)) for row in rows))
 
 
-def read_rows(database: Database, table: str, condition: str, values: Sequence[object]) -> Iterator[list[Any]]:
+def read_rows(database: SqliteFile, table: str, condition: str, values: Sequence[object]) -> Iterator[list[Any]]:
     """Yield verified rows of one of the tables in `FIELDS`."""
     for *row, crc in database.ask(f"SELECT {FIELDS[table]}, crc FROM {table} {condition}", values):
         verify_fields(database.where, table, row, crc)
@@ -66,23 +64,11 @@ def notification_checksum(sequence: int, position: int, registration: int, chang
     return zlib.crc32(bindings.encode(), zlib.crc32(_NUMBERS.pack(sequence, position, registration, change)))
 
 
-def write_notifications(database: Database, first: int, rows: Sequence[tuple[int, int, int, str]]) -> None:
-    """Insert notifications of (position, registration, change, bindings), numbered from `first`.
-
-    The numbers of all rows are laid out at once for their checksums: one commit may have 100,000 rows.
-    """
-    numbers = np.zeros((len(rows), 4), "<i8")
-    numbers[:, 0] = np.arange(first, first + len(rows))
-    for column in range(3):
-        numbers[:, column + 1] = [row[column] for row in rows]
-    raw, crc32, size = numbers.tobytes(), zlib.crc32, _NUMBERS.size
-    database.run(
-        f"INSERT INTO notification({NOTIFICATION}, crc) VALUES (?, ?, ?, ?, ?, ?)",
-        (
-            (first + place, *row, crc32(row[3].encode(), crc32(raw[place * size : (place + 1) * size])))
-            for place, row in enumerate(rows)
-        ),
-    )
+def write_notifications(database: SqliteFile, first: int, rows: Sequence[OutboxRow]) -> None:
+    """Insert notifications, numbered from `first`."""
+    statement = f"INSERT INTO notification({NOTIFICATION}, crc) VALUES (?, ?, ?, ?, ?, ?)"
+    numbered = enumerate(rows, first)
+    database.run(statement, ((number, *row, notification_checksum(number, *row)) for number, row in numbered))
 
 
 def verify_fields(where: str, table: str, fields: Sequence[Value], crc: object) -> None:
@@ -119,7 +105,7 @@ class State(NamedTuple):
 class OutboxFile:
     """An outbox's file, and how far it has come; as an empty one while there is none yet."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: SqliteFile) -> None:
         self._database = database
 
     def close(self) -> None:
@@ -133,6 +119,10 @@ class OutboxFile:
 
     @property
     def state(self) -> State:
+        """How far the outbox has come."""
+        return self._read_state()
+
+    def _read_state(self) -> State:
         rows = self._database.ask("SELECT epoch, told, progress, sequence, pruned, forgotten, crc FROM state")
         if len(rows) == 1:
             *fields, crc = rows[0]
@@ -178,7 +168,7 @@ class Pending(NamedTuple):
     """Those stored for these positions, in order. A position without a part has to be matched again."""
 
 
-def read_pending(database: Database, after: int, limit: int) -> Pending:
+def read_pending(database: SqliteFile, after: int, limit: int) -> Pending:
     """Read the first positions beyond `after` that have open pairs, at most `limit`, with all that is known of them."""
     found = database.ask(
         "SELECT DISTINCT position FROM open_pair WHERE position > ? ORDER BY position LIMIT ?", (after, limit)
@@ -190,7 +180,7 @@ def read_pending(database: Database, after: int, limit: int) -> Pending:
     return Pending(positions, sorted(pairs), list(_read_parts(database, after, positions[-1])))
 
 
-def _read_parts(database: Database, after: int, upto: int) -> Iterator[OpenPart]:
+def _read_parts(database: SqliteFile, after: int, upto: int) -> Iterator[OpenPart]:
     """Yield the sound parts: they are a cache, so a damaged one is left out, and its publications are matched again."""
     statement = f"SELECT {FIELDS['open_part']}, crc FROM open_part WHERE upto > ? AND after < ? ORDER BY upto"
     for *row, crc in database.ask(statement, (after, upto)):
@@ -199,19 +189,19 @@ def _read_parts(database: Database, after: int, upto: int) -> Iterator[OpenPart]
             yield OpenPart(start, end, form, body)
 
 
-def read_open_pairs(database: Database, after: int, upto: int) -> set[Pair]:
+def read_open_pairs(database: SqliteFile, after: int, upto: int) -> set[Pair]:
     """Read the open pairs of publications at positions in (`after`, `upto`]."""
     rows = read_rows(database, "open_pair", "WHERE position > ? AND position <= ?", (after, upto))
     return {(position, registration) for position, registration in rows}
 
 
-def write_open_pairs(database: Database, pairs: Iterable[Pair], parts: Iterable[OpenPart]) -> None:
+def write_open_pairs(database: SqliteFile, pairs: Iterable[Pair], parts: Iterable[OpenPart]) -> None:
     """Store open pairs and what is known of them."""
     write_rows(database, "open_pair", pairs)
     write_rows(database, "open_part", ((upto, after, form, body) for after, upto, form, body in parts))
 
 
-def withhold(database: Database, rows: list[OutboxRow], first: Mapping[int, int]) -> list[OutboxRow]:
+def withhold(database: SqliteFile, rows: list[OutboxRow], first: Mapping[int, int]) -> list[OutboxRow]:
     """Store the rows that an open pair of their registration precedes (`first_open`); return the others."""
     if not first:
         return rows
@@ -220,7 +210,7 @@ def withhold(database: Database, rows: list[OutboxRow], first: Mapping[int, int]
     return [row for row in rows if row not in behind]
 
 
-def end_pairs(database: Database, pairs: Sequence[Pair]) -> None:
+def end_pairs(database: SqliteFile, pairs: Sequence[Pair]) -> None:
     """Delete open pairs, sorted, and the parts that no open pair needs any more."""
     if not pairs:
         return
@@ -232,7 +222,7 @@ def end_pairs(database: Database, pairs: Sequence[Pair]) -> None:
     )
 
 
-def first_open(database: Database, registrations: Iterable[int]) -> dict[int, int]:
+def first_open(database: SqliteFile, registrations: Iterable[int]) -> dict[int, int]:
     """Return the position of the first open pair of each of `registrations` that has one."""
     found = {}
     for registration in registrations:
@@ -242,7 +232,7 @@ def first_open(database: Database, registrations: Iterable[int]) -> dict[int, in
     return found
 
 
-def release(database: Database, registrations: Iterable[int], first: Mapping[int, int]) -> list[OutboxRow]:
+def release(database: SqliteFile, registrations: Iterable[int], first: Mapping[int, int]) -> list[OutboxRow]:
     """Delete and return the withheld rows of `registrations` that precede its first open pair (`first_open`)."""
     released = []
     for registration in registrations:

@@ -12,6 +12,7 @@ from threading import RLock
 
 from triplecast.compile.refusals import operators_of
 from triplecast.errors import InputError, QueryRefused, QuerySyntaxError
+from triplecast.ingest import Document
 from triplecast.journal import Journal, time_text
 from triplecast.model.subscription import (
     API,
@@ -69,7 +70,7 @@ class Registry:
         """`broad_per_owner`: how many broad subscriptions one owner may hold. Raises `InputError` for another value."""
         self._journal = journal
         self.index = index
-        self._datasets = journal.settings().get(DOCUMENTS) != "graph"
+        self._documents = journal.settings().get(DOCUMENTS)
         self._quota = check_quota(broad_per_owner)
         self._randomness = randomness
         self._holdings = Holdings(journal, index.opened)
@@ -81,7 +82,7 @@ class Registry:
         Takes no lock: it may parse a long text or call a worker."""
         try:
             check_fields(subscription)
-            return examine(subscription, self._datasets, self.index.operators())._replace(named=named)
+            return examine(subscription, self._documents != "graph", self.index.operators())._replace(named=named)
         except (QuerySyntaxError, QueryRefused, InputError) as error:
             return error
 
@@ -149,6 +150,14 @@ class Registry:
             self._journal.end_leases()
             registrations, ends = self._journal.live_registrations(), self._journal.lease_ends()
         return list_live(registrations, ends, self.index.operators(), owner)
+
+    def check_documents(self, documents: Iterable[Document]) -> None:
+        """Raises `InputError` for a dataset where the folder's documents are graphs, and for a graph where they are
+        datasets. A folder without a run takes both."""
+        for document in documents:
+            ours = "dataset" if document.dataset else "graph"
+            if self._documents not in (None, ours):
+                raise _other_documents(ours, f"pass dataset={not document.dataset}")
 
     def follow(self) -> bool:
         """Bring the index up to the journal's head; whether it changed."""
@@ -270,9 +279,14 @@ def settle_documents(journal: Journal, dataset: bool) -> None:
     if recorded is None:
         journal.set_setting(DOCUMENTS, ours)
     elif recorded != ours:
-        means = "a dataset is one publication" if dataset is False else "each graph of a dataset is one publication"
-        fix = "leave --dataset out" if dataset else "add --dataset"
-        raise InputError(f"the documents of this folder are {recorded}s: {means}", f"{fix}, or choose another folder")
+        raise _other_documents(ours, "leave --dataset out" if dataset else "add --dataset")
+
+
+def _other_documents(ours: str, fix: str) -> InputError:
+    recorded, means = "dataset", "a dataset is one publication"
+    if ours == "dataset":
+        recorded, means = "graph", "each graph of a dataset is one publication"
+    return InputError(f"the documents of this folder are {recorded}s: {means}", f"{fix}, or choose another folder")
 
 
 def describe_source(source: str) -> str:

@@ -23,7 +23,7 @@ from triplecast.model.entailment import EntailmentMode
 from triplecast.model.open_rows import QueryText
 from triplecast.model.operators import OperatorSet
 from triplecast.residual.calculation import Calculation
-from triplecast.residual.templates import Columns, Template, places_of, template_of
+from triplecast.residual.templates import Columns, ConditionTemplate, places_of, template_of
 from triplecast.residual.terms import NumberedTerms
 
 Row: TypeAlias = tuple[int, ...]
@@ -121,7 +121,7 @@ class Waiting(NamedTuple):
     """What waits at a step, and what is calculated as soon as it is known."""
 
     chain: Chain
-    template: Template
+    template: ConditionTemplate
     places: tuple[int, ...]
     """The columns of the template's variables."""
 

@@ -13,7 +13,7 @@ Columns: TypeAlias = tuple[str, ...]
 """Names of variables."""
 
 
-class Template(NamedTuple):
+class ConditionTemplate(NamedTuple):
     """A condition but for the names of its variables: two that unify have one text (the operators paper, section 3)."""
 
     text: str
@@ -23,7 +23,7 @@ class Template(NamedTuple):
     """Seconds that the declarations of its operators expect together."""
 
 
-def template_of(residuals: Sequence[Residual], operators: OperatorSet) -> Template:
+def template_of(residuals: Sequence[Residual], operators: OperatorSet) -> ConditionTemplate:
     """Name the variables of a condition by number. Operators have their version with them: what is known of one version
     says nothing of another."""
     names: dict[str, str] = {}
@@ -47,10 +47,10 @@ def template_of(residuals: Sequence[Residual], operators: OperatorSet) -> Templa
         given.update(variable.name for variable in each.gives())
         calls = [part.function for part in subexpressions(each.expression) if isinstance(part, Call)]
         cost += sum(found.cost for found in map(operators.find, calls) if found is not None)
-    return Template(" ".join(parts), tuple(name for name in names if name not in given), cost or 1e-6)
+    return ConditionTemplate(" ".join(parts), tuple(name for name in names if name not in given), cost or 1e-6)
 
 
-def places_of(template: Template, columns: Columns) -> tuple[int, ...]:
+def places_of(template: ConditionTemplate, columns: Columns) -> tuple[int, ...]:
     """The columns of a template's variables, -1 where a variable has none."""
     return tuple(columns.index(name) if name in columns else -1 for name in template.names)
 

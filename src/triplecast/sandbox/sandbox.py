@@ -6,7 +6,6 @@ import os
 import threading
 import time
 from collections.abc import Container, Sequence
-from types import TracebackType
 
 from triplecast.errors import SandboxFailed
 from triplecast.sandbox.outcome import Limits, RequestFailure
@@ -37,9 +36,7 @@ class Sandbox:
     def __enter__(self) -> Sandbox:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def map(self, requests: Sequence[bytes], once: Container[int] = ()) -> list[bytes | RequestFailure]:

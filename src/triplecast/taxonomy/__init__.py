@@ -9,16 +9,6 @@ from triplecast.taxonomy.read import NO_TAXONOMIES, Taxonomies, read_taxonomy, r
 from triplecast.taxonomy.taxonomy import NO_TAXONOMY, Schema, Taxonomy, Words
 
 __all__ = [
-    "NO_TAXONOMIES",
-    "NO_TAXONOMY",
-    "TRIPLES_LIMIT",
-    "Classes",
-    "EntailmentTooLarge",
-    "Schema",
-    "Taxonomies",
-    "Taxonomy",
-    "Words",
-    "entail",
-    "read_taxonomy",
-    "restore_taxonomy",
-]
+    "NO_TAXONOMIES", "NO_TAXONOMY", "TRIPLES_LIMIT", "Classes", "EntailmentTooLarge", "Schema", "Taxonomies",
+    "Taxonomy", "Words", "entail", "read_taxonomy", "restore_taxonomy",
+]  # fmt: skip

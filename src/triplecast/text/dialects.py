@@ -63,8 +63,16 @@ def _patterns(signs: Sequence[str], wildcards: str) -> Iterator[str]:
         word = []
 
 
-def _pieces(form: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
-    """Yield the successive matches in a text. Raises `TextRefused` for a quotation mark without its pair."""
+class _Piece(NamedTuple):
+    kind: str
+    text: str
+    place: int
+
+
+def _pieces(form: re.Pattern[str], kinds: Sequence[str], text: str) -> Iterator[_Piece]:
+    """Yield the successive matches in a text, each of the kind that its group has. Raises `TextRefused` for a long text
+    and for a quotation mark without its pair."""
+    check_length(text)
     at = 0
     for match in (*form.finditer(text), None):
         passed = text[at : match.start() if match else len(text)]
@@ -73,45 +81,25 @@ def _pieces(form: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
                 raise TextRefused(
                     place, f"a search with an open {sign}", "its phrase does not end", f"add a closing {sign}"
                 )
-        if match:
+        if match and match.lastindex:
             at = match.end()
-            yield match
-
-
-class _Piece(NamedTuple):
-    kind: str
-    text: str
-    place: int
+            kind = kinds[match.lastindex - 1]
+            yield _Piece(kind, match[match.lastindex], match.start(match.lastindex) - (kind == "phrase"))
 
 
 def virtuoso(text: str) -> str:
     """Translate words and phrases with ``AND``, ``OR``, ``NOT`` and brackets; ``*`` in a word is a wildcard."""
-    check_length(text)
-    pieces = []
-    for match in _pieces(_VIRTUOSO, text):
-        phrase = match[1] if match[1] is not None else match[2]
-        if phrase is not None:
-            pieces.append(_Piece("term", phrase, match.start()))
-        elif match[3]:
-            pieces.append(_Piece("sign", match[3], match.start(3)))
-        else:
-            upper = match[4].upper()
-            kind = "operator" if upper in ("AND", "OR", "NOT", "NEAR") else "term"
-            pieces.append(_Piece(kind, upper if kind == "operator" else match[4], match.start(4)))
-    return _virtuoso_text(pieces)
-
-
-def _virtuoso_text(pieces: list[_Piece]) -> str:
     written: list[str] = []
     expects_term = True
-    for piece in pieces:
-        if piece.text == "NEAR" and piece.kind == "operator":
+    for piece in _pieces(_VIRTUOSO, ("phrase", "phrase", "sign", "word"), text):
+        word = piece.text.upper() if piece.kind == "word" else ""
+        if word == "NEAR":
             hint = "use ft:contains with distance at most n words"
             raise TextRefused(piece.place, "NEAR of bif:contains", _RANKED, hint)
-        if piece.kind == "operator":
-            written.append({"AND": "ftand", "OR": "ftor", "NOT": "ftnot"}[piece.text])
+        if word in ("AND", "OR", "NOT"):
+            written.append(f"ft{word.lower()}")
             expects_term = True
-        elif piece.text == ")" and piece.kind == "sign":
+        elif piece.kind == "sign" and piece.text == ")":
             written.append(")")
             expects_term = False
         else:
@@ -131,20 +119,15 @@ class _Clause(NamedTuple):
 def lucene(text: str) -> str:
     """Translate words and phrases with ``+``, ``-``, ``AND``, ``OR``, ``NOT`` and brackets; ``*`` and ``?`` in a word
     are wildcards. ``AND`` makes both sides required; where a clause is required, those that are not are ignored."""
-    check_length(text)
     pieces = []
-    for match in _pieces(_LUCENE, text):
-        if match[1] is not None:
-            pieces.append(_Piece("phrase", match[1], match.start()))
-        elif match[2]:
-            pieces.append(_Piece("sign", match[2], match.start(2)))
-        elif match[3]:
-            pieces.append(_Piece("operator", _LUCENE_WORDS.get(match[3], match[3]), match.start(3)))
-        else:
-            _refuse_lucene(match[4], match.start(4))
-            word = match[4]
-            kind = "operator" if word in ("AND", "OR", "NOT") else "term"
-            pieces.append(_Piece(kind, word, match.start(4)))
+    for piece in _pieces(_LUCENE, ("phrase", "sign", "operator", "word"), text):
+        if piece.kind == "operator":
+            piece = piece._replace(text=_LUCENE_WORDS.get(piece.text, piece.text))
+        elif piece.text in ("AND", "OR", "NOT") and piece.kind == "word":
+            piece = piece._replace(kind="operator")
+        elif piece.kind == "word":
+            _refuse_lucene(piece.text, piece.place)
+        pieces.append(piece)
     at, written = _lucene_clauses(pieces, 0, 0)
     if at < len(pieces):
         raise TextFault(pieces[at].place, "unexpected ) in the Lucene query", ())
@@ -184,7 +167,7 @@ def _lucene_clauses(pieces: list[_Piece], at: int, depth: int) -> tuple[int, str
             at += 1
             written = f"({inner})"
         else:
-            wildcards = "*?" if piece.kind == "term" else ""
+            wildcards = "*?" if piece.kind == "word" else ""
             written = _term(_ESCAPED.findall(piece.text), piece.place, wildcards)
         clauses.append(_Clause("must" if joined and occurs == "should" else occurs, written))
         occurs, joined = "should", False

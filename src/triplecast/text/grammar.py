@@ -35,6 +35,7 @@ from triplecast.text.query import (
     TextFault,
     TextRefused,
     Window,
+    phrases_in,
 )
 from triplecast.text.wildcards import split_patterns
 from triplecast.text.words import words_of
@@ -119,7 +120,7 @@ def parse_selection(text: str) -> Selection:
     if token.kind != "end":
         raise parser.unexpected(("ftand", "ftor", "a filter like distance at most 2 words", "the end"))
     selection = _make(tree, False)
-    if count_words(selection) > MOST_WORDS:
+    if sum(len(phrase.words) for phrase in phrases_in(selection)) > MOST_WORDS:
         raise TextRefused(0, "a selection of more words", f"the limit is {MOST_WORDS} words", "split it")
     return selection
 
@@ -136,28 +137,13 @@ def check_depth(depth: int, place: int) -> None:
         raise TextRefused(place, "nesting", f"brackets are nested more than {DEEPEST} deep", "flatten it")
 
 
-def count_words(selection: Selection) -> int:
-    if isinstance(selection, Phrase):
-        return len(selection.words)
-    if isinstance(selection, And | Or | Near):
-        return sum(map(count_words, selection.parts))
-    return count_words(selection.part)
-
-
 @lru_cache(maxsize=65_536)
 def find_patterns(text: str) -> tuple[str, ...]:
     """Return the words of a selection read ``using wildcards``. Raises what `parse_selection` raises."""
     if "wildcards" not in text.lower():
         return ()
-    found: list[str] = []
-    waiting = [parse_selection(text)]
-    while waiting:
-        part = waiting.pop(0)
-        if isinstance(part, Phrase):
-            found.extend(part.words if part.options.wildcards else ())
-        else:
-            waiting.extend(part.parts if isinstance(part, And | Or | Near) else (part.part,))
-    return tuple(found)
+    phrases = phrases_in(parse_selection(text))
+    return tuple(word for phrase in phrases if phrase.options.wildcards for word in phrase.words)
 
 
 class _Parser:
@@ -308,8 +294,9 @@ class _Parser:
             return "any word"
         if self._accept("all", "words"):
             return "all words"
-        if self._accept("any") or self._accept("all") or self._accept("phrase"):
-            return "phrase"
+        for word in ("any", "all", "phrase"):
+            if self._accept(word):
+                break
         return "phrase"
 
     def _option(self, options: dict[str, object]) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise, product
 from typing import NamedTuple
 
-from triplecast.text.query import And, Distance, Near, Not, Or, Ordered, Phrase, Selection, Window, in_case
+from triplecast.text.query import And, Distance, Near, Not, Or, Ordered, Phrase, Selection, Window, in_case, phrases_in
 from triplecast.text.wildcards import compile_pattern, count_positions
 from triplecast.text.words import Form, fold, places_of, stemmer_of, words_of
 
@@ -43,18 +43,8 @@ def holds(selection: Selection, text: str, language: str | None, spend: Spend) -
 def find_spans(selection: Selection, text: str, language: str | None, spend: Spend) -> list[Span]:
     """Return the first span of each phrase that has one, without negated phrases, for an explanation."""
     literal = _Literal(text, language, spend)
-    spans = [literal.spans(phrase, number) for number, phrase in enumerate(_phrases(selection))]
+    spans = [literal.spans(phrase, number) for number, phrase in enumerate(phrases_in(selection, negated=False))]
     return [found[0] for found in spans if found]
-
-
-def _phrases(selection: Selection) -> Iterator[Phrase]:
-    if isinstance(selection, Phrase):
-        yield selection
-    elif isinstance(selection, And | Or | Near):
-        for part in selection.parts:
-            yield from _phrases(part)
-    elif not isinstance(selection, Not):
-        yield from _phrases(selection.part)
 
 
 class _Literal:
@@ -177,7 +167,7 @@ def _join(match: Match) -> Span:
 
 def _count(selection: Selection) -> int:
     """Count the phrases of a selection."""
-    return sum(1 for _ in _phrases(selection))
+    return sum(1 for _ in phrases_in(selection, negated=False))
 
 
 def show_spans(text: str, spans: Sequence[Span]) -> str:

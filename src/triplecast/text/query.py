@@ -3,6 +3,7 @@ errors of their text, with their place."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
@@ -85,6 +86,17 @@ class Ordered:
 
 Selection: TypeAlias = Phrase | And | Or | Not | Near | Distance | Window | Ordered
 """No `Distance`, `Window` or `Ordered` holds a `Not` (semantics 5.5)."""
+
+
+def phrases_in(selection: Selection, negated: bool = True) -> Iterator[Phrase]:
+    """Yield the phrases of a selection in order, with those under `Not` unless `negated` is false."""
+    if isinstance(selection, Phrase):
+        yield selection
+    elif isinstance(selection, And | Or | Near):
+        for part in selection.parts:
+            yield from phrases_in(part, negated)
+    elif negated or not isinstance(selection, Not):
+        yield from phrases_in(selection.part, negated)
 
 
 class TextFault(ValueError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from triplecast.cli import build_parser
 from triplecast.cli.run import describe_notice, describe_progress, describe_summary, exit_code
 from triplecast.outbox import UndecidedPair
 from triplecast.pipeline.report import Phase, Progress, Summary
@@ -70,3 +71,7 @@ def test_progress_has_a_rate_when_there_is_one() -> None:
     progress = Progress(Phase.RUNNING, 2, 10, 1, 1, 0, 0, 0.0, 9)
     assert describe_progress(progress) == "running: 1 publication, 1 match, 0 rejected, 0 undecided, 9 behind"
     assert ", 250 publications/s, " in describe_progress(replace(progress, rate=250.4))
+
+
+def test_a_run_may_have_no_subscription_files() -> None:
+    assert build_parser().parse_args(["run", "--inbox", "inbox", "--output", "out"]).subscriptions == []

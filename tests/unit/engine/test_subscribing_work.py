@@ -16,7 +16,7 @@ from triplecast.compile.compiled import CompiledSubscription, SubscriptionCompil
 from triplecast.index import IndexWriter, merge
 from triplecast.model.operators import OperatorSet
 from triplecast.registry import admission, upkeep
-from triplecast.sqlite import Database
+from triplecast.sqlite import SqliteFile
 
 NASTY = PREFIX + "SELECT * { VALUES ?a { 1 2 3 } ?item ex:title ?a }"
 
@@ -44,13 +44,13 @@ def read(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """Statements that read, by text."""
-    counted, ask = Counter[str](), Database.ask
+    counted, ask = Counter[str](), SqliteFile.ask
 
-    def counting(database: Database, statement: str, values: object = ()) -> object:
+    def counting(database: SqliteFile, statement: str, values: object = ()) -> object:
         counted[statement] += 1
         return ask(database, statement, values)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Database, "ask", counting)
+    monkeypatch.setattr(SqliteFile, "ask", counting)
     return counted
 
 

@@ -101,13 +101,13 @@ def test_a_checkpoint_that_has_begun_is_not_taken_from_its_process(
     monkeypatch.setattr(sqlite, "PATIENCE", 50)
     with Journal.open(tmp_path) as old:
         old.accept([draft("a", "A")])
-        asked = sqlite.Database.ask_one
+        asked = sqlite.SqliteFile.ask_one
 
-        def busy(self: sqlite.Database, statement: str, values: object = ()) -> object:
+        def busy(self: sqlite.SqliteFile, statement: str, values: object = ()) -> object:
             return (1, -1, -1) if "wal_checkpoint" in statement else asked(self, statement, values)  # type: ignore[arg-type]
 
         with monkeypatch.context() as patched:
-            patched.setattr(sqlite.Database, "ask_one", busy)
+            patched.setattr(sqlite.SqliteFile, "ask_one", busy)
             began = time.monotonic()
             with pytest.raises(FolderLocked, match="in the middle of a write"):
                 Journal.open(tmp_path, take_over=True)

@@ -11,6 +11,7 @@ import pytest
 
 from tests.unit.journal.journal_samples import run_and_crash
 from tests.unit.registry.test_file_source import Desk, query
+from triplecast import Engine
 from triplecast.errors import InputError, QuotaReached
 from triplecast.index import IndexWriter
 from triplecast.journal import Journal
@@ -118,6 +119,21 @@ def test_whether_documents_are_graphs_or_datasets_is_settled_once(tmp_path: Path
         with pytest.raises(InputError, match=r"documents of this folder are datasets: a dataset .* add --dataset"):
             settle_documents(journal, False)
         journal.check()
+
+
+def test_documents_are_published_as_the_runs_of_the_folder_do(tmp_path: Path) -> None:
+    turtle = "<urn:s> <urn:p> 1 ."
+    for name, dataset, fix in (("a", False, "pass dataset=False"), ("b", True, "pass dataset=True")):
+        with Engine.open(tmp_path / name) as engine:
+            engine.publish(turtle, "text/turtle", graph="urn:before", dataset=not dataset)
+        with Journal.open(tmp_path / name) as journal:
+            settle_documents(journal, dataset)
+        with Engine.open(tmp_path / name) as engine:
+            with pytest.raises(InputError, match=f"the documents of this folder are .*{fix}") as refused:
+                engine.publish(turtle, "text/turtle", graph="urn:g", dataset=not dataset)
+            assert refused.value.receipts == ()
+            (published,) = engine.publish(turtle, "text/turtle", graph="urn:g", dataset=dataset).publications
+            assert published.version == 1
 
 
 def test_random_changes_of_three_sources_end_as_each_source_says(desk: Desk, seed: int) -> None:
