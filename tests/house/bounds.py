@@ -15,7 +15,7 @@ class Bound(NamedTuple):
 
 
 LINES = {
-    "publish → receipt": Bound(1_336, 900),
+    "publish → receipt": Bound(1_314, 900),
     "subscribe → index": Bound(2_300, 1_800),
     "triplecast run, inside pipeline/": Bound(1_410, 1_200),
     "for operators alone, but box": Bound(2_900, 2_800),

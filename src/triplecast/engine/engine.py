@@ -114,12 +114,7 @@ class Engine:
         return engine
 
     def _assemble(
-        self,
-        journal: Journal,
-        outbox: Outbox,
-        index: IndexWriter,
-        clock: Clock,
-        randomness: Callable[[int], bytes],
+        self, journal: Journal, outbox: Outbox, index: IndexWriter, clock: Clock, randomness: Callable[[int], bytes]
     ) -> None:
         check_progress(journal, outbox)
         self._lock = threading.RLock()

@@ -79,8 +79,8 @@ class Matching:
 
     def _subscriptions_of(self, matched: MatchedBatch) -> Mapping[int, Subscription]:
         """The subscriptions that matched or are undecided, by registration, maybe among others."""
-        found = {*matched.registration.tolist(), *(pair.registration for pair in matched.undecided)}
-        found.update(matched.open.registration.tolist())
+        found = {*matched.registration.tolist(), *matched.open.registration.tolist()}
+        found.update(pair.registration for pair in matched.undecided)
         unknown = found - self._subscriptions.keys()
         if len(self._subscriptions) + len(unknown) > SUBSCRIPTIONS_CACHED:
             self._subscriptions, unknown = {}, found

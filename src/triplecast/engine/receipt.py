@@ -68,8 +68,8 @@ class Match:
     """The notification's id, the same for ever."""
     json: str = field(repr=False)
     """The solutions as written in the outbox."""
-    asked: Subscription = field(repr=False)
-    """What was asked, as its owner wrote it."""
+    definition: Subscription = field(repr=False)
+    """As its owner wrote it."""
     operators: OperatorSet = field(repr=False, compare=False)
     """Those that it may call."""
 
@@ -82,7 +82,7 @@ class Match:
     @property
     def graph(self) -> list[Triple]:
         """The triples of a ``CONSTRUCT``, sorted by their text, each once; none for another form. Made at each call."""
-        query = parse_query(self.asked.text, self.asked.language, self.asked.name, self.operators)
+        query = parse_query(self.definition.text, self.definition.language, self.definition.name, self.operators)
         return construct(query.template, self.bindings, self.notification)
 
 
@@ -107,9 +107,8 @@ class Receipt:
     """By publication in order of acceptance, then by registration."""
     rejects: tuple[Reject, ...]
     undecided: tuple[UndecidedMatch, ...]
-    waiting: tuple[UndecidedMatch, ...] = ()
-    """Pairs that operators have to be asked about which cannot be asked as things are, and why: they are told in the
-    outbox once they could be."""
+    pending: tuple[UndecidedMatch, ...] = ()
+    """Pairs whose operators are unavailable, and why: they are recorded once these are back."""
     removal: Removal | None = None
     """Of `Engine.remove`: which version ended, and the journal position at which it did."""
 

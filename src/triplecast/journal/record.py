@@ -210,9 +210,7 @@ def attached_to(row: Row) -> int:
 
 
 def read_registration(row: Row, removed: int | None = None) -> Registration:
-    """What was taken before fields were checked is read too, written so that it can be stored and told: an owner that
-    is no text by its JSON, half a character as ``\\ud800``, which no query language takes, so that it is refused."""
-    fields = {name: _readable(value) for name, value in json.loads(row.body).items() if name not in (_END, _TICKET)}
+    fields = {name: value for name, value in json.loads(row.body).items() if name not in (_END, _TICKET)}
     source = fields.pop("source")
     ended = None if removed is None else Position(removed)
     return Registration(RegistrationId(row.position), Subscription(row.name, **fields), ended, source)
@@ -228,14 +226,6 @@ def read_end(row: Row) -> int | None:
 def read_ticket(row: Row) -> bytes:
     """The hash of a subscription's ticket; empty where it has none."""
     return bytes.fromhex(json.loads(row.body).get(_TICKET, ""))
-
-
-def _readable(value: object) -> Any:
-    """Text that is Unicode, or None."""
-    if value is None or (isinstance(value, str) and value.isascii()):
-        return value
-    text = value if isinstance(value, str) else json.dumps(value)
-    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def read_reject(row: Row) -> Reject:

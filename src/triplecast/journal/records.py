@@ -175,10 +175,10 @@ class Records:
     def _taxonomy(self, position: int) -> TaxonomyVersion:
         found = self._versions.get(position)
         if found is None:
-            row = next(iter(self._rows("SELECT * FROM record WHERE position = ?", (position,))), None)
-            if row is None or row.kind != Kind.TAXONOMY:
+            for row in self._rows_at([position], Kind.TAXONOMY):
+                found = self._versions[position] = TaxonomyVersion(row.position, row.body, bool(row.number))
+            if found is None:
                 raise StorageFault(self.where, f"record {position} is no taxonomy, as its index says", RESTORE)
-            found = self._versions[position] = TaxonomyVersion(row.position, row.body, bool(row.number))
             while len(self._versions) > _VERSIONS_KEPT:
                 del self._versions[min(self._versions)]
         return found

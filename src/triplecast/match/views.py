@@ -77,12 +77,11 @@ def _split_datasets(views: Views, scanned: ScannedBatch, dataset: Sequence[bool]
     for number, split in enumerate(dataset):
         whole = np.arange(scanned.triple_offsets[number], scanned.triple_offsets[number + 1])
         parts = (
-            ((DECIDED_ONLY, whole[scanned.graphs[whole] < 0]), (VERIFIED_ONLY, whole)) if split else ((WHOLE, whole),)
+            [(DECIDED_ONLY, whole[scanned.graphs[whole] < 0]), (VERIFIED_ONLY, whole)] if split else [(WHOLE, whole)]
         )
-        for part_mode, part in parts:
-            publication.append(number)
-            mode.append(part_mode)
-            rows.append(part)
+        publication += [number] * len(parts)
+        mode += [part for part, _ in parts]
+        rows += [part for _, part in parts]
     sizes = np.array([len(part) for part in rows], np.int64)
     return views._replace(
         publication=np.array(publication, np.int32),

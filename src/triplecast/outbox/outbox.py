@@ -130,10 +130,10 @@ class Outbox(OutboxReader):
     ) -> Committed:
         """Record what is decided without operators of publications up to `upto`, in one synced transaction.
 
-        `batch` holds all of it for publications beyond `after` (default: `told`), so that one which had rows and has
-        none now differs. Its `awaited` pairs are open: `settle` records what becomes of them, `open` is what is known
-        of them. Later rows of the same registrations are withheld until then, so that a subscriber gets the
-        publications in order. Raises ValueError for a row beyond `upto`.
+        `batch` holds all of it for publications beyond `after` (default: from its first one on), so that one which had
+        rows and has none now differs. Its `awaited` pairs are open: `settle` records what becomes of them, `open` is
+        what is known of them. Later rows of the same registrations are withheld until then, so that a subscriber gets
+        the publications in order. Raises ValueError for a row beyond `upto`.
         """
         _check_end(batch, upto)
         with self._database.lock:
@@ -259,11 +259,7 @@ class Outbox(OutboxReader):
             self._end.set(*state.mark)
 
     def _write_named(
-        self,
-        batch: OutboxBatch,
-        rows: Sequence[OutboxRow],
-        names: Names,
-        digests: Mapping[int, bytes],
+        self, batch: OutboxBatch, rows: Sequence[OutboxRow], names: Names, digests: Mapping[int, bytes]
     ) -> set[int]:
         """Write undecided pairs, and what they and rows are of: publications, with the digest of what was decided of
         them without operators, which stays, and registrations seen for the first time. Return the ids of these, which
@@ -286,23 +282,17 @@ class Outbox(OutboxReader):
         return {id for id, _, _ in found}
 
     def _differing(self, batch: OutboxBatch, after: int | None, upto: int) -> tuple[int, ...]:
-        """Of the publications of a batch up to `upto` and those in (`after`, `upto`], all committed earlier, the ones
-        whose rows are not those kept. One that is not kept had no rows, unless it may have been pruned."""
-        after = upto if after is None else after
-        positions = {name.position for name in batch.publications if name.position <= upto}
-        begin = min([*positions, after + 1])
-        if begin > upto:
+        """The publications in (`after`, `upto`], all committed earlier, whose rows are not those kept. One that is not
+        kept had no rows, unless it may have been pruned."""
+        if after is None:
+            after = batch.publications[0].position - 1 if batch.publications else upto
+        if after >= upto:
             return ()
-        statement = "SELECT position, digest FROM publication WHERE position >= ? AND position <= ?"
-        kept: dict[int, bytes] = dict(self._database.ask(statement, (begin, upto)))
-        positions.update(position for position in kept if position > after)
-        given, forgotten = batch.between(0, upto).digests(), self.state.forgotten
-        return tuple(
-            position
-            for position in sorted(positions)
-            if (position in kept or position > forgotten)
-            and given.get(position, NO_ROWS) != kept.get(position, NO_ROWS)
-        )
+        statement = "SELECT position, digest FROM publication WHERE position > ? AND position <= ?"
+        kept: dict[int, bytes] = dict(self._database.ask(statement, (after, upto)))
+        given, forgotten = batch.between(after, upto).digests(), self.state.forgotten
+        known = sorted(position for position in kept.keys() | given.keys() if position in kept or position > forgotten)
+        return tuple(position for position in known if given.get(position, NO_ROWS) != kept.get(position, NO_ROWS))
 
 
 def _check_end(batch: OutboxBatch, upto: int) -> None:

@@ -60,7 +60,7 @@ def test_a_query_that_is_no_longer_at_hand_is_looked_up_again(monkeypatch: pytes
         for name in ("b", "c", "d", "e"):
             engine.unsubscribe(name)
         (match,) = engine.publish(turtle("again"), "text/turtle", GRAPH).matches
-        assert match.asked == Subscription("a", TITLES)
+        assert match.definition == Subscription("a", TITLES)
 
 
 def test_what_the_index_cannot_decide_is_decided_too() -> None:

@@ -237,7 +237,7 @@ with Engine.open(sys.argv[1]) as engine:
         text = "SELECT ?m {{ ?p <urn:n> ?n . ?n <https://example.org/forgotten#twice> ?m FILTER(?m > {most}) }}"
         engine.subscribe(text, id="twice")
     receipt = engine.publish(f"<urn:p> <urn:n> {number} .", "text/turtle", graph="urn:g")
-    print([row["m"].value for match in receipt.matches for row in match.bindings], len(receipt.waiting))
+    print([row["m"].value for match in receipt.matches for row in match.bindings], len(receipt.pending))
     engine._journal.check()
 """
 
@@ -278,7 +278,7 @@ def test_operators_in_a_script(tmp_path: Path) -> None:
         + "def main():\n    with Engine() as engine:\n"
         + '        engine.subscribe("SELECT ?m { ?p <urn:n> ?n . ?n <https://example.org/forgotten#twice> ?m }")\n'
         + '        receipt = engine.publish("<urn:p> <urn:n> 4 .", "text/turtle")\n'
-        + "        print(receipt.matches[0].json if receipt.matches else receipt.waiting)\n"
+        + "        print(receipt.matches[0].json if receipt.matches else receipt.pending)\n"
         + 'if __name__ == "__main__":\n    main()\n'
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(each for each in sys.path if each)}

@@ -47,7 +47,7 @@ with warnings.catch_warnings(record=True) as told:
         if not list(engine.subscriptions()):
             engine.subscribe_many([Subscription(name, P + text) for name, text in QUERIES.items()])
         receipts = [engine.publish(*document(int(number))) for number in numbers]
-waiting = [[each.subscription, each.reason] for receipt in receipts for each in receipt.waiting]
+waiting = [[each.subscription, each.reason] for receipt in receipts for each in receipt.pending]
 print(json.dumps([[str(each.message) for each in told], waiting]))
 """
 
@@ -150,13 +150,13 @@ def test_a_module_that_goes_and_comes_back_in_one_engine(away: Path, monkeypatch
             engine.subscribe(P + text, id=name)
         receipt = engine.publish(*document(0))
         assert [match.subscription for match in receipt.matches] == ["cheap"]
-        assert [pair.subscription for pair in receipt.waiting] == ["asking", "counting", "sometimes"]
-        assert "ModuleNotFoundError: No module named 'nowhere_at_all'" in receipt.waiting[0].reason
+        assert [pair.subscription for pair in receipt.pending] == ["asking", "counting", "sometimes"]
+        assert "ModuleNotFoundError: No module named 'nowhere_at_all'" in receipt.pending[0].reason
         engine.unsubscribe("counting")
         away.write_text(MODULE)
         receipt = engine.publish(*document(1))
         assert [match.subscription for match in receipt.matches] == ["asking", "cheap", "sometimes"]
-        assert receipt.waiting == receipt.undecided == ()
+        assert receipt.pending == receipt.undecided == ()
         found = [(each.subscription, each.publication) for each in engine.notifications()]
         assert len(found) == len(set(found)) == 7
         assert ("counting", "urn:d0") in found, "it was cancelled after that one"
@@ -191,10 +191,10 @@ def test_a_version_that_changed_under_way_is_asked_when_it_agrees(away: Path, mo
     away.write_text(MODULE.replace('version="1"', 'version="2"'))
     with Engine() as engine:
         engine.subscribe(P + QUERIES["asking"], id="asking")
-        (pair,) = engine.publish(*document(0)).waiting
+        (pair,) = engine.publish(*document(0)).pending
         assert "is unavailable: its module declares version 2 now, and 1 when the engine started" in pair.reason
         away.write_text("")
-        (pair,) = engine.publish(*document(1)).waiting
+        (pair,) = engine.publish(*document(1)).pending
         assert "is unavailable: its module no longer declares it" in pair.reason
         away.write_text(MODULE)
         assert len(engine.publish(*document(2)).matches) == 1
@@ -234,7 +234,7 @@ def test_one_that_is_back_in_passing_is_asked_about_what_waits(away: Path, monke
     away.write_text("import nowhere_at_all")
     with Engine() as engine:
         engine.subscribe(P + QUERIES["asking"], id="asking")
-        assert len(engine.publish(*document(0)).waiting) == 1
+        assert len(engine.publish(*document(0)).pending) == 1
         away.write_text(MODULE)
         engine.preview(P + QUERIES["asking"])
         assert len(engine.publish(*document(1)).matches) == 1
@@ -253,7 +253,7 @@ def test_a_module_that_was_renamed_is_declared_after_the_folder_was_opened(
     with pytest.warns(OperatorWarning, match="cannot be found"):
         engine = Engine.open(tmp_path / "folder")
     with engine:
-        assert len(engine.publish(*document(0)).waiting) == 1
+        assert len(engine.publish(*document(0)).pending) == 1
         (tmp_path / "moved_operators.py").write_text(MODULE)
         importlib.invalidate_caches()
         importlib.import_module("moved_operators")
@@ -269,7 +269,7 @@ def test_an_import_that_hangs_holds_up_the_first_call_alone(away: Path, monkeypa
         for name, text in QUERIES.items():
             engine.subscribe(P + text, id=name)
         for number in range(4):
-            waiting = engine.publish(*document(number)).waiting
+            waiting = engine.publish(*document(number)).pending
             assert "importing away_operators took more than 0.5 s; import what is heavy when" in waiting[0].reason
         performer = engine._asker.performer
         assert performer.children == 1
