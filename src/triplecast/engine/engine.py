@@ -93,7 +93,7 @@ class Engine:
         Whoever holds more than `broad_per_owner` broad subscriptions already keeps them and gets no further one. The
         `schedule` and the `operators` (as `Engine()` takes them) may be others each time.
 
-        In the output of `triplecast run` the subscriptions of its files stand beside those of the engine, and neither
+        In the output of `triplecast run` the subscriptions of its files live beside those of the engine, and neither
         cancels the other's.
 
         With `take_over` the folder is taken from a process that has it and lives, maybe stopped: whatever that one does
@@ -167,7 +167,7 @@ class Engine:
         owner: str | None = None,
         lease: timedelta | float | datetime | None = None,
     ) -> Subscribed:
-        """Registers a standing query, asked of every publication from the next on until its lease ends: a timedelta or
+        """Registers a query, evaluated against each publication from the next on until its lease ends: a timedelta or
         seconds from now on, a datetime with a zone, or `triplecast.FOREVER`; without one, a day.
 
         Raises `QuerySyntaxError`, `QueryRefused` (`QuotaReached` for a broad one too many of its `owner`),
@@ -185,7 +185,7 @@ class Engine:
         self, subscriptions: Sequence[Subscription], lease: timedelta | float | datetime | None = None
     ) -> list[Subscribed | QuerySyntaxError | QueryRefused | InputError]:
         """Registers all that can be, in one step and with one `lease` (as `subscribe` takes it); in the place of each
-        other one stands what is wrong with it.
+        other one is what is wrong with it.
 
         Raises `StorageFault`, `InputError` for a lease that cannot be, and TypeError for what is no subscription: then
         none was registered.
@@ -194,7 +194,7 @@ class Engine:
         return self._subscribe(subscriptions, lease)
 
     def unsubscribe(self, id: str, ticket: str | None = None) -> int:
-        """Cancels the subscription that is live as `id`; gives the journal position from which it is asked no more.
+        """Cancels the subscription that is live as `id`; gives the journal position from which it matches nothing.
 
         What it matched before stays in the outbox (semantics 9.8). The ticket is checked where one is given; without
         one, whoever has the engine may cancel any subscription of calls. Raises `InputError` where none is live as
@@ -216,7 +216,7 @@ class Engine:
     # ---- knowing ----------------------------------------------------------------------------------------------------
 
     def load_taxonomy(self, data: bytes | str, media_type: str | None = None, broader: bool = False) -> LoadedTaxonomy:
-        """Replaces the taxonomy: publications from the next on are asked with it, earlier ones are not asked again.
+        """Replaces the taxonomy: publications from the next on are matched with it, earlier ones are not matched again.
 
         ``rdfs:subClassOf``, ``rdfs:subPropertyOf`` and ``rdf:type`` between IRIs are taken, with `broader` also
         ``skos:broader``; an empty document takes the taxonomy away. Raises `DocumentRejected`, `TaxonomyCycle`, which
@@ -241,10 +241,10 @@ class Engine:
         """Accepts a document and matches what it brings. Without `graph` it is named by its content, a feed by
         what it says that it is (docs/formats.md). `attachments` are what operators look at beside its triples, by IRI:
         a publication has those that came with its document; of a document with several publications, each has those
-        whose IRI stands in its triples.
+        whose IRI is in its triples.
 
         It returns when operators have answered or failed, too; what is decided without them is in the outbox before
-        (`notifications`). A document that cannot be read is told in `Receipt.rejects`. Raises `StorageFault`; after
+        (`notifications`). A document that cannot be read is in `Receipt.rejects`. Raises `StorageFault`; after
         `StorageFull` nothing was accepted, or it was accepted and the next call matches it.
         """
         return self.publish_many([document_of(data, media_type, graph, dataset, attachments)])[0]

@@ -32,8 +32,8 @@ class Statistics:
     standing: SubscriptionCounts
     """Who is live."""
     work: MatchStats
-    """What was matched since the engine was opened, and what it took. Of a publication that is looked at again, since
-    operators could not be asked about it, what they add."""
+    """What was matched since the engine was opened, and what it took. A publication whose operators were unavailable
+    at first counts once; what they add later is added."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from triplecast.taxonomy import Taxonomies
 
 
 class RegistryChanges(NamedTuple):
-    """What happened to the registry in a range of positions; who came and went within it stands in both."""
+    """What happened to the registry in a range of positions; who came and went within it is in both."""
 
     added: list[Registration]
     """By position; `Registration.removed` is set when the removal is within the range too."""

@@ -99,7 +99,7 @@ class Journal(JournalWriter):
     # ---- taxonomies -------------------------------------------------------------------------------------------------
 
     def load_taxonomy(self, taxonomy: Taxonomy) -> int:
-        """The position from which publications are asked with `taxonomy`; that of the last record where it says the
+        """The position from which publications are matched with `taxonomy`; that of the last record where it says the
         same, and 0 for nothing where there is none."""
         with self._append() as writing:
             versions = self.taxonomies(writing.next - 1, writing.next - 1).versions
@@ -132,8 +132,8 @@ class Journal(JournalWriter):
                 writing.add(row)
 
     def keep_results(self, results: Sequence[OperatorResult]) -> bool:
-        """Keeps what operators gave, before anything that depends on it is told; the first kept of a call stays. False
-        where another answer than one of these was kept: what depends on that one is to be made again."""
+        """Store what operators returned, before anything that depends on it is recorded. The first result of a call
+        stays: False where one of these is another, and what depends on it has to be resolved again."""
         if not results:
             return True
         with self.sole():

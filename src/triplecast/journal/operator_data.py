@@ -61,7 +61,7 @@ def write_learnt(database: SqliteFile, rows: Iterable[Learnt], gone: Iterable[st
 
 
 def read_learnt(database: SqliteFile) -> list[Learnt]:
-    """By template. Nothing depends on it but the order in which operators are asked, so it has no checksum."""
+    """By template. Nothing depends on it but the order in which operators are called, so it has no checksum."""
     return [Learnt(*row) for row in database.ask("SELECT * FROM statistic ORDER BY template")]
 
 

@@ -43,7 +43,7 @@ class Kind(IntEnum):
     LEASE_END = 8
     """number: the registration's id, name: its name. Written before anything else that happens after the end."""
     OPERATOR = 9
-    """name: its IRI, body: JSON of how it is declared from now on. Written before a subscription that asks it."""
+    """name: its IRI, body: JSON of how it is declared from now on. Written before a subscription that calls it."""
 
 
 JOURNAL = Format(
@@ -88,11 +88,11 @@ INSERT INTO writer VALUES (1, 0, 0)""",
 """``document`` (the latest version of each graph; no digest once removed), ``live``, ``ended`` (by cancellation or by a
 lease's end) and ``lease`` (of live registrations) repeat what the records say, in the same transaction, so that
 the writer need not read back; ``record_count`` says how many records of the `COUNTED` kinds there are. ``file`` is the
-inbox watcher's own, ``content`` and ``attachment`` are those of `journal.attachments`, ``answer`` and ``statistic``
-those of `journal.answers`. ``setting`` holds what was decided for the folder once, by name."""
+inbox watcher's own, ``content`` and ``attachment`` are those of `journal.operator_data`, as are ``answer`` and
+``statistic``. ``setting`` holds what was decided for the folder once, by name."""
 
 ENDS = (Kind.CANCELLATION, Kind.LEASE_END)
-"""What makes a registration be asked no more."""
+"""What ends a registration."""
 
 COUNTED = (Kind.SUBSCRIPTION, Kind.CANCELLATION, Kind.LEASE_END, Kind.TAXONOMY)
 """Kinds that are looked up through a partial index alone, of which damage may hide an entry without a trace."""

@@ -116,7 +116,7 @@ class Records:
         kinds: Container[int],
     ) -> tuple[list[Event], int, int | None]:
         """Return the events of `kinds` among the rows of a statement, up to either bound; how many rows were read; and
-        the position at which a bound was met."""
+        the position at which a bound was reached."""
         found: list[Event] = []
         read = size = 0
         if limit == 0:

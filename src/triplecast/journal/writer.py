@@ -264,7 +264,7 @@ class JournalWriter(JournalFile):
             self._database.run("INSERT OR REPLACE INTO record_count VALUES (?, ?, ?)", [row])
 
     def _write_end(self, writing: Writing, kind: Kind, registration: Registration) -> Position:
-        """The position from which a live registration is asked no more."""
+        """End a live registration; return the position of its end."""
         id, name = int(registration.id), registration.subscription.name
         position = writing.add(row_of(kind, writing.next, name, writing.at, number=id))
         self._database.run("DELETE FROM live WHERE name = ?", [(name,)])

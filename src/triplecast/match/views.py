@@ -108,7 +108,7 @@ _NO_EXTRAS = np.zeros((0, 2), np.float64)
 
 
 def mark_views_texts(segment: Segment, views: Views, identity: I32) -> U8:
-    """[L] 1 for the literals whose words a segment asks for; `identity` as of `find_identity`."""
+    """[L] 1 for the literals whose words a segment searches for; `identity` as of `find_identity`."""
     wanted = np.zeros(len(views.terms.start), np.uint8)
     mark_texts(views.triples, identity, segment.tables.index.word_predicates, views.terms.value_class, wanted)
     return wanted
@@ -133,7 +133,7 @@ def encode(segment: Segment, views: Views) -> Encoded:
 
 def encode_found(segment: Segment, views: Views, identity: I32, bank: WordBank, source: I64) -> Encoded:
     """A batch in the numbers of one segment, of whose terms these are known; the bank has the words of all literals
-    that the segment asks for, by `source` as `pair_triples` takes it."""
+    that the segment searches for, by `source` as `pair_triples` takes it."""
     tables = segment.tables
     asked = SegmentKeys(tables.dictionary, tables.index.facts, segment.places, tables.index.word_predicates)
     mask = current_hash_mask()

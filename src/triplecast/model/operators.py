@@ -40,7 +40,7 @@ class Operator:
     about: str = ""
     """The first line of its docstring."""
     check: str = ""
-    """The function beside it that is asked of constant arguments when a query is subscribed; empty without one."""
+    """The function beside it that checks constant arguments when a query is subscribed; empty without one."""
 
     @property
     def bound(self) -> int:

@@ -154,7 +154,7 @@ class OpenPart(NamedTuple):
     after: int
     upto: int
     format: int
-    """Of the bytes: whoever reads them tells by it whether it can."""
+    """Of the bytes: a reader of another format matches these publications again."""
     body: bytes
 
 
