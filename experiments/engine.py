@@ -157,7 +157,7 @@ def _merge_alike(segments: Sequence[Segment]) -> tuple[Segment, ...]:
     by_reading: dict[object, list[Segment]] = {}
     for segment in segments:
         by_reading.setdefault(segment.reading, []).append(segment)
-    return tuple(alike[0] if len(alike) == 1 else merge_segments(alike, set()) for alike in by_reading.values())
+    return tuple(alike[0] if len(alike) == 1 else merge_segments(alike) for alike in by_reading.values())
 
 
 def engine_lines(alone: Sequence[Point], batches: Sequence[Point]) -> tuple[Line, ...]:

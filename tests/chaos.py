@@ -46,7 +46,7 @@ from triplecast.pipeline.rows import MATCHES, SLICES
 from triplecast.pipeline.session import session
 from triplecast.pipeline.sink import Sink
 from triplecast.pipeline.source import JournalStream
-from triplecast.pipeline.stages import ask_slice, match_slices
+from triplecast.pipeline.stages import Stage, ask_slice, match_slices
 from triplecast.registry.file_source import FileSource
 from triplecast.registry.registry import Registry
 from triplecast.registry.upkeep import IndexUpkeep, settle_operators
@@ -135,7 +135,7 @@ def run_in_turn(place: Workplace, prune: int = 0) -> None:
             batch = pa.RecordBatch.from_pylist([dict(zip(SLICES.names, row, strict=True)) for row in rows], SLICES)
             sink.take(
                 lambda batch=batch: pa.Table.from_batches(
-                    match_slices(place.output, iter([batch]), operators=declared_operators()), MATCHES
+                    match_slices(Stage(place.output, declared_operators()), iter([batch])), MATCHES
                 )
             )
             start = end
@@ -154,7 +154,7 @@ def ask_in_turn(place: Workplace, sink: Sink) -> bool:
         return False
     with patch.object(operator_jobs, "SMALLEST_SLICE", 4):
         slices = operator_jobs.cut(batch.after, batch.positions, moving.manifest, 2)
-    batches = [row for each in slices for row in ask_slice(place.output, each, operators=declared_operators())]
+    batches = [row for each in slices for row in ask_slice(Stage(place.output, declared_operators()), each)]
     sink.settle(lambda: pa.Table.from_batches(batches, MATCHES))
     sink.driver.turns.note_settled(batch, 0.0, 0.0)
     return True

@@ -24,8 +24,8 @@ from benchmarks.workloads import WORKLOADS
 from triplecast.journal import Journal, JournalFile
 from triplecast.model.subscription import Registration
 from triplecast.outbox import Outbox, OutboxReader
-from triplecast.pipeline.report import Summary
-from triplecast.pipeline.run import Caller, Sources, run
+from triplecast.pipeline.report import Caller, Summary
+from triplecast.pipeline.run import Sources, run
 
 REPEATS = 5
 EVERY = 0.1

@@ -20,8 +20,8 @@ from typing import NamedTuple
 from benchmarks.figures import Figure, at_least
 from benchmarks.workloads import WORKLOADS
 from benchmarks.workloads.texts import to_turtle
-from triplecast.pipeline.report import Progress
-from triplecast.pipeline.run import Caller, Sources, run
+from triplecast.pipeline.report import Caller, Progress
+from triplecast.pipeline.run import Sources, run
 
 DISTINCT = 4_000
 FILE_DOCUMENTS = 500

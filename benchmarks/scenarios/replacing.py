@@ -94,7 +94,8 @@ class Registry:
         self._journal.cancel(self._live[:count])
         del self._live[:count]
         self._subscribe([text for text, _ in zip(self._spare, range(count), strict=False)])
-        self.snapshot = update_index(self._index, self.snapshot, self._journal, self._journal.head(), matched)
+        if update_index(self._index, self._journal, matched):
+            self.snapshot = self._index.snapshot()
         if self._compactor.look():
             self.snapshot = self._index.snapshot()
 

@@ -15,16 +15,17 @@ class Bound(NamedTuple):
 
 
 LINES = {
-    "publish → receipt": Bound(1_314, 900),
-    "subscribe → index": Bound(2_300, 1_800),
-    "triplecast run, inside pipeline/": Bound(1_410, 1_200),
+    "publish → receipt": Bound(1_317, 900),
+    "subscribe → index": Bound(2_150, 1_800),
+    "triplecast run, inside pipeline/": Bound(1_150, 1_150),
+    "a worker's task, inside pipeline/": Bound(180, 180),
     "for operators alone, but box": Bound(2_900, 2_800),
     "src": Bound(44_100, 39_000),
 }
 
 FILES = {
     "publish → receipt": Bound(16, 12),
-    "subscribe → index": Bound(30, 28),
+    "subscribe → index": Bound(28, 28),
     "for operators alone, but box": Bound(24, 24),
     "outside operators/, importing from it": Bound(16, 16),
 }
@@ -73,6 +74,4 @@ RIDDLES = {
 }
 """File names that say nothing to a newcomer. `RIDDLES_LEFT` are there, still; goal: none."""
 
-RIDDLES_LEFT = {
-    "pipeline/followed",
-}
+RIDDLES_LEFT: set[str] = set()

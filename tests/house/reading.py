@@ -80,8 +80,19 @@ SUBSCRIBE = Walk(
     ("engine", "registry", "compile", "journal", "index"),
     besides=("engine.matching",),
 )
-RUN = Walk("triplecast run, inside pipeline/", (Place("cli.run", "run"),), ("cli.run", "pipeline"))
-WALKS = (PUBLISH, SUBSCRIBE, RUN)
+RUN = Walk(
+    "triplecast run, inside pipeline/",
+    (Place("cli.run", "run"),),
+    ("cli.run", "pipeline"),
+    besides=("pipeline.stages", "pipeline.readers"),
+)
+"""In the process that was started; what Spark's workers do is a path of its own."""
+WORKER = Walk(
+    "a worker's task, inside pipeline/",
+    (Place("pipeline.stages", "match_slices"), Place("pipeline.stages", "ask_slices")),
+    ("pipeline",),
+)
+WALKS = (PUBLISH, SUBSCRIBE, RUN, WORKER)
 
 
 def read_walk(program: Program, walk: Walk) -> Reached:

@@ -16,8 +16,8 @@ import pytest
 
 from tests.chaos import children
 from tests.spark.workplace import Workplace, document
-from triplecast.pipeline.report import Notice, Summary
-from triplecast.pipeline.run import Caller, Sources, run
+from triplecast.pipeline.report import Caller, Notice, Summary
+from triplecast.pipeline.run import Sources, run
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -20,8 +20,7 @@ from wild_operators import WILD
 from tests.spark.workplace import Workplace
 from triplecast.cli import main
 from triplecast.outbox import OutboxReader
-from triplecast.pipeline.report import Summary
-from triplecast.pipeline.run import Caller
+from triplecast.pipeline.report import Caller, Summary
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

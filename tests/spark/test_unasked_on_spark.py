@@ -15,8 +15,8 @@ import pytest
 from tests.unit.engine.test_unasked import MODULE, QUERIES, P
 from triplecast.outbox import OutboxReader
 from triplecast.pipeline import operator_jobs
-from triplecast.pipeline.report import Notice
-from triplecast.pipeline.run import Caller, Sources, run
+from triplecast.pipeline.report import Caller, Notice
+from triplecast.pipeline.run import Sources, run
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from triplecast.engine import Engine
 from triplecast.ingest.document_files import read_documents
 from triplecast.outbox import Notification, Outbox
-from triplecast.pipeline.report import Summary
-from triplecast.pipeline.run import Caller, Sources, run
+from triplecast.pipeline.report import Caller, Summary
+from triplecast.pipeline.run import Sources, run
 from triplecast.registry.files import load_subscriptions
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from triplecast.cli.run import describe_summary, exit_code, run_pipeline
+from triplecast.cli.run import describe_summary, exit_code, read_from, run_pipeline
 from triplecast.cli.terminal import StatusLine, clip, describe_solution, print_text, table
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def _run_in(folder: Path) -> int:
         subscriptions = samples / "subscriptions"
         shutil.copytree(samples / "inbox", folder / "inbox", dirs_exist_ok=True)
         StatusLine().show("Starting Spark; this takes about ten seconds ...")
-        summary = run_pipeline([subscriptions], folder / "inbox", folder / "run", once=True)
+        summary = run_pipeline(read_from([subscriptions], folder / "inbox"), folder / "run", once=True)
         with Outbox.read_only(folder / "run") as outbox:
             print_text(_describe(list(outbox.notifications()), subscriptions))
     print(describe_summary(summary))

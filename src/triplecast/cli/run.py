@@ -6,10 +6,9 @@ import argparse
 import importlib.util
 import signal
 import threading
-from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from triplecast.cli.exits import Exit
 from triplecast.cli.inputs import add_dataset, add_taxonomy
@@ -30,6 +29,7 @@ from triplecast.model.subscription import BROAD_PER_OWNER
 
 if TYPE_CHECKING:
     from triplecast.pipeline.report import Notice, Progress, Summary
+    from triplecast.pipeline.run import Sources
 
 RATED = 100
 """Fewest publications for which a rate is printed."""
@@ -73,17 +73,10 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def run(arguments: argparse.Namespace) -> int:
     say_faults()
-    summary = run_pipeline(
-        arguments.subscriptions,
-        arguments.inbox,
-        arguments.output,
-        arguments.once,
-        arguments.dataset,
-        arguments.taxonomy,
-        arguments.broader,
-        arguments.broad_per_owner,
-        arguments.schedule,
+    sources = read_from(
+        arguments.subscriptions, arguments.inbox, arguments.dataset, arguments.taxonomy, arguments.broader
     )
+    summary = run_pipeline(sources, arguments.output, arguments.once, arguments.broad_per_owner, arguments.schedule)
     if arguments.json:
         print_json(summary_row(summary))
     else:
@@ -91,22 +84,21 @@ def run(arguments: argparse.Namespace) -> int:
     return exit_code(summary)
 
 
-def run_pipeline(
-    subscriptions: list[Path],
-    inbox: Path,
-    output: Path,
-    once: bool,
-    dataset: bool = False,
-    taxonomy: Sequence[Path] = (),
-    broader: bool = False,
-    broad_per_owner: int = BROAD_PER_OWNER,
-    schedule: str = SCHEDULE,
-) -> Summary:
-    """Run until done or interrupted; SIGINT and SIGTERM end the run in order."""
+def read_from(*sources: Any) -> Sources:
+    """Return the `Sources` of a run. Raises `InputError` where PySpark is missing."""
     if importlib.util.find_spec("pyspark") is None:
         hint = "pip install 'triplecast[spark]'; `triplecast match` works without it"
         raise InputError("the pipeline needs PySpark", hint)
-    from triplecast.pipeline.run import Caller, Sources
+    from triplecast.pipeline.run import Sources
+
+    return Sources(*sources)
+
+
+def run_pipeline(
+    sources: Sources, output: Path, once: bool, broad_per_owner: int = BROAD_PER_OWNER, schedule: str = SCHEDULE
+) -> Summary:
+    """Run until done or interrupted; SIGINT and SIGTERM end the run in order."""
+    from triplecast.pipeline.report import Caller
     from triplecast.pipeline.run import run as run_on_spark
 
     stop = threading.Event()
@@ -118,14 +110,13 @@ def run_pipeline(
     def show(state: Progress) -> None:
         if not (once or progress.live or up.is_set()) and state.phase == "running":
             up.set()
-            say(f"watching {inbox} for {count_of(state.subscriptions, 'subscription')}")
+            say(f"watching {sources.inbox} for {count_of(state.subscriptions, 'subscription')}")
         progress.show(describe_progress(state))
 
     def report(notice: Notice) -> None:
         progress.clear()
         say(describe_notice(notice))
 
-    sources = Sources(subscriptions, inbox, dataset, taxonomy, broader)
     summary = run_on_spark(
         sources, output, once, Caller(show, report, stop), broad_per_owner=broad_per_owner, schedule=schedule
     )

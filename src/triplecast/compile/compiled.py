@@ -9,8 +9,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from triplecast.compile.constants import Constant, constant_text, place_of
-from triplecast.compile.necessary import aggregate_within
-from triplecast.compile.passes import compile_query
+from triplecast.compile.passes import aggregate_within, compile_query
 from triplecast.compile.plan import Plan
 from triplecast.compile.refusals import needed_graphs, refuse_large, refuse_unbound, refuse_unbuilt
 from triplecast.compile.texts import shape_of
@@ -98,12 +97,10 @@ def plan_of(template: Template, constants: tuple[str, ...], entailed: bool = Fal
     """The plan of the subscription that fills `template` with `constants`; with `entailed`, for publications read with
     a taxonomy. Raises `QueryRefused`."""
     first = _first_plan(template, constants, entailed)
-    if first.aggregate:
-        return _aggregate_plan(_PlanKey(template.key, constants, entailed, template, constants))
-    kinds = kinds_of(first.plan, constants)
+    kinds = constants if first.kinds is None else kinds_of(first.plan, constants)
     if kinds == first.kinds:
         return first.plan
-    return _plan_of_kinds(_PlanKey(template.key, kinds, entailed, template, constants))
+    return _plan_of_kinds(_PlanKey(template.key, kinds, entailed, template, constants), first.kinds is None)
 
 
 def graphs_of(template: Template, constants: tuple[str, ...], entailed: bool = False) -> tuple[str, ...]:
@@ -142,12 +139,11 @@ class _PlanKey:
 
 
 class _FirstPlan(NamedTuple):
-    """The plan made with a template's first constants, and their kinds."""
+    """The plan made with a template's first constants."""
 
     plan: Plan
-    kinds: tuple[object, ...]
-    aggregate: bool
-    """An aggregate without GROUP BY: whether it needs solutions depends on the constants of its HAVING."""
+    kinds: tuple[object, ...] | None
+    """None of an aggregate without GROUP BY: whether it needs solutions depends on the constants of its HAVING."""
     graphs: tuple[Constant, ...]
     """Graph names that every solution needs."""
 
@@ -165,8 +161,8 @@ def _first_plan(template: Template, constants: tuple[str, ...], entailed: bool) 
     if found is None:
         plan = compile_query(template.query, template.slots, constants, entailed)
         pattern = template.query.pattern
-        aggregate = aggregate_within(pattern) is not None
-        found = _FirstPlan(plan, kinds_of(plan, constants), aggregate, tuple(needed_graphs(pattern)))
+        kinds = kinds_of(plan, constants) if aggregate_within(pattern) is None else None
+        found = _FirstPlan(plan, kinds, tuple(needed_graphs(pattern)))
         if len(known) >= PLANS_LIMIT:
             known.clear()
         known[template.key] = found
@@ -174,14 +170,9 @@ def _first_plan(template: Template, constants: tuple[str, ...], entailed: bool) 
 
 
 @lru_cache(maxsize=PLANS_LIMIT)
-def _plan_of_kinds(wanted: _PlanKey) -> Plan:
-    return compile_query(wanted.template.query, wanted.template.slots, wanted.constants, wanted.entailed)
-
-
-@lru_cache(maxsize=PLANS_LIMIT)
-def _aggregate_plan(wanted: _PlanKey) -> Plan:
-    within = not _result_on_empty(wanted)
-    return compile_query(wanted.template.query, wanted.template.slots, wanted.constants, wanted.entailed, within)
+def _plan_of_kinds(wanted: _PlanKey, is_aggregate: bool) -> Plan:
+    query, slots = wanted.template.query, wanted.template.slots
+    return compile_query(query, slots, wanted.constants, wanted.entailed, is_aggregate and not _result_on_empty(wanted))
 
 
 @lru_cache(maxsize=PLANS_LIMIT)

@@ -20,7 +20,7 @@ from triplecast.compile.plan import BRANCHES_LIMIT, PATTERNS_LIMIT
 from triplecast.compile.residual import Residual
 from triplecast.compile.texts import NamedText, NeededWord
 from triplecast.model import algebra
-from triplecast.model.algebra import Expression, Node, Pattern, Slot, TriplePattern, Variable, subexpressions
+from triplecast.model.algebra import Node, Pattern, Slot, TriplePattern, Variable
 
 
 class Conjunction(NamedTuple):
@@ -97,28 +97,6 @@ class FreshNames:
 
     def make(self) -> Variable:
         return Variable(f"_: {next(self.numbers)}")
-
-
-def aggregate_within(pattern: Pattern) -> Pattern | None:
-    """The aggregated pattern, if the query is one aggregate without GROUP BY under conditions without EXISTS.
-
-    Such a query depends only on the solutions of that pattern: without any, it answers as on the empty graph.
-    """
-    while True:
-        match pattern:
-            case algebra.OrderBy(_, conditions) if any(_calls_exists(condition) for condition, _ in conditions):
-                return None
-            case algebra.Filter(condition, _) | algebra.Extend(_, _, condition) if _calls_exists(condition):
-                return None
-            case algebra.Group(inner, (), _):
-                return inner
-        if not isinstance(pattern, algebra.Modifier | algebra.Filter | algebra.Extend | algebra.Produce):
-            return None
-        pattern = pattern.pattern
-
-
-def _calls_exists(expression: Expression) -> bool:
-    return any(isinstance(part, algebra.Exists) for part in subexpressions(expression))
 
 
 def necessary_conditions(

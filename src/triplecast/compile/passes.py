@@ -13,14 +13,26 @@ from triplecast.compile.cases import CaseFinder, Cases, Undecidable
 from triplecast.compile.combination import Combination
 from triplecast.compile.conjunctions import Kept, combine
 from triplecast.compile.constants import Constant
-from triplecast.compile.necessary import Conjunction, aggregate_within, necessary_conditions
+from triplecast.compile.necessary import Conjunction, necessary_conditions
 from triplecast.compile.plan import ATOMS_LIMIT, Cost, Plan
 from triplecast.compile.term_numbers import TermNumbers, answer_of, cost_of
 from triplecast.compile.texts import NamedText, texts_within
 from triplecast.errors import QueryRefused
 from triplecast.evaluate import check_regexes
 from triplecast.languages.rewriting import calls_in
-from triplecast.model.algebra import Distinct, Modifier, Pattern, Project, Query, Reduced, Slice, Variable
+from triplecast.model import algebra
+from triplecast.model.algebra import (
+    Distinct,
+    Expression,
+    Modifier,
+    Pattern,
+    Project,
+    Query,
+    Reduced,
+    Slice,
+    Variable,
+    subexpressions,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +126,28 @@ def find_necessary(draft: PlanDraft) -> PlanDraft:
     pattern = aggregate_within(draft.query.pattern) if draft.empty_on_empty else None
     necessary = necessary_conditions(pattern or draft.query.pattern, draft.constants, draft.entailed)
     return replace(draft, conjunctions=necessary, unlike=())
+
+
+def aggregate_within(pattern: Pattern) -> Pattern | None:
+    """The aggregated pattern, if the query is one aggregate without GROUP BY under conditions without EXISTS.
+
+    Such a query depends only on the solutions of that pattern: without any, it answers as on the empty graph.
+    """
+    while True:
+        match pattern:
+            case algebra.OrderBy(_, conditions) if any(_calls_exists(condition) for condition, _ in conditions):
+                return None
+            case algebra.Filter(condition, _) | algebra.Extend(_, _, condition) if _calls_exists(condition):
+                return None
+            case algebra.Group(inner, (), _):
+                return inner
+        if not isinstance(pattern, algebra.Modifier | algebra.Filter | algebra.Extend | algebra.Produce):
+            return None
+        pattern = pattern.pattern
+
+
+def _calls_exists(expression: Expression) -> bool:
+    return any(isinstance(part, algebra.Exists) for part in subexpressions(expression))
 
 
 def limit_comparisons(draft: PlanDraft) -> PlanDraft:

@@ -57,22 +57,18 @@ LARGEST = QuerySize(constants=10_000, patterns=1_000, operators=10_000)
 
 def refuse_large(template: Template) -> None:
     """Raises `QueryRefused`, naming the limit, for a query beyond one of `LARGEST`."""
-    excess = _excess(template)
-    if excess is not None:
-        what, found, most = excess
-        raise QueryRefused(
-            f"a query of {found:,} {what}",
-            f"{most:,} are allowed in one",
-            "split it into several subscriptions, or match what the listed terms have in common",
-        )
+    for what, found, most in zip(QuerySize._fields, _size_of(template), LARGEST, strict=True):
+        if found > most:
+            raise QueryRefused(
+                f"a query of {found:,} {what}",
+                f"{most:,} are allowed in one",
+                "split it into several subscriptions, or match what the listed terms have in common",
+            )
 
 
 @lru_cache(maxsize=TEMPLATES_LIMIT)
-def _excess(template: Template) -> tuple[str, int, int] | None:
-    """The first limit that a query is beyond: what is counted, how many it has, how many are allowed."""
-    size = measure(template.query, template.slots)
-    limits = zip(QuerySize._fields, size, LARGEST, strict=True)
-    return next(((what, found, most) for what, found, most in limits if found > most), None)
+def _size_of(template: Template) -> QuerySize:
+    return measure(template.query, template.slots)
 
 
 def measure(query: Query, constants: int) -> QuerySize:

@@ -22,7 +22,7 @@ from triplecast.errors import InputError, OperatorWarning, QueryRefused, QuerySy
 from triplecast.evaluate import Evaluator
 from triplecast.explain import Explanation, explaining_sandbox
 from triplecast.index import INDEX, IndexWriter, SegmentFolder
-from triplecast.index.census import take_census
+from triplecast.index.snapshot import take_census
 from triplecast.ingest import Document, Parser
 from triplecast.ingest.document import checked_documents, cut_groups, document_of
 from triplecast.ingest.document_files import parse_taxonomy

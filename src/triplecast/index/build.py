@@ -92,21 +92,13 @@ def build_tables(members: MemberArrays, anchor: Anchor) -> Tables:
     entries, atom_code, atom_value = make_entries(items, canonical.names, name_offsets)
     plain_offsets, plain = _file_plain(items, structures, answer_of)
     conditional = _file_entries(entries, atom_code, items, structures, shapes)
-    _assert_steps(structures.shape, shapes.rows, conditional.group_offsets)
-    facts = np.zeros(FACT_COUNT, np.int64)
-    always = np.flatnonzero(key_terms[:, 0] == -2)
-    facts[FACT_ALWAYS] = always[0] if len(always) else -1
-    facts[FACT_UNFILTERED] = anchor.unfiltered
-    facts[FACT_VARIABLES] = shapes.rows[:, SHAPE_VARIABLES].max(initial=0)
-    facts[FACT_STEPS] = np.diff(shapes.rows[:, SHAPE_FULL]).max(initial=0)
+    compares = np.diff(conditional.group_offsets) > 0
+    assert (np.diff(shapes.rows[:, SHAPE_JOIN])[structures.shape[compares]] > 0).all(), "kernels.join needs their steps"
     word_predicate = members.constants.index(_WORD) if _WORD in members.constants else -1
-    facts[FACT_WORDS] = word_predicate
-    facts[FACT_PHRASES] = _phrase_lengths(members.constants)
-    facts[FACT_LANGUAGES] = (items.atom_code[:, 2] == Lane.LANGUAGE).any()
     constant = (key_terms >= 0).astype(np.uint8)
     masks = constant[:, 0] | constant[:, 1] << 1 | constant[:, 2] << 2
     index = Index(
-        facts=facts,
+        facts=_find_facts(members, key_terms, shapes, word_predicate, anchor.unfiltered),
         key_table=fill_key_table(key_terms, _table_size(len(key_terms))),
         key_terms=key_terms,
         key_masks=np.unique(masks[key_terms[:, 0] != -2]),
@@ -133,27 +125,32 @@ def build_tables(members: MemberArrays, anchor: Anchor) -> Tables:
         answer_of=answer_of,
         word_predicates=_find_word_predicates(items, word_predicate),
     )
+    hashes = hash_terms(members.constants)
+    term_table = fill_term_table(hashes, _table_size(len(hashes)))
     return Tables(
         index,
-        _make_dictionary(members.constants, bounds),
+        Dictionary(
+            pad(list(members.constants)), offsets_of(list(map(len, members.constants))), hashes, term_table, bounds
+        ),
         answers,
         RegistrationNumbers.of(members.registrations),
         roles,
     )
 
 
-def _assert_steps(shape_of: I32, shapes: I32, group_offsets: I32) -> None:
-    """Assert that each structure with conditions has join steps, which `kernels.join` relies on."""
-    compares = np.diff(group_offsets) > 0
-    assert (np.diff(shapes[:, SHAPE_JOIN])[shape_of[compares]] > 0).all()
-
-
-def _phrase_lengths(constants: tuple[bytes, ...]) -> int:
-    """Set bit n if there are phrases of n words."""
-    lengths = 0
-    for length in {constant.count(b" ") for constant in constants if constant.startswith(_WORD) and constant != _WORD}:
-        lengths |= 1 << length
-    return lengths
+def _find_facts(members: MemberArrays, key_terms: I32, shapes: Shapes, word_predicate: int, unfiltered: bool) -> I64:
+    """`Index.facts`."""
+    always = np.flatnonzero(key_terms[:, 0] == -2)
+    words = (constant for constant in members.constants if constant.startswith(_WORD) and constant != _WORD)
+    facts = np.zeros(FACT_COUNT, np.int64)
+    facts[FACT_ALWAYS] = always[0] if len(always) else -1
+    facts[FACT_UNFILTERED] = unfiltered
+    facts[FACT_VARIABLES] = shapes.rows[:, SHAPE_VARIABLES].max(initial=0)
+    facts[FACT_STEPS] = np.diff(shapes.rows[:, SHAPE_FULL]).max(initial=0)
+    facts[FACT_WORDS] = word_predicate
+    facts[FACT_PHRASES] = sum(1 << length for length in {word.count(b" ") for word in words})
+    facts[FACT_LANGUAGES] = (members.items.atom_code[:, 2] == Lane.LANGUAGE).any()
+    return facts
 
 
 def _find_word_predicates(items: Items, word_predicate: int) -> I32:
@@ -178,19 +175,13 @@ def _rank_bounds(members: MemberArrays) -> tuple[I32, Items]:
     items = members.items
     ordered = items.atom_code[:, 2] == Lane.STRING_ORDER
     ids = np.unique(items.atom_value[ordered].astype(np.int32))
-    texts = [string_value(members.constants[i]) for i in ids.tolist()]
+    texts = [from_ntriples(members.constants[i].decode()).value.encode() for i in ids.tolist()]
     bounds = ids[sorted(range(len(ids)), key=texts.__getitem__)]
     rank = np.zeros(len(members.constants), np.float64)
     rank[bounds] = 2.0 * np.arange(len(bounds)) + 1.0
     value = items.atom_value.copy()
     value[ordered] = rank[items.atom_value[ordered].astype(np.int64)]
     return bounds.astype(np.int32), items._replace(atom_value=value)
-
-
-def string_value(constant: bytes) -> bytes:
-    """The UTF-8 text of a string literal: its byte order is that of code points."""
-    literal = from_ntriples(constant.decode())
-    return literal.value.encode()
 
 
 def _find_answers(
@@ -301,14 +292,6 @@ def _compare_one_variable(entries: Entries, atom_code: U8) -> NDArray[np.bool_]:
         single[begins] = np.minimum.reduceat(variable, begins) == np.maximum.reduceat(variable, begins)
         alone |= single[entries.atoms] & ~alone
     return alone
-
-
-def _make_dictionary(constants: tuple[bytes, ...], bounds: I32) -> Dictionary:
-    hashes = hash_terms(constants)
-    offsets = offsets_of(np.fromiter(map(len, constants), np.int64, len(constants)))
-    return Dictionary(
-        pad(list(constants)), offsets, hashes, fill_term_table(hashes, _table_size(len(constants))), bounds
-    )
 
 
 def _table_size(entries: int) -> int:

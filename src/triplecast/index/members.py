@@ -115,7 +115,7 @@ def _group_alike(
         try:
             compiled = compiler.compile(registration)
         except (QuerySyntaxError, QueryRefused) as fault:
-            plain.refuse(registration, fault)
+            plain.refused.append(Refused(int(registration.id), str(fault)))
             continue
         _, constants, entailment, plan = compiled
         alike = groups.get((id(plan), entailment))
@@ -131,23 +131,20 @@ class _Layout:
 
     def __init__(self) -> None:
         self.ids: defaultdict[str, int] = defaultdict(count().__next__)
-        self.parts: list[_Part] = []
+        self.parts: list[tuple[Items, int]] = []
+        """Branches, and the number of the member that has each within its subscription. `Items.subscription` has the
+        registration's number."""
         self.projections: dict[Projection, int] = {}
         self.projected: list[tuple[NDArray[np.int64], int, int]] = []
         """Subscriptions, branch, projection."""
         self.texts: dict[int, tuple[str, str]] = {}
         self.refused: list[Refused] = []
 
-    def refuse(self, registration: Registration, fault: QuerySyntaxError | QueryRefused) -> None:
-        self.refused.append(Refused(int(registration.id), str(fault)))
-
     def add(self, alike: _Alike) -> None:
         plan = alike.plan
         subscriptions = np.array(alike.subscriptions, np.int64)
-        columns = _Columns(plan, alike.constants, self.ids)
         for number, branch in enumerate(plan.branches):
-            member = number if plan.decided else 0
-            self.parts.append(_lay_out(branch, plan.decided, (subscriptions, member), columns))
+            self.parts.append((_lay_out(branch, alike, self.ids), number if plan.decided else 0))
         for number, answer in enumerate(plan.answers):
             projection = Projection(
                 tuple(name for name, _ in answer.columns),
@@ -167,10 +164,13 @@ class _Layout:
         projection_of = np.full(first[-1], -1, np.int32)
         for subscriptions, branch, number in self.projected:
             projection_of[first[subscriptions] + branch] = number
-        items = join_items([part.items(first) for part in self.parts])
+        items = [
+            part._replace(subscription=(first[part.subscription] + member).astype(np.int32))
+            for part, member in self.parts
+        ]
         return MemberArrays(
             np.repeat(registrations, sizes),
-            items,
+            join_items(items),
             tuple(constant.encode() for constant in self.ids),
             projection_of,
             tuple(self.projections),
@@ -179,65 +179,20 @@ class _Layout:
         )
 
 
-class _Columns:
-    """The constants of the members of one plan, by reference, as dictionary ids or numbers."""
+def _lay_out(branch: Branch, alike: _Alike, ids: defaultdict[str, int]) -> Items:
+    """One item of a branch for each of the subscriptions that are alike; `ids` is the dictionary of constants."""
+    plan, members = alike.plan, len(alike.subscriptions)
 
-    def __init__(self, plan: Plan, constants: Sequence[tuple[str, ...]], ids: defaultdict[str, int]) -> None:
-        self.plan = plan
-        self.constants = constants
-        self.ids = ids
+    def texts(reference: int) -> list[str]:
+        if reference < plan.slots:
+            return [constants[reference] for constants in alike.constants]
+        return [plan.reference(constants, reference) for constants in alike.constants]
 
-    def _texts(self, reference: int) -> list[str]:
-        if reference < self.plan.slots:
-            return [constants[reference] for constants in self.constants]
-        return [self.plan.reference(constants, reference) for constants in self.constants]
-
-    def terms(self, reference: int) -> list[int]:
-        return list(map(self.ids.__getitem__, self._texts(reference)))
-
-    def numbers(self, reference: int) -> list[float]:
-        return [place_of(text)[1] for text in self._texts(reference)]
-
-
-class _Part(NamedTuple):
-    """One branch of n subscriptions with the same plan."""
-
-    subscriptions: NDArray[np.int64]
-    member: int
-    """The number of the member that has this branch, within its subscription."""
-    patterns: I32
-    """[n, k, 3]"""
-    code: NDArray[np.uint8]
-    """[a, 4]"""
-    value: NDArray[np.float64]
-    """[n, a]"""
-    verified: bool
-    variables: int
-
-    def items(self, first: I64) -> Items:
-        """Number the items; `first` is the first member of each subscription."""
-        members, size = self.patterns.shape[:2]
-        return Items(
-            (first[self.subscriptions] + self.member).astype(np.int32),
-            np.arange(members + 1, dtype=np.int64) * size,
-            self.patterns.reshape(-1, 3),
-            np.arange(members + 1, dtype=np.int64) * len(self.code),
-            np.tile(self.code, (members, 1)),
-            self.value.reshape(-1),
-            np.full(members, self.verified, np.uint8),
-            np.full(members, self.variables, np.int32),
-        )
-
-
-def _lay_out(branch: Branch, decided: bool, of: tuple[NDArray[np.int64], int], columns: _Columns) -> _Part:
-    """Lay out a branch; `of` has the subscriptions, and the member of each that has the branch."""
-    subscriptions, member = of
-    members = len(subscriptions)
     size = max(1, len(branch.patterns))
     patterns = np.full((members, size, 3), ALWAYS, np.int32)
     for row, pattern in enumerate(branch.patterns):
         for place, node in enumerate(pattern):
-            patterns[:, row, place] = node if node < 0 else columns.terms(node)
+            patterns[:, row, place] = node if node < 0 else [ids[text] for text in texts(node)]
     atoms = [
         (atom, CONTINUES if at + 1 < len(clause) else 0) for clause in branch.clauses for at, atom in enumerate(clause)
     ]
@@ -246,30 +201,28 @@ def _lay_out(branch: Branch, decided: bool, of: tuple[NDArray[np.int64], int], c
     for column, (atom, continues) in enumerate(atoms):
         code[column] = (atom.variable, atom.operator, atom.lane, continues)
         if atom.lane in TERM_LANES:
-            value[:, column] = columns.terms(atom.reference)
+            value[:, column] = [ids[text] for text in texts(atom.reference)]
         elif atom.lane not in (Lane.NEVER, Lane.UNLIKE):
-            value[:, column] = columns.numbers(atom.reference)
-    return _Part(subscriptions, member, patterns, code, value, not decided, branch.variables)
+            value[:, column] = [place_of(text)[1] for text in texts(atom.reference)]
+    return Items(
+        np.array(alike.subscriptions, np.int32),
+        np.arange(members + 1, dtype=np.int64) * size,
+        patterns.reshape(-1, 3),
+        np.arange(members + 1, dtype=np.int64) * len(code),
+        np.tile(code, (members, 1)),
+        value.reshape(-1),
+        np.full(members, not plan.decided, np.uint8),
+        np.full(members, branch.variables, np.int32),
+    )
 
 
 def join_items(parts: Sequence[Items]) -> Items:
     """Concatenate items."""
-    if not parts:
-        parts = [empty_items()]
-    return Items(
-        np.concatenate([part.subscription for part in parts]),
-        _join_offsets([part.offsets for part in parts]),
-        np.concatenate([part.patterns for part in parts]),
-        _join_offsets([part.atom_offsets for part in parts]),
-        np.concatenate([part.atom_code for part in parts]),
-        np.concatenate([part.atom_value for part in parts]),
-        np.concatenate([part.verified for part in parts]),
-        np.concatenate([part.variables for part in parts]),
+    parts = parts or [empty_items()]
+    return Items(*map(np.concatenate, zip(*parts, strict=True)))._replace(
+        offsets=offsets_of(np.concatenate([np.diff(part.offsets) for part in parts])),
+        atom_offsets=offsets_of(np.concatenate([np.diff(part.atom_offsets) for part in parts])),
     )
-
-
-def _join_offsets(parts: Sequence[I64]) -> I64:
-    return offsets_of(np.concatenate([np.diff(part) for part in parts]))
 
 
 def offsets_of(sizes: NDArray[np.integer] | Sequence[int]) -> I64:

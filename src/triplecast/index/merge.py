@@ -10,11 +10,11 @@ import numpy as np
 
 from triplecast.compile.compiled import DEFAULT_COMPILER, SubscriptionCompiler
 from triplecast.index.members import MemberArrays, Projection, join_items, offsets_of
-from triplecast.index.registrations import Removals
+from triplecast.index.registrations import NO_REMOVALS, Removals
 from triplecast.index.segment import Segment, build_segments, index_members
 from triplecast.index.structures import Anchor, RarestKey
 from triplecast.kernels.build import ALWAYS, Items
-from triplecast.kernels.layout import I32, I64, Answers
+from triplecast.kernels.layout import I32, I64
 from triplecast.kernels.unfold import unfold
 from triplecast.model.comparison_codes import TERM_LANES, Lane
 from triplecast.model.entailment import EntailmentMode
@@ -26,14 +26,6 @@ MERGE_LIMIT = 250_000
 """The most subscriptions that one `apply` rebuilds, to bound its time."""
 
 
-class ChangedIndex(NamedTuple):
-    """The segments and removals after a change of the registry."""
-
-    segments: tuple[Segment, ...]
-    removals: Removals
-    """The removals of registrations that the segments still contain."""
-
-
 def apply_changes(
     segments: tuple[Segment, ...],
     known: Removals,
@@ -41,29 +33,22 @@ def apply_changes(
     removed: Sequence[tuple[int, int]],
     needed_from: int,
     compiler: SubscriptionCompiler = DEFAULT_COMPILER,
-) -> ChangedIndex:
-    """Apply registry changes to `segments`; `known` are their removals so far, `compiler` compiles those
-    `added`."""
+) -> tuple[tuple[Segment, ...], Removals]:
+    """Apply registry changes to `segments`, whose removals so far are `known`; `compiler` compiles those `added`.
+
+    Segments stand by entailment mode, then by age; the last of a mode are merged while they are similar in size. Return
+    the segments and the removals of registrations that they still contain.
+    """
     cancelled = [(int(each.id), each.removed) for each in added if each.removed is not None]
+    removals = known.joined([*removed, *cancelled])
     fresh = build_segments(added, compiler=compiler) if added else []
-    return append_segments(segments, fresh, known.joined([*removed, *cancelled]), needed_from)
-
-
-def append_segments(
-    segments: tuple[Segment, ...], fresh: Sequence[Segment], removals: Removals, needed_from: int
-) -> ChangedIndex:
-    """Append `fresh` segments, by entailment mode, then by age; the last of a mode are merged while similar in size."""
     kept: list[Segment] = []
-    for reading in EntailmentMode:
-        tail = [segment for segment in (*segments, *fresh) if segment.reading == reading]
-        kept += _merge_tail(tail, removals, needed_from)
-    return ChangedIndex(tuple(kept), removals.within(segment.tables.registrations for segment in kept))
-
-
-def _merge_tail(segments: list[Segment], removals: Removals, needed_from: int) -> list[Segment]:
-    while (start := _merge_start([len(segment) for segment in segments])) < len(segments) - 1:
-        segments[start:] = [merge_segments(segments[start:], {*removals.up_to(needed_from).tolist()})]
-    return segments
+    for mode in EntailmentMode:
+        own = [segment for segment in (*segments, *fresh) if segment.reading is mode]
+        while (start := _merge_start([len(segment) for segment in own])) < len(own) - 1:
+            own[start:] = [merge_segments(own[start:], removals.up_to(needed_from))]
+        kept += own
+    return tuple(kept), removals.within(segment.tables.registrations for segment in kept)
 
 
 def _merge_start(sizes: list[int]) -> int:
@@ -78,58 +63,41 @@ def _merge_start(sizes: list[int]) -> int:
     return start if len(sizes) - start >= GROWTH else len(sizes) - 1
 
 
-def merge_segments(segments: Sequence[Segment], gone: set[int], anchor: Anchor | None = None) -> Segment:
-    """Rebuild segments of one entailment mode as one, without subscriptions in `gone`, from their arrays: no text is
+def merge_segments(
+    segments: Sequence[Segment], gone: I64 = NO_REMOVALS.registration, anchor: Anchor | None = None
+) -> Segment:
+    """Rebuild segments of one entailment mode as one, without registrations in `gone`, from their arrays: no text is
     parsed again."""
     ids: dict[bytes, int] = {}
     projections: dict[Projection, int] = {}
-    parts = [_unfold_segment(segment, gone, ids, projections) for segment in segments]
-    registrations = np.concatenate([part.registrations for part in parts])
-    order = np.argsort(registrations, kind="stable")
+    ended = {*gone.tolist()}
+    registrations, items, projection_of = [], [], []
+    texts: dict[int, tuple[str, str]] = {}
+    offset = 0
+    for segment in segments:
+        own = segment.tables.registrations[:]
+        lives = ~np.isin(own, gone)
+        number = offset + np.cumsum(lives) - 1
+        kept = _keep_items(unfold(segment.tables.index), lives)
+        items.append(kept._replace(subscription=number[kept.subscription], **_translate(segment, kept, ids)))
+        projection_of.append(_translate_answers(segment, projections)[segment.tables.index.answer_of[lives]])
+        texts.update({int(number[old]): text for old, text in segment.texts.all().items() if lives[old]})
+        registrations.append(own[lives])
+        offset += int(lives.sum())
+    numbers, joined = np.concatenate(registrations), join_items(items)
+    order = np.argsort(numbers, kind="stable")
     rank = np.empty(len(order), np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
-    items, texts, offset = [], {}, 0
-    for part in parts:
-        items.append(part.items._replace(subscription=rank[part.items.subscription + offset]))
-        texts.update({int(rank[number + offset]): text for number, text in part.texts.items()})
-        offset += len(part.registrations)
-    laid_out = MemberArrays(
-        registrations[order],
-        join_items(items),
+    members = MemberArrays(
+        numbers[order],
+        joined._replace(subscription=rank[joined.subscription]),
         tuple(ids),
-        np.concatenate([part.projection_of for part in parts])[order],
+        np.concatenate(projection_of)[order],
         tuple(projections),
-        texts,
-        tuple(refused for segment in segments for refused in segment.refused if refused.registration not in gone),
+        {int(rank[old]): text for old, text in texts.items()},
+        tuple(each for segment in segments for each in segment.refused if each.registration not in ended),
     )
-    return index_members(laid_out, anchor or RarestKey(), segments[0].reading)
-
-
-class _Unfolded(NamedTuple):
-    registrations: I64
-    items: Items
-    projection_of: I32
-    texts: dict[int, tuple[str, str]]
-
-
-def _unfold_segment(
-    segment: Segment, gone: set[int], ids: dict[bytes, int], projections: dict[Projection, int]
-) -> _Unfolded:
-    """Unfold the live members of a segment, with the dictionary and projections of the merged one."""
-    registrations = segment.tables.registrations[:]
-    lives = ~np.isin(registrations, np.fromiter(gone, np.int64, len(gone)))
-    number = np.cumsum(lives) - 1
-    items = _keep_items(unfold(segment.tables.index), lives)
-    items = items._replace(
-        subscription=number[items.subscription].astype(np.int32),
-        **_translate(segment, items, ids),
-    )
-    return _Unfolded(
-        registrations[lives],
-        items,
-        _translate_answers(segment, projections)[segment.tables.index.answer_of[lives]],
-        {int(number[old]): text for old, text in segment.texts.all().items() if lives[old]},
-    )
+    return index_members(members, anchor or RarestKey(), segments[0].reading)
 
 
 def _keep_items(items: Items, lives: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Items:
@@ -173,21 +141,18 @@ def _translate_answers(segment: Segment, projections: dict[Projection, int]) -> 
     answers = segment.tables.answers
     numbers = []
     for answer in range(len(answers.flags)):
-        first, last = int(answers.offsets[answer]), int(answers.offsets[answer + 1])
+        columns = range(int(answers.offsets[answer]), int(answers.offsets[answer + 1]))
+        names = (
+            answers.names[answers.name_offsets[each] : answers.name_offsets[each + 1]].tobytes() for each in columns
+        )
         projection = Projection(
-            tuple(_column_name(answers, column) for column in range(first, last)),
-            tuple(answers.variable[first:last].tolist()),
+            tuple(json.loads(name[:-2]) for name in names),
+            tuple(answers.variable[columns.start : columns.stop].tolist()),
             int(answers.flags[answer]),
             segment.tables.roles[answer],
         )
         numbers.append(projections.setdefault(projection, len(projections)))
     return np.array([*numbers, -1], np.int32)
-
-
-def _column_name(answers: Answers, column: int) -> str:
-    piece = answers.names[answers.name_offsets[column] : answers.name_offsets[column + 1]].tobytes()
-    name: str = json.loads(piece[:-2])
-    return name
 
 
 DUE_SHARE = 8
@@ -232,39 +197,26 @@ def find_due(segments: Sequence[Segment], removals: Removals, needed_from: int) 
 
 def _runs(segments: Sequence[Segment]) -> Iterator[tuple[Segment, ...]]:
     """Yield from each segment on the neighbours of similar size that may become one, if there are `GROWTH` or more."""
+
+    def is_similar(sizes: Sequence[int]) -> bool:
+        return sum(sizes) <= REBUILT_LIMIT and max(sizes) <= GROWTH * min(sizes)
+
     for reading in EntailmentMode:
         own = [segment for segment in segments if segment.reading is reading]
         sizes = [len(segment) for segment in own]
         for start in range(len(own)):
             end = start
-            while end < len(own) and _alike(sizes[start : end + 1]):
+            while end < len(own) and is_similar(sizes[start : end + 1]):
                 end += 1
             if end - start >= GROWTH:
                 yield tuple(own[start:end])
-
-
-def _alike(sizes: Sequence[int]) -> bool:
-    return sum(sizes) <= REBUILT_LIMIT and max(sizes) <= GROWTH * min(sizes)
 
 
 def rebuild(due: DueSegments) -> Segment | None:
     """Build one segment of the live subscriptions of due ones. Callable from any thread: it reads immutable values."""
     if sum(_count(due.dead, segment) for segment in due.segments) == sum(map(len, due.segments)):
         return None
-    return merge_segments(due.segments, {*due.dead.tolist()})
-
-
-def replace_due(segments: Sequence[Segment], due: DueSegments, made: Segment | None) -> list[Segment] | None:
-    """Replace the due ones among `segments` by the rebuilt one, at the place of the first; None if any is missing."""
-    if not {*due.segments} <= {*segments}:
-        return None
-    kept = []
-    for segment in segments:
-        if segment is due.segments[0] and made is not None:
-            kept.append(made)
-        elif segment not in due.segments:
-            kept.append(segment)
-    return kept
+    return merge_segments(due.segments, due.dead)
 
 
 def _count(dead: I64, segment: Segment) -> int:

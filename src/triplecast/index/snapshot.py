@@ -6,14 +6,15 @@ import hashlib
 import json
 import zlib
 from base64 import b64decode, b64encode
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from triplecast.crash_points import reach
 from triplecast.errors import StorageFault
@@ -21,7 +22,8 @@ from triplecast.index.file import REBUILD, Sole, write_durably
 from triplecast.index.members import Refused
 from triplecast.index.registrations import Removals
 from triplecast.index.segment import Segment
-from triplecast.kernels.layout import I64
+from triplecast.kernels.layout import I64, STRUCTURE_GROUPS, STRUCTURE_KEYS, STRUCTURE_PLAIN, U8
+from triplecast.model.subscription import SubscriptionCounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,3 +131,72 @@ def _read_numbers(written: str) -> I64:
 
 def _checksum(body: str) -> str:
     return hashlib.blake2b(body.encode(), digest_size=16).hexdigest()
+
+
+NARROW, PREDICATE, BROAD = 0, 1, 2
+"""`compile.plan.Cost` as numbers."""
+
+
+class _Kinds(NamedTuple):
+    """The valid live subscriptions of one segment."""
+
+    registration: I64
+    cost: U8
+    combined: NDArray[np.bool_]
+    evaluated: NDArray[np.bool_]
+    refused: int
+    """Invalid live subscriptions, which are never evaluated."""
+
+
+def take_census(snapshot: Snapshot) -> SubscriptionCounts:
+    """Count the subscriptions that are live at the last position that the snapshot covers."""
+    narrow = predicate = broad = combined = evaluated = refused = 0
+    for kinds in _kinds_by_segment(snapshot):
+        costs = np.bincount(kinds.cost, minlength=3).tolist()
+        narrow, predicate, broad = narrow + costs[NARROW], predicate + costs[PREDICATE], broad + costs[BROAD]
+        combined += int(kinds.combined.sum())
+        evaluated += int(kinds.evaluated.sum())
+        refused += kinds.refused
+    joined = narrow + predicate + broad - combined - evaluated
+    return SubscriptionCounts(narrow, predicate, broad, joined, combined, evaluated, refused)
+
+
+def broad_registrations(snapshot: Snapshot) -> list[int]:
+    """The live subscriptions that are candidates of every publication, ascending."""
+    return sorted(
+        id for kinds in _kinds_by_segment(snapshot) for id in kinds.registration[kinds.cost == BROAD].tolist()
+    )
+
+
+def _kinds_by_segment(snapshot: Snapshot) -> Iterator[_Kinds]:
+    for segment in snapshot.segments:
+        firsts = segment.firsts
+        registration = segment.tables.registrations[firsts]
+        live = ~np.isin(registration, snapshot.removals.registration)
+        refused = np.isin(registration, np.array([each.registration for each in segment.refused], np.int64))
+        valid = live & ~refused
+        answer = segment.tables.index.answer_of[firsts][valid]
+        combines = np.array([role is not None for role in (*segment.tables.roles, None)], bool)
+        costs = _costs(segment, firsts)[valid]
+        yield _Kinds(registration[valid], costs, combines[answer], answer < 0, int((live & refused).sum()))
+
+
+def _costs(segment: Segment, firsts: NDArray[np.integer]) -> U8:
+    """The cost of each subscription: that of its broadest conjunction, each as narrow as its narrowest key."""
+    index = segment.tables.index
+    structures = index.structures
+    if not len(firsts) or len(structures) == 1:
+        return np.zeros(len(firsts), np.uint8)
+    constant = index.key_terms >= 0
+    of_key = np.where(constant[:, 0] | constant[:, 2], NARROW, np.where(constant[:, 1], PREDICATE, BROAD))
+    of_structure = np.minimum.reduceat(of_key[index.structure_keys], structures[:-1, STRUCTURE_KEYS]).astype(np.uint8)
+    cost = np.zeros(segment.members, np.uint8)
+    filed = (
+        (index.plain, structures[:, STRUCTURE_PLAIN]),
+        (index.entries, index.groups[structures[:, STRUCTURE_GROUPS], 1]),
+    )
+    for members, offsets in filed:
+        costs = np.repeat(of_structure, np.diff(offsets))
+        costly = costs > NARROW
+        np.maximum.at(cost, members[costly], costs[costly])
+    return np.maximum.reduceat(cost, firsts)

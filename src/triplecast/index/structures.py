@@ -14,15 +14,6 @@ from triplecast.kernels.layout import I32, I64
 from triplecast.kernels.programs import make_programs
 
 
-class KeyFacts(NamedTuple):
-    """Statistics of the distinct keys of a segment."""
-
-    terms: I32
-    """[K, 3] dictionary ids, -1 for variables, -2 for the key that every publication has."""
-    uses: I64
-    """[K] patterns of subscriptions with this key."""
-
-
 class Anchor(Protocol):
     """A strategy that ranks keys as anchors."""
 
@@ -30,8 +21,12 @@ class Anchor(Protocol):
     def unfiltered(self) -> bool:
         """Whether every structure is a candidate of every publication."""
 
-    def rank(self, facts: KeyFacts) -> NDArray[np.int64]:
-        """Order the keys by preference as anchors, best first."""
+    def rank(self, terms: I32, uses: I64) -> NDArray[np.int64]:
+        """Order the distinct keys of a segment by preference as anchors, best first.
+
+        `terms`: [K, 3] dictionary ids, -1 for variables, -2 for the key that every publication has. `uses`: [K]
+        patterns of subscriptions with this key.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +35,10 @@ class RarestKey:
 
     unfiltered: bool = False
 
-    def rank(self, facts: KeyFacts) -> NDArray[np.int64]:
-        constant = facts.terms >= 0
+    def rank(self, terms: I32, uses: I64) -> NDArray[np.int64]:
+        constant = terms >= 0
         weight = 2 * constant[:, 0] + constant[:, 1] + 2 * constant[:, 2]
-        return np.lexsort((facts.uses, -weight))
+        return np.lexsort((uses, -weight))
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +47,8 @@ class FirstWritten:
 
     unfiltered: bool = False
 
-    def rank(self, facts: KeyFacts) -> NDArray[np.int64]:
-        return np.arange(len(facts.uses))
+    def rank(self, terms: I32, uses: I64) -> NDArray[np.int64]:
+        return np.arange(len(uses))
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +57,9 @@ class NoFilter:
 
     unfiltered: bool = True
 
-    def rank(self, facts: KeyFacts) -> NDArray[np.int64]:
-        always = facts.terms[:, 0] == -2
-        return np.lexsort((facts.uses, ~always))
+    def rank(self, terms: I32, uses: I64) -> NDArray[np.int64]:
+        always = terms[:, 0] == -2
+        return np.lexsort((uses, ~always))
 
 
 def pack(*columns: NDArray[np.integer]) -> I32:
@@ -90,7 +85,7 @@ def find_keys(items: Items, anchor: Anchor) -> tuple[I32, I32]:
     number, first = group_equal_rows(np.arange(len(masked) + 1, dtype=np.int64) * 3, masked.reshape(-1))
     terms = masked[first]
     uses = np.bincount(number, minlength=len(first)).astype(np.int64)
-    order = anchor.rank(KeyFacts(terms, uses))
+    order = anchor.rank(terms, uses)
     rank = np.empty(len(order), np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
     return np.ascontiguousarray(terms[order]), rank[number]

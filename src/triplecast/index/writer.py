@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from triplecast.compile.compiled import DEFAULT_COMPILER, SubscriptionCompiler
 from triplecast.crash_points import reach
-from triplecast.index.merge import DueSegments, RebuiltSegment, apply_changes, find_due, rebuild, replace_due
+from triplecast.index.merge import DueSegments, RebuiltSegment, apply_changes, find_due, rebuild
 from triplecast.index.registrations import NO_REMOVALS
 from triplecast.index.segment import Segment
 from triplecast.index.segment_store import SegmentMemory, SegmentStore, manifest_number
@@ -31,7 +31,7 @@ class IndexWriter:
 
     def __init__(self, store: SegmentStore | None = None) -> None:
         """Without a store the index lives in memory."""
-        self._store = SegmentMemory() if store is None else store
+        self._store: SegmentStore = SegmentMemory() if store is None else store
         self._segments: dict[str, Segment] = {}
         self._manifest = Manifest(0, 0, (), NO_REMOVALS)
 
@@ -121,13 +121,16 @@ class IndexWriter:
     def adopt(self, due: DueSegments, rebuilt: RebuiltSegment) -> bool:
         """Publish the snapshot with the rebuilt segment in the place of the due ones; return False if those have been
         merged meanwhile. Raises `StorageFault`; then nothing has changed."""
-        segments = replace_due(tuple(self._segments.values()), due, rebuilt.segment)
-        if segments is None:
+        if not {*due.segments} <= {*self._segments.values()}:
             self._store.release(rebuilt.name)
             return False
-        names = {segment: name for name, segment in self._segments.items()}
-        removals = self._manifest.removals.within(segment.tables.registrations for segment in segments)
-        named = {names.get(segment, rebuilt.name): segment for segment in segments}
+        named: dict[str, Segment] = {}
+        for name, segment in self._segments.items():
+            if segment is due.segments[0] and rebuilt.segment is not None:
+                named[rebuilt.name] = rebuilt.segment
+            elif segment not in due.segments:
+                named[name] = segment
+        removals = self._manifest.removals.within(segment.tables.registrations for segment in named.values())
         self._publish(named, replace(self._manifest, removals=removals))
         return True
 

@@ -32,7 +32,7 @@ SPACE = r"(?:[ \t\r\n]|\#[^\r\n]*)*+"
 IRI_REFERENCE = r'<[^<>"{}|^`\\\x00-\x20]*+>'
 PREFIX_NAME = rf"(?:[{NAME_START}][{NAME_CHARACTER}]*+(?:\.{{1,8}}+[{NAME_CHARACTER}]++){{0,8}}+)?:"
 _LOCAL_LATER = rf"(?:[{NAME_CHARACTER}:]|{_ESCAPED})"
-LOCAL_NAME = rf"(?:(?:[{NAME_START}_:0-9]|{_ESCAPED}){_LOCAL_LATER}*+(?:\.++{_LOCAL_LATER}++)*+)?"
+NAME = rf"{PREFIX_NAME}(?:(?:[{NAME_START}_:0-9]|{_ESCAPED}){_LOCAL_LATER}*+(?:\.++{_LOCAL_LATER}++)*+)?"
 STRING = (
     r'"""(?:[^"\\]++|\\(?s:.)|"(?!""))*+"""'
     r"|'''(?:[^'\\]++|\\(?s:.)|'(?!''))*+'''"
@@ -60,8 +60,8 @@ _FILTER_CALL = rf"(?i:FILTER(?=(?:{'|'.join(FUNCTIONS)}|NOT|EXISTS)(?![A-Za-z0-9
 """``FILTER`` right before a call, which needs no space."""
 
 TOKEN = re.compile(
-    rf"{_VARIABLE}|{IRI_REFERENCE}|\{{\||[{{}};,]|{PREFIX_NAME}{LOCAL_NAME}|{_FILTER_CALL}|[A-Za-z][A-Za-z0-9_]*+"
-    rf"|(?:{STRING})(?:{SPACE}(?:{_TAG}|\^\^{SPACE}(?:{IRI_REFERENCE}|{PREFIX_NAME}{LOCAL_NAME})))?"
+    rf"{_VARIABLE}|{IRI_REFERENCE}|\{{\||[{{}};,]|{NAME}|{_FILTER_CALL}|[A-Za-z][A-Za-z0-9_]*+"
+    rf"|(?:{STRING})(?:{SPACE}(?:{_TAG}|\^\^{SPACE}(?:{IRI_REFERENCE}|{NAME})))?"
     rf"|\([ \t\r\n]*+\)|\[[ \t\r\n]*+\]|{NUMBER}|{_BLANK}|&&|\|\||!=|<=|>=|<<|>>|\|\}}|\^\^|\#[^\r\n]*+|\S"
 )
 CHUNKS_KEPT = 100_000
@@ -73,9 +73,7 @@ PROLOGUE = re.compile(
 )
 """Leading space, comments and well-formed declarations; the grammar says what is wrong with anything else."""
 
-LITERAL_PARTS = re.compile(
-    rf"({STRING})(?:{SPACE}(?:@([A-Za-z0-9-]+)|\^\^{SPACE}({IRI_REFERENCE}|{PREFIX_NAME}{LOCAL_NAME})))?"
-)
+LITERAL_PARTS = re.compile(rf"({STRING})(?:{SPACE}(?:@([A-Za-z0-9-]+)|\^\^{SPACE}({IRI_REFERENCE}|{NAME})))?")
 _CODEPOINT = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(?s:.))")
 _STRING_ESCAPE = re.compile(r"\\(?s:(.))")
 _STRING_ESCAPES = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f", "\\": "\\", '"': '"', "'": "'"}

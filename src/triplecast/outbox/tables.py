@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import struct
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple, Self
 
@@ -143,6 +143,9 @@ class OutboxFile:
         return self.state.told
 
 
+KEYS_AT_ONCE = 500
+"""Of one statement."""
+
 Pair = tuple[int, int]
 """The position of a publication, and a registration."""
 
@@ -222,26 +225,31 @@ def end_pairs(database: SqliteFile, pairs: Sequence[Pair]) -> None:
     )
 
 
-def first_open(database: SqliteFile, registrations: Iterable[int]) -> dict[int, int]:
+def first_open(database: SqliteFile, registrations: Collection[int]) -> dict[int, int]:
     """Return the position of the first open pair of each of `registrations` that has one."""
-    found = {}
-    for registration in registrations:
-        ((position,),) = database.ask("SELECT min(position) FROM open_pair WHERE registration = ?", (registration,))
-        if position is not None:
-            found[registration] = int(position)
-    return found
+    found = _of_registrations(database, "SELECT registration, min(position) FROM open_pair", registrations)
+    return {int(registration): int(position) for registration, position in found}
 
 
-def release(database: SqliteFile, registrations: Iterable[int], first: Mapping[int, int]) -> list[OutboxRow]:
+def release(database: SqliteFile, registrations: Sequence[int], first: Mapping[int, int]) -> list[OutboxRow]:
     """Delete and return the withheld rows of `registrations` that precede its first open pair (`first_open`)."""
     released = []
-    for registration in registrations:
+    for (registration,) in _of_registrations(database, "SELECT registration FROM withheld", registrations):
         before = first.get(registration, (1 << 63) - 1)
         condition = "WHERE registration = ? AND position < ?"
         rows = read_rows(database, "withheld", condition, (registration, before))
         released += [OutboxRow(*row) for row in rows]
         database.run(f"DELETE FROM withheld {condition}", [(registration, before)])
     return released
+
+
+def _of_registrations(database: SqliteFile, statement: str, wanted: Collection[int]) -> Iterator[tuple[Any, ...]]:
+    """Yield what a statement finds, a row for each of the `wanted` registrations that it finds something of."""
+    numbers = sorted(wanted)
+    for start in range(0, len(numbers), KEYS_AT_ONCE):
+        keys = numbers[start : start + KEYS_AT_ONCE]
+        marks = ", ".join("?" * len(keys))
+        yield from database.ask(f"{statement} WHERE registration IN ({marks}) GROUP BY registration", keys)
 
 
 OUTBOX = Format(

@@ -1,4 +1,4 @@
-"""The acceptor: what becomes ready in the inbox goes through the parsers into the journal, each file once."""
+"""The acceptor: files of the inbox go through the parsers into the journal, each once, when they are complete."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Taken:
 
 
 class Looked(NamedTuple):
-    """What a look at the inbox came to."""
+    """The outcome of a look at the inbox."""
 
     left: frozenset[str]
     """Sources that are new or changed and not taken yet."""
@@ -44,13 +44,13 @@ class Acceptor:
         journal: Journal,
         parser: Parser,
         dataset: bool,
-        tell: Callable[[Reject | str], None],
+        report: Callable[[Reject | str], None],
     ) -> None:
         self._inbox = inbox
         self._journal = journal
         self._parser = parser
         self._dataset = dataset
-        self._tell = tell
+        self._report = report
         self._known = dict(journal.sources())
         self._whole = {source: state for source, state in self._known.items() if is_whole(state)}
         self._looks: dict[str, Look] = {}
@@ -58,17 +58,17 @@ class Acceptor:
         self.ignored: tuple[str, ...] = ()
 
     def has_work(self) -> bool:
-        """Whether anything stands in the inbox that was not taken as it is."""
+        """Whether the inbox has anything that was not taken as it is."""
         return bool(scan_inbox(self._inbox, self._whole, {}, 0.0).looks)
 
     def look(self, now: float, stop: threading.Event) -> Looked:
-        """Takes every file that is ready. Ends early, between two commits, when `stop` is set.
+        """Take every file that is ready; end early, between two commits, when `stop` is set.
 
         Raises InputError when the inbox cannot be listed, StorageFault when the journal cannot be written.
         """
         scan = scan_inbox(self._inbox, self._whole, self._looks, now)
         self._looks = dict(scan.looks)
-        self._tell_ignored(scan.ignored)
+        self._report_ignored(scan.ignored)
         with ThreadPoolExecutor(1, "triplecast-parsing") as parsing:
             pending: tuple[DocumentGroup, Future[list[ParsedDocument]]] | None = None
             for group in read_groups(self._inbox, scan.ready, self._known, self._dataset):
@@ -82,12 +82,12 @@ class Acceptor:
                 self._commit(*pending)
         return Looked(frozenset(self._looks), bool(scan.ready))
 
-    def _tell_ignored(self, ignored: tuple[str, ...]) -> None:
-        """Names each file once."""
+    def _report_ignored(self, ignored: tuple[str, ...]) -> None:
+        """Report each file once."""
         new = sorted(set(ignored) - set(self.ignored))
         self.ignored = ignored
         if new:
-            self._tell(describe_ignored(new))
+            self._report(describe_ignored(new))
 
     def _commit(self, group: DocumentGroup, parsing: Future[list[ParsedDocument]]) -> None:
         parsed = parsing.result()
@@ -114,4 +114,4 @@ class Acceptor:
             else:
                 self._whole.pop(source, None)
         for reject in rejects:
-            self._tell(reject)
+            self._report(reject)

@@ -70,7 +70,7 @@ def next_batch(batch: int, publications: int, rows: int, seconds: float) -> int:
 
 
 class HorizonFile:
-    """The driver's side: two threads move it, the registrar the index and the sink the span."""
+    """The writing side: two threads move it, the registry's the index and the sink the span."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / FILE
@@ -92,7 +92,7 @@ class HorizonFile:
         self.cover(snapshot.manifest, snapshot.covers)
 
     def learn(self, publications: int, rows: int, seconds: float) -> None:
-        """What a batch took."""
+        """Adapt the span to what a batch took."""
         with self._lock:
             if self._now is not None:
                 batch = next_batch(self._now.batch, publications, rows, seconds)

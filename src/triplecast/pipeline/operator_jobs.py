@@ -1,7 +1,7 @@
-"""Spark jobs that ask operators, beside the streaming query, so that nothing else waits for them.
+"""Spark jobs that call operators, beside the streaming query, so that nothing else waits for them.
 
-One thread takes from the driver what is due, in order of position, and has a small job ask about it. A kill anywhere
-leaves the pairs open, and the next start asks again, but for answers that the journal has.
+One thread takes open pairs from the driver, in order of position, and has a small job decide them. A kill anywhere
+leaves the pairs open; the next start calls again, except for results that the journal has.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
 from functools import partial
 from itertools import pairwise
-from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -22,13 +21,13 @@ import pyarrow as pa
 from triplecast.pipeline.horizon import read_horizon
 from triplecast.pipeline.rows import MATCHES, spark_schema
 from triplecast.pipeline.sink import AnsweredOtherwise, Sink
-from triplecast.pipeline.stages import AskedSlice, AskSlices, MatchSlices
+from triplecast.pipeline.stages import AskedSlice, Stage, ask_slices
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SMALLEST, LARGEST = 64, 4_096
-"""Publications that one job asks about."""
+"""Publications of one job."""
 JOB_SECONDS = 2.5
 """How long one should take; one whose operators hang takes longer."""
 SMALLEST_SLICE = 32
@@ -38,9 +37,9 @@ _GROUP = "triplecast-operators"
 
 
 class OperatorJobs:
-    """The thread that asks, beside one query. What fails in it, `check` raises."""
+    """The thread that starts the jobs, beside one query. What fails in it, `check` raises."""
 
-    def __init__(self, spark: SparkSession, stage: MatchSlices, sink: Sink, cores: int) -> None:
+    def __init__(self, spark: SparkSession, stage: Stage, sink: Sink, cores: int) -> None:
         self._spark = spark
         self._stage = stage
         self._sink = sink
@@ -56,7 +55,7 @@ class OperatorJobs:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Abandons a job that is running; what is being committed is finished, and what failed then is raised."""
+        """Abandon a job that is running, but finish a commit; raise what failed in it."""
         from py4j.protocol import Py4JError
         from pyspark.errors import PySparkException
 
@@ -82,7 +81,7 @@ class OperatorJobs:
         while not self._ending.wait(_REST):
             with self._sink.committing:
                 batch = self._sink.driver.turns.next(time.monotonic(), size)
-            horizon = read_horizon(Path(self._stage.folder)) if batch else None
+            horizon = read_horizon(self._stage.folder) if batch else None
             if batch is None or horizon is None:
                 continue
             began = time.monotonic()
@@ -97,10 +96,10 @@ class OperatorJobs:
                 self._sink.driver.turns.note_settled(batch, ended - began, ended)
 
     def _ask(self, slices: Sequence[AskedSlice]) -> pa.Table:
-        """Of a job that is abandoned, Spark's error."""
+        """Run one job. Raises Spark's error when it is abandoned."""
         self._spark.sparkContext.setJobGroup(_GROUP, "operators", interruptOnCancel=True)
         numbers = self._spark.range(0, len(slices), 1, len(slices))
-        asked = numbers.mapInArrow(AskSlices(self._stage, tuple(slices)), spark_schema(MATCHES))
+        asked = numbers.mapInArrow(partial(ask_slices, self._stage, slices), spark_schema(MATCHES))
         self._asking.set()
         try:
             return asked.toArrow()
@@ -113,13 +112,13 @@ class OperatorJobs:
 
 
 def next_size(size: int, seconds: float) -> int:
-    """How many publications to ask about after so many took so long."""
+    """Return the number of publications for the next job, after `size` of them took `seconds`."""
     wanted = size * min(2.0, JOB_SECONDS / max(seconds, 0.001))
     return max(SMALLEST, min(LARGEST, round(wanted)))
 
 
 def cut(progress: int, positions: Sequence[int], manifest: str, most: int) -> list[AskedSlice]:
-    """The waiting positions after `progress` in at most `most` slices, none shorter than `SMALLEST_SLICE` but one."""
+    """Cut open positions after `progress` into at most `most` slices, none shorter than `SMALLEST_SLICE` but one."""
     count = min(most, max(1, len(positions) // SMALLEST_SLICE))
     bounds = [len(positions) * number // count for number in range(count + 1)]
     parts = [tuple(positions[start:end]) for start, end in pairwise(bounds)]

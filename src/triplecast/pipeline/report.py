@@ -1,7 +1,8 @@
-"""What a run tells while it goes and when it ends."""
+"""What a run reports while it runs and when it ends."""
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import deque
 from collections.abc import Callable
@@ -9,13 +10,13 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from queue import Empty, SimpleQueue
 
-from triplecast.index.census import take_census
+from triplecast.index.snapshot import take_census
 from triplecast.journal import Journal
 from triplecast.model.match import MatchStats
 from triplecast.model.publication import Reject
 from triplecast.model.subscription import SubscriptionCounts
 from triplecast.outbox import Outbox, UndecidedPair
-from triplecast.pipeline.acceptor import Taken
+from triplecast.pipeline.acceptor import Acceptor
 from triplecast.pipeline.sink import Matched
 from triplecast.registry.file_source import FileSource
 from triplecast.registry.lines import SubscriptionFault
@@ -26,7 +27,7 @@ Notice = Reject | SubscriptionFault | UndecidedPair | str
 REPORTED = 1000
 """How many rejects a `Summary` lists; all are in the journal."""
 
-_TELL_SECONDS = 0.25
+_REPORT_SECONDS = 0.25
 _RATE_SECONDS = 5.0
 
 
@@ -38,7 +39,7 @@ class Phase(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Counts since the run began, and where it stands now."""
+    """Counts since the run began, and its present state."""
 
     phase: Phase
     subscriptions: int
@@ -73,9 +74,9 @@ class Summary:
     """In the order of the journal; at most `REPORTED` of them."""
     reject_count: int
     faults: tuple[SubscriptionFault, ...]
-    """Subscriptions that stand in the files but are not registered, as the run ended."""
+    """Invalid subscriptions in the files at the end of the run."""
     ignored: tuple[str, ...]
-    """What stands in the inbox and is never taken: files with another extension, links, pipes."""
+    """What is in the inbox and is never taken: files with another extension, links, pipes."""
     seconds: float
     """From the start of the run to its end."""
     matching_seconds: float
@@ -85,50 +86,55 @@ class Summary:
     left: int
     """Publications accepted and not matched yet, or waiting for operators: the next run begins with them."""
     ignored_subscriptions: tuple[str, ...] = ()
-    """What stands among the subscription files as the run ends and is not read: files with another extension."""
+    """Files of another extension beside the subscription files, which are not read."""
     warnings: int = 0
-    """Notes on the subscriptions that this run registered."""
+    """Warnings about the subscriptions that this run registered."""
     standing: SubscriptionCounts = field(default_factory=SubscriptionCounts)
     """The live registrations at the end, by what they cost and by who decides them."""
     work: MatchStats = field(default_factory=MatchStats)
     """What matching took; a batch that was matched again is counted again."""
 
 
-class Teller:
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who follows a run's progress, on the thread that called `run`, and may end it."""
+
+    on_progress: Callable[[Progress], None] = lambda progress: None
+    """Called a few times a second."""
+    on_notice: Callable[[Notice], None] = lambda notice: None
+    """Called for each reject, each subscription that is refused, and whatever else a user should know."""
+    stop: threading.Event = field(default_factory=threading.Event)
+
+
+class ProgressReporter:
     """Reads the threads' counts and their notices, on the caller's thread."""
 
     def __init__(
         self,
+        caller: Caller,
         notices: SimpleQueue[Notice],
-        on_progress: Callable[[Progress], None],
-        on_notice: Callable[[Notice], None],
         journal: Journal,
         outbox: Outbox,
         registry: Registry,
         files: FileSource,
-        taken: Taken,
+        acceptor: Acceptor,
         matched: Matched,
     ) -> None:
+        self._caller = caller
         self._notices = notices
-        self._on_progress = on_progress
-        self._on_notice = on_notice
         self._journal = journal
         self._outbox = outbox
         self._registry = registry
         self._files = files
-        self._taken = taken
+        self._acceptor = acceptor
         self._matched = matched
-        self._told = 0.0
+        self._reported = 0.0
         self._left_before = journal.count_publications(outbox.told)
         self._past: deque[tuple[float, int]] = deque()
         self._rejects: list[Reject] = []
 
-    def note(self, notice: Notice) -> None:
-        """From any thread: to be told at the next `tell`."""
-        self._notices.put(notice)
-
-    def tell(self, phase: Phase) -> None:
-        """Hands on all notices, and the progress unless that was told a moment ago in the same phase."""
+    def report(self, phase: Phase) -> None:
+        """Hand on all notices, and the progress unless that was reported a moment ago."""
         while True:
             try:
                 notice = self._notices.get_nowait()
@@ -136,17 +142,17 @@ class Teller:
                 break
             if isinstance(notice, Reject) and len(self._rejects) < REPORTED:
                 self._rejects.append(notice)
-            self._on_notice(notice)
+            self._caller.on_notice(notice)
         now = time.monotonic()
-        if now - self._told >= _TELL_SECONDS or phase is Phase.ENDING:
-            self._told = now
-            self._on_progress(self._progress(phase, now))
+        if now - self._reported >= _REPORT_SECONDS or phase is Phase.ENDING:
+            self._reported = now
+            self._caller.on_progress(self._progress(phase, now))
 
-    def summary(self, ignored: tuple[str, ...], seconds: float, drained: bool) -> Summary:
-        """At the end, when no thread counts any more; `drained`: all that was to be taken was taken."""
-        self.tell(Phase.ENDING)
+    def summary(self, seconds: float, drained: bool) -> Summary:
+        """Summarise the run when no thread counts any more; `drained`: all that was to be taken was taken."""
+        self.report(Phase.ENDING)
         left = self._journal.count_publications(self._outbox.told) + self._outbox.count_pending()
-        taken, matched = self._taken, self._matched
+        taken, matched = self._acceptor.taken, self._matched
         return Summary(
             subscriptions=len(self._registry.index.snapshot),
             accepted=taken.accepted,
@@ -157,7 +163,7 @@ class Teller:
             rejects=tuple(self._rejects),
             reject_count=taken.rejects,
             faults=self._files.faults,
-            ignored=ignored,
+            ignored=self._acceptor.ignored,
             seconds=seconds,
             matching_seconds=matched.seconds,
             interrupted=bool(left) or not drained,
@@ -169,7 +175,7 @@ class Teller:
         )
 
     def _progress(self, phase: Phase, now: float) -> Progress:
-        taken, matched = self._taken, self._matched
+        taken, matched = self._acceptor.taken, self._matched
         self._past.append((now, matched.publications))
         while now - self._past[0][0] > _RATE_SECONDS:
             self._past.popleft()

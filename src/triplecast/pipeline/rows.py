@@ -46,6 +46,8 @@ of their `MatchStats`. `names`, `undecided`, `awaited`, `results` (what operator
 `OpenPart`s, the other columns little-endian arrays with the types of `OutboxBatch`.
 """
 
+ROW_BYTES = 32 << 20
+"""Bindings in one row, unless one publication alone has more: buffers in the JVM stay small."""
 _PART = struct.Struct("<qqqq")
 _SPARK_TYPES = {pa.int64(): "bigint", pa.string(): "string", pa.binary(): "binary"}
 
@@ -67,6 +69,22 @@ def cut(batch: OutboxBatch, size: int) -> Iterator[OutboxBatch]:
         last = max(first + 1, int(np.searchsorted(ends, ends[first] + size, side="right")) - 1)
         yield batch.between(positions[first] - 1, positions[last - 1])
         first = last
+
+
+def to_rows(
+    batch: OutboxBatch,
+    after: int,
+    upto: int,
+    work: MatchStats,
+    results: Sequence[OperatorResult] = (),
+    learnt: Sequence[Learnt] = (),
+    open: Sequence[OpenPart] = (),
+) -> Iterator[pa.RecordBatch]:
+    """Yield `MATCHES` rows for positions in (`after`, `upto`]; only the first one carries what is not of a pair."""
+    first, *others = cut(batch, ROW_BYTES)
+    yield to_arrow(first, after, upto, work, results, learnt, open)
+    for piece in others:
+        yield to_arrow(piece, after, upto, MatchStats())
 
 
 def to_arrow(

@@ -1,5 +1,5 @@
-"""The sink: what the workers matched goes into the outbox, rows and progress in one transaction. What operators are
-asked about follows in a later one."""
+"""The sink: rows that workers return go into the outbox with the progress, in one transaction per batch; the outcomes
+of open pairs follow in later ones."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from triplecast.model.match import Learnt, MatchStats
 from triplecast.outbox import Committed, OutboxBatch, OutboxReader, UndecidedPair
 from triplecast.pipeline.rows import from_arrow, learnt_of, parts_of, results_of, work_of
 
-TOLD = 20
-"""Undecided pairs of one batch that are told one by one; all are in the outbox."""
+REPORTED_PAIRS = 20
+"""Undecided pairs of one batch that are reported one by one; all are in the outbox."""
 
 
 IDLE_SECONDS = 1.0
@@ -35,7 +35,7 @@ class Matched:
     undecided: int = 0
     batches: int = 0
     work: MatchStats = field(default_factory=MatchStats)
-    """All that the workers did for the batches, what was dropped included."""
+    """All that the workers did for the batches, dropped rows included."""
     seconds: float = 0.0
     """Of matching: the batches, and pauses between them of less than `IDLE_SECONDS`."""
     last: float = float("-inf")
@@ -52,43 +52,43 @@ Row = dict[str, Any]
 
 
 class AnsweredOtherwise(Exception):
-    """Operators gave another attempt at the same publications other answers, which are kept: they are read now."""
+    """The journal has other results, of an earlier attempt at the same publications: they are to be used."""
 
 
 class Sink:
-    """Commits batches to one outbox. `committing` is held during a commit: who holds it may end Spark safely."""
+    """Commits batches to one outbox. `committing` is held during a commit, so its holder may end Spark safely."""
 
     def __init__(
         self,
         driver: Driver,
         outbox: OutboxReader,
         learn: Callable[[int, int, float], None],
-        tell: Callable[[UndecidedPair | str], None] = lambda notice: None,
+        report: Callable[[UndecidedPair | str], None] = lambda notice: None,
         learn_operators: Callable[[Sequence[Learnt]], None] = lambda learnt: None,
     ) -> None:
-        """`learn` takes what a batch took, `learn_operators` what it told of operators' costs and truth."""
+        """`learn` gets the publications, rows and seconds of a batch, `learn_operators` its statistics of operators."""
         self.driver = driver
         self._outbox = outbox
         self._learn = learn
-        self._tell = tell
+        self._report = report
         self._learn_operators = learn_operators
         self.committing = threading.Lock()
         self.failure: TriplecastError | None = None
-        self._unasked: set[str] = set()
-        """Why operators could not be, as far as it was told."""
+        self._unavailable: set[str] = set()
+        """Reported reasons why operators were unavailable."""
         self.matched = Matched()
 
     def take(self, collect: Callable[[], pa.Table]) -> None:
-        """One micro-batch: `collect` runs it and gives `MATCHES` rows. What fails is kept in
-        `failure` and raised, since Spark tells it only as text."""
+        """Commit one micro-batch, which `collect` runs and returns as `MATCHES` rows. A failure is kept in `failure`,
+        since Spark passes on only its text, and raised."""
         self._write(collect, self._commit)
 
     def settle(self, collect: Callable[[], pa.Table]) -> None:
-        """As `take`, for what operators were asked about. Raises `AnsweredOtherwise` where that is to be done again."""
+        """As `take`, for open pairs. Raises `AnsweredOtherwise` where the job is to be repeated."""
         self._write(collect, self._settle)
 
     def has_open(self) -> bool:
-        """Whether a pair is open that operators were not asked about yet, but for those passed by."""
+        """Whether any pair is open whose operators were not tried yet."""
         with self.committing:
             return self.driver.turns.has_open()
 
@@ -103,7 +103,7 @@ class Sink:
                     write(table.to_pylist(), began)
                 undecided = self._outbox.undecided(done)
                 self.matched.undecided += len(undecided)
-                self._tell_undecided(undecided)
+                self._report_undecided(undecided)
                 self.matched.count_batch(began, time.monotonic())
         except TriplecastError as error:
             self.failure = error
@@ -122,13 +122,14 @@ class Sink:
     def _settle(self, rows: list[Row], began: float) -> None:
         after, upto = check_cover(rows, self._outbox.told)
         if not self.driver.keep([result for row in rows for result in results_of(row)]):
-            raise AnsweredOtherwise("operators answered another attempt otherwise; what was kept first is read again")
+            raise AnsweredOtherwise("the journal has other results of these calls; they are read again")
         self._learn_operators([each for row in rows for each in learnt_of(row)])
         batch = OutboxBatch.joined([from_arrow(row) for row in rows])
         self._count(rows, self.driver.settle(batch, upto, after))
-        for reason in sorted({pair.reason for pair in batch.awaited} - self._unasked)[: TOLD - len(self._unasked)]:
-            self._unasked.add(reason)
-            self._tell(reason)
+        new = sorted({pair.reason for pair in batch.awaited} - self._unavailable)
+        for reason in new[: REPORTED_PAIRS - len(self._unavailable)]:
+            self._unavailable.add(reason)
+            self._report(reason)
 
     def _count(self, rows: list[Row], committed: Committed) -> MatchStats:
         work = sum(map(work_of, rows), MatchStats())
@@ -136,19 +137,17 @@ class Sink:
         self.matched.matches += committed.last - committed.first + 1
         return work
 
-    def _tell_undecided(self, pairs: Sequence[UndecidedPair]) -> None:
-        for pair in pairs[:TOLD]:
-            self._tell(pair)
-        if len(pairs) > TOLD:
-            self._tell(
-                f"and {len(pairs) - TOLD} more undecided pairs; `triplecast notifications --undecided` lists them"
-            )
+    def _report_undecided(self, pairs: Sequence[UndecidedPair]) -> None:
+        for pair in pairs[:REPORTED_PAIRS]:
+            self._report(pair)
+        if len(pairs) > REPORTED_PAIRS:
+            more = len(pairs) - REPORTED_PAIRS
+            self._report(f"and {more} more undecided pairs; `triplecast notifications --undecided` lists them")
 
 
 def check_cover(rows: Iterable[Mapping[str, int]], progress: int) -> tuple[int, int]:
-    """The range that a batch's slices cover together. Raises ValueError where they leave out a position after
-    `progress`.
-    """
+    """Return the range that a batch's slices cover together. Raises ValueError where they leave out a position after
+    `progress`."""
     ranges = sorted({(row["after"], row["upto"]) for row in rows})
     after = upto = ranges[0][0]
     for start, end in ranges:

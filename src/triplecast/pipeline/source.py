@@ -1,6 +1,4 @@
-"""The journal as a source of Structured Streaming: a Python data source whose rows are slices of positions, not
-documents.
-"""
+"""The journal as a source of Structured Streaming, whose rows are slices of positions, not documents."""
 
 from __future__ import annotations
 
@@ -14,8 +12,8 @@ from pyspark.sql.types import StructType
 
 from triplecast.crash_points import reach
 from triplecast.outbox import Outbox
-from triplecast.pipeline.followed import followed_journal, settle
 from triplecast.pipeline.horizon import next_end, read_horizon
+from triplecast.pipeline.readers import freeze_objects, journal_reader
 from triplecast.pipeline.rows import SLICES, spark_schema
 
 NAME = "triplecast-journal"
@@ -66,7 +64,7 @@ class JournalStream(DataSourceStreamReader):  # type: ignore[misc]
         horizon = read_horizon(self._folder)
         if horizon is None:
             return begin
-        journal = followed_journal(self._folder)
+        journal = journal_reader(self._folder)
         head = journal.head()
         change = journal.next_registry_change(horizon.covers)
         end = next_end(begin["position"], journal.next_publication(begin["position"]), head, change, horizon.batch)
@@ -76,19 +74,19 @@ class JournalStream(DataSourceStreamReader):  # type: ignore[misc]
         return {"position": end, "manifest": horizon.manifest}
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
-        first = followed_journal(self._folder).next_publication(start["position"])
+        first = journal_reader(self._folder).next_publication(start["position"])
         bounds = cut(start["position"], end["position"], first or end["position"], self._slices)
         return [PositionRange(*each, end["manifest"]) for each in bounds]
 
     def read(self, partition: InputPartition) -> Iterator[tuple[int, int, str]]:
         yield partition.value
-        settle()
+        freeze_objects()
 
 
 def cut(after: int, upto: int, first: int, most: int) -> list[tuple[int, int]]:
     """(`after`, `upto`] in at most `most` ranges, none shorter than `SMALLEST_SLICE` but one.
 
-    `first` is the first publication's position: from there on the ranges are of nearly equal length, and what stands
+    `first` is the first publication's position: from there on the ranges are of nearly equal length, and what comes
     before belongs to the first of them.
     """
     if upto <= after:

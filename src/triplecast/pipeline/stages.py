@@ -1,9 +1,9 @@
-"""What a worker does with a batch, as functions from Arrow batches to Arrow batches that know nothing of Spark."""
+"""What Spark's workers do with a batch, as functions from Arrow batches to Arrow batches that know nothing of Spark."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -21,37 +21,31 @@ from triplecast.model.operators import NO_OPERATORS, SCHEDULE, OperatorSet
 from triplecast.model.stored_rows import FORMAT, write_open_rows
 from triplecast.operators.asking import Asker, settle_stored
 from triplecast.outbox import OpenPart, OutboxBatch
-from triplecast.pipeline.followed import followed_journal, followed_outbox, settle
-from triplecast.pipeline.rows import cut, to_arrow
+from triplecast.pipeline.readers import freeze_objects, journal_reader, outbox_reader
+from triplecast.pipeline.rows import to_rows
 
 CHUNK = 256
 """Publications read and matched at a time, unless fewer come to `journal.BYTES_AT_ONCE`."""
-ROW_BYTES = 32 << 20
-"""Bindings in one Arrow row, unless one pair alone has more: buffers in the JVM stay small."""
 
 
 @dataclass(frozen=True, slots=True)
-class MatchSlices:
-    """The stage on one output folder, to give to ``mapInArrow``: what is decided without asking operators."""
+class Stage:
+    """What Spark's workers have to know of a run."""
 
-    folder: str
-    operators: str = NO_OPERATORS.to_json()
-    """The run's; an executor imports none of them, its operators' workers do."""
-    search_path: tuple[str, ...] = ()
-    """Where the driver finds modules."""
+    folder: Path
+    operators: OperatorSet = NO_OPERATORS
+    """Those of the run. A worker of Spark imports no operator's module; the operators' own workers do."""
     schedule: str = SCHEDULE
+    search_path: tuple[str, ...] = ()
+    """Where the run's process finds modules."""
 
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return match_slices(Path(self.folder), batches, self.schedule, self.open_operators())
-
-    def open_operators(self) -> OperatorSet:
-        """The operators of the run, whose modules are found from now on where its process finds them."""
+    def extend_search_path(self) -> None:
+        """Find modules where the run's process finds them."""
         sys.path += [each for each in self.search_path if each not in sys.path]
-        return OperatorSet.from_json(self.operators)
 
 
 class AskedSlice(NamedTuple):
-    """Publications that operators are asked about: all of those at positions in (after, upto]."""
+    """Publications with open pairs: all of those at positions in (after, upto]."""
 
     after: int
     upto: int
@@ -59,42 +53,36 @@ class AskedSlice(NamedTuple):
     positions: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class AskSlices:
-    """The second stage, to give to ``mapInArrow`` over the numbers (``id``) of the slices: operators are asked."""
-
-    first: MatchSlices
-    slices: tuple[AskedSlice, ...]
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        operators = self.first.open_operators()
-        for batch in batches:
-            for number in batch.column("id").to_pylist():
-                yield from ask_slice(Path(self.first.folder), self.slices[number], self.first.schedule, operators)
-        settle()
-
-
-def match_slices(
-    folder: Path, batches: Iterator[pa.RecordBatch], schedule: str = SCHEDULE, operators: OperatorSet = NO_OPERATORS
-) -> Iterator[pa.RecordBatch]:
-    """`SLICES` in, `MATCHES` out: what is decided of every publication of each slice, in order of position."""
+def match_slices(stage: Stage, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The first stage, for ``mapInArrow``: `SLICES` in, `MATCHES` out. It decides what needs no operator of every
+    publication of each slice, in order of position."""
+    stage.extend_search_path()
     for batch in batches:
         for row in batch.to_pylist():
-            yield from match_slice(folder, row["manifest"], row["after"], row["upto"], schedule, operators)
-    settle()
+            yield from match_slice(stage, row["manifest"], row["after"], row["upto"])
+    freeze_objects()
 
 
-def match_slice(
-    folder: Path, manifest: str, after: int, upto: int, schedule: str, operators: OperatorSet
+def ask_slices(
+    stage: Stage, slices: Sequence[AskedSlice], batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """The matches of the publications at positions in (`after`, `upto`]; at least one row, also when there are none."""
-    journal, matcher = followed_journal(folder), _matcher(operators)
-    snapshot = open_snapshot(SegmentFolder(folder / INDEX), manifest)
-    any_told = False
+    """The second stage, for ``mapInArrow`` over the numbers (``id``) of the slices: it calls operators."""
+    stage.extend_search_path()
+    for batch in batches:
+        for number in batch.column("id").to_pylist():
+            yield from ask_slice(stage, slices[number])
+    freeze_objects()
+
+
+def match_slice(stage: Stage, manifest: str, after: int, upto: int) -> Iterator[pa.RecordBatch]:
+    """Yield the matches of the publications at positions in (`after`, `upto`]; one row at least."""
+    journal, matcher = journal_reader(stage.folder), _matcher(stage.operators)
+    snapshot = open_snapshot(SegmentFolder(stage.folder / INDEX), manifest)
+    any_sent = False
     start = after
     while True:
         publications = journal.publications(start, upto, CHUNK, BYTES_AT_ONCE)
-        if not publications and any_told:
+        if not publications and any_sent:
             return
         batch, work, parts = OutboxBatch.joined(()), MatchStats(), []
         if publications:
@@ -102,24 +90,18 @@ def match_slice(
             matched = matcher.match(snapshot, publications, journal.taxonomies(first, start))
             batch, work = OutboxBatch.of(publications, matched), matched.stats
             if matched.open.pairs:
-                parts = [OpenPart(first, start, FORMAT, write_open_rows(matched.open, operators.grammar))]
+                parts = [OpenPart(first, start, FORMAT, write_open_rows(matched.open, stage.operators.grammar))]
         reach("pipeline.batch-matched")
-        for index, piece in enumerate(cut(batch, ROW_BYTES)):
-            if index == 0:
-                yield to_arrow(piece, after, upto, work, open=parts)
-            else:
-                yield to_arrow(piece, after, upto, MatchStats())
-        any_told = True
+        yield from to_rows(batch, after, upto, work, open=parts)
+        any_sent = True
 
 
-def ask_slice(
-    folder: Path, asked: AskedSlice, schedule: str = SCHEDULE, operators: OperatorSet = NO_OPERATORS
-) -> Iterator[pa.RecordBatch]:
-    """What becomes of the open pairs of a slice's publications, and what operators gave."""
-    pending = followed_outbox(folder).pending(asked.positions[0] - 1, len(asked.positions))
+def ask_slice(stage: Stage, asked: AskedSlice) -> Iterator[pa.RecordBatch]:
+    """Yield what becomes of the open pairs of a slice's publications, and the results of operators."""
+    pending = outbox_reader(stage.folder).pending(asked.positions[0] - 1, len(asked.positions))
     stored = [part.body for part in pending.parts if part.format == FORMAT]
-    journal, matcher, asker = followed_journal(folder), _matcher(operators), _asker(folder, schedule, operators)
-    snapshot = open_snapshot(SegmentFolder(folder / INDEX), asked.manifest)
+    journal, matcher, asker = journal_reader(stage.folder), _matcher(stage.operators), _asker(stage)
+    snapshot = open_snapshot(SegmentFolder(stage.folder / INDEX), asked.manifest)
     asker.leave(snapshot)
     left = list(asked.positions)
     while left:
@@ -128,16 +110,12 @@ def ask_slice(
         first, last = left[0] - 1, found[-1].position
         publications = [each for each in found if each.position in wanted]
         left = [position for position in left if position > last]
-        taxonomies, known = journal.taxonomies(first, last), journal.answers(first, last, operators)
+        taxonomies, known = journal.taxonomies(first, last), journal.answers(first, last, stage.operators)
         pairs = [pair for pair in pending.pairs if pair[0] in wanted and pair[0] <= last]
         for of, settled in settle_stored(asker, matcher, snapshot, stored, pairs, publications, taxonomies, known):
             batch, work = OutboxBatch.of(of, settled.matched), settled.matched.stats
             reach("pipeline.operators-asked")
-            for index, piece in enumerate(cut(batch, ROW_BYTES)):
-                if index == 0:
-                    yield to_arrow(piece, asked.after, asked.upto, work, settled.results, settled.learnt)
-                else:
-                    yield to_arrow(piece, asked.after, asked.upto, MatchStats())
+            yield from to_rows(batch, asked.after, asked.upto, work, settled.results, settled.learnt)
 
 
 @lru_cache(maxsize=1)
@@ -146,6 +124,7 @@ def _matcher(operators: OperatorSet) -> Matcher:
 
 
 @lru_cache(maxsize=1)
-def _asker(folder: Path, schedule: str, operators: OperatorSet) -> Asker:
-    """With what had been learnt of operators when this process began."""
-    return Asker(schedule=schedule, learnt=followed_journal(folder).learnt(), operators=operators)
+def _asker(stage: Stage) -> Asker:
+    """With the statistics of operators that the journal had when this process began."""
+    learnt = journal_reader(stage.folder).learnt()
+    return Asker(schedule=stage.schedule, learnt=learnt, operators=stage.operators)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import NamedTuple
@@ -78,14 +78,6 @@ class Admission:
         return tuple(warning for warning in self.warnings if warning not in (_PREDICATE_WARNING, _BROAD_WARNING))
 
 
-def admit(subscription: Subscription, datasets: bool = True, operators: OperatorSet = NO_OPERATORS) -> Admission:
-    """Of one that stands already. Raises `QuerySyntaxError` or `QueryRefused`, both with the subscription's name.
-
-    `datasets`: whether publications may hold several named graphs; a query that needs such is refused where not.
-    """
-    return _read(subscription, datasets, operators).admission
-
-
 class AdmittedSubscription(NamedTuple):
     """A subscription that can be registered."""
 
@@ -102,27 +94,27 @@ class AdmittedSubscription(NamedTuple):
 
 
 def examine(
-    subscription: Subscription, datasets: bool = True, operators: OperatorSet = NO_OPERATORS
+    subscription: Subscription, datasets: bool = True, operators: OperatorSet = NO_OPERATORS, is_live: bool = False
 ) -> AdmittedSubscription:
-    """Admit a new subscription: as `admit`, and its operators are asked whether the constants in their arguments can be
-    answered (`operator(check=…)`). Raises what `admit` raises."""
-    candidate = _read(subscription, datasets, operators)
-    try:
-        template, constants = candidate.compiled.template, candidate.compiled.constants
-        refuse_unanswerable(template, constants, subscription.text, subscription.language, operators)
-    except QueryRefused as fault:
-        fault.name = subscription.name
-        raise
-    return candidate
+    """Admit a subscription. Raises `QuerySyntaxError` or `QueryRefused`, both with the subscription's name.
 
-
-def _read(subscription: Subscription, datasets: bool, operators: OperatorSet) -> AdmittedSubscription:
+    `datasets`: whether publications may hold several named graphs; a query that needs such is refused where not.
+    Unless it `is_live` already, its operators check the constants in their arguments (`operator(check=…)`).
+    """
     try:
         compiled = compile_subscription(subscription, operators)
-        return AdmittedSubscription(subscription, _describe(subscription, compiled, datasets, operators), compiled)
+        admission = _describe(subscription, compiled, datasets, operators)
+        if not is_live:
+            refuse_unanswerable(compiled, subscription, operators)
     except (QuerySyntaxError, QueryRefused) as fault:
         fault.name = fault.name or subscription.name
         raise
+    return AdmittedSubscription(subscription, admission, compiled)
+
+
+def admit(subscription: Subscription, datasets: bool = True, operators: OperatorSet = NO_OPERATORS) -> Admission:
+    """The admission of one that is live. Raises what `examine` raises."""
+    return examine(subscription, datasets, operators, is_live=True).admission
 
 
 def _describe(
@@ -146,23 +138,14 @@ def _describe(
     )
 
 
-class _Given(NamedTuple):
-    """What an operator is given somewhere in a query: a constant, or None for what a publication tells."""
-
-    operator: str
-    arguments: tuple[Constant | None, ...]
-
-
-def refuse_unanswerable(
-    template: Template, constants: tuple[str, ...], text: str, language: str, operators: OperatorSet
-) -> None:
-    """Raises `QueryRefused` for the `text` of a template with these constants where an operator's own check says that
-    a constant is nothing that it can answer."""
-    for operator, given in _given(template):
+def refuse_unanswerable(compiled: CompiledSubscription, subscription: Subscription, operators: OperatorSet) -> None:
+    """Raises `QueryRefused` where an operator's own check says that it can never answer a constant argument."""
+    text, language = subscription.text, subscription.language
+    for operator, given in _given(compiled.template):
         declared = operators.find(operator)
         if declared is None or not declared.check:
             continue
-        arguments = tuple(None if each is None else constant_text(each, constants) for each in given)
+        arguments = tuple(None if each is None else constant_text(each, compiled.constants) for each in given)
         told = shared_checker().objection(declared, arguments)
         if told is not None:
             at = from_ntriples(_culprit(declared, arguments))
@@ -182,18 +165,18 @@ def _culprit(declared: Operator, arguments: tuple[str | None, ...]) -> str:
 
 
 @lru_cache(maxsize=TEMPLATES_LIMIT)
-def _given(template: Template) -> tuple[_Given, ...]:
-    """Return what operators are given where any of it is a constant."""
+def _given(template: Template) -> tuple[tuple[str, tuple[Constant | None, ...]], ...]:
+    """Each operator call that has a constant argument: the operator and its arguments, None for those of a
+    publication."""
     pattern = template.query.pattern
-    found: list[_Given] = []
+    calls: list[tuple[str, Iterable[object]]] = []
     for part in parts_of(pattern):
         if isinstance(part, Produce):
             bound = (node for node, free in zip(part.arguments, part.free, strict=True) if not free)
-            found.append(_Given(part.operator, tuple(map(_constant, bound))))
-    for call in calls_in(pattern):
-        if call.of_operator:
-            found.append(_Given(call.function, tuple(map(_constant, call.arguments))))
-    return tuple(each for each in dict.fromkeys(found) if set(each.arguments) != {None})
+            calls.append((part.operator, bound))
+    calls += [(call.function, call.arguments) for call in calls_in(pattern) if call.of_operator]
+    given = [(operator, tuple(map(_constant, arguments))) for operator, arguments in calls]
+    return tuple(each for each in dict.fromkeys(given) if set(each[1]) != {None})
 
 
 def _constant(node: object) -> Constant | None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable
 from triplecast.compile.plan import Cost
 from triplecast.errors import InputError, QuotaReached
 from triplecast.index import Snapshot
-from triplecast.index.census import broad_registrations
+from triplecast.index.snapshot import broad_registrations
 from triplecast.journal import JournalFile
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
 from triplecast.registry.admission import Admission

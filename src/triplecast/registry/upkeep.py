@@ -85,18 +85,16 @@ class IndexUpkeep:
 
     def update(self) -> bool:
         """Bring the index up to the journal's head and compact it; whether it changed. Raises `StorageFault`."""
-        before = self.opened()
-        head, needed = self._journal.head(), self._needed_from()
+        self.opened()
         compiler = SubscriptionCompiler(self.operators(), self._compiled)
-        self.snapshot = update_index(self._index, before, self._journal, head, needed, compiler)
+        changed = update_index(self._index, self._journal, self._needed_from(), compiler)
         self._compiled.clear()
-        if self._compactor.look():
+        changed = self._compactor.look() or changed
+        if changed:
             self.snapshot = self._index.snapshot()
-        if self.snapshot is before:
-            return False
-        if self._publish is not None:
-            self._publish(self.snapshot)
-        return True
+            if self._publish is not None:
+                self._publish(self.snapshot)
+        return changed
 
     def close(self) -> None:
         self._compactor.close()
@@ -108,8 +106,7 @@ class Compactor:
     def __init__(self, index: IndexWriter) -> None:
         self._index = index
         self._thread = ThreadPoolExecutor(1, "triplecast-index")
-        self._due: DueSegments | None = None
-        self._made: Future[RebuiltSegment] | None = None
+        self._rebuild: tuple[DueSegments, Future[RebuiltSegment]] | None = None
         self._given_up: WeakSet[Segment] = WeakSet()
 
     def look(self) -> bool:
@@ -118,33 +115,30 @@ class Compactor:
         The writer calls it after each change of the index. Segments that could not be rebuilt are not tried again:
         their cancelled subscriptions cost time only. Raises `StorageFault` if the snapshot cannot be written.
         """
-        if self._made is not None and not self._made.done():
-            return False
-        changed = self._adopt()
-        due = self._index.find_due()
-        if due is not None and self._given_up.isdisjoint(due.segments):
-            self._due, self._made = due, self._thread.submit(self._index.rebuild, due)
+        changed = False
+        if self._rebuild is not None:
+            due, made = self._rebuild
+            if not made.done():
+                return False
+            self._rebuild = None
+            try:
+                rebuilt = made.result()
+            except (StorageFault, FolderLocked):
+                self._given_up.update(due.segments)
+            else:
+                changed = self._index.adopt(due, rebuilt)
+        following = self._index.find_due()
+        if following is not None and self._given_up.isdisjoint(following.segments):
+            self._rebuild = following, self._thread.submit(self._index.rebuild, following)
         return changed
 
     def wait(self) -> None:
         """Wait for the rebuild that has started."""
-        if self._made is not None:
-            self._made.exception()
+        if self._rebuild is not None:
+            self._rebuild[1].exception()
 
     def close(self) -> None:
         self._thread.shutdown(wait=True)
-
-    def _adopt(self) -> bool:
-        if self._due is None or self._made is None:
-            return False
-        due, made = self._due, self._made
-        self._due = self._made = None
-        try:
-            rebuilt = made.result()
-        except (StorageFault, FolderLocked):
-            self._given_up.update(due.segments)
-            return False
-        return self._index.adopt(due, rebuilt)
 
 
 def settle_operators(journal: Journal, declared: OperatorSet) -> OperatorSet:
@@ -198,15 +192,16 @@ def open_index(
     operator takes other arguments now, or if it lacks something that a publication after position `matched` needs (the
     outbox was restored from an older copy).
     """
-    head, compiler = journal.head(), SubscriptionCompiler(operators)
     try:
-        snapshot = index.open()
+        index.open()
+        is_valid = index.covers <= journal.head() and index.needed_from <= matched and index.is_compiled_for(operators)
     except StorageFault:
-        return _rebuild(index, journal, matched, head, compiler)
-    if snapshot.covers > head or index.needed_from > matched or not index.is_compiled_for(operators):
-        return _rebuild(index, journal, matched, head, compiler)
-    if not _apply_changes(index, journal, head, matched, compiler):
-        return snapshot
+        is_valid = False
+    if not is_valid:
+        index.reset()
+    changed = update_index(index, journal, matched, SubscriptionCompiler(operators))
+    if not changed and not is_valid:
+        index.apply([], covers=journal.head(), needed_from=matched)
     return index.snapshot()
 
 
@@ -219,42 +214,15 @@ def check_progress(journal: JournalFile, outbox: Outbox) -> None:
 
 
 def update_index(
-    index: IndexWriter,
-    snapshot: Snapshot,
-    journal: JournalFile,
-    head: int,
-    matched: int,
-    compiler: SubscriptionCompiler = DEFAULT_COMPILER,
-) -> Snapshot:
-    """The index as the registry is at `head`; `snapshot` is what it was, and stays where nothing has changed.
-
-    What changed is read from the journal, so that an exception anywhere before leaves nothing behind that is unknown;
-    `compiler` says how texts are read.
-    """
-    _apply_changes(index, journal, head, matched, compiler)
-    return snapshot if index.covers == snapshot.covers else index.snapshot()
-
-
-def _rebuild(
-    index: IndexWriter, journal: JournalFile, matched: int, head: int, compiler: SubscriptionCompiler
-) -> Snapshot:
-    index.reset()
-    if not _apply_changes(index, journal, head, matched, compiler):
-        return index.apply([], [], head, needed_from=matched)
-    return index.snapshot()
-
-
-def _apply_changes(
-    index: IndexWriter,
-    journal: JournalFile,
-    head: int,
-    matched: int,
-    compiler: SubscriptionCompiler,
+    index: IndexWriter, journal: JournalFile, matched: int, compiler: SubscriptionCompiler = DEFAULT_COMPILER
 ) -> bool:
-    """Applies what the journal says after what the index covers, in slices; whether it said anything. What had ended
-    before anything that is still to be matched is left out."""
+    """Apply what the journal says after what the index covers, in slices; whether it said anything. What had ended
+    before anything that is still to be matched is left out.
+
+    All is read from the journal, so that an exception leaves nothing behind that is unknown.
+    """
     changed = False
-    for (added, removed), upto in journal.registry_slices(index.covers, head, AT_ONCE):
+    for (added, removed), upto in journal.registry_slices(index.covers, journal.head(), AT_ONCE):
         needed = [found for found in added if found.removed is None or found.removed > matched]
         index.apply(needed, removed, upto, matched, compiler)
         changed = True

@@ -102,6 +102,8 @@ class PublicationConditions:
             if answer is None:
                 raise Unknown((waiting,), ())
             return bool(answer.rows) if isinstance(answer, Found) else None
+        if (first_call := self.calls[self.needs[number]]) not in self.answers:
+            raise Unknown((first_call,), ())
         calculation = Calculation(DEFAULT_STEPS, self.answers)
         try:
             first, *rest = waiting.chain

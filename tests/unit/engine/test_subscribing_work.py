@@ -181,7 +181,7 @@ def test_worn_segments_are_made_again_beside_the_engine(monkeypatch: pytest.Monk
         assert [match.subscription for match in receipt.matches] == ["s33", "any"]
         assert sum(map(len, engine._upkeep.snapshot.segments)) == 11
         assert len(engine._upkeep.snapshot.removals.registration) == 0
-        assert engine._upkeep._compactor._due is None
+        assert engine._upkeep._compactor._rebuild is None
     with Engine.open(tmp_path) as engine:
         assert sum(map(len, engine._upkeep.snapshot.segments)) == 11
 

@@ -10,9 +10,8 @@ import pytest
 from tests.unit.match.match_samples import PREFIXES
 from tests.unit.match.test_entailed_random import random_query
 from triplecast.index import FirstWritten, IndexWriter, NoFilter, RarestKey, build_segments, merge
-from triplecast.index.census import broad_registrations, take_census
 from triplecast.index.registrations import NO_REMOVALS
-from triplecast.index.snapshot import Snapshot
+from triplecast.index.snapshot import Snapshot, broad_registrations, take_census
 from triplecast.index.structures import Anchor
 from triplecast.model.subscription import Registration, RegistrationId, Subscription, SubscriptionCounts
 from triplecast.registry.admission import admit

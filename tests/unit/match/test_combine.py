@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 
 from tests.unit.match.match_samples import (
@@ -164,7 +165,7 @@ def test_a_subscription_of_many_members_is_one() -> None:
     snapshot = index.apply((), [(1, 4)], 4)
     assert len(snapshot) == 2
     assert sorted(matches_of(matcher().match(snapshot, [publication("e:a e:p 1 ; e:q 2")]))) == [(0, 2), (0, 3)]
-    merged = merge_segments([segment, build_segment(registrations(UNION)[:1])], {1})
+    merged = merge_segments([segment, build_segment(registrations(UNION)[:1])], np.array([1]))
     assert merged.tables.registrations[:].tolist() == [2, 3, 3]
 
 

@@ -102,7 +102,7 @@ def _twice(queries: list[Registration], publications: list[Publication]) -> Matc
 
 def _merged(queries: list[Registration], publications: list[Publication]) -> Matches:
     parts = [build_segment(queries[start::3], NoFilter() if start == 1 else None) for start in range(3)]
-    return matches_of(matcher().match(snapshot_of([merge_segments(parts, set())]), publications))
+    return matches_of(matcher().match(snapshot_of([merge_segments(parts)]), publications))
 
 
 def _grown(queries: list[Registration], publications: list[Publication]) -> Matches:

@@ -144,7 +144,7 @@ def test_every_anchor_finds_every_match(anchor: RarestKey | FirstWritten | NoFil
 
 def _merged(queries: list[Registration], publications: list[Publication]) -> Matches:
     parts = [build_segment(queries[start::3]) for start in range(3)]
-    return matches_of(matcher().match(snapshot_of([merge_segments(parts, set())]), publications))
+    return matches_of(matcher().match(snapshot_of([merge_segments(parts)]), publications))
 
 
 def _grown(queries: list[Registration], publications: list[Publication]) -> Matches:

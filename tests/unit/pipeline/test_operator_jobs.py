@@ -6,6 +6,7 @@ import itertools
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -16,7 +17,7 @@ from triplecast.errors import StorageFault
 from triplecast.outbox import Pending
 from triplecast.pipeline import operator_jobs
 from triplecast.pipeline.operator_jobs import OperatorJobs
-from triplecast.pipeline.stages import AskedSlice, MatchSlices
+from triplecast.pipeline.stages import AskedSlice, Stage
 
 pytest.importorskip("pyspark", reason="the pipeline needs the extra [spark]")
 
@@ -60,7 +61,7 @@ class Simulated:
         monkeypatch.setattr(operator_jobs, "read_horizon", lambda folder: SimpleNamespace(manifest="m"))
         monkeypatch.setattr(OperatorJobs, "_ask", lambda _, slices: [each for one in slices for each in one.positions])
         asker = OperatorJobs.__new__(OperatorJobs)
-        asker._stage, asker._sink, asker._ending = MatchSlices("nowhere"), self, self  # type: ignore[assignment]
+        asker._stage, asker._sink, asker._ending = Stage(Path("nowhere")), self, self  # type: ignore[assignment]
         monkeypatch.setattr(asker, "_slots", lambda: 1, raising=False)
         asker._repeat()
 
@@ -130,7 +131,7 @@ def test_what_fails_at_the_very_end_is_raised(monkeypatch: pytest.MonkeyPatch) -
     sink = Failing({1: 0.0}, 1.0)
 
     def follow() -> None:
-        with OperatorJobs(spark, MatchSlices("nowhere"), sink, 1):  # type: ignore[arg-type]
+        with OperatorJobs(spark, Stage(Path("nowhere")), sink, 1):  # type: ignore[arg-type]
             assert committed.wait(10)
             threading.Timer(0.1, ending.set).start()
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import NamedTuple, NoReturn
 
 import pytest
@@ -14,6 +14,7 @@ from triplecast.journal import Journal
 from triplecast.outbox import Outbox
 from triplecast.pipeline.query import ATTEMPTS, SparkSide
 from triplecast.pipeline.sink import Sink
+from triplecast.pipeline.stages import Stage
 
 pytest.importorskip("pyspark", reason="the pipeline needs the extra [spark]")
 
@@ -33,7 +34,7 @@ class Failing(NamedTuple):
 
         told: list[str] = []
         sink = Sink(Driver(Journal.in_memory(), outbox), outbox, lambda publications, rows, seconds: None)
-        side = SparkSide(folder, sink, 2, told.append, nullcontext(), start)
+        side = SparkSide(Stage(folder), sink, 2, told.append, SimpleNamespace(), start)  # type: ignore[arg-type]
         side.go()
         return cls(side, told)
 

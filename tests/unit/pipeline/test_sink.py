@@ -90,7 +90,7 @@ def test_what_another_version_of_an_operator_told_stands() -> None:
 
 
 def test_undecided_pairs_are_told_once_and_not_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sink_module, "TOLD", 2)
+    monkeypatch.setattr(sink_module, "REPORTED_PAIRS", 2)
     told: list[UndecidedPair | str] = []
     pairs = tuple(PairReason(1, registration, "out of steps") for registration in (3, 5, 8))
     batch = replace(random_batch(1), undecided=pairs)

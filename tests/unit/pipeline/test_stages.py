@@ -16,10 +16,9 @@ from triplecast.model.publication import Draft
 from triplecast.model.subscription import Subscription
 from triplecast.operators.asking import Asker
 from triplecast.outbox import OutboxBatch
-from triplecast.pipeline import stages
-from triplecast.pipeline.query import stage_of
+from triplecast.pipeline import rows, stages
 from triplecast.pipeline.rows import MATCHES, SLICES, cut, from_arrow, spark_schema, to_arrow, work_of
-from triplecast.pipeline.stages import AskedSlice, AskSlices, match_slices
+from triplecast.pipeline.stages import AskedSlice, Stage, ask_slices, match_slices
 from triplecast.registry.upkeep import open_index
 
 
@@ -54,8 +53,8 @@ def test_slices_give_what_one_batch_gives(tmp_path: Path, monkeypatch: pytest.Mo
     manifest = run_folder(tmp_path)
 
     def matched(*bounds: tuple[int, int]) -> list[pa.RecordBatch]:
-        rows = [{"after": after, "upto": upto, "manifest": manifest} for after, upto in bounds]
-        return list(match_slices(tmp_path, iter([pa.RecordBatch.from_pylist(rows, SLICES)])))
+        slices = [{"after": after, "upto": upto, "manifest": manifest} for after, upto in bounds]
+        return list(match_slices(Stage(tmp_path), iter([pa.RecordBatch.from_pylist(slices, SLICES)])))
 
     whole = matched((0, 43))
     assert all(batch.schema == MATCHES for batch in whole)
@@ -63,7 +62,7 @@ def test_slices_give_what_one_batch_gives(tmp_path: Path, monkeypatch: pytest.Mo
     assert len(told) == 10 + 10 + 10
     assert sum(work_of(batch.to_pylist()[0]).publications for batch in whole) == 40
     monkeypatch.setattr(stages, "CHUNK", 7)
-    monkeypatch.setattr(stages, "ROW_BYTES", 50)
+    monkeypatch.setattr(rows, "ROW_BYTES", 50)
     parts = matched((0, 3), (3, 30), (30, 43))
     assert rows_of(*(from_arrow(batch.to_pylist()[0]) for batch in parts)) == told
     assert sum(work_of(batch.to_pylist()[0]).publications for batch in parts) == 40
@@ -77,7 +76,7 @@ def test_slices_give_what_one_batch_gives(tmp_path: Path, monkeypatch: pytest.Mo
 def test_a_slice_without_publications_still_answers(tmp_path: Path) -> None:
     manifest = run_folder(tmp_path)
     slices = pa.RecordBatch.from_pylist([{"after": 0, "upto": 2, "manifest": manifest}], SLICES)
-    (batch,) = match_slices(tmp_path, iter([slices]))
+    (batch,) = match_slices(Stage(tmp_path), iter([slices]))
     row = batch.to_pylist()[0]
     assert (row["after"], row["upto"], work_of(row)) == (0, 2, MatchStats())
     assert rows_of(from_arrow(row)) == []
@@ -104,10 +103,10 @@ def test_the_stages_ask_in_the_order_of_the_run_s_schedule(tmp_path: Path, monke
         return Asker(schedule=schedule, operators=operators)
 
     monkeypatch.setattr(stages, "Asker", asker)
-    monkeypatch.setattr(stages, "settle", lambda: None)
-    first = stage_of(tmp_path, "naive", given)
+    monkeypatch.setattr(stages, "freeze_objects", lambda: None)
+    stage = Stage(tmp_path, given, "naive")
     row = {"after": 0, "upto": 43, "manifest": manifest}
-    list(first(iter([pa.RecordBatch.from_pylist([row], SLICES)])))
-    asked = AskSlices(first, (AskedSlice(0, 43, manifest, (3,)),))
-    list(asked(iter([pa.RecordBatch.from_pylist([{"id": 0}])])))
+    list(match_slices(stage, iter([pa.RecordBatch.from_pylist([row], SLICES)])))
+    slices = (AskedSlice(0, 43, manifest, (3,)),)
+    list(ask_slices(stage, slices, iter([pa.RecordBatch.from_pylist([{"id": 0}])])))
     assert chosen == [("naive", given)], "one matcher serves both, with the operators of the run"

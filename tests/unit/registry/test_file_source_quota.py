@@ -10,7 +10,7 @@ from random import Random
 import pytest
 
 from tests.unit.registry.test_file_source import Desk
-from triplecast.index.census import take_census
+from triplecast.index.snapshot import take_census
 from triplecast.model.subscription import Subscription, SubscriptionCounts
 from triplecast.registry.admission import admit
 

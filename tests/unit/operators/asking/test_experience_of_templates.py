@@ -13,7 +13,7 @@ from triplecast.journal import Journal
 from triplecast.model.match import Learnt
 from triplecast.operators.asking import Asker
 from triplecast.operators.asking.experience import Experience
-from triplecast.pipeline.run import merge_learnt
+from triplecast.pipeline.run import keep_statistics
 
 ONE = (0.1, 1.0, 1.0, 1.0, 0.5)
 """Of a template that held once and took half a second."""
@@ -98,7 +98,7 @@ def test_a_run_s_journal_is_told_what_changed(monkeypatch: pytest.MonkeyPatch) -
     with Journal.in_memory() as journal:
         journal.keep_learnt([Learnt(f"known {number}", *ONE) for number in range(100)])
         monkeypatch.setattr(Journal, "keep_learnt", keep)
-        take = merge_learnt(journal)
+        take = keep_statistics(journal)
         for batch in ([], [Learnt("a", *ONE), Learnt("known 7", *ONE)], [Learnt("b", *ONE)]):
             take(batch)
         assert written == [2, 1]

@@ -1,4 +1,4 @@
-"""Journal and outbox as Spark's Python processes see them: one reader a process, kept from batch to batch."""
+"""Readers of a run's journal and outbox in Spark's Python processes: one of each per process, kept between batches."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from triplecast.outbox import OutboxReader
 from triplecast.sqlite import file_identity
 
 
-def followed_journal(folder: Path) -> JournalFile:
-    """This process's reader of the journal in a run's output folder."""
+def journal_reader(folder: Path) -> JournalFile:
+    """Return this process's reader of the journal in a run's output folder."""
     return _journal(folder, file_identity(folder / DATABASE))
 
 
@@ -24,17 +24,17 @@ def _journal(folder: Path, identity: object) -> JournalFile:
 
 
 @lru_cache(maxsize=2)
-def followed_outbox(folder: Path) -> OutboxReader:
-    """This process's reader of the outbox in a run's output folder."""
+def outbox_reader(folder: Path) -> OutboxReader:
+    """Return this process's reader of the outbox in a run's output folder."""
     return OutboxReader.read_only(folder)
 
 
 @lru_cache(maxsize=1)
-def settle() -> None:
-    """Takes all objects that this process holds now out of the reach of the garbage collector, once.
+def freeze_objects() -> None:
+    """Exempt all objects of this process from garbage collection, once; to be called at the end of the first task.
 
-    PySpark collects all generations after each task; over the modules and kernels that a worker has loaded that took
-    80 ms, ten times the matching of a small slice. To be called when the first task has loaded them.
+    PySpark collects all generations after each task: over loaded modules and kernels that took 80 ms, ten times the
+    matching of a small slice.
     """
     gc.collect()
     gc.freeze()
