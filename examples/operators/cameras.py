@@ -11,13 +11,7 @@ import drawing
 from pyoxigraph import NamedNode
 
 from triplecast.operators import PublicationView, operator
-from triplecast.operators.box.pictures import (
-    count_objects,
-    measure_objects,
-    read_colour,
-    read_pixels,
-    select_colour,
-)
+from triplecast.operators.box.pictures import count_objects, measure_objects, read_colour, read_pixels, select_colour
 
 CAM = "https://city.example.org/camera#"
 KINDS = {

@@ -16,7 +16,7 @@ class Bound(NamedTuple):
 
 LINES = {
     "publish → receipt": Bound(1_317, 900),
-    "subscribe → index": Bound(2_150, 1_800),
+    "subscribe → index": Bound(2_140, 1_800),
     "triplecast run, inside pipeline/": Bound(1_150, 1_150),
     "a worker's task, inside pipeline/": Bound(180, 180),
     "for operators alone, but box": Bound(2_900, 2_800),

@@ -8,16 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.house.bounds import (
-    FILE_LINES,
-    FILES,
-    IN_CIRCLES,
-    LINES,
-    LONGER,
-    NAMED_TWICE,
-    RIDDLES,
-    RIDDLES_LEFT,
-)
+from tests.house.bounds import FILE_LINES, FILES, IN_CIRCLES, LINES, LONGER, NAMED_TWICE, RIDDLES, RIDDLES_LEFT
 from tests.house.reading import WALKS, Walk, importers, read_operators, read_walk
 from tests.house.source import Place, Program, imported_modules
 

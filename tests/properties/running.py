@@ -11,15 +11,7 @@ from itertools import count, islice
 from multiprocessing import get_context
 from pathlib import Path
 
-from tests.properties.differential import (
-    SUBSCRIPTIONS,
-    Fault,
-    Tally,
-    differs,
-    is_undecided,
-    run_round,
-    show_rows,
-)
+from tests.properties.differential import SUBSCRIPTIONS, Fault, Tally, differs, is_undecided, run_round, show_rows
 from tests.properties.generate import Published, make_round
 from tests.properties.product import ByEvaluator, ByIndex, Product
 from tests.properties.progress import Block, Run, append_to_log, commit, read_log

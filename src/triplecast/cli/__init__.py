@@ -11,8 +11,7 @@ from importlib.metadata import version
 from io import TextIOWrapper
 
 from triplecast.cli import demo, doctor, explain, match, notifications, operators, preview, run, subscriptions
-from triplecast.cli.exits import Exit
-from triplecast.cli.terminal import say
+from triplecast.cli.terminal import Exit, say
 from triplecast.errors import TriplecastError
 
 COMMANDS = (demo, match, run, notifications, subscriptions, explain, preview, operators, doctor)

@@ -14,9 +14,8 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from triplecast.cli.exits import Exit
 from triplecast.cli.operators import add_operators
-from triplecast.cli.terminal import print_json, table
+from triplecast.cli.terminal import Exit, print_json, table
 from triplecast.errors import TriplecastError
 
 CORE = ("pyoxigraph", "lark", "numpy", "numba", "google-re2", "feedparser", "defusedxml")

@@ -8,10 +8,9 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from triplecast.cli.exits import Exit
 from triplecast.cli.inputs import add_dataset, add_taxonomy, choose_subscription, load_taxonomy
 from triplecast.cli.operators import add_operators
-from triplecast.cli.terminal import describe_reject, print_json, print_text, say
+from triplecast.cli.terminal import Exit, describe_reject, print_json, print_text, say
 from triplecast.errors import InputError
 
 if TYPE_CHECKING:

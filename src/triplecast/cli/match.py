@@ -7,10 +7,10 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from triplecast.cli.exits import Exit
 from triplecast.cli.inputs import add_dataset, add_paths, add_taxonomy, check_publications, load_admitted, load_taxonomy
 from triplecast.cli.operators import add_operators, add_schedule
 from triplecast.cli.terminal import (
+    Exit,
     StatusLine,
     clip,
     count_of,

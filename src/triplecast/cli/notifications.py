@@ -10,8 +10,15 @@ from pathlib import Path
 from time import sleep
 from typing import TYPE_CHECKING
 
-from triplecast.cli.exits import Exit
-from triplecast.cli.terminal import clip, describe_reject, describe_solution, describe_undecided, print_json, print_text
+from triplecast.cli.terminal import (
+    Exit,
+    clip,
+    describe_reject,
+    describe_solution,
+    describe_undecided,
+    print_json,
+    print_text,
+)
 from triplecast.errors import InputError
 from triplecast.model.printable import printable_name
 

@@ -8,8 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from triplecast.cli.exits import Exit
-from triplecast.cli.terminal import print_json, print_text, say, table
+from triplecast.cli.terminal import Exit, print_json, print_text, say, table
 from triplecast.errors import InputError
 from triplecast.model.operators import SCHEDULE, SCHEDULES
 

@@ -6,7 +6,6 @@ import argparse
 import json
 from pathlib import Path
 
-from triplecast.cli.exits import Exit
 from triplecast.cli.inputs import (
     add_dataset,
     add_paths,
@@ -16,7 +15,7 @@ from triplecast.cli.inputs import (
     load_taxonomy,
 )
 from triplecast.cli.operators import add_operators
-from triplecast.cli.terminal import clip, describe_reject, describe_solution, print_json, print_text, say
+from triplecast.cli.terminal import Exit, clip, describe_reject, describe_solution, print_json, print_text, say
 from triplecast.model.printable import printable_name
 
 SHOWN = 5

@@ -10,10 +10,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from triplecast.cli.exits import Exit
 from triplecast.cli.inputs import add_dataset, add_taxonomy
 from triplecast.cli.operators import add_operators, add_schedule, say_faults
 from triplecast.cli.terminal import (
+    Exit,
     StatusLine,
     count_of,
     describe_reject,

@@ -10,9 +10,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from triplecast.cli.exits import Exit
 from triplecast.cli.operators import add_operators, say_faults
-from triplecast.cli.terminal import clip, count_of, print_json, print_text, say
+from triplecast.cli.terminal import Exit, clip, count_of, print_json, print_text, say
 from triplecast.errors import InputError
 from triplecast.model.printable import printable_name
 

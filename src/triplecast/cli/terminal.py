@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from enum import IntEnum
 
 from triplecast.model.printable import printable, printable_name
 from triplecast.model.publication import Reject
@@ -76,3 +77,17 @@ def table(rows: Iterable[Sequence[object]], align: str) -> str:
         "  ".join(f"{cell:{side}{width}}" for cell, side, width in zip(row, align, widths, strict=True)).rstrip()
         for row in cells
     )
+
+
+class Exit(IntEnum):
+    DONE = 0
+    PARTLY = 1
+    """Done, but something was rejected, refused or undecided."""
+    FAILED = 2
+    """Wrong usage, or nothing could be done."""
+    NOTHING = 3
+    """Done; nothing rejected, nothing matched."""
+    INTERRUPTED = 130
+    """Interrupted with work left; the shell's code."""
+    UNREAD = 141
+    """The reader of stdout has gone; the shell's code."""

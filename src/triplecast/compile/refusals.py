@@ -57,18 +57,19 @@ LARGEST = QuerySize(constants=10_000, patterns=1_000, operators=10_000)
 
 def refuse_large(template: Template) -> None:
     """Raises `QueryRefused`, naming the limit, for a query beyond one of `LARGEST`."""
-    for what, found, most in zip(QuerySize._fields, _size_of(template), LARGEST, strict=True):
-        if found > most:
-            raise QueryRefused(
-                f"a query of {found:,} {what}",
-                f"{most:,} are allowed in one",
-                "split it into several subscriptions, or match what the listed terms have in common",
-            )
+    excess = _excess(template)
+    if excess is not None:
+        raise QueryRefused(
+            *excess, "split it into several subscriptions, or match what the listed terms have in common"
+        )
 
 
 @lru_cache(maxsize=TEMPLATES_LIMIT)
-def _size_of(template: Template) -> QuerySize:
-    return measure(template.query, template.slots)
+def _excess(template: Template) -> tuple[str, str] | None:
+    for what, found, most in zip(QuerySize._fields, measure(template.query, template.slots), LARGEST, strict=True):
+        if found > most:
+            return f"a query of {found:,} {what}", f"{most:,} are allowed in one"
+    return None
 
 
 def measure(query: Query, constants: int) -> QuerySize:

@@ -10,7 +10,7 @@ from itertools import islice
 
 from pyoxigraph import Triple
 
-from triplecast.engine.construct import construct
+from triplecast.evaluate.solutions import construct
 from triplecast.ingest import ParsedDocument
 from triplecast.journal import Acceptance, Accepted
 from triplecast.languages import parse_query
@@ -65,7 +65,7 @@ class Match:
     version: int
     change: str
     notification: str
-    """The notification's id, the same for ever."""
+    """The notification's id, which never changes."""
     json: str = field(repr=False)
     """The solutions as written in the outbox."""
     definition: Subscription = field(repr=False)
@@ -123,21 +123,21 @@ class Findings:
     def __init__(self) -> None:
         self._matches: defaultdict[int, list[Match]] = defaultdict(list)
         self._undecided: defaultdict[int, list[UndecidedMatch]] = defaultdict(list)
-        self._waiting: defaultdict[int, list[UndecidedMatch]] = defaultdict(list)
+        self._pending: defaultdict[int, list[UndecidedMatch]] = defaultdict(list)
 
     def add(
         self,
         publications: Sequence[Publication],
         matched: MatchedBatch,
-        asked: Mapping[int, Subscription],
+        subscriptions: Mapping[int, Subscription],
         operators: OperatorSet,
     ) -> None:
-        for position, match in matches_of(publications, matched, asked, operators):
+        for position, match in matches_of(publications, matched, subscriptions, operators):
             self._matches[position].append(match)
-        for position, pair in undecided_of(publications, matched.undecided_at(publications), asked):
+        for position, pair in undecided_of(publications, matched.undecided_at(publications), subscriptions):
             self._undecided[position].append(pair)
-        for position, pair in undecided_of(publications, matched.open.awaited(), asked):
-            self._waiting[position].append(pair)
+        for position, pair in undecided_of(publications, matched.open.awaited(), subscriptions):
+            self._pending[position].append(pair)
 
     def share_out(self, parsed: Sequence[ParsedDocument], acceptance: Acceptance) -> Iterator[Receipt]:
         """The receipt of each document; what was unchanged belongs to who brought it first."""
@@ -150,14 +150,14 @@ class Findings:
                 tuple(match for position in new for match in self._matches.get(position, ())),
                 result.rejects,
                 tuple(pair for position in new for pair in self._undecided.get(position, ())),
-                tuple(pair for position in new for pair in self._waiting.get(position, ())),
+                tuple(pair for position in new for pair in self._pending.get(position, ())),
             )
 
 
 def matches_of(
     publications: Sequence[Publication],
     matched: MatchedBatch,
-    asked: Mapping[int, Subscription],
+    subscriptions: Mapping[int, Subscription],
     operators: OperatorSet,
 ) -> Iterator[tuple[int, Match]]:
     """Each match with the position of its publication, in the batch's order."""
@@ -165,7 +165,7 @@ def matches_of(
     columns = (matched.publication, matched.registration, matched.change, offsets[:-1], offsets[1:])
     rows = zip(*(column.tolist() for column in columns), strict=True)
     for place, registration, number, start, end in rows:
-        of, query, change = publications[place], asked[registration], CHANGES[number]
+        of, query, change = publications[place], subscriptions[registration], CHANGES[number]
         id = notification_id(of.graph, of.version, registration, change)
         text = bindings[start:end].decode()
         match = Match(query.name, registration, of.graph, of.version, change, id, text, query, operators)
@@ -173,9 +173,9 @@ def matches_of(
 
 
 def undecided_of(
-    publications: Sequence[Publication], pairs: Iterable[PairReason], asked: Mapping[int, Subscription]
+    publications: Sequence[Publication], pairs: Iterable[PairReason], subscriptions: Mapping[int, Subscription]
 ) -> Iterator[tuple[int, UndecidedMatch]]:
     places: dict[int, Publication] = {each.position: each for each in publications}
     for position, registration, reason in pairs:
         of = places[position]
-        yield position, UndecidedMatch(asked[registration].name, registration, of.graph, of.version, reason)
+        yield position, UndecidedMatch(subscriptions[registration].name, registration, of.graph, of.version, reason)

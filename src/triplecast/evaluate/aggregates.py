@@ -14,8 +14,7 @@ from pyoxigraph import Literal
 from triplecast.evaluate.budget import ENTRIES_A_STEP, Budget
 from triplecast.evaluate.expressions import value
 from triplecast.evaluate.functions import string_of
-from triplecast.evaluate.numbering import Numbering
-from triplecast.evaluate.rows import Row, in_canonical_order, merge, names_of
+from triplecast.evaluate.rows import Numbering, Row, in_canonical_order, merge, names_of
 from triplecast.evaluate.state import Evaluation, Place
 from triplecast.evaluate.unknown import Unknown, any_of
 from triplecast.model.algebra import Aggregate, Group, Term

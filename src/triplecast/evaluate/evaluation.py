@@ -6,11 +6,10 @@ from collections.abc import Iterator
 
 from triplecast.evaluate.background import NO_BACKGROUND, Background, entail_graphs
 from triplecast.evaluate.budget import DEFAULT_STEPS, Budget, BudgetExceeded
-from triplecast.evaluate.construct import instances
 from triplecast.evaluate.graphs import PublishedGraphs, open_publication
 from triplecast.evaluate.patterns import arrange, solve
 from triplecast.evaluate.rows import Row, aligned
-from triplecast.evaluate.solutions import AnswerTriple, Solutions
+from triplecast.evaluate.solutions import AnswerTriple, Solutions, instances
 from triplecast.evaluate.state import Evaluation, Place, Recorder
 from triplecast.evaluate.unknown import NO_ANSWERS, Answers, Unanswered, Unknown
 from triplecast.model.algebra import Pattern, Query

@@ -18,14 +18,14 @@ from pyoxigraph import BlankNode, Literal, NamedNode
 
 from triplecast.evaluate import regex
 from triplecast.evaluate.budget import BYTES_A_STEP, Budget
-from triplecast.evaluate.fulltext import contains, score_of
 from triplecast.model.algebra import Term
-from triplecast.terms.arithmetic import decimal_term, integer_term, number_of, round_number
+from triplecast.terms.arithmetic import decimal_term, double_term, integer_term, number_of, round_number
 from triplecast.terms.casts import CASTS, boolean_term, coerce_to_number, coerce_to_text
 from triplecast.terms.compare import ValueFault
 from triplecast.terms.temporal import ClockTime, read_clock
 from triplecast.terms.values import XSD, XSD_DATETIME, XSD_STRING, ValueClass, value_of
-from triplecast.text import CONTAINS, SCORE
+from triplecast.text import CONTAINS, SCORE, TextFault, holds, parse_selection, score
+from triplecast.text.matching import CHARACTERS_A_STEP
 
 _LANG_STRING = NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#langString")
 _DAY_TIME_DURATION = NamedNode(XSD + "dayTimeDuration")
@@ -189,6 +189,32 @@ def _regex(arguments: Sequence[Term], budget: Budget) -> Literal:
     return boolean_term(regex.matches(text_of(arguments[0]), plain_text_of(arguments[1]), flags, budget))
 
 
+def _contains(arguments: Sequence[Term], budget: Budget) -> Literal:
+    """``ft:contains`` of one literal (semantics 5)."""
+    literal, selection = _read_selection(arguments)
+    try:
+        parsed = parse_selection(selection)
+    except TextFault as fault:
+        raise ValueFault(f"no full-text selection: {fault.message}") from fault
+    return boolean_term(holds(parsed, literal.value, literal.language, budget.spend))
+
+
+def _score(arguments: Sequence[Term], budget: Budget) -> Literal:
+    """``ft:score`` of one literal (semantics 5)."""
+    literal, terms = _read_selection(arguments)
+    budget.spend(1 + (len(literal.value) + len(terms)) // CHARACTERS_A_STEP)
+    return double_term(score(literal.value, terms))
+
+
+def _read_selection(arguments: Sequence[Term]) -> tuple[Literal, str]:
+    literal, text = arguments
+    if not isinstance(literal, Literal) or (literal.language is None and literal.datatype.value != XSD_STRING):
+        raise ValueFault(f"{literal} is no string, so it has no words")
+    if not isinstance(text, Literal):
+        raise ValueFault(f"{text} is no text")
+    return literal, text.value
+
+
 def _seconds(clock: ClockTime) -> Literal:
     return decimal_term(Decimal(clock.seconds))
 
@@ -292,8 +318,8 @@ BUILTINS: Mapping[str, Builtin] = MappingProxyType(
         "ISBLANK": _test(lambda term: isinstance(term, BlankNode)),
         "ISLITERAL": _test(lambda term: isinstance(term, Literal)),
         "ISNUMERIC": _test(_is_numeric),
-        CONTAINS: Builtin(2, 2, contains),
-        SCORE: Builtin(2, 2, score_of),
+        CONTAINS: Builtin(2, 2, _contains),
+        SCORE: Builtin(2, 2, _score),
     }
 )
 """By upper-case keyword, full text by IRI."""

@@ -1,10 +1,10 @@
 """Messages between the evaluator and its child: one request is one publication version with queries.
 
-A request is a JSON line ``{"queries": [[text, language], ...], "publication": [position, graph, version, accepted_at,
-dataset], "steps": n, "background": [entailment, broader, length], "operators": its `OperatorSet.to_json`, "answers":
-[[iri, [argument, ...], answer], ...]}``, then `length` bytes of taxonomy, then the version's quads. An answer is a JSON
-line with ``[outcome, length]`` or ``["undecided", reason]`` per query, then the bindings of all, joined; those of
-``open`` are the operator calls that rows wait for.
+Both are payloads of several parts (`sandbox.messages`), the first of them JSON. Request: ``{"queries": [[text,
+language], ...], "publication": [position, graph, version, accepted_at, dataset], "steps": n, "background": [entailment,
+broader], "operators": as `write_operators`, "answers": [[iri, [argument, ...], answer], ...]}``, then the taxonomy
+and the version's quads. Answer: ``[[kind, reason], ...]``, then the bindings of each query; those of ``open`` are the
+operator calls that rows wait for.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from triplecast.evaluate.background import NO_BACKGROUND, Background
 from triplecast.evaluate.unknown import NO_ANSWERS, Answers, Wanted
 from triplecast.model.answers import GroundCall, format_answer, parse_answer
 from triplecast.model.entailment import Entailment
-from triplecast.model.operators import NO_OPERATORS, OperatorSet
+from triplecast.model.operators import NO_OPERATORS, OperatorSet, read_operators, write_operators
 from triplecast.model.publication import Publication
+from triplecast.sandbox.messages import pack_parts, unpack_parts
 
 
 class EvaluationInput(NamedTuple):
@@ -56,28 +57,28 @@ def write_input(context: EvaluationInput, **fields: object) -> bytes:
     """Write a request with `fields` of its own."""
     publication, steps, background, answers, operators = context
     if operators:
-        fields["operators"] = operators.to_json()
+        fields["operators"] = write_operators(operators)
     if answers:
         fields["answers"] = [[*call, format_answer(answer).decode()] for call, answer in answers.items()]
     stamp = [publication.position, publication.graph, publication.version, publication.accepted_at, publication.dataset]
-    known = [background.entailment, background.broader, len(background.taxonomy)]
+    known = [background.entailment, background.broader]
     header = {**fields, "publication": stamp, "steps": steps, "background": known}
-    return json.dumps(header).encode() + b"\n" + background.taxonomy + publication.quads
+    return pack_parts((json.dumps(header).encode(), background.taxonomy, publication.quads))
 
 
 def read_input(message: bytes) -> tuple[EvaluationInput, dict[str, Any]]:
     """Read a request and all its fields."""
-    line, _, rest = message.partition(b"\n")
-    header = json.loads(line)
-    operators = OperatorSet.from_json(header["operators"]) if "operators" in header else NO_OPERATORS
+    first, taxonomy, quads = unpack_parts(message)
+    header = json.loads(first)
+    operators = read_operators(header["operators"]) if "operators" in header else NO_OPERATORS
     answers = {
         GroundCall(iri, tuple(arguments)): parse_answer(answer.encode())
         for iri, arguments, answer in header.get("answers", ())
     }
-    entailment, broader, length = header["background"]
-    background = Background(Entailment(entailment), rest[:length], bool(broader))
+    entailment, broader = header["background"]
+    background = Background(Entailment(entailment), taxonomy, bool(broader))
     position, graph, version, accepted_at, dataset = header["publication"]
-    publication = Publication(position, graph, version, accepted_at, rest[length:], dataset)
+    publication = Publication(position, graph, version, accepted_at, quads, dataset)
     return EvaluationInput(publication, header["steps"], background, answers or NO_ANSWERS, operators), header
 
 
@@ -90,20 +91,10 @@ def read_wanted(written: bytes) -> tuple[Wanted, ...]:
 
 
 def write_answer(outcomes: Sequence[Outcome]) -> bytes:
-    header = [
-        [outcome.kind, outcome.reason if outcome.kind == "undecided" else len(outcome.bindings)] for outcome in outcomes
-    ]
-    return json.dumps(header).encode() + b"\n" + b"".join(outcome.bindings for outcome in outcomes)
+    header = json.dumps([[outcome.kind, outcome.reason] for outcome in outcomes])
+    return pack_parts([header.encode(), *(outcome.bindings for outcome in outcomes)])
 
 
 def read_answer(answer: bytes) -> list[Outcome]:
-    line, _, bindings = answer.partition(b"\n")
-    outcomes: list[Outcome] = []
-    start = 0
-    for kind, rest in json.loads(line):
-        if kind == "undecided":
-            outcomes.append(Outcome(kind, b"", rest))
-        else:
-            outcomes.append(Outcome(kind, bindings[start : start + rest], ""))
-            start += rest
-    return outcomes
+    first, *bindings = unpack_parts(answer)
+    return [Outcome(kind, each, reason) for (kind, reason), each in zip(json.loads(first), bindings, strict=True)]

@@ -22,7 +22,6 @@ from triplecast.evaluate.basic import solve_basic
 from triplecast.evaluate.conjuncts import Conjuncts, part_of
 from triplecast.evaluate.expressions import passes, sift, value
 from triplecast.evaluate.graphs import GraphName
-from triplecast.evaluate.numbering import UNBOUND
 from triplecast.evaluate.paths import unfilled
 from triplecast.evaluate.row_operators import (
     bind_rows,
@@ -32,7 +31,7 @@ from triplecast.evaluate.row_operators import (
     restrict_rows,
     solve_values,
 )
-from triplecast.evaluate.rows import Row, Table, in_canonical_order, merge
+from triplecast.evaluate.rows import UNBOUND, Row, Table, in_canonical_order, merge
 from triplecast.evaluate.scope import parts_of, visible_names
 from triplecast.evaluate.state import Evaluation, Place, Recorder
 from triplecast.evaluate.unknown import Unknown, all_of

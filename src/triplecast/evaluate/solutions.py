@@ -1,14 +1,17 @@
-"""The answer to a query, and its JSON form."""
+"""The answer to a query, its JSON form, and the triples of a ``CONSTRUCT`` (SPARQL 1.1 Query, 16.2)."""
 
 from __future__ import annotations
 
+import hashlib
 import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeAlias
 
-from pyoxigraph import BlankNode, NamedNode
+from pyoxigraph import BlankNode, NamedNode, Triple
 
-from triplecast.model.algebra import Term
+from triplecast.model.algebra import Node, Slot, Term, TriplePattern, Variable
 
 AnswerTriple: TypeAlias = tuple[NamedNode | BlankNode, NamedNode, Term]
 
@@ -53,3 +56,44 @@ def bounded_bindings(solutions: Solutions) -> bytes | None:
                 return None
     bindings = bindings_json(solutions)
     return bindings if len(bindings) <= LONGEST_BINDINGS else None
+
+
+def construct(template: Sequence[TriplePattern], solutions: Sequence[Mapping[str, Term]], seed: str) -> list[Triple]:
+    """The template's triples for each solution (`instances`), sorted by their text, each once.
+
+    Blank nodes of the template are others for each solution, and the same whenever `seed` and solutions are.
+    """
+    found: dict[str, Triple] = {}
+    for number, solution in enumerate(solutions):
+        for terms in instances(template, solution, partial(_blank_node, f"{seed}\n{number}")):
+            triple = Triple(*terms)
+            found[str(triple)] = triple
+    return [found[text] for text in sorted(found)]
+
+
+def _blank_node(seed: str, name: str) -> BlankNode:
+    return BlankNode("g" + hashlib.blake2b(f"{seed}\n{name}".encode(), digest_size=16).hexdigest())
+
+
+def instances(
+    template: Sequence[TriplePattern], solution: Mapping[str, Term], blank_node: Callable[[str], BlankNode]
+) -> Iterator[AnswerTriple]:
+    """Yield the template's triples for one solution, in order; `blank_node` makes the solution's node for a name.
+
+    A triple with an unbound variable, a literal subject or a predicate that is no IRI is left out. A `Slot` raises
+    TypeError.
+    """
+    for pattern in template:
+        subject, predicate, object_ = (
+            _filled(node, solution, blank_node) for node in (pattern.subject, pattern.predicate, pattern.object)
+        )
+        if isinstance(subject, NamedNode | BlankNode) and isinstance(predicate, NamedNode) and object_ is not None:
+            yield subject, predicate, object_
+
+
+def _filled(node: Node, solution: Mapping[str, Term], blank_node: Callable[[str], BlankNode]) -> Term | None:
+    if isinstance(node, Slot):
+        raise TypeError("a template with slots has no graph: fill it first")
+    if not isinstance(node, Variable):
+        return node
+    return blank_node(node.name) if node.hidden else solution.get(node.name)

@@ -13,8 +13,7 @@ from pyoxigraph import BlankNode
 from triplecast.evaluate.budget import Budget
 from triplecast.evaluate.conjuncts import Conjuncts, Split, split
 from triplecast.evaluate.graphs import PublishedGraphs, TripleSet
-from triplecast.evaluate.numbering import Numbering
-from triplecast.evaluate.rows import IDENTITY, Row, hidden
+from triplecast.evaluate.rows import IDENTITY, Numbering, Row, hidden
 from triplecast.evaluate.scope import certain_names
 from triplecast.evaluate.unknown import Answers, Unknown
 from triplecast.model.algebra import Expression, Filter, PathPattern, Pattern, Query, TriplePattern

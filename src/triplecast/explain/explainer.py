@@ -8,8 +8,13 @@ from contextlib import ExitStack
 from triplecast.evaluate import DEFAULT_STEPS, LIMITS, NO_BACKGROUND, Background
 from triplecast.evaluate.messages import EvaluationInput
 from triplecast.evaluate.unknown import Answers
-from triplecast.explain.explanation import Explanation, read_explanation
-from triplecast.explain.messages import ExplainRequest, read_open_rows, write_explain_request
+from triplecast.explain.explanation import (
+    ExplainRequest,
+    Explanation,
+    read_explanation,
+    read_open_rows,
+    write_explain_request,
+)
 from triplecast.languages import parse_query
 from triplecast.model.operators import NO_OPERATORS, OperatorSet
 from triplecast.model.publication import Publication

@@ -4,6 +4,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
+from typing import NamedTuple
+
+from triplecast.evaluate.messages import EvaluationInput, read_input, read_wanted, write_input
+from triplecast.evaluate.unknown import Wanted
+from triplecast.model.answers import GroundCall
+from triplecast.model.subscription import Subscription
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,3 +64,31 @@ def read_explanation(written: bytes) -> Explanation:
     fields = json.loads(written)
     fields["solutions"] = tuple(tuple((name, term) for name, term in solution) for solution in fields["solutions"])
     return Explanation(**{**fields, "support": tuple(fields["support"]), "instead": tuple(fields["instead"])})
+
+
+class ExplainRequest(NamedTuple):
+    """A pair to explain."""
+
+    context: EvaluationInput
+    subscription: Subscription
+    index_decides: bool
+    """`Admission.bounded`."""
+    stored: frozenset[GroundCall] = frozenset()
+    """The calls in `context.answers` whose results were recorded when the publication was matched."""
+
+
+def write_explain_request(request: ExplainRequest) -> bytes:
+    name, text, language = request.subscription.name, request.subscription.text, request.subscription.language
+    return write_input(request.context, explain=[name, text, language, request.index_decides, sorted(request.stored)])
+
+
+def read_explain_request(message: bytes) -> ExplainRequest:
+    context, fields = read_input(message)
+    name, text, language, index_decides, calls = fields["explain"]
+    stored = frozenset(GroundCall(iri, tuple(arguments)) for iri, arguments in calls)
+    return ExplainRequest(context, Subscription(name, text, language), index_decides, stored)
+
+
+def read_open_rows(answer: bytes) -> tuple[Wanted, ...] | None:
+    """The rows that wait for operators; None where `answer` is an explanation."""
+    return read_wanted(answer) if answer.startswith(b"[") else None

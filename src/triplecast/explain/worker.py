@@ -5,8 +5,7 @@ from __future__ import annotations
 from triplecast.evaluate.messages import write_wanted
 from triplecast.evaluate.unknown import Unanswered
 from triplecast.evaluate.worker import prepare
-from triplecast.explain.explanation import write_explanation
-from triplecast.explain.messages import read_explain_request
+from triplecast.explain.explanation import read_explain_request, write_explanation
 from triplecast.explain.operator_answers import ExplainedAnswers
 from triplecast.explain.pair import explain_pair
 

@@ -22,12 +22,7 @@ from triplecast.index.structures import (
     pack,
     with_always,
 )
-from triplecast.kernels.build import (
-    Items,
-    canonicalise,
-    fill_key_table,
-    fill_term_table,
-)
+from triplecast.kernels.build import Items, canonicalise, fill_key_table, fill_term_table
 from triplecast.kernels.entries import Entries, make_entries
 from triplecast.kernels.hashing import hash_terms
 from triplecast.kernels.layout import (

@@ -192,7 +192,7 @@ def _lay_out(branch: Branch, alike: _Alike, ids: defaultdict[str, int]) -> Items
     patterns = np.full((members, size, 3), ALWAYS, np.int32)
     for row, pattern in enumerate(branch.patterns):
         for place, node in enumerate(pattern):
-            patterns[:, row, place] = node if node < 0 else [ids[text] for text in texts(node)]
+            patterns[:, row, place] = node if node < 0 else list(map(ids.__getitem__, texts(node)))
     atoms = [
         (atom, CONTINUES if at + 1 < len(clause) else 0) for clause in branch.clauses for at, atom in enumerate(clause)
     ]
@@ -201,7 +201,7 @@ def _lay_out(branch: Branch, alike: _Alike, ids: defaultdict[str, int]) -> Items
     for column, (atom, continues) in enumerate(atoms):
         code[column] = (atom.variable, atom.operator, atom.lane, continues)
         if atom.lane in TERM_LANES:
-            value[:, column] = [ids[text] for text in texts(atom.reference)]
+            value[:, column] = list(map(ids.__getitem__, texts(atom.reference)))
         elif atom.lane not in (Lane.NEVER, Lane.UNLIKE):
             value[:, column] = [place_of(text)[1] for text in texts(atom.reference)]
     return Items(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -76,8 +76,3 @@ class Removals(NamedTuple):
 
 
 NO_REMOVALS = Removals(np.zeros(0, np.int64), np.zeros(0, np.int64))
-
-
-def make_removals(pairs: Mapping[int, int]) -> Removals:
-    """Make removals of a mapping from registration to position."""
-    return NO_REMOVALS.joined([*pairs.items()])

@@ -68,14 +68,8 @@ def pack(*columns: NDArray[np.integer]) -> I32:
 
 def with_always(items: Items) -> Items:
     """Put the pattern that every publication has before the patterns of every item."""
-    sizes = np.diff(items.offsets)
-    offsets = items.offsets + np.arange(len(items.offsets))
-    patterns = np.full((offsets[-1], 3), ALWAYS, np.int32)
-    own = np.ones(offsets[-1], bool)
-    own[offsets[:-1]] = False
-    patterns[own] = items.patterns
-    assert own.sum() == sizes.sum()
-    return items._replace(offsets=offsets, patterns=patterns)
+    patterns = np.insert(items.patterns, items.offsets[:-1], ALWAYS, axis=0)
+    return items._replace(offsets=items.offsets + np.arange(len(items.offsets)), patterns=patterns)
 
 
 def find_keys(items: Items, anchor: Anchor) -> tuple[I32, I32]:
@@ -120,14 +114,8 @@ class Structures(NamedTuple):
 
 def find_structures(items: Items, keys: I32, shape_of_item: I32) -> Structures:
     """Group items with equal keys and shape into structures, sorted by their first three keys."""
-    count = len(items.subscription)
-    offsets = items.offsets + np.arange(count + 1)
-    cells = np.empty(int(offsets[-1]), np.int32)
-    heads = np.zeros(len(cells), bool)
-    heads[offsets[:-1]] = True
-    cells[heads] = shape_of_item
-    cells[~heads] = keys
-    number, first = group_equal_rows(offsets, cells)
+    cells = np.insert(keys, items.offsets[:-1], shape_of_item)
+    number, first = group_equal_rows(items.offsets + np.arange(len(items.offsets)), cells)
     sizes = np.diff(items.offsets)[first]
     starts = items.offsets[:-1][first]
     leading = [_key_at(keys, starts, sizes, place) for place in range(3)]

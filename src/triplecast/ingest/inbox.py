@@ -94,15 +94,14 @@ def scan_inbox(
         except OSError:
             ignored.append(source)
             continue
-        taken = known.get(source)
-        if taken is not None and (taken.size, taken.mtime_ns) == (state.st_size, state.st_mtime_ns):
+        stamp = state.st_size, state.st_mtime_ns
+        taken, last = known.get(source), looks.get(source)
+        if taken is not None and (taken.size, taken.mtime_ns) == stamp:
             continue
-        last = looks.get(source)
-        same = last is not None and (last.size, last.mtime_ns) == (state.st_size, state.st_mtime_ns)
-        look = last if last is not None and same else Look(state.st_size, state.st_mtime_ns, now)
-        seen[source] = look
-        if now - look.since >= quiet:
-            ready.append(InboxFile(source, path, state.st_size, state.st_mtime_ns))
+        same = last is not None and (last.size, last.mtime_ns) == stamp
+        seen[source] = last if last is not None and same else Look(*stamp, now)
+        if now - seen[source].since >= quiet:
+            ready.append(InboxFile(source, path, *stamp))
     ready.sort()
     return Scan(tuple(ready), seen, len(seen) - len(ready), tuple(sorted(ignored)))
 
@@ -176,19 +175,19 @@ def _walk(folder: Path) -> Iterator[tuple[tuple[str, ...], os.DirEntry[str] | No
                         pending.append((here / entry.name, (*above, entry.name)))
                     else:
                         yield (*above, entry.name), entry
-        except FileNotFoundError as error:
-            if not above:
-                raise InputError(
-                    f"there is no inbox folder {folder}", "make it, or name another with --inbox"
-                ) from error
-        except NotADirectoryError as error:
-            if not above:
-                raise InputError(f"the inbox {folder} is no folder", "name a folder with --inbox") from error
         except OSError as error:
             if not above:
-                what = f"the inbox {folder} cannot be read: {error.strerror}"
-                raise InputError(what, "make it readable to this user") from error
-            yield above, None
+                raise _unlistable(folder, error) from error
+            if not isinstance(error, FileNotFoundError | NotADirectoryError):
+                yield above, None
+
+
+def _unlistable(folder: Path, error: OSError) -> InputError:
+    if isinstance(error, FileNotFoundError):
+        return InputError(f"there is no inbox folder {folder}", "make it, or name another with --inbox")
+    if isinstance(error, NotADirectoryError):
+        return InputError(f"the inbox {folder} is no folder", "name a folder with --inbox")
+    return InputError(f"the inbox {folder} cannot be read: {error.strerror}", "make it readable to this user")
 
 
 def distinct_paths(paths: Sequence[Path]) -> list[Path]:
@@ -202,15 +201,14 @@ def distinct_paths(paths: Sequence[Path]) -> list[Path]:
 
 def describe_ignored(names: Sequence[str]) -> str:
     """Describe what is not read (`Scan.ignored`): how many files and folders, and a few of their names."""
-    folders = [name for name in names if name.endswith("/")]
-    files = [name for name in names if not name.endswith("/")]
     lines = []
-    if files:
-        what = "a file" if len(files) == 1 else f"{len(files)} files"
-        lines.append(f"skipped {what} (an unknown extension, a link or a pipe): {list_names(files)}")
-    if folders:
-        what = "a folder" if len(folders) == 1 else f"{len(folders)} folders"
-        lines.append(f"skipped {what} that cannot be listed: {list_names(folders)}")
+    for kind, why, named in (
+        ("file", " (an unknown extension, a link or a pipe)", [name for name in names if not name.endswith("/")]),
+        ("folder", " that cannot be listed", [name for name in names if name.endswith("/")]),
+    ):
+        if named:
+            what = f"a {kind}" if len(named) == 1 else f"{len(named)} {kind}s"
+            lines.append(f"skipped {what}{why}: {list_names(named)}")
     return "\n".join(lines)
 
 

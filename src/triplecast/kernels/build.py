@@ -7,14 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from triplecast.kernels import inlined, njit
-from triplecast.kernels.layout import (
-    F64,
-    I32,
-    I64,
-    U8,
-    U64,
-    hash_key,
-)
+from triplecast.kernels.layout import F64, I32, I64, U8, U64, hash_key
 
 ALWAYS = -(2**31)
 """Stands at all three places of the pattern that every publication fulfils."""

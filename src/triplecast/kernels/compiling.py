@@ -22,7 +22,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from triplecast.kernels.cache import CACHE_FOLDER
-from triplecast.sandbox.search_path import search_path
+from triplecast.sandbox import search_path
 
 FIRST = ("join", "scan", "rows", "render", "pairing", "programs", "build", "entries", "resolve", "hashing", "checksum")
 """Units that every match needs, the longest first."""

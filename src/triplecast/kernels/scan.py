@@ -34,15 +34,7 @@ from triplecast.kernels.terminals import (
     end_of_iri,
     end_of_literal,
 )
-from triplecast.kernels.words import (
-    PADDING,
-    Text,
-    count_equal,
-    keep_low,
-    load_word,
-    pad,
-    same_bytes,
-)
+from triplecast.kernels.words import PADDING, Text, count_equal, keep_low, load_word, pad, same_bytes
 from triplecast.terms.values import ValueClass, order_key
 
 LARGEST_BATCH = 2**31 - 1

@@ -24,7 +24,7 @@ from lark import Tree
 from lark.lexer import Token
 from pyoxigraph import Literal
 
-from triplecast.languages import expressions
+from triplecast.languages import expressions, tokens
 from triplecast.languages.context import Translation
 from triplecast.languages.dialect import Cut, Dialect, Parsed, number_tokens, read_tree, translate
 from triplecast.languages.operators import (
@@ -38,23 +38,7 @@ from triplecast.languages.operators import (
 from triplecast.languages.prefixes import Namespace, Notation
 from triplecast.languages.refusals import MAX_DEPTH, refuse_all_but_operators, refuse_depth
 from triplecast.languages.rewriting import measure_depth
-from triplecast.languages.tokens import (
-    IRI_REFERENCE,
-    LITERAL_PARTS,
-    NAME,
-    NAME_CHARACTER,
-    NAME_START,
-    NUMBER,
-    SPACE,
-    STRING,
-    VARIABLE_CHARACTER,
-    Source,
-    describe,
-    open_source,
-    open_string,
-    read_tokens,
-    unescape_string,
-)
+from triplecast.languages.tokens import Source, describe, open_source, open_string, read_tokens, unescape_string
 from triplecast.languages.vocabularies import DECLARED
 from triplecast.model import algebra
 from triplecast.model.algebra import Call, Expression, Operation, Pattern, Query, Slot, TriplePattern, Variable
@@ -98,11 +82,12 @@ BARE_IRI = r"[A-Za-z][A-Za-z0-9+.\-]*+://[^\s<>\"{}|^`\\,()]++"
 _TAG = r"@[A-Za-z]+(?:-[A-Za-z0-9]+)*"
 
 TOKEN = re.compile(
-    rf"\?[{NAME_START}_0-9][{VARIABLE_CHARACTER}]*+|{IRI_REFERENCE}|[,()]|//[^\r\n]*+|/\*(?:[^*]|\*(?!/))*+\*/|\#[^\r\n]*+"
-    rf"|{BARE_IRI}|{NAME}|[{NAME_START}_][{NAME_CHARACTER}]*+"
-    rf"|(?:{STRING})(?:{SPACE}(?:{_TAG}|\^\^{SPACE}(?:{IRI_REFERENCE}|{NAME})))?"
+    rf"\?[{tokens.NAME_START}_0-9][{tokens.VARIABLE_CHARACTER}]*+|{tokens.IRI_REFERENCE}|[,()]"
+    r"|//[^\r\n]*+|/\*(?:[^*]|\*(?!/))*+\*/|\#[^\r\n]*+"
+    rf"|{BARE_IRI}|{tokens.NAME}|[{tokens.NAME_START}_][{tokens.NAME_CHARACTER}]*+"
+    rf"|(?:{tokens.STRING})(?:{tokens.SPACE}(?:{_TAG}|\^\^{tokens.SPACE}(?:{tokens.IRI_REFERENCE}|{tokens.NAME})))?"
     r"|[=!]~[ \t\r\n]*+m?/(?![/*])(?:[^/\\\r\n]|\\[^\r\n])*+/[A-Za-z]*+|[=!]~"
-    rf"|{NUMBER}|&&|\|\||==|!=|<=|>>>|>>|>=|<<|\^\^|\S"
+    rf"|{tokens.NUMBER}|&&|\|\||==|!=|<=|>>>|>>|>=|<<|\^\^|\S"
 )
 MATCH_PARTS = re.compile(r"([=!])~[ \t\r\n]*(?:m?/((?:[^/\\]|\\.)*)/([A-Za-z]*))?")
 
@@ -146,7 +131,7 @@ def terminal(text: str) -> str:
     if first == "<" and text[-1] == ">":
         return "IRI"
     if first in "\"'" and len(text) > 1:
-        parts = LITERAL_PARTS.fullmatch(text)
+        parts = tokens.LITERAL_PARTS.fullmatch(text)
         return "UNKNOWN" if parts is None else "LITERAL" if parts[2] or parts[3] else "STRING"
     if first in "+-.0123456789" and text != ".":
         return "SIGNED" if first in "+-" else "INTEGER" if text.isdigit() else "NUMBER"
@@ -367,11 +352,11 @@ def _reads(token: str) -> bool:
 
 
 def _cut(text: str) -> Cut:
-    tokens = TOKEN.findall(text)
-    for at, token in enumerate(tokens):
+    found = TOKEN.findall(text)
+    for at, token in enumerate(found):
         if token[0] in "uU" and token.upper() == "USING":
-            return Cut("\n".join(tokens[at:]), tokens[:at])
-    return Cut("", tokens)
+            return Cut("\n".join(found[at:]), found[:at])
+    return Cut("", found)
 
 
 def _namespace(declarations: str) -> Namespace:

@@ -27,7 +27,7 @@ from triplecast.languages.sparql import SPARQL
 from triplecast.languages.tokens import open_source
 from triplecast.model.algebra import Query, Slot, from_ntriples, to_ntriples
 from triplecast.model.operators import NO_OPERATORS, OperatorSet
-from triplecast.terms.values import EXACT_DIGITS, XSD, ValueClass, order_key
+from triplecast.terms.values import EXACT_DIGITS, XSD, XSD_STRING, ValueClass, order_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +75,8 @@ def slot_kind(constant: str) -> SlotKind:
     value_class, _, tie = order_key(constant)
     datatype = None
     if constant[0] == '"' and value_class is not ValueClass.LANG:
-        datatype = constant[constant.rindex("^^<") + 3 : -1] if constant[-1] == ">" else _STRING
+        datatype = constant[constant.rindex("^^<") + 3 : -1] if constant[-1] == ">" else XSD_STRING
     return SlotKind(datatype, value_class, tie == 0)
-
-
-_STRING = XSD + "string"
 
 
 def parse_whole(dialect: Dialect, text: str, name: str | None, operators: OperatorSet) -> Query:
@@ -102,7 +99,7 @@ def _term(parsed: Parsed, number: int) -> NamedNode | Literal:
 
 
 def _lower(term: NamedNode | Literal) -> NamedNode | Literal:
-    plain = isinstance(term, Literal) and term.language is None and term.datatype.value == _STRING
+    plain = isinstance(term, Literal) and term.language is None and term.datatype.value == XSD_STRING
     return Literal(term.value.lower()) if plain else term
 
 

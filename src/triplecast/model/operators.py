@@ -134,26 +134,20 @@ class OperatorSet:
         """Return this set with recorded operators added; a later record of an IRI replaces the one before."""
         return OperatorSet(self.operators, (*self.recorded, *operators), self.faults)
 
-    def to_json(self) -> str:
-        return _to_json(self)
-
-    @staticmethod
-    def from_json(written: str) -> OperatorSet:
-        """Read what `to_json` wrote. Raises ValueError for other text."""
-        return _from_json(written)
-
 
 NO_OPERATORS = OperatorSet()
 
 
 @lru_cache(maxsize=64)
-def _to_json(operators: OperatorSet) -> str:
+def write_operators(operators: OperatorSet) -> str:
+    """Return a set as JSON."""
     columns = [[astuple(each) for each in part] for part in (operators.operators, operators.recorded)]
     return json.dumps(columns, separators=(",", ":"))
 
 
 @lru_cache(maxsize=64)
-def _from_json(written: str) -> OperatorSet:
+def read_operators(written: str) -> OperatorSet:
+    """Read what `write_operators` wrote. Raises ValueError for other text."""
     operators, recorded = (tuple(map(read_fields, part)) for part in json.loads(written))
     return OperatorSet(operators, recorded)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import NamedTuple
@@ -21,7 +21,7 @@ from triplecast.languages.rewriting import calls_in
 from triplecast.model.algebra import Produce, Slot, from_ntriples
 from triplecast.model.entailment import Entailment
 from triplecast.model.operators import NO_OPERATORS, Operator, OperatorSet
-from triplecast.model.subscription import Registration, RegistrationId, Subscription, SubscriptionCounts
+from triplecast.model.subscription import Registration, Subscription, SubscriptionCounts
 from triplecast.operators.asking.argument_checks import shared_checker
 from triplecast.query_warnings import find_warnings
 from triplecast.registry.lines import LoadedSubscriptions, SubscriptionFault
@@ -88,9 +88,6 @@ class AdmittedSubscription(NamedTuple):
     """The registration of the same id and source that ends where this one is registered."""
     named: bool = True
     """Whether it keeps its id; otherwise it is given a free one."""
-
-    def replaces_one_of(self, registrations: Container[RegistrationId]) -> bool:
-        return self.replaces is not None and self.replaces.id in registrations
 
 
 def examine(

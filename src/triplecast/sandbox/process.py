@@ -10,7 +10,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from triplecast.errors import SandboxFailed
@@ -26,8 +27,6 @@ from triplecast.sandbox.messages import (
     BrokenMessage,
     MessageReader,
 )
-from triplecast.sandbox.outcome import Limits, RequestFailure
-from triplecast.sandbox.search_path import search_path
 
 _END_SECONDS = 1.0
 """Grace for a child that closed its pipes to end by itself."""
@@ -42,6 +41,33 @@ _ENVIRONMENT = ("PATH", "HOME", "LANG", "TZ", "TMPDIR", "SYSTEMROOT")
 """Environment variables that a child inherits, beside LC_*, LD_*, DYLD_* and PYTHON*: it gets no secrets."""
 _INSIDE = "TRIPLECAST_CHILD"
 _KINDS = {ERROR: "error", MEMORY: "memory", SIZE: "size"}
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one request may use. The others hold even on a system that cannot limit memory."""
+
+    seconds: float
+    """Wall time from the moment the child begins the request. A request that overruns is repeated once, alone, in a
+    fresh child (`Sandbox.map`), so it may take twice this and the start of a child."""
+    memory: int
+    """Bytes of address space beyond what the child uses once its function is imported."""
+    answer: int
+    """Bytes of the answer."""
+    trusted: bool = False
+    """The function is the user's own code: it may open files and sockets and sees the whole environment."""
+    start: float = 120.0
+    """Seconds for the child to start and import what it needs."""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestFailure:
+    """A request without an answer."""
+
+    kind: str
+    """``timeout``, ``memory``, ``crash``, ``error`` (the function raised) or ``size`` (the answer is too long)."""
+    detail: str
+
 
 Answer = bytes | RequestFailure
 Stopwatch = Callable[[], float]
@@ -279,6 +305,24 @@ def _environment(whole: bool, modules: Sequence[str]) -> dict[str, str]:
         if whole or name in _ENVIRONMENT or name.startswith(("LC_", "LD_", "DYLD_", "PYTHON"))
     }
     return kept | {"PYTHONPATH": os.pathsep.join(search_path(modules))}
+
+
+def search_path(modules: Iterable[str] = ()) -> tuple[str, ...]:
+    """Return `sys.path` as absolute paths, in order; its empty entry (``python -c``, a prompt, a notebook, a script on
+    stdin) is the current folder. The folders of those `modules` that are imported already follow, since this process
+    may have changed its folder or path since."""
+    found: dict[str, None] = {}
+    for each in sys.path:
+        if isinstance(each, str):  # Python skips others
+            with contextlib.suppress(FileNotFoundError):  # a current folder that was deleted
+                found[os.path.abspath(each)] = None
+    for name in modules:
+        top = sys.modules.get(name.partition(".")[0])
+        file = getattr(top, "__file__", None)
+        if file is not None:
+            folder = Path(file).parent
+            found[str(folder.parent if hasattr(top, "__path__") else folder)] = None
+    return tuple(found)
 
 
 def _widen(pipe: int) -> None:

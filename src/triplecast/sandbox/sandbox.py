@@ -8,8 +8,7 @@ import time
 from collections.abc import Container, Sequence
 
 from triplecast.errors import SandboxFailed
-from triplecast.sandbox.outcome import Limits, RequestFailure
-from triplecast.sandbox.process import Answer, Child, ChildLost, Stopwatch
+from triplecast.sandbox.process import Answer, Child, ChildLost, Limits, RequestFailure, Stopwatch
 
 
 class Sandbox:

@@ -8,13 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.match.match_samples import InProcess, matches_of
-from tests.unit.match.test_entailed_random import (
-    history,
-    published,
-    random_graph,
-    random_query,
-    random_taxonomy,
-)
+from tests.unit.match.test_entailed_random import history, published, random_graph, random_query, random_taxonomy
 from triplecast import DocumentRejected, Engine, TaxonomyCycle
 from triplecast.index import IndexWriter
 from triplecast.journal import Journal

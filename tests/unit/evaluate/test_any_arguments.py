@@ -10,7 +10,7 @@ from triplecast.evaluate.aggregates import aggregate
 from triplecast.evaluate.budget import Budget
 from triplecast.evaluate.expressions import to_iri
 from triplecast.evaluate.functions import BUILTINS, call_function
-from triplecast.evaluate.numbering import Numbering
+from triplecast.evaluate.rows import Numbering
 from triplecast.model.algebra import Aggregate, Term
 from triplecast.terms.arithmetic import calculate, negate
 from triplecast.terms.casts import CASTS

@@ -14,9 +14,8 @@ from triplecast.evaluate import Budget, BudgetExceeded, Candidate, Evaluator, ev
 from triplecast.evaluate.budget import BYTES_A_STEP, DEFAULT_STEPS, ENTRIES_A_STEP, LONGEST_FREE
 from triplecast.evaluate.evaluator import LIMITS, QUERIES_A_REQUEST
 from triplecast.evaluate.functions import BUILTINS
-from triplecast.evaluate.numbering import Numbering
 from triplecast.evaluate.regex import LONGEST_PATTERN, PATTERN_MEMORY, PIECES_A_STEP, replace
-from triplecast.evaluate.rows import FEW, Row, in_canonical_order
+from triplecast.evaluate.rows import FEW, Numbering, Row, in_canonical_order
 from triplecast.evaluate.solutions import LONGEST_BINDINGS
 from triplecast.languages import parse_query
 from triplecast.languages.tokens import FUNCTIONS

@@ -11,7 +11,7 @@ import pytest
 from tests.unit.match.match_samples import AFTER_ALL, matcher, matches_of, publication, registrations
 from triplecast.errors import StorageFault
 from triplecast.index import IndexWriter, SegmentFolder, Snapshot, merge
-from triplecast.index.registrations import NO_REMOVALS, RegistrationNumbers, make_removals
+from triplecast.index.registrations import NO_REMOVALS, RegistrationNumbers
 from triplecast.model.subscription import Registration
 
 OF_THREE = "ASK { ?x e:p 3 }"
@@ -148,7 +148,7 @@ def test_one_that_cannot_be_written_changes_nothing(tmp_path: Path, monkeypatch:
 
 
 def test_removals_are_joined_and_left_out() -> None:
-    removals = make_removals({7: 20, 3: 10})
+    removals = NO_REMOVALS.joined([(7, 20), (3, 10)])
     joined = removals.joined([(5, 30), (3, 10)])
     assert [column.tolist() for column in joined] == [[3, 5, 7], [10, 30, 20]]
     assert joined.up_to(20).tolist() == [3, 7]

@@ -5,7 +5,7 @@ import random
 import numpy as np
 
 from triplecast.index import Snapshot
-from triplecast.index.registrations import make_removals
+from triplecast.index.registrations import NO_REMOVALS
 from triplecast.match.segment import Validity
 from triplecast.model.publication import Publication
 
@@ -17,7 +17,7 @@ def test_a_registration_is_asked_between_its_position_and_its_removal(seed: int)
         removed = {id: id + source.randint(1, 9) for id in source.sample(range(last), source.randint(0, last // 2))}
         positions = sorted(source.choices(range(last + 10), k=source.randint(1, 5)))
         validity = Validity(
-            Snapshot(last, (), make_removals(removed)),
+            Snapshot(last, (), NO_REMOVALS.joined([*removed.items()])),
             [Publication(position, "urn:x", 1, "", b"") for position in positions],
         )
         pairs = [(source.randrange(len(positions)), source.randrange(last)) for _ in range(200)]

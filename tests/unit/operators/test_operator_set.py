@@ -12,7 +12,7 @@ import pytest
 
 from triplecast.errors import InputError
 from triplecast.languages.refusals import nearest_operators
-from triplecast.model.operators import NO_OPERATORS, Operator, OperatorSet
+from triplecast.model.operators import NO_OPERATORS, Operator, OperatorSet, read_operators, write_operators
 from triplecast.operators import operator
 from triplecast.operators import operator_set as sets
 from triplecast.operators.operator_set import declared_operators, operator_set
@@ -83,10 +83,10 @@ def test_recorded_operators_are_found_until_they_are_declared() -> None:
 
 def test_a_set_comes_back_from_json() -> None:
     made = OperatorSet((ONE,)).with_recorded([TWO])
-    assert OperatorSet.from_json(made.to_json()) == made
-    assert OperatorSet.from_json(NO_OPERATORS.to_json()) == NO_OPERATORS
+    assert read_operators(write_operators(made)) == made
+    assert read_operators(write_operators(NO_OPERATORS)) == NO_OPERATORS
     with pytest.raises(ValueError, match="Expecting value"):
-        OperatorSet.from_json("no set")
+        read_operators("no set")
 
 
 def test_names_that_may_have_been_meant() -> None:

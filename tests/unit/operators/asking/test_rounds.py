@@ -7,14 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.unit.match.match_samples import (
-    InProcess,
-    match_asking,
-    matches_of,
-    publication,
-    registrations,
-    snapshot_of,
-)
+from tests.unit.match.match_samples import InProcess, match_asking, matches_of, publication, registrations, snapshot_of
 from triplecast.compile.compiled import SubscriptionCompiler
 from triplecast.evaluate import Candidate, Decision
 from triplecast.index import build_segment
