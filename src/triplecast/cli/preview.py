@@ -46,12 +46,12 @@ def run(arguments: argparse.Namespace) -> int:
     taxonomy = load_taxonomy(arguments.taxonomy, arguments.broader)
     subscription = choose_subscription(arguments.subscription, arguments.id)
     admission = admit(subscription, operators=declared_operators())
-    asked = matches = undecided = rejected = 0
+    publications = matches = undecided = rejected = 0
     examples: list[tuple[str, list[dict[str, str]]]] = []
     check_publications(arguments.publications)
     documents = read_documents(arguments.publications, arguments.dataset)
     for outcome in match_documents(Admitted((subscription,)), documents, taxonomy=taxonomy):
-        asked += len(outcome.publications)
+        publications += len(outcome.publications)
         matches += len(outcome.matched)
         undecided += len(outcome.matched.undecided)
         rejected += len(outcome.rejects)
@@ -64,9 +64,9 @@ def run(arguments: argparse.Namespace) -> int:
             examples.append((graph, json.loads(outcome.matched.bindings_of(row))))
     summary: dict[str, object] = {
         "subscription": subscription.name,
-        "publications": asked,
+        "publications": publications,
         "matches": matches,
-        "matches_per_1000": round(1000 * matches / asked, 1) if asked else 0.0,
+        "matches_per_1000": round(1000 * matches / publications, 1) if publications else 0.0,
         "undecided": undecided,
         "cost": admission.cost,
         "decided_by": "index" if admission.decided else "evaluator",

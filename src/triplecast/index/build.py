@@ -152,13 +152,13 @@ def _find_word_predicates(items: Items, word_predicate: int) -> I32:
     """Find the predicates of patterns whose object is searched for words; -1 for a variable predicate, and if no
     pattern has a searched variable as object."""
     patterns = items.patterns
-    asked = patterns[:, 1] == word_predicate
-    if word_predicate < 0 or not asked.any():
+    searched = patterns[:, 1] == word_predicate
+    if word_predicate < 0 or not searched.any():
         return np.zeros(0, np.int32)
     item = np.repeat(np.arange(len(items.offsets) - 1, dtype=np.int64), np.diff(items.offsets))
-    wanted = np.unique((item[asked] << 16) - patterns[asked, 0])
+    wanted = np.unique((item[searched] << 16) - patterns[searched, 0])
     object_of = np.where(patterns[:, 2] < 0, (item << 16) - patterns[:, 2], -1)
-    gives = np.isin(object_of, wanted) & ~asked
+    gives = np.isin(object_of, wanted) & ~searched
     predicates = np.unique(np.maximum(patterns[gives, 1], -1))
     if len(np.setdiff1d(wanted, object_of[gives])):
         predicates = np.union1d(predicates, [-1])

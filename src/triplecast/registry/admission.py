@@ -44,16 +44,16 @@ _EMPTY_WARNING = (
     "it matches every publication on which it finds nothing, because it has a result on the empty graph; "
     "add HAVING (COUNT(*) > 0), or a triple pattern that has to hold"
 )
-_ASKED_WARNING = (
+_OPERATORS_WARNING = (
     "no triple has to be there for it to match: what its operators say of a publication may be enough, whatever it "
     "holds; add a triple pattern that has to hold"
 )
-_SOURCE_WARNING = "FROM {} is noted, not fetched: a subscription is asked of each publication"
+_SOURCE_WARNING = "FROM {} is noted, not fetched: a subscription is evaluated against each publication"
 
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """What `subscribe` tells."""
+    """What `subscribe` reports of a subscription."""
 
     cost: str
     """``narrow``, ``predicate`` or ``broad`` (see `Cost`)."""
@@ -61,11 +61,11 @@ class Admission:
     broad: str
     """What makes it broad; empty where it is not."""
     decided: bool
-    """Whether the index decides it; else the evaluator is asked about every candidate."""
+    """Whether the index decides it; else the evaluator decides every candidate."""
     entailment: Entailment
     bounded: bool
     """Whether a pair beyond the index's bounds is undecided: where one join decides the query. Where several do, the
-    evaluator is asked about such a pair."""
+    evaluator decides such a pair."""
 
     @property
     def decider(self) -> str:
@@ -122,13 +122,17 @@ def _describe(
     if not datasets:
         refuse_two_graphs(graphs)
     empty = needs_nothing(plan) and not matches_nothing(template, constants)
-    asked = empty and bool(called_operators(template))
+    by_operators = empty and bool(called_operators(template))
     sources = sources_of(subscription.text, subscription.language)
-    told = (_ASKED_WARNING if asked else _EMPTY_WARNING) if empty else ""
+    reason = (_OPERATORS_WARNING if by_operators else _EMPTY_WARNING) if empty else ""
     return Admission(
         plan.cost.value,
-        (*template.notes, *_warnings(plan.cost, graphs, told, sources), *find_warnings(template, constants, operators)),
-        _why_broad(plan, empty and not asked),
+        (
+            *template.notes,
+            *_warnings(plan.cost, graphs, reason, sources),
+            *find_warnings(template, constants, operators),
+        ),
+        _why_broad(plan, empty and not by_operators),
         plan.decided,
         entailment,
         plan.decided and plan.combination is None,
@@ -143,10 +147,12 @@ def refuse_unanswerable(compiled: CompiledSubscription, subscription: Subscripti
         if declared is None or not declared.check:
             continue
         arguments = tuple(None if each is None else constant_text(each, compiled.constants) for each in given)
-        told = shared_checker().objection(declared, arguments)
-        if told is not None:
+        objection = shared_checker().objection(declared, arguments)
+        if objection is not None:
             at = from_ntriples(_culprit(declared, arguments))
-            reason, _, hint = told.rpartition("; ") if "; " in told else (told, "", "give it something else")
+            reason, _, hint = objection.rpartition("; ")
+            if not reason:
+                reason, hint = objection, "give it something else"
             line, column = place_of_argument(text, language, operator, at, operators) or (None, None)
             raise QueryRefused(f"operator <{operator}>", f"it can never answer: {reason}", hint, line, column)
 
@@ -213,7 +219,7 @@ def _why_broad(plan: Plan, empty: bool) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
-    """Subscriptions that can be asked, and why the others cannot; registration i + 1 is subscription i."""
+    """Valid subscriptions, and what is wrong with the others; registration i + 1 is subscription i."""
 
     subscriptions: tuple[Subscription, ...]
     faults: tuple[SubscriptionFault, ...] = ()
@@ -225,7 +231,7 @@ class Admitted:
 
 
 def admit_all(loaded: LoadedSubscriptions, datasets: bool = True, operators: OperatorSet = NO_OPERATORS) -> Admitted:
-    """Those of some files that can be asked; the files' faults first, then those of the queries (`examine`)."""
+    """The valid subscriptions of some files; the files' faults first, then those of the queries (`examine`)."""
     taken: list[Subscription] = []
     faults = [*loaded.faults]
     warnings: list[str] = []

@@ -2,7 +2,7 @@
 
 A file subscription's id is its path relative to the folder that was named, with its extension, or the file's name
 where the file itself was named; in ``.jsonl`` it is the line's ``id``. What cannot be read is a `SubscriptionFault`
-that says where; what stands beside it loads. Names that start with ``.`` or end in ``.tmp`` are somebody's unfinished
+that says where; what is beside it loads. Names that start with ``.`` or end in ``.tmp`` are somebody's unfinished
 work and are left alone. Links are followed, to regular files only; what cannot be looked at or read keeps nothing else
 from being read.
 """
@@ -35,7 +35,7 @@ _KNOWN = (*LANGUAGES, LINES)
 _LATER = (".rule",)
 """Of languages that are still to come: their files are read, and refused by name."""
 _TAKEN = ", ".join(extension for extension in _KNOWN if extension not in _LATER)
-"""What users are told to write."""
+"""The extensions that messages name."""
 _PIECE = 1 << 20
 
 
@@ -54,12 +54,12 @@ class SubscriptionFile(NamedTuple):
 
     @property
     def is_opaque(self) -> bool:
-        """Whether ids that nothing tells from here may stand in it."""
+        """Whether it may hold ids that are unknown until it is read."""
         return self.path.suffix == LINES or self.name.endswith("/")
 
 
 class FoundFiles(NamedTuple):
-    """What stands below some paths."""
+    """The files below some paths."""
 
     files: list[SubscriptionFile]
     """To be read, in the order of the paths, then of their names."""
@@ -164,7 +164,7 @@ def _unread(fault: SubscriptionFault) -> FileContent:
 
 
 def join_contents(contents: Sequence[LoadedSubscriptions]) -> LoadedSubscriptions:
-    """Several files' subscriptions as one; of two with the same id the first stands, the second is a fault naming
+    """Several files' subscriptions as one; of two with the same id the first counts, the second is a fault naming
     both places.
     """
     places: dict[str, str] = {}
@@ -180,7 +180,7 @@ def join_contents(contents: Sequence[LoadedSubscriptions]) -> LoadedSubscription
                     SubscriptionFault(
                         place,
                         f"the id {subscription.name!r} is given twice, here and at {first}",
-                        "give one of them another id; the first one stands",
+                        "give one of them another id; the first one counts",
                     )
                 )
     return LoadedSubscriptions(tuple(subscriptions), tuple(places.values()), tuple(faults))

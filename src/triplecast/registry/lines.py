@@ -38,7 +38,7 @@ class LoadedSubscriptions:
 
     subscriptions: tuple[Subscription, ...]
     places: tuple[str, ...]
-    """Where each of them stands (`SubscriptionFault.place`)."""
+    """Where each of them is (`SubscriptionFault.place`)."""
     faults: tuple[SubscriptionFault, ...]
     ignored: tuple[str, ...] = ()
     """`FoundFiles.ignored` of the paths."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable
+from functools import cache
 
 from triplecast.compile.plan import Cost
 from triplecast.errors import InputError, QuotaReached
@@ -29,30 +31,25 @@ class Places:
     def __init__(self, quota: int, held: Callable[[Owner], int]) -> None:
         """`held`: how many broad subscriptions an owner holds before the change."""
         self._quota = quota
-        self._count = held
-        self._held: dict[Owner, int] = {}
+        self._held_before = cache(held)
+        self._taken: Counter[Owner] = Counter()
 
     def take(self, subscription: Subscription, admission: Admission) -> None:
-        """Takes a place if the subscription is broad. Raises `QuotaReached`."""
+        """Take a place if the subscription is broad. Raises `QuotaReached`."""
         if admission.cost != Cost.BROAD.value:
             return
         owner = subscription.owner
-        held = self._of(owner)
+        held = self._held_before(owner) + self._taken[owner]
         if held >= self._quota:
             raise _reached(subscription, admission, held, self._quota)
-        self._held[owner] = held + 1
+        self._taken[owner] += 1
 
     def move(self, subscription: Subscription, admission: Admission, before: Owner) -> None:
         """The same for one that replaces a broad one of the owner `before`, whose place it may have; that place is free
         afterwards if it has another. Raises `QuotaReached`, and then nothing has moved."""
         if subscription.owner != before:
             self.take(subscription, admission)
-            self._held[before] = self._of(before) - 1
-
-    def _of(self, owner: Owner) -> int:
-        if owner not in self._held:
-            self._held[owner] = self._count(owner)
-        return self._held[owner]
+            self._taken[before] -= 1
 
 
 class Holdings:

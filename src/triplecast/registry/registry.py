@@ -272,8 +272,7 @@ def opens(ticket: object, kept: bytes) -> bool:
 
 def settle_documents(journal: Journal, dataset: bool) -> None:
     """Record whether a folder's documents are datasets or graphs, where no run has done so. Raises `InputError` where
-    it was recorded otherwise: what was one publication would become many, or many one, under identities that nobody
-    has heard of."""
+    it was recorded otherwise: what was one publication would become many, or many one, under new identities."""
     ours = "dataset" if dataset else "graph"
     recorded = journal.settings().get(DOCUMENTS)
     if recorded is None:

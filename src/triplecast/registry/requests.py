@@ -1,4 +1,4 @@
-"""What the control socket is asked for, and what it answers: the registry, the outbox and the state of a folder."""
+"""Requests to the control socket and their answers: the registry, the outbox and the state of a folder."""
 
 from __future__ import annotations
 

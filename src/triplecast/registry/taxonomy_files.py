@@ -1,4 +1,4 @@
-"""The taxonomy files of a run: what stands in them is the taxonomy in the journal."""
+"""The taxonomy files of a run: their content is the taxonomy in the journal."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class TaxonomyFiles:
             self._journal.load_taxonomy(read_taxonomy_files(self._paths, self._broader))
 
     def look(self, now: float) -> bool:
-        """Takes up what changed, once it stands still; whether anything was read. What cannot be read is told of once
+        """Load what changed, once it stays unchanged; whether anything was read. What cannot be read is reported once
         and leaves the taxonomy as it is."""
         states = tuple(_states(self._paths))
         if states != self._seen:

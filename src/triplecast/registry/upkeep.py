@@ -27,7 +27,7 @@ UNINDEXED = 62_500
 """Registrations that may wait for the next update, so that neither it nor memory has to take more; those of one change
 may be more. Four times as many are what the index merges at once."""
 NAMED = 20
-"""Subscriptions that cannot be read any more and are told by name."""
+"""Most subscriptions that cannot be read any more and are named."""
 
 
 class IndexUpkeep:
@@ -142,11 +142,11 @@ class Compactor:
 
 
 def settle_operators(journal: Journal, declared: OperatorSet) -> OperatorSet:
-    """Holds what the journal says of operators against what is declared here; to be called before the index is opened.
+    """Compare what the journal says of operators with what is declared here, before the index is opened.
 
-    One that is not declared here is known as it was declared last, until it is: who asks it stands, and its calls wait
-    unless a worker can import its module. One that is declared otherwise is written so. Returns the operators with
-    those recorded.
+    An operator that is not declared here stays as it was declared last: subscriptions that call it stay live, and its
+    calls are pending unless a worker can import its module. One that is declared otherwise is recorded. Returns the
+    operators with those recorded.
     """
     recorded = journal.operators()
     pairs = ((declared.find_declared(each.iri), each) for each in recorded)
@@ -162,20 +162,20 @@ def missing_operators(journal: JournalFile, operators: OperatorSet) -> tuple[str
         if len(needed) == len(lost):
             break
         with suppress(QuerySyntaxError, QueryRefused):
-            asked = found.subscription
-            template, _ = parse_template(asked.text, asked.language, operators=operators)
+            text, language = found.subscription.text, found.subscription.language
+            template, _ = parse_template(text, language, operators=operators)
             needed |= {each.iri: each for each in operators_of([template], operators) if each.iri in lost}
     return missing_modules(needed.values())
 
 
 def unread_subscriptions(journal: JournalFile, snapshot: Snapshot) -> tuple[str, ...]:
-    """What is wrong with live subscriptions that are asked nothing, as they cannot be read any more (an operator takes
+    """What is wrong with live subscriptions that are not evaluated, as they cannot be read any more (an operator takes
     other arguments now): a line for each of the first `NAMED`, and how many more."""
     ended = {*snapshot.removals.registration.tolist()}
     reasons = {each.registration: each.reason for each in snapshot.refused if each.registration not in ended}
     first = journal.registrations(sorted(reasons)[:NAMED])
     lines = [
-        f"subscription {each.subscription.name!r} is asked nothing any more: {reasons[each.id]}; subscribe anew, or "
+        f"subscription {each.subscription.name!r} is no longer evaluated: {reasons[each.id]}; subscribe again, or "
         "declare the operator as it was"
         for each in first
     ]

@@ -125,7 +125,7 @@ def test_whoever_calls_an_operator_as_it_was_is_named_once_it_takes_other_argume
     warned, _ = call(folder, away, 2)
     named = sorted(each.split("'")[1] for each in warned)
     assert named == ["asking", "counting", "sometimes"]
-    assert all("is asked nothing any more: line 1" in each and "o:length" in each for each in warned), warned
+    assert all("is no longer evaluated: line 1" in each and "o:length" in each for each in warned), warned
     module.write_text(MODULE)
     assert call(folder, away, 4)[0] == []
     assert ("asking", "d4") in told(folder)
