@@ -169,7 +169,7 @@ class Registry:
     def _name(self, candidates: dict[int, AdmittedSubscription]) -> None:
         """Give an id to those that have none."""
         names = {each.subscription.name for each in candidates.values() if each.named}
-        number = self._journal.head()
+        number: int = self._journal.head()
         for place, each in candidates.items():
             if not each.named:
                 number += 1
