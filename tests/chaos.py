@@ -149,14 +149,14 @@ def run_in_turn(place: Workplace, prune: int = 0) -> None:
 
 def ask_in_turn(place: Workplace, sink: Sink) -> bool:
     """Ask operators about some of the publications that wait for them, in two slices; whether some did."""
-    batch, moving = sink.driver.next_batch(0.0, 12), read_horizon(place.output)
+    batch, moving = sink.driver.turns.next(0.0, 12), read_horizon(place.output)
     if batch is None or moving is None:
         return False
     with patch.object(operator_jobs, "SMALLEST_SLICE", 4):
         slices = operator_jobs.cut(batch.after, batch.positions, moving.manifest, 2)
     batches = [row for each in slices for row in ask_slice(Stage(place.output, declared_operators()), each)]
     sink.settle(lambda: pa.Table.from_batches(batches, MATCHES))
-    sink.driver.note_settled(batch, 0.0, 0.0)
+    sink.driver.turns.note_settled(batch, 0.0, 0.0)
     return True
 
 

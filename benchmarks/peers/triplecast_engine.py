@@ -38,7 +38,7 @@ class Triplecast:
         if not (folder / _BUILT).exists():
             subprocess.run([sys.executable, "-m", __spec__.name, "build", str(folder)], check=True)
         self._segment = Segment.open(folder / _SEGMENT)
-        self._numbers = self._segment.tables.registrations.all() - 1
+        self._numbers = self._segment.tables.registrations[:] - 1
         self._scratch = Scratch(self._segment)
         texts = write_publications(read_given(folder).publications)
         self._publications = to_publications(Workload("stars", (), texts))

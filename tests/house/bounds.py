@@ -15,27 +15,25 @@ class Bound(NamedTuple):
 
 
 LINES = {
-    "publish → receipt": Bound(1_700, 900),
+    "publish → receipt": Bound(1_317, 900),
     "subscribe → index": Bound(2_140, 1_800),
     "triplecast run, inside pipeline/": Bound(1_150, 1_150),
-    "a worker's task, inside pipeline/": Bound(180, 180),
-    "for operators alone, but box": Bound(2_900, 2_800),
+    "a worker's task, inside pipeline/": Bound(150, 150),
+    "for operators alone, but box": Bound(2_780, 2_780),
     "src": Bound(43_700, 39_000),
 }
 
 FILES = {
-    "publish → receipt": Bound(24, 12),
+    "publish → receipt": Bound(16, 12),
     "subscribe → index": Bound(28, 28),
-    "for operators alone, but box": Bound(24, 24),
+    "for operators alone, but box": Bound(23, 23),
     "outside operators/, importing from it": Bound(16, 16),
 }
 
 FILE_LINES = 400
 """No file is longer, but these, which may not grow."""
 
-LONGER = {
-    "engine/engine.py": 441,
-}
+LONGER: dict[str, int] = {}
 
 NAMED_TWICE: set[str] = set()
 """Classes of which there are two, still; goal: none."""

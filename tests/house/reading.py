@@ -71,7 +71,7 @@ PUBLISH = Walk(
     besides=(
         *("index.folder", "index.memory", "index.merge", "registry"),
         *("residual", "match.members", "match.resolve"),
-        *("match.closures", "match.entailed", "journal.answers", "journal.attachments"),
+        *("match.closures", "match.entailed", "journal.operator_data", "driver.turns", "engine.asking"),
     ),
 )
 SUBSCRIBE = Walk(

@@ -1,5 +1,6 @@
-"""What is matched and asked about next, and what is recorded of it."""
+"""What is matched next, whose operators are called next, and what is recorded of it."""
 
-from triplecast.driver.driver import AskBatch, Driver, MatchRange, Turns
+from triplecast.driver.driver import Driver, MatchRange
+from triplecast.driver.turns import AskBatch, Turns
 
 __all__ = ["AskBatch", "Driver", "MatchRange", "Turns"]

@@ -1,7 +1,8 @@
 """The Python surface: all stages in one object."""
 
 from triplecast.engine.engine import Engine
-from triplecast.engine.receipt import LoadedTaxonomy, Match, Preview, Receipt, Statistics, UndecidedMatch
+from triplecast.engine.previews import Preview
+from triplecast.engine.receipt import LoadedTaxonomy, Match, Receipt, Statistics, UndecidedMatch
 from triplecast.registry.listing import LiveSubscription
 from triplecast.registry.registry import Subscribed
 

@@ -13,46 +13,41 @@ from contextlib import ExitStack
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from triplecast.compile.compiled import SubscriptionCompiler
 from triplecast.driver import Driver
-from triplecast.engine.documents import check_subscriptions, document_of, group_documents
+from triplecast.engine.asking import Asking
 from triplecast.engine.matching import Matching
-from triplecast.engine.receipt import Findings, LoadedTaxonomy, Preview, Receipt, Statistics, matches_of, undecided_of
-from triplecast.errors import (
-    DocumentRejected,
-    InputError,
-    OperatorWarning,
-    QueryRefused,
-    QuerySyntaxError,
-    TriplecastError,
-)
-from triplecast.evaluate import Background, Evaluator
-from triplecast.explain import Explanation, explain_subscription, explaining_sandbox
+from triplecast.engine.previews import Preview, explain_document, preview_subscription
+from triplecast.engine.receipt import Findings, LoadedTaxonomy, Receipt, Statistics
+from triplecast.errors import InputError, OperatorWarning, QueryRefused, QuerySyntaxError, TriplecastError
+from triplecast.evaluate import Evaluator
+from triplecast.explain import Explanation, explaining_sandbox
 from triplecast.index import INDEX, IndexWriter, SegmentFolder
 from triplecast.index.snapshot import take_census
 from triplecast.ingest import Document, Parser
+from triplecast.ingest.document import checked_documents, cut_groups, document_of
 from triplecast.ingest.document_files import parse_taxonomy
 from triplecast.journal import BYTES_AT_ONCE, Clock, Journal, Rejected, read_clock, system_clock, time_text
 from triplecast.match import Matcher
 from triplecast.model.operators import SCHEDULE, OperatorSet, check_schedule
-from triplecast.model.publication import Position, Publication
 from triplecast.model.subscription import (
     API,
     BROAD_PER_OWNER,
-    Registration,
-    RegistrationId,
     Subscription,
     check_fields,
+    check_subscriptions,
     read_lease,
 )
-from triplecast.operators.asking import Asker, match_and_ask
+from triplecast.operators.asking import Asker
 from triplecast.operators.operator_set import Declared, declared_operators, operator_set
 from triplecast.outbox import Cursor, Notification, Outbox, UndecidedPair
-from triplecast.registry.admission import admit, examine
+from triplecast.registry.admission import examine
 from triplecast.registry.listing import LiveSubscription
 from triplecast.registry.quota import check_quota
 from triplecast.registry.registry import Refusal, Registry, Subscribed
 from triplecast.registry.upkeep import IndexUpkeep, check_progress, settle_operators
+
+DOCUMENTS_AT_ONCE = 500
+"""Documents of `Engine.publish_many` that are committed together, unless fewer come to `BYTES_AT_ONCE`."""
 
 
 class Engine:
@@ -98,7 +93,7 @@ class Engine:
         Whoever holds more than `broad_per_owner` broad subscriptions already keeps them and gets no further one. The
         `schedule` and the `operators` (as `Engine()` takes them) may be others each time.
 
-        In the output of `triplecast run` the subscriptions of its files stand beside those of the engine, and neither
+        In the output of `triplecast run` the subscriptions of its files live beside those of the engine, and neither
         cancels the other's.
 
         With `take_over` the folder is taken from a process that has it and lives, maybe stopped: whatever that one does
@@ -119,12 +114,7 @@ class Engine:
         return engine
 
     def _assemble(
-        self,
-        journal: Journal,
-        outbox: Outbox,
-        index: IndexWriter,
-        clock: Clock,
-        randomness: Callable[[int], bytes],
+        self, journal: Journal, outbox: Outbox, index: IndexWriter, clock: Clock, randomness: Callable[[int], bytes]
     ) -> None:
         check_progress(journal, outbox)
         self._lock = threading.RLock()
@@ -141,7 +131,8 @@ class Engine:
         self._driver = Driver(journal, outbox)
         self._upkeep = IndexUpkeep(index, journal, lambda: self._driver.needed_from, operators=lambda: self._operators)
         self._registry = Registry(journal, self._upkeep, self._broad_per_owner, randomness)
-        self._matching = Matching(journal, self._driver, self._registry, self._matcher, self._asker)
+        asking = Asking(journal, self._driver, self._matcher, self._asker)
+        self._matching = Matching(journal, self._driver, self._registry, self._matcher, asking)
         for line in self._upkeep.open():
             warnings.warn(line, OperatorWarning, stacklevel=4)
         self._match_accepted()
@@ -149,7 +140,7 @@ class Engine:
     def close(self) -> None:
         with self._lock:
             self._parser.close()
-            self._matching.store_learnt()
+            self._matching.asking.store_learnt()
             self._asker.close()
             self._matcher.close()
             self._evaluator.close()
@@ -176,7 +167,7 @@ class Engine:
         owner: str | None = None,
         lease: timedelta | float | datetime | None = None,
     ) -> Subscribed:
-        """Registers a standing query, asked of every publication from the next on until its lease ends: a timedelta or
+        """Registers a query, evaluated against each publication from the next on until its lease ends: a timedelta or
         seconds from now on, a datetime with a zone, or `triplecast.FOREVER`; without one, a day.
 
         Raises `QuerySyntaxError`, `QueryRefused` (`QuotaReached` for a broad one too many of its `owner`),
@@ -194,7 +185,7 @@ class Engine:
         self, subscriptions: Sequence[Subscription], lease: timedelta | float | datetime | None = None
     ) -> list[Subscribed | QuerySyntaxError | QueryRefused | InputError]:
         """Registers all that can be, in one step and with one `lease` (as `subscribe` takes it); in the place of each
-        other one stands what is wrong with it.
+        other one is what is wrong with it.
 
         Raises `StorageFault`, `InputError` for a lease that cannot be, and TypeError for what is no subscription: then
         none was registered.
@@ -203,7 +194,7 @@ class Engine:
         return self._subscribe(subscriptions, lease)
 
     def unsubscribe(self, id: str, ticket: str | None = None) -> int:
-        """Cancels the subscription that is live as `id`; gives the journal position from which it is asked no more.
+        """Cancels the subscription that is live as `id`; gives the journal position from which it matches nothing.
 
         What it matched before stays in the outbox (semantics 9.8). The ticket is checked where one is given; without
         one, whoever has the engine may cancel any subscription of calls. Raises `InputError` where none is live as
@@ -225,7 +216,7 @@ class Engine:
     # ---- knowing ----------------------------------------------------------------------------------------------------
 
     def load_taxonomy(self, data: bytes | str, media_type: str | None = None, broader: bool = False) -> LoadedTaxonomy:
-        """Replaces the taxonomy: publications from the next on are asked with it, earlier ones are not asked again.
+        """Replaces the taxonomy: publications from the next on are matched with it, earlier ones are not matched again.
 
         ``rdfs:subClassOf``, ``rdfs:subPropertyOf`` and ``rdf:type`` between IRIs are taken, with `broader` also
         ``skos:broader``; an empty document takes the taxonomy away. Raises `DocumentRejected`, `TaxonomyCycle`, which
@@ -250,10 +241,10 @@ class Engine:
         """Accepts a document and matches what it brings. Without `graph` it is named by its content, a feed by
         what it says that it is (docs/formats.md). `attachments` are what operators look at beside its triples, by IRI:
         a publication has those that came with its document; of a document with several publications, each has those
-        whose IRI stands in its triples.
+        whose IRI is in its triples.
 
         It returns when operators have answered or failed, too; what is decided without them is in the outbox before
-        (`notifications`). A document that cannot be read is told in `Receipt.rejects`. Raises `StorageFault`; after
+        (`notifications`). A document that cannot be read is in `Receipt.rejects`. Raises `StorageFault`; after
         `StorageFull` nothing was accepted, or it was accepted and the next call matches it.
         """
         return self.publish_many([document_of(data, media_type, graph, dataset, attachments)])[0]
@@ -265,7 +256,7 @@ class Engine:
         was accepted, and the next call matches it; so publish the documents without a receipt again: those unchanged
         are in the outbox. Raises `InputError` where `dataset` is not what the runs of this folder use."""
         receipts: list[Receipt] = []
-        for group in group_documents(documents):
+        for group in cut_groups(checked_documents(documents), DOCUMENTS_AT_ONCE, BYTES_AT_ONCE):
             parsed = self._parser.parse(group)
             drafts = [draft for result in parsed for draft in result.drafts]
             rejects = [reject for result in parsed for reject in result.rejects]
@@ -310,50 +301,18 @@ class Engine:
         """
         subscription = self._registry.live(id).subscription
         (parsed,) = self._parser.parse([document_of(data, media_type, graph, dataset, attachments)])
-        if not parsed.drafts:
-            for reject in parsed.rejects:
-                raise DocumentRejected(reject.stage, reject.reason, reject.hint, reject.line, reject.column)
-            raise DocumentRejected("parse", "it holds no publication", "give a document with at least one")
         at = time_text(read_clock(self._clock))
-        publications = [
-            Publication(Position(0), draft.graph, 0, at, draft.quads, draft.dataset, draft.labels, draft.attachments)
-            for draft in parsed.drafts
-        ]
         operators = self._current_operators()
-        admission = admit(subscription, operators=operators)
-        head = self._journal.head()
-        background = Background.of(admission.entailment, self._journal.taxonomies(head, head).before(head + 1))
-        kept = [self._journal.answers_to(draft, operators) for draft in parsed.drafts]
-        return explain_subscription(
-            subscription, publications, admission.bounded, background, operators, kept, self._explainer
-        )
+        return explain_document(subscription, parsed, at, self._journal, operators, self._explainer)
 
     def preview(self, text: str, last: int = 1000, language: str = "sparql", entailment: str | None = None) -> Preview:
         """What a subscription would have matched among the `last` publications, or as many as `BYTES_AT_ONCE` holds.
         Calls that write wait for it. Raises what `subscribe` raises."""
         subscription = Subscription("preview", text, language, entailment=entailment)
         check_fields(subscription)
-        operators = self._current_operators()
-        admission = examine(subscription, operators=operators).admission
+        admission = examine(subscription, operators=self._current_operators()).admission
         with self._lock:
-            publications = self._journal.last_publications(last, BYTES_AT_ONCE)
-            registration = Registration(RegistrationId(0), subscription)
-            snapshot = IndexWriter().apply([registration], [], 0, compiler=SubscriptionCompiler(operators))
-            first = publications[0].position - 1 if publications else 0
-            taxonomies = self._journal.taxonomies(first, self._journal.head())
-            known = self._journal.answers(first, self._journal.head(), operators)
-            matched = match_and_ask(self._matcher, self._asker, snapshot, publications, taxonomies, known)
-        asked = {0: subscription}
-        times = [datetime.fromisoformat(publication.accepted_at) for publication in publications]
-        seconds = (times[-1] - times[0]).total_seconds() if times else 0.0
-        return Preview(
-            len(publications),
-            tuple(match for _, match in matches_of(publications, matched, asked, operators)),
-            tuple(undecided_of(publications, matched.undecided_at(publications), asked)),
-            admission.cost,
-            admission.warnings,
-            seconds,
-        )
+            return preview_subscription(subscription, admission, last, self._journal, self._matcher, self._asker)
 
     def notifications(self, since: Cursor | str | int = 0, limit: int | None = None) -> Iterator[Notification]:
         """The notifications after `since` (a sequence, or the `cursor` of one), in order, at most `limit`. Reading

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
-import numpy as np
 from pyoxigraph import Triple
 
 from triplecast.evaluate.solutions import construct
@@ -32,8 +32,8 @@ class Statistics:
     standing: SubscriptionCounts
     """Who is live."""
     work: MatchStats
-    """What was matched since the engine was opened, and what it took; retrying pending pairs counts only what it
-    adds."""
+    """What was matched since the engine was opened, and what it took. A publication whose operators were unavailable
+    at first counts once; what they add later is added."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class Match:
     json: str = field(repr=False)
     """The solutions as written in the outbox."""
     definition: Subscription = field(repr=False)
-    """The subscription as its owner wrote it."""
+    """As its owner wrote it."""
     operators: OperatorSet = field(repr=False, compare=False)
     """Those that it may call."""
 
@@ -108,7 +108,7 @@ class Receipt:
     rejects: tuple[Reject, ...]
     undecided: tuple[UndecidedMatch, ...]
     pending: tuple[UndecidedMatch, ...] = ()
-    """Pairs that need unavailable operators, and why those are; they are recorded in the outbox once decided."""
+    """Pairs whose operators are unavailable, and why: they are recorded once these are back."""
     removal: Removal | None = None
     """Of `Engine.remove`: which version ended, and the journal position at which it did."""
 
@@ -117,38 +117,13 @@ class Receipt:
         return cls((), (), (), (), (), removal)
 
 
-@dataclass(frozen=True, slots=True)
-class Preview:
-    """What a subscription would have matched."""
-
-    publications: int
-    """How many were looked at, the newest ones."""
-    matches: tuple[Match, ...]
-    """Its registration is 0 and its notification ids are nobody's."""
-    undecided: tuple[UndecidedMatch, ...]
-    cost: str
-    warnings: tuple[str, ...]
-    seconds: float
-    """Between the acceptance of the first and the last publication looked at."""
-
-    @property
-    def share(self) -> float:
-        """Matches per publication; 0 when there was none to look at."""
-        return len(self.matches) / self.publications if self.publications else 0.0
-
-    @property
-    def per_day(self) -> float | None:
-        """Matches to expect a day, if publications keep coming as they did; None when their times do not tell."""
-        return len(self.matches) * 86_400 / self.seconds if self.seconds > 0 else None
-
-
 class Findings:
     """What matching gave for the documents of one group, by journal position."""
 
     def __init__(self) -> None:
-        self._matches: dict[int, list[Match]] = {}
-        self._undecided: dict[int, list[UndecidedMatch]] = {}
-        self._pending: dict[int, list[UndecidedMatch]] = {}
+        self._matches: defaultdict[int, list[Match]] = defaultdict(list)
+        self._undecided: defaultdict[int, list[UndecidedMatch]] = defaultdict(list)
+        self._pending: defaultdict[int, list[UndecidedMatch]] = defaultdict(list)
 
     def add(
         self,
@@ -158,13 +133,11 @@ class Findings:
         operators: OperatorSet,
     ) -> None:
         for position, match in matches_of(publications, matched, subscriptions, operators):
-            self._matches.setdefault(position, []).append(match)
-        for pairs, found in (
-            (matched.undecided_at(publications), self._undecided),
-            (matched.open.awaited(), self._pending),
-        ):
-            for pair, named in zip(pairs, undecided_of(publications, pairs, subscriptions), strict=True):
-                found.setdefault(pair.position, []).append(named)
+            self._matches[position].append(match)
+        for position, pair in undecided_of(publications, matched.undecided_at(publications), subscriptions):
+            self._undecided[position].append(pair)
+        for position, pair in undecided_of(publications, matched.open.awaited(), subscriptions):
+            self._pending[position].append(pair)
 
     def share_out(self, parsed: Sequence[ParsedDocument], acceptance: Acceptance) -> Iterator[Receipt]:
         """The receipt of each document; what was unchanged belongs to who brought it first."""
@@ -188,25 +161,21 @@ def matches_of(
     operators: OperatorSet,
 ) -> Iterator[tuple[int, Match]]:
     """Each match with the position of its publication, in the batch's order."""
-    ends = np.cumsum(np.bincount(matched.publication, minlength=len(publications))).tolist()
-    offsets = matched.bindings_offsets.tolist()
-    registrations = matched.registration.tolist()
-    bindings = matched.bindings.tobytes()
-    for of, start, end in zip(publications, [0, *ends], ends, strict=False):
-        for row in range(start, end):
-            registration = registrations[row]
-            text = bindings[offsets[row] : offsets[row + 1]].decode()
-            change = CHANGES[matched.change[row]]
-            id = notification_id(of.graph, of.version, registration, change)
-            query = subscriptions[registration]
-            found = Match(query.name, registration, of.graph, of.version, change, id, text, query, operators)
-            yield of.position, found
+    bindings, offsets = matched.bindings.tobytes(), matched.bindings_offsets
+    columns = (matched.publication, matched.registration, matched.change, offsets[:-1], offsets[1:])
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    for place, registration, number, start, end in rows:
+        of, query, change = publications[place], subscriptions[registration], CHANGES[number]
+        id = notification_id(of.graph, of.version, registration, change)
+        text = bindings[start:end].decode()
+        match = Match(query.name, registration, of.graph, of.version, change, id, text, query, operators)
+        yield of.position, match
 
 
 def undecided_of(
     publications: Sequence[Publication], pairs: Iterable[PairReason], subscriptions: Mapping[int, Subscription]
-) -> Iterator[UndecidedMatch]:
+) -> Iterator[tuple[int, UndecidedMatch]]:
     places: dict[int, Publication] = {each.position: each for each in publications}
     for position, registration, reason in pairs:
         of = places[position]
-        yield UndecidedMatch(subscriptions[registration].name, registration, of.graph, of.version, reason)
+        yield position, UndecidedMatch(subscriptions[registration].name, registration, of.graph, of.version, reason)

@@ -68,8 +68,8 @@ def decide(
     answers: Answers = NO_ANSWERS,
     operators: OperatorSet = NO_OPERATORS,
 ) -> Outcome:
-    """One pair. A spent budget, a query that does not parse, bindings that are too long and operators that have to be
-    asked are outcomes."""
+    """Decide one pair. A spent budget, a query that does not parse, bindings that are too long and operators that have
+    to be called are outcomes."""
     try:
         solutions = evaluate_opened(parse(text, language, operators), publication, graphs, budget, answers=answers)
     except Unanswered as unanswered:

@@ -75,7 +75,7 @@ def merge_segments(
     texts: dict[int, tuple[str, str]] = {}
     offset = 0
     for segment in segments:
-        own = segment.tables.registrations.all()
+        own = segment.tables.registrations[:]
         lives = ~np.isin(own, gone)
         number = offset + np.cumsum(lives) - 1
         kept = _keep_items(unfold(segment.tables.index), lives)

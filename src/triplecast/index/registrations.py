@@ -33,14 +33,11 @@ class RegistrationNumbers:
         return len(self.distances)
 
     def __getitem__(self, members: Any) -> Any:
-        """The ids of one member or of an array of members."""
+        """The ids of one member, of a slice, or of an array of members."""
         return self.distances[members].astype(np.int64) + self.base
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        return self.all().astype(dtype or np.int64, copy=False)
-
-    def all(self) -> I64:
-        return self.distances.astype(np.int64) + self.base
+        return np.asarray(self[:], dtype or np.int64)
 
     def among(self, numbers: I64) -> NDArray[np.bool_]:
         """Tell for each of `numbers`, ascending, whether it is one of these ids."""

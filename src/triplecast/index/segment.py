@@ -99,7 +99,7 @@ class Segment:
     @property
     def firsts(self) -> I32:
         """The first member of each subscription, ascending."""
-        registrations = self.tables.registrations.all()
+        registrations = self.tables.registrations[:]
         return np.flatnonzero(np.diff(registrations, prepend=-1)).astype(np.int32)
 
     def __len__(self) -> int:

@@ -41,7 +41,7 @@ def check_journal(database: SqliteFile) -> Mapping[int, int]:
     has, of those that have some.
 
     Raises `StorageFault` for the first that is damaged, missing or contradicts the others. A journal that lost its last
-    records is told by an entry that names one of them, or by the time of the last one.
+    records is found by an entry that names one of them, or by the time of the last one.
     """
     where = database.where
     said = _read_records(database)

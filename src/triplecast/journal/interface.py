@@ -7,17 +7,17 @@ from typing import NamedTuple, Protocol
 
 from triplecast.model.answers import Answer, GroundCall
 from triplecast.model.events import Event
-from triplecast.model.publication import Publication
+from triplecast.model.publication import Position, Publication
 from triplecast.model.subscription import Registration, RegistrationId
 from triplecast.taxonomy import Taxonomies
 
 
 class RegistryChanges(NamedTuple):
-    """What happened to the registry in a range of positions; who came and went within it stands in both."""
+    """What happened to the registry in a range of positions; who came and went within it is in both."""
 
     added: list[Registration]
     """By position; `Registration.removed` is set when the removal is within the range too."""
-    removed: list[tuple[RegistrationId, int]]
+    removed: list[tuple[RegistrationId, Position]]
     """Registration and the position of its removal, by position."""
 
 
@@ -36,7 +36,7 @@ class JournalReader(Protocol):
     and raise `StorageFault` for what is damaged or missing: a record is never passed over.
     """
 
-    def head(self) -> int:
+    def head(self) -> Position:
         """Return the last position that is acknowledged; 0 when nothing is. It never falls."""
 
     def events(self, after: int, upto: int, limit: int | None = None, most_bytes: int | None = None) -> Sequence[Event]:

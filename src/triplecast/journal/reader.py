@@ -1,136 +1,140 @@
-"""Reading the journal: by its writer, and by followers that take no lock."""
+"""All else that is read of a journal: who came and went, leases, rejects, files, settings; and whether it is whole."""
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Container, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from triplecast.errors import StorageFault
-from triplecast.journal.answers import check_answers, read_answers, read_learnt, read_operator
-from triplecast.journal.attachments import check_attachments, read_attachments_of
-from triplecast.journal.check import RESTORE, check_end, check_journal
+from triplecast.journal.check import check_end, check_journal
+from triplecast.journal.interface import RegistryChanges, RegistrySlice
+from triplecast.journal.operator_data import check_answers, check_attachments, read_learnt
 from triplecast.journal.record import (
-    COUNT_INDEXED,
-    EVENTS,
+    ENDS,
     JOURNAL,
-    UNINDEXED_KINDS,
+    REGISTRY_KINDS,
     Kind,
     Row,
-    attached_to,
-    read_event,
+    read_registration,
     read_reject,
+    read_ticket,
     time_text,
     verify,
-    verify_row,
 )
-from triplecast.journal.records import DATABASE, KEYS_AT_ONCE, acknowledged
-from triplecast.journal.registry_reader import RegistryReader
-from triplecast.model.answers import Answer, GroundCall
-from triplecast.model.events import Event, TaxonomyVersion
+from triplecast.journal.records import DATABASE, Records, acknowledged
 from triplecast.model.match import Learnt
-from triplecast.model.operators import Operator, OperatorSet
-from triplecast.model.publication import Attachments, FileState, Publication, Reject
+from triplecast.model.publication import FileState, Position, Reject
+from triplecast.model.subscription import Registration, RegistrationId
 from triplecast.sqlite import SqliteFile, row_number
-from triplecast.taxonomy import Taxonomies
 
-BYTES_AT_ONCE = 16 << 20
-"""Of documents or their quads, attachments included, that are held in memory together, wherever they are taken in
-groups."""
-_VERSIONS_KEPT = 4
+_REGISTRY = (Kind.SUBSCRIPTION, *ENDS)
+_ALL = (1 << 63) - 1
 
 
 class Rejected(NamedTuple):
-    position: int
+    position: Position
     rejected_at: str
     reject: Reject
 
 
-class _Taken(NamedTuple):
-    found: list[tuple[Row, Attachments]]
-    """Each with what came with it."""
-    read: int
-    """Rows, those of other kinds too."""
-    last: int | None
-    """The position at which a bound was met."""
-
-
-class JournalFile(RegistryReader):
+class JournalFile(Records):
     """A journal in SQLite: what `interface.JournalReader` promises, and what a folder's own processes read beside."""
-
-    def __init__(self, database: SqliteFile) -> None:
-        super().__init__(database)
-        self._versions: dict[int, TaxonomyVersion] = {}
-        """Taxonomies read lately, by position: an immutable record is read once."""
 
     @staticmethod
     def read_only(folder: Path | str) -> JournalFile:
         """Return a follower of the journal in `folder`, which need not exist yet. It takes no lock."""
         return JournalFile(SqliteFile.follower(Path(folder) / DATABASE, JOURNAL))
 
-    def events(self, after: int, upto: int, limit: int | None = None, most_bytes: int | None = None) -> list[Event]:
-        """Return what happened at positions in (`after`, `upto`], in order: publications, removals, taxonomies; at most
-        `limit`, and none after the one with which their bodies come to `most_bytes`.
+    # ---- the registry -----------------------------------------------------------------------------------------------
 
-        Raises `StorageFault` where damage hides a record among them.
+    def registry_changes(self, after: int, upto: int) -> RegistryChanges:
+        """What changed at positions in (after, upto]. From the start to the head it raises `StorageFault` where damage
+        hides a record."""
+        slices = list(self.registry_slices(after, upto, _ALL))
+        return slices[0].changes if slices else RegistryChanges([], [])
+
+    def registry_slices(self, after: int, upto: int, most: int) -> Iterator[RegistrySlice]:
+        """The same in parts of at most `most` records, in order, so that no more of the registry is in memory at once.
+
+        An end that comes in a later part is set in `Registration.removed` already.
         """
-        return self._events(after, upto, limit, most_bytes, EVENTS)
+        reached, found = after, 0
+        while reached < upto:
+            with self._database.reading():
+                rows = self._registry_rows(reached, upto, most)
+                found += len(rows)
+                whole = len(rows) < most
+                if whole and after == 0 and upto >= self.head():
+                    self._check_found(found, *_REGISTRY)
+                starts = [row.position for row in rows if row.kind == Kind.SUBSCRIPTION]
+                later = {} if whole else self._ended_at(starts)
+            reached = upto if whole else rows[-1].position
+            if rows:
+                ends = {id: position for id, position in later.items() if position <= upto}
+                yield RegistrySlice(_changes(rows, ends), reached)
 
-    def publications(
-        self, after: int, upto: int, limit: int | None = None, most_bytes: int | None = None
-    ) -> list[Publication]:
-        """Return the publications among `events`; both bounds are of them alone."""
-        found = self._events(after, upto, limit, most_bytes, (Kind.PUBLICATION,))
-        return [event for event in found if isinstance(event, Publication)]
+    def _registry_rows(self, after: int, upto: int, most: int) -> list[Row]:
+        rows = self._rows(
+            f"SELECT * FROM record WHERE position > ? AND position <= ? AND kind IN {REGISTRY_KINDS}"
+            " ORDER BY position LIMIT ?",
+            (after, upto, most),
+            _REGISTRY,
+        )
+        self._refuse_twice([row.position for row in rows])
+        return rows
 
-    def _events(
-        self, after: int, upto: int, limit: int | None, most_bytes: int | None, kinds: Container[int]
-    ) -> list[Event]:
-        with self._database.reading():
-            reached = min(upto, self.head())
-            rows = f"SELECT * FROM record WHERE position > ? AND position <= ? AND kind IN {UNINDEXED_KINDS}"
-            found, read, last = self._take(f"{rows} ORDER BY position", (after, reached), limit, most_bytes, kinds)
-            reached = reached if last is None else last
-            (indexed,) = self._database.ask_one(COUNT_INDEXED, (after, reached)) if reached > after else (0,)
-        if read + indexed != max(0, reached - after):
-            found_wrong = f"of the records {after + 1} to {reached} only {read + indexed} can be found"
-            raise StorageFault(self.where, found_wrong, RESTORE)
-        return _as_events(found)
+    def next_registry_change(self, after: int) -> int | None:
+        """The first position beyond `after` that changes the registry."""
+        rows = self._database.ask(
+            f"SELECT min(position) FROM record WHERE position > ? AND kind IN {REGISTRY_KINDS}", (after,)
+        )
+        return None if not rows or rows[0][0] is None else int(rows[0][0])
 
-    def bodies(self, positions: Sequence[int]) -> dict[int, Publication]:
-        """Return the publications at `positions`, with their attachments, by position.
+    def live_registrations(self, at: int | None = None) -> list[Registration]:
+        """Those that a publication at the next position after `at` (default: the head) is evaluated against, by id."""
+        changes = self.registry_changes(0, 2**62 if at is None else at)
+        return [registration for registration in changes.added if registration.removed is None]
 
-        Raises `StorageFault` where one of them is no publication.
-        """
-        with self._database.reading():
-            taken: list[tuple[Row, Attachments]] = []
-            for start in range(0, len(positions), KEYS_AT_ONCE):
-                some = positions[start : start + KEYS_AT_ONCE]
-                marks = ",".join("?" * len(some))
-                statement = f"SELECT * FROM record WHERE position IN ({marks}) ORDER BY position"
-                taken += self._take(statement, some, None, None, (Kind.PUBLICATION,)).found
-        found: dict[int, Publication] = {
-            event.position: event for event in _as_events(taken) if isinstance(event, Publication)
-        }
-        for position in positions:
-            if position not in found:
-                raise StorageFault(self.where, f"there is no publication at position {position}", RESTORE)
+    def live_registration(self, name: str) -> Registration | None:
+        """The registration that is live under the subscriber's `name`."""
+        with self._database.lock:
+            id = self.live_ids([name]).get(name)
+            return None if id is None else self.registration(id)
+
+    def live_ids(self, names: Sequence[str]) -> dict[str, int]:
+        """The numbers of the registrations that are live under those of the subscribers' `names` that have one."""
+        found = {}
+        for name, id, crc in self._ask_in("SELECT name, registration, crc FROM live WHERE name", names):
+            verify(crc, self.where, f"the entry of subscription {name}", name, (id,))
+            found[name] = int(id)
         return found
 
+    def count_live(self) -> int:
+        """How many registrations are live."""
+        return sum(int(count) for (count,) in self._database.ask("SELECT count(*) FROM live"))
+
+    def ticket_hash(self, id: int) -> bytes:
+        """Of the ticket of registration `id`; empty where it was given none."""
+        return next(map(read_ticket, self._rows_at([id], Kind.SUBSCRIPTION)), b"")
+
+    def lease_ends(self, ids: Sequence[int] | None = None) -> dict[int, int]:
+        """When the leases of live registrations end (of all, or of those among `ids`), in microseconds since 1970; one
+        without an end is not there."""
+        statement = "SELECT registration, end, crc FROM lease"
+        if ids is None:
+            rows = self._database.ask(f"{statement} ORDER BY registration")
+        else:
+            rows = self._ask_in(f"{statement} WHERE registration", ids)
+        for id, end, crc in rows:
+            verify(crc, self.where, f"the lease of {id}", "", (id, end))
+        return {id: end for id, end, _ in rows}
+
+    # ---- documents, files, settings ---------------------------------------------------------------------------------
+
     def count_publications(self, after: int) -> int:
-        """How many stand at positions beyond `after`."""
+        """How many there are at positions beyond `after`."""
         statement = f"SELECT count(*) FROM record WHERE position > ? AND kind = {Kind.PUBLICATION:d}"
         return sum(int(count) for (count,) in self._database.ask(statement, (after,)))
-
-    def last_publications(self, count: int, most_bytes: int | None = None) -> list[Publication]:
-        """The `count` newest publications, or as many as come to `most_bytes`, by position."""
-        statement = f"SELECT * FROM record WHERE kind = {Kind.PUBLICATION:d} ORDER BY position DESC"
-        count = row_number(count, "the number of publications")
-        with self._database.reading():
-            taken = self._take(statement, (), count, most_bytes, (Kind.PUBLICATION,)).found
-            return [event for event in _as_events(taken[::-1]) if isinstance(event, Publication)]
 
     def next_publication(self, after: int) -> int | None:
         """The position of the first publication beyond `after`."""
@@ -139,45 +143,6 @@ class JournalFile(RegistryReader):
         )
         rows = self._database.ask(statement, (after,))
         return int(rows[0][0]) if rows else None
-
-    def taxonomies(self, after: int, upto: int) -> Taxonomies:
-        """What publications at positions in (after, upto] are asked with: the last version up to `after`, and those
-        behind it."""
-        with self._database.reading():
-            rows = self._database.ask(f"SELECT position FROM record WHERE kind = {Kind.TAXONOMY:d} ORDER BY position")
-            positions = [int(position) for (position,) in rows]
-            self._check_count(positions, Kind.TAXONOMY)
-            first = max(bisect_right(positions, after) - 1, 0)
-            return Taxonomies(tuple(self._taxonomy(each) for each in positions[first : bisect_right(positions, upto)]))
-
-    def _taxonomy(self, position: int) -> TaxonomyVersion:
-        found = self._versions.get(position)
-        if found is None:
-            row = next(iter(self._rows("SELECT * FROM record WHERE position = ?", (position,))), None)
-            if row is None or row.kind != Kind.TAXONOMY:
-                raise StorageFault(self.where, f"record {position} is no taxonomy, as its index says", RESTORE)
-            found = self._versions[position] = TaxonomyVersion(row.position, row.body, bool(row.number))
-            while len(self._versions) > _VERSIONS_KEPT:
-                del self._versions[min(self._versions)]
-        return found
-
-    def answers(self, after: int, upto: int, operators: OperatorSet) -> Mapping[int, Mapping[GroundCall, Answer]]:
-        """What these versions of operators gave for publications at positions in (after, upto], by position, as far as
-        it is kept."""
-        with self._database.reading():
-            return read_answers(self._database, after, upto, operators)
-
-    def operators(self) -> list[Operator]:
-        """Those that subscriptions ask or have asked, as they were declared last, by IRI."""
-        rows = self._rows(
-            f"SELECT * FROM record WHERE kind = {Kind.OPERATOR:d} ORDER BY position", kinds=(Kind.OPERATOR,)
-        )
-        latest = {row.name: read_operator(row.body) for row in rows}
-        return [latest[iri] for iri in sorted(latest)]
-
-    def learnt(self) -> list[Learnt]:
-        """What had been learnt of operators when it was kept last."""
-        return read_learnt(self._database)
 
     def rejects(self, after: int = 0) -> list[Rejected]:
         """What was rejected at positions beyond `after`, by position."""
@@ -188,27 +153,32 @@ class JournalFile(RegistryReader):
         )
         return [Rejected(row.position, time_text(row.written_at), read_reject(row)) for row in rows]
 
+    def learnt(self) -> list[Learnt]:
+        """What had been learnt of operators when it was kept last."""
+        return read_learnt(self._database)
+
     def sources(self) -> dict[str, FileState]:
         """Files that the inbox watcher has taken, by path."""
-        rows = self._database.ask("SELECT * FROM file ORDER BY path")
-        return {row[0]: self._source(*row) for row in rows}
-
-    def source(self, path: str) -> FileState | None:
-        """The state of one of `sources`; None where it was not taken."""
-        rows = self._database.ask("SELECT * FROM file WHERE path = ?", (path,))
-        return next((self._source(*row) for row in rows), None)
+        states = {}
+        for path, size, mtime_ns, digest, outcome, crc in self._database.ask("SELECT * FROM file ORDER BY path"):
+            verify(crc, self.where, f"source {path}", f"{path}\n{outcome}", (size, mtime_ns), digest)
+            states[str(path)] = FileState(size, mtime_ns, digest, outcome)
+        return states
 
     def settings(self) -> dict[str, str]:
         """The recorded settings of the folder, by name."""
         settings = {}
         for name, value, crc in self._database.ask("SELECT * FROM setting"):
-            verify(crc, self._database.where, f"setting {name}", f"{name}\n{value}", ())
+            verify(crc, self.where, f"setting {name}", f"{name}\n{value}", ())
             settings[str(name)] = str(value)
         return settings
 
-    def _source(self, path: str, size: int, mtime_ns: int, digest: bytes, outcome: str, crc: int) -> FileState:
-        verify(crc, self._database.where, f"source {path}", f"{path}\n{outcome}", (size, mtime_ns), digest)
-        return FileState(size, mtime_ns, digest, outcome)
+    # ---- whether it is whole ----------------------------------------------------------------------------------------
+
+    def last_record(self) -> int:
+        """Return `head`, by a record that is verified: a damaged number would be where the next one is written."""
+        last = self._rows("SELECT * FROM record ORDER BY position DESC LIMIT 1")
+        return max((row.position for row in last), default=0)
 
     def check(self) -> None:
         """Reads everything. Raises `StorageFault` for the first page, record or repeated fact that is wrong or missing
@@ -223,33 +193,13 @@ class JournalFile(RegistryReader):
             check_answers(self._database)
             check_end(path, self.head(), mark)
 
-    def _take(
-        self,
-        statement: str,
-        values: Sequence[object],
-        limit: int | None,
-        most_bytes: int | None,
-        kinds: Container[int],
-    ) -> _Taken:
-        """Read the records of `kinds` among the rows of a statement, up to either bound."""
-        found: list[tuple[Row, Attachments]] = []
-        read = size = 0
-        if limit == 0:
-            return _Taken(found, read, 0)
-        with closing(self._database.each(statement, values)) as rows:
-            for fields in rows:
-                row = verify_row(fields, self.where)
-                read += 1
-                if row.kind in kinds:
-                    attached = attached_to(row) if row.kind == Kind.PUBLICATION else 0
-                    attachments = read_attachments_of(self._database, row.position, attached) if attached else ()
-                    found.append((row, attachments))
-                    size += len(row.body) + sum(len(content) for _, content in attachments)
-                    if len(found) == limit or (most_bytes is not None and size >= most_bytes):
-                        return _Taken(found, read, row.position)
-        return _Taken(found, read, None)
 
-
-def _as_events(rows: Sequence[tuple[Row, Attachments]]) -> list[Event]:
-    texts = {at: time_text(at) for at in {row.written_at for row, _ in rows}}
-    return [read_event(row, texts[row.written_at], attachments) for row, attachments in rows]
+def _changes(rows: Sequence[Row], ends: Mapping[int, int]) -> RegistryChanges:
+    """Those that rows of the registry tell, in order; `ends`: the removals of some that other rows tell."""
+    removed = {row.number: row.position for row in rows if row.kind in ENDS}
+    added = [
+        read_registration(row, removed.get(row.position) or ends.get(row.position))
+        for row in rows
+        if row.kind == Kind.SUBSCRIPTION
+    ]
+    return RegistryChanges(added, [(RegistrationId(id), position) for id, position in removed.items()])

@@ -1,19 +1,26 @@
-"""Records of the journal: their rows, and the checksum that every row carries and every reader verifies."""
+"""Records of the journal: their rows, their times, and the checksum that a row carries and every reader verifies."""
 
 from __future__ import annotations
 
 import json
+import time
 import zlib
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from enum import IntEnum
+from functools import lru_cache
 from json.encoder import encode_basestring_ascii
 from typing import Any, NamedTuple
 
-from triplecast.errors import StorageFault
+from triplecast.errors import InputError, StorageFault
 from triplecast.model.events import Event, Removal, TaxonomyVersion
 from triplecast.model.publication import Attachments, Draft, Position, Publication, Reject
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
 from triplecast.sqlite import Format
+
+Clock = Callable[[], int]
+"""Microseconds since 1970-01-01T00:00:00Z; it may jump, the journal's times do not run back."""
+_YEAR_10000 = 253_402_300_800_000_000
 
 
 class Kind(IntEnum):
@@ -36,7 +43,7 @@ class Kind(IntEnum):
     LEASE_END = 8
     """number: the registration's id, name: its name. Written before anything else that happens after the end."""
     OPERATOR = 9
-    """name: its IRI, body: JSON of how it is declared from now on. Written before a subscription that asks it."""
+    """name: its IRI, body: JSON of how it is declared from now on. Written before a subscription that calls it."""
 
 
 JOURNAL = Format(
@@ -81,11 +88,11 @@ INSERT INTO writer VALUES (1, 0, 0)""",
 """``document`` (the latest version of each graph; no digest once removed), ``live``, ``ended`` (by cancellation or by a
 lease's end) and ``lease`` (of live registrations) repeat what the records say, in the same transaction, so that
 the writer need not read back; ``record_count`` says how many records of the `COUNTED` kinds there are. ``file`` is the
-inbox watcher's own, ``content`` and ``attachment`` are those of `journal.attachments`, ``answer`` and ``statistic``
-those of `journal.answers`. ``setting`` holds what was decided for the folder once, by name."""
+inbox watcher's own, ``content`` and ``attachment`` are those of `journal.operator_data`, as are ``answer`` and
+``statistic``. ``setting`` holds what was decided for the folder once, by name."""
 
 ENDS = (Kind.CANCELLATION, Kind.LEASE_END)
-"""What makes a registration be asked no more."""
+"""What ends a registration."""
 
 COUNTED = (Kind.SUBSCRIPTION, Kind.CANCELLATION, Kind.LEASE_END, Kind.TAXONOMY)
 """Kinds that are looked up through a partial index alone, of which damage may hide an entry without a trace."""
@@ -119,7 +126,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 class Row(NamedTuple):
     """One row of ``record``, in the order of its columns."""
 
-    position: int
+    position: Position
     kind: int
     name: str
     number: int
@@ -135,23 +142,22 @@ class Writing:
     """The rows of a transaction, and the positions and the time that they get."""
 
     def __init__(self, first: int, at: int) -> None:
-        self.next = first
+        self.next = Position(first)
         self.at = at
-        self.time = time_text(at)
         self.rows: list[Row] = []
 
-    def add(self, row: Row) -> int:
+    def add(self, row: Row) -> Position:
         self.rows.append(row)
-        self.next += 1
+        self.next = Position(self.next + 1)
         return row.position
 
 
-def row_of(kind: Kind, position: int, name: str, at: int, number: int = 0, body: bytes = b"") -> Row:
+def row_of(kind: Kind, position: Position, name: str, at: int, number: int = 0, body: bytes = b"") -> Row:
     crc = checksum(name, (position, int(kind), number, at, 0), b"", body)
     return Row(position, int(kind), name, number, at, 0, b"", crc, body)
 
 
-def publication_row(position: int, draft: Draft, version: int, at: int) -> Row:
+def publication_row(position: Position, draft: Draft, version: int, at: int) -> Row:
     flags = _LABELS.index(draft.labels) + _DATASET * draft.dataset + _ATTACHED * len(draft.attachments)
     kind = int(Kind.PUBLICATION)
     crc = checksum(draft.graph, (position, kind, version, at, flags), draft.digest, draft.quads)
@@ -159,7 +165,7 @@ def publication_row(position: int, draft: Draft, version: int, at: int) -> Row:
 
 
 def subscription_row(
-    position: int, subscription: Subscription, at: int, end: int | None, ticket: bytes, source: str
+    position: Position, subscription: Subscription, at: int, end: int | None, ticket: bytes, source: str
 ) -> Row:
     """`end` of its lease, `ticket`: the hash of its ticket, empty for none."""
     asked = subscription
@@ -181,25 +187,21 @@ def _json(value: object) -> str:
     return encode_basestring_ascii(value) if isinstance(value, str) else json.dumps(value)
 
 
-def reject_row(position: int, reject: Reject, at: int) -> Row:
-    fields = {
-        "stage": reject.stage,
-        "reason": reject.reason,
-        "hint": reject.hint,
-        "line": reject.line,
-        "column": reject.column,
-    }
-    return row_of(Kind.REJECT, position, reject.source, at, body=json.dumps(fields).encode())
+def reject_row(position: Position, reject: Reject, at: int) -> Row:
+    names = ("stage", "reason", "hint", "line", "column")
+    body = json.dumps({name: getattr(reject, name) for name in names}).encode()
+    return row_of(Kind.REJECT, position, reject.source, at, body=body)
 
 
-def read_event(row: Row, at: str, attachments: Attachments = ()) -> Event:
-    """Read a record of one of the kinds in `EVENTS`, written at the time `at`."""
-    if row.kind == Kind.REMOVAL:
-        return Removal(Position(row.position), row.name, row.number, at)
+def read_event(row: Row, attachments: Attachments = ()) -> Event:
+    """Read a record of one of the kinds in `EVENTS`."""
     if row.kind == Kind.TAXONOMY:
         return TaxonomyVersion(row.position, row.body, bool(row.number))
+    at = time_text(row.written_at)
+    if row.kind == Kind.REMOVAL:
+        return Removal(row.position, row.name, row.number, at)
     dataset, labels = bool(row.flags & _DATASET), _LABELS[row.flags % _DATASET]
-    return Publication(Position(row.position), row.name, row.number, at, row.body, dataset, labels, attachments)
+    return Publication(row.position, row.name, row.number, at, row.body, dataset, labels, attachments)
 
 
 def attached_to(row: Row) -> int:
@@ -208,9 +210,7 @@ def attached_to(row: Row) -> int:
 
 
 def read_registration(row: Row, removed: int | None = None) -> Registration:
-    """What was taken before fields were checked is read too, written so that it can be stored and told: an owner that
-    is no text by its JSON, half a character as ``\\ud800``, which no query language takes, so that it is refused."""
-    fields = {name: _readable(value) for name, value in json.loads(row.body).items() if name not in (_END, _TICKET)}
+    fields = {name: value for name, value in json.loads(row.body).items() if name not in (_END, _TICKET)}
     source = fields.pop("source")
     ended = None if removed is None else Position(removed)
     return Registration(RegistrationId(row.position), Subscription(row.name, **fields), ended, source)
@@ -226,14 +226,6 @@ def read_end(row: Row) -> int | None:
 def read_ticket(row: Row) -> bytes:
     """The hash of a subscription's ticket; empty where it has none."""
     return bytes.fromhex(json.loads(row.body).get(_TICKET, ""))
-
-
-def _readable(value: object) -> Any:
-    """Text that is Unicode, or None."""
-    if value is None or (isinstance(value, str) and value.isascii()):
-        return value
-    text = value if isinstance(value, str) else json.dumps(value)
-    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def read_reject(row: Row) -> Reject:
@@ -268,6 +260,22 @@ def checksum(text: str, numbers: tuple[int, ...], *blobs: bytes) -> int:
     return crc
 
 
+@lru_cache(maxsize=64)
 def time_text(at: int) -> str:
     """xsd:dateTime in UTC with microseconds."""
     return (_EPOCH + timedelta(microseconds=at)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def system_clock() -> int:
+    return time.time_ns() // 1000
+
+
+def read_clock(clock: Clock) -> int:
+    """What it says now. Raises `InputError` for what is no time from 1970 to 9999 in whole microseconds."""
+    at = clock()
+    if not isinstance(at, int) or not 0 <= at < _YEAR_10000:
+        raise InputError(
+            f"the clock says {at!r}, which is no time from 1970 to 9999 in whole microseconds since 1970",
+            "set the machine's clock, or give an engine one that counts so",
+        )
+    return at

@@ -1,8 +1,13 @@
-"""Reading the rows of a journal: each verified, and none passed over unseen."""
+"""What matching reads of a journal: events, taxonomies, registrations, stored answers.
+
+Each row is verified, and none is passed over unseen.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from bisect import bisect_right
+from collections.abc import Container, Mapping, Sequence
+from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Self
@@ -10,13 +15,35 @@ from typing import Any, Self
 from triplecast.end_mark import read_end_mark
 from triplecast.errors import StorageFault
 from triplecast.journal.check import RESTORE
-from triplecast.journal.record import Kind, Row, verify, verify_row
-from triplecast.sqlite import SqliteFile
+from triplecast.journal.operator_data import read_answers, read_attachments_of, read_operator
+from triplecast.journal.record import (
+    COUNT_INDEXED,
+    EVENTS,
+    UNINDEXED_KINDS,
+    Kind,
+    Row,
+    attached_to,
+    read_event,
+    read_registration,
+    verify,
+    verify_row,
+)
+from triplecast.model.answers import Answer, GroundCall
+from triplecast.model.events import Event, TaxonomyVersion
+from triplecast.model.operators import Operator, OperatorSet
+from triplecast.model.publication import Position, Publication
+from triplecast.model.subscription import Registration
+from triplecast.sqlite import SqliteFile, row_number
+from triplecast.taxonomy import Taxonomies
 
 DATABASE = "journal.sqlite"
 END = "journal.end"
 KEYS_AT_ONCE = 500
 """Keys that one statement looks up."""
+BYTES_AT_ONCE = 16 << 20
+"""Of documents or their quads, attachments included, that are held in memory together, wherever they are taken in
+groups."""
+_VERSIONS_KEPT = 4
 
 
 class Records:
@@ -30,6 +57,8 @@ class Records:
         self._database = database
         self.where = database.where
         """The file's path; ``memory`` where there is none."""
+        self._versions: dict[int, TaxonomyVersion] = {}
+        """Taxonomies read lately, by position: an immutable record is read once."""
 
     def close(self) -> None:
         self._database.close()
@@ -40,26 +69,166 @@ class Records:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def head(self) -> int:
+    def head(self) -> Position:
         """Return the last position written; 0 when nothing is."""
         rows = self._database.ask("SELECT max(position) FROM record")
-        return int(rows[0][0] or 0) if rows else 0
+        return Position(rows[0][0] or 0) if rows else Position(0)
 
-    def last_record(self) -> int:
-        """Return `head`, by a record that is verified: a damaged number would be where the next one is written."""
-        last = self._rows("SELECT * FROM record ORDER BY position DESC LIMIT 1")
-        return max((row.position for row in last), default=0)
+    # ---- events -----------------------------------------------------------------------------------------------------
+
+    def events(
+        self,
+        after: int,
+        upto: int,
+        limit: int | None = None,
+        most_bytes: int | None = None,
+        kinds: Container[int] = EVENTS,
+    ) -> list[Event]:
+        """Return what happened at positions in (`after`, `upto`], in order: publications, removals and taxonomies, or
+        some `kinds` alone; at most `limit`, and none after the one with which their bodies come to `most_bytes`.
+
+        Raises `StorageFault` where damage hides a record among them.
+        """
+        with self._database.reading():
+            reached: int = min(upto, self.head())
+            rows = f"SELECT * FROM record WHERE position > ? AND position <= ? AND kind IN {UNINDEXED_KINDS}"
+            found, read, last = self._take(f"{rows} ORDER BY position", (after, reached), limit, most_bytes, kinds)
+            reached = reached if last is None else last
+            (indexed,) = self._database.ask_one(COUNT_INDEXED, (after, reached)) if reached > after else (0,)
+        if read + indexed != max(0, reached - after):
+            found_wrong = f"of the records {after + 1} to {reached} only {read + indexed} can be found"
+            raise StorageFault(self.where, found_wrong, RESTORE)
+        return found
+
+    def publications(
+        self, after: int, upto: int, limit: int | None = None, most_bytes: int | None = None
+    ) -> list[Publication]:
+        """Return the publications among `events`; both bounds are of them alone."""
+        found = self.events(after, upto, limit, most_bytes, (Kind.PUBLICATION,))
+        return [event for event in found if isinstance(event, Publication)]
+
+    def _take(
+        self,
+        statement: str,
+        values: Sequence[object],
+        limit: int | None,
+        most_bytes: int | None,
+        kinds: Container[int],
+    ) -> tuple[list[Event], int, int | None]:
+        """Return the events of `kinds` among the rows of a statement, up to either bound; how many rows were read; and
+        the position at which a bound was reached."""
+        found: list[Event] = []
+        read = size = 0
+        if limit == 0:
+            return found, read, 0
+        with closing(self._database.each(statement, values)) as rows:
+            for fields in rows:
+                row = verify_row(fields, self.where)
+                read += 1
+                if row.kind in kinds:
+                    event = self._event(row)
+                    found.append(event)
+                    attached = event.attachments if isinstance(event, Publication) else ()
+                    size += len(row.body) + sum(len(content) for _, content in attached)
+                    if len(found) == limit or (most_bytes is not None and size >= most_bytes):
+                        return found, read, row.position
+        return found, read, None
+
+    def _event(self, row: Row) -> Event:
+        attached = attached_to(row) if row.kind == Kind.PUBLICATION else 0
+        return read_event(row, read_attachments_of(self._database, row.position, attached) if attached else ())
+
+    def bodies(self, positions: Sequence[int]) -> dict[int, Publication]:
+        """Return the publications at `positions`, with their attachments, by position.
+
+        Raises `StorageFault` where one of them is no publication.
+        """
+        with self._database.reading():
+            events = map(self._event, self._rows_at(positions, Kind.PUBLICATION))
+            found: dict[int, Publication] = {each.position: each for each in events if isinstance(each, Publication)}
+        for position in positions:
+            if position not in found:
+                raise StorageFault(self.where, f"there is no publication at position {position}", RESTORE)
+        return found
+
+    def last_publications(self, count: int, most_bytes: int | None = None) -> list[Publication]:
+        """The `count` newest publications, or as many as come to `most_bytes`, by position."""
+        statement = f"SELECT * FROM record WHERE kind = {Kind.PUBLICATION:d} ORDER BY position DESC"
+        count = row_number(count, "the number of publications")
+        with self._database.reading():
+            found, _, _ = self._take(statement, (), count, most_bytes, (Kind.PUBLICATION,))
+        return [event for event in found[::-1] if isinstance(event, Publication)]
+
+    # ---- what publications are matched with -------------------------------------------------------------------------
+
+    def taxonomies(self, after: int, upto: int) -> Taxonomies:
+        """Return what publications at positions in (`after`, `upto`] are matched with: the last version up to `after`,
+        and those behind it."""
+        with self._database.reading():
+            rows = self._database.ask(f"SELECT position FROM record WHERE kind = {Kind.TAXONOMY:d} ORDER BY position")
+            positions = [int(position) for (position,) in rows]
+            self._refuse_twice(positions)
+            self._check_found(len(positions), Kind.TAXONOMY)
+            first = max(bisect_right(positions, after) - 1, 0)
+            return Taxonomies(tuple(self._taxonomy(each) for each in positions[first : bisect_right(positions, upto)]))
+
+    def _taxonomy(self, position: int) -> TaxonomyVersion:
+        found = self._versions.get(position)
+        if found is None:
+            for row in self._rows_at([position], Kind.TAXONOMY):
+                found = self._versions[position] = TaxonomyVersion(row.position, row.body, bool(row.number))
+            if found is None:
+                raise StorageFault(self.where, f"record {position} is no taxonomy, as its index says", RESTORE)
+            while len(self._versions) > _VERSIONS_KEPT:
+                del self._versions[min(self._versions)]
+        return found
+
+    def registration(self, id: int) -> Registration | None:
+        """The registration `id`, live or cancelled, as of now; None where there never was one."""
+        return next(iter(self.registrations([id])), None)
+
+    def registrations(self, ids: Sequence[int]) -> list[Registration]:
+        """The registrations among `ids`, as of now, by id."""
+        wanted = sorted(set(ids))
+        with self._database.lock:
+            ended = self._ended_at(wanted)
+            rows = self._rows_at(wanted, Kind.SUBSCRIPTION)
+        return [read_registration(row, ended.get(row.position)) for row in rows]
+
+    def _ended_at(self, ids: Sequence[int]) -> dict[int, int]:
+        """The positions at which registrations ended, by id."""
+        positions = {}
+        for id, position, crc in self._ask_in("SELECT * FROM ended WHERE registration", ids):
+            verify(crc, self.where, f"the cancellation of {id}", "", (id, position))
+            positions[id] = position
+        return positions
+
+    def operators(self) -> list[Operator]:
+        """Those that subscriptions call or have called, as they were declared last, by IRI."""
+        statement = f"SELECT * FROM record WHERE kind = {Kind.OPERATOR:d} ORDER BY position"
+        latest = {row.name: read_operator(row.body) for row in self._rows(statement, kinds=(Kind.OPERATOR,))}
+        return [latest[iri] for iri in sorted(latest)]
+
+    def answers(self, after: int, upto: int, operators: OperatorSet) -> Mapping[int, Mapping[GroundCall, Answer]]:
+        """What these versions of operators answered for publications at positions in (`after`, `upto`], by position, as
+        far as it is stored."""
+        with self._database.reading():
+            return read_answers(self._database, after, upto, operators)
 
     # ---- inside -----------------------------------------------------------------------------------------------------
 
     def _rows(self, statement: str, values: Sequence[object] = (), kinds: Container[int] | None = None) -> list[Row]:
         """The rows of a statement; `kinds` are those that a partial index may lead to, which SQLite does not check."""
-        where = self._database.where
-        rows = [verify_row(fields, where) for fields in self._database.ask(statement, values)]
+        rows = [verify_row(fields, self.where) for fields in self._database.ask(statement, values)]
         for row in rows:
             if kinds is not None and row.kind not in kinds:
-                raise StorageFault(where, f"record {row.position} is not what an index of the file says", RESTORE)
+                raise StorageFault(self.where, f"record {row.position} is not what an index of the file says", RESTORE)
         return rows
+
+    def _rows_at(self, positions: Sequence[int], kind: Kind) -> list[Row]:
+        """The records of a kind among those at `positions`, in order."""
+        statement = f"SELECT * FROM record WHERE kind = {kind:d} AND position"
+        return sorted(verify_row(fields, self.where) for fields in self._ask_in(statement, positions))
 
     def _counted(self, kind: int) -> int:
         """How many records of one of the `COUNTED` kinds there are."""
@@ -67,11 +236,6 @@ class Records:
             verify(crc, self.where, f"the count of records of kind {kind:d}", "", (int(kind), records))
             return int(records)
         return 0
-
-    def _check_count(self, positions: Sequence[int], *kinds: Kind) -> None:
-        """Raises `StorageFault` unless these, ascending, are the positions of all records of `kinds`, each once."""
-        self._refuse_twice(positions)
-        self._check_found(len(positions), *kinds)
 
     def _refuse_twice(self, positions: Sequence[int]) -> None:
         for position, following in pairwise(positions):

@@ -89,7 +89,10 @@ _STAGES = (
     ),
 )
 
-_OWN = "for an operator of your own, name its module (`--operators MODULE`) or, in Python, import it first"
+_OWN = (
+    "for an operator of your own, name its module (`--operators MODULE`); in Python, import it first, or give the "
+    "operator to `Engine(operators=…)`"
+)
 _OURS = ("urn:triplecast:ft:", FUNCTIONS, XSD)
 """Namespaces without operators: a misspelt name there means none."""
 

@@ -31,6 +31,7 @@ from triplecast.match.closures import (
 )
 from triplecast.match.views import Views, find_identity
 from triplecast.model.entailment import FUNCTION_MARKS, Entailment, EntailmentMode, Mark
+from triplecast.model.match import Pairs
 from triplecast.taxonomy import TRIPLES_LIMIT, Classes, EntailmentTooLarge, Schema, Taxonomy, entail
 from triplecast.taxonomy.taxonomy import NUMBERED
 from triplecast.terms.values import ValueClass
@@ -59,6 +60,13 @@ class EntailedViews(NamedTuple):
     views: Views
     source: I64
     too_large: frozenset[int]
+
+
+def all_pairs(publications: Collection[int], segment: Segment) -> Pairs:
+    """Each of the publications with each subscription of a segment, by its first member."""
+    firsts = segment.firsts if publications else np.zeros(0, np.int32)
+    ordered = np.array(sorted(publications), np.int32)
+    return Pairs(np.repeat(ordered, len(firsts)), np.tile(firsts, len(ordered)))
 
 
 class _Kept(NamedTuple):

@@ -79,8 +79,8 @@ class _Resolution:
     def _solve_joined(self) -> None:
         """The pairs whose join rows are there. Those that are alike are solved once."""
         known: dict[tuple[int, int, int], Verdict] = {}
-        asked = set(self._open.query[self._open.table != EVALUATED].tolist())
-        plans = {query: self._plans.of(self._open.queries[query]) for query in asked}
+        joined = set(self._open.query[self._open.table != EVALUATED].tolist())
+        plans = {query: self._plans.of(self._open.queries[query]) for query in joined}
         columns = (self._open.position, self._open.registration, self._open.query, self._open.table)
         rows = zip(*(column.tolist() for column in columns), strict=True)
         for pair, (position, registration, query, table) in enumerate(rows):

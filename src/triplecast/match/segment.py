@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -26,7 +26,7 @@ from triplecast.kernels.rows import SOLUTIONS_LIMIT, Sheets, collect_sheets
 from triplecast.kernels.runs import MatchedRuns, Work, make_work
 from triplecast.kernels.walk import STEPS_LIMIT
 from triplecast.kernels.wordbank import cut_texts, no_words
-from triplecast.match.entailed import EntailedBatch, ReadViews
+from triplecast.match.entailed import EntailedBatch, ReadViews, all_pairs
 from triplecast.match.members import BatchMatches, JoinedRows, Members, combine
 from triplecast.match.views import Views, encode_found, find_identity, mark_views_texts
 from triplecast.model.entailment import EntailmentMode
@@ -180,7 +180,7 @@ def match_segment(
         valid = validity.holds(pairs.publication, registrations)
         return zip(*(column[valid].tolist() for column in (*pairs, registrations)), strict=True)
 
-    for place, _, of in evaluated(_all_pairs(too_large, segment)):
+    for place, _, of in evaluated(all_pairs(too_large, segment)):
         batch.leave(place, of, f"budget: {EntailmentTooLarge()}")
     for place, _, of in evaluated(exhausted):
         if place not in too_large:
@@ -189,13 +189,6 @@ def match_segment(
         if place not in too_large:
             query = QueryText(*segment.texts.of(number), segment.reading)
             batch.open.add(batch.publications[place].position, of, query, EVALUATED)
-
-
-def _all_pairs(publications: Collection[int], segment: Segment) -> Pairs:
-    """Each of the publications with each subscription of a segment, by its first member."""
-    firsts = segment.firsts if publications else np.zeros(0, np.int32)
-    ordered = np.array(sorted(publications), np.int32)
-    return Pairs(np.repeat(ordered, len(firsts)), np.tile(firsts, len(ordered)))
 
 
 def _distinct(*parts: Pairs) -> Pairs:

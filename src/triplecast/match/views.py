@@ -51,11 +51,7 @@ class Views(NamedTuple):
 def scan_views(publications: Sequence[Publication], first: int = 0) -> Views:
     """Scan publications, of which the first is number `first` of its batch."""
     dataset = [publication.dataset for publication in publications]
-    views = cut_views(scan([publication.quads for publication in publications], dataset), dataset)
-    return views._replace(publication=views.publication + np.int32(first)) if first else views
-
-
-def cut_views(scanned: ScannedBatch, dataset: Sequence[bool]) -> Views:
+    scanned = scan([publication.quads for publication in publications], dataset)
     starts = np.repeat(scanned.term_offsets[:-1], np.diff(scanned.triple_offsets))
     triples = (scanned.triples + starts[:, None]).astype(np.int32)
     spans = np.stack([scanned.term_offsets[:-1], np.diff(scanned.term_offsets)], axis=1)
@@ -70,7 +66,9 @@ def cut_views(scanned: ScannedBatch, dataset: Sequence[bool]) -> Views:
         terms,
         _make_values(scanned),
     )
-    return _split_datasets(views, scanned, dataset) if any(dataset) else views
+    if any(dataset):
+        views = _split_datasets(views, scanned, dataset)
+    return views._replace(publication=views.publication + np.int32(first))
 
 
 def _split_datasets(views: Views, scanned: ScannedBatch, dataset: Sequence[bool]) -> Views:
@@ -79,12 +77,11 @@ def _split_datasets(views: Views, scanned: ScannedBatch, dataset: Sequence[bool]
     for number, split in enumerate(dataset):
         whole = np.arange(scanned.triple_offsets[number], scanned.triple_offsets[number + 1])
         parts = (
-            ((DECIDED_ONLY, whole[scanned.graphs[whole] < 0]), (VERIFIED_ONLY, whole)) if split else ((WHOLE, whole),)
+            [(DECIDED_ONLY, whole[scanned.graphs[whole] < 0]), (VERIFIED_ONLY, whole)] if split else [(WHOLE, whole)]
         )
-        for part_mode, part in parts:
-            publication.append(number)
-            mode.append(part_mode)
-            rows.append(part)
+        publication += [number] * len(parts)
+        mode += [part for part, _ in parts]
+        rows += [part for _, part in parts]
     sizes = np.array([len(part) for part in rows], np.int64)
     return views._replace(
         publication=np.array(publication, np.int32),
@@ -111,7 +108,7 @@ _NO_EXTRAS = np.zeros((0, 2), np.float64)
 
 
 def mark_views_texts(segment: Segment, views: Views, identity: I32) -> U8:
-    """[L] 1 for the literals whose words a segment asks for; `identity` as of `find_identity`."""
+    """[L] 1 for the literals whose words a segment searches for; `identity` as of `find_identity`."""
     wanted = np.zeros(len(views.terms.start), np.uint8)
     mark_texts(views.triples, identity, segment.tables.index.word_predicates, views.terms.value_class, wanted)
     return wanted
@@ -127,17 +124,6 @@ def find_identity(segment: Segment, terms: Terms) -> I32:
     return resolve(segment.tables.dictionary, terms)
 
 
-def find_extras(segment: Segment, terms: Terms) -> F64:
-    """`Encoded.extras` of terms."""
-    dictionary = segment.tables.dictionary
-    if not segment.uses_languages and not len(dictionary.bounds):
-        return _NO_EXTRAS
-    extras = np.empty((len(terms.start), 2), np.float64)
-    extras[:, EXTRA_RANK] = rank_strings(dictionary, terms)
-    extras[:, EXTRA_LANGUAGE] = find_languages(dictionary, terms, current_hash_mask())
-    return extras
-
-
 def encode(segment: Segment, views: Views) -> Encoded:
     """A batch in the numbers of one segment."""
     identity = find_identity(segment, views.terms)
@@ -147,10 +133,14 @@ def encode(segment: Segment, views: Views) -> Encoded:
 
 def encode_found(segment: Segment, views: Views, identity: I32, bank: WordBank, source: I64) -> Encoded:
     """A batch in the numbers of one segment, of whose terms these are known; the bank has the words of all literals
-    that the segment asks for, by `source` as `pair_triples` takes it."""
+    that the segment searches for, by `source` as `pair_triples` takes it."""
     tables = segment.tables
     asked = SegmentKeys(tables.dictionary, tables.index.facts, segment.places, tables.index.word_predicates)
     mask = current_hash_mask()
     triples, offsets = pair_triples(asked, bank, source, views.triples, views.offsets, identity, mask)
-    extras = find_extras(segment, views.terms)
+    extras = _NO_EXTRAS
+    if segment.uses_languages or len(tables.dictionary.bounds):
+        extras = np.empty((len(views.terms.start), 2), np.float64)
+        extras[:, EXTRA_RANK] = rank_strings(tables.dictionary, views.terms)
+        extras[:, EXTRA_LANGUAGE] = find_languages(tables.dictionary, views.terms, mask)
     return Encoded(offsets, views.spans, views.mode, triples, views.values, identity, extras)

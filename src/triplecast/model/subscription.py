@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
@@ -48,6 +48,17 @@ class Registration:
     @property
     def added(self) -> Position:
         return Position(self.id)
+
+
+def check_subscriptions(subscriptions: Sequence[Subscription]) -> None:
+    """Raise TypeError for what is no sequence of subscriptions."""
+    whole = isinstance(subscriptions, Sequence) and not isinstance(subscriptions, str | bytes)
+    for found in subscriptions if whole else [subscriptions]:
+        if not isinstance(found, Subscription):
+            raise TypeError(
+                f"subscribe_many takes a list of triplecast.Subscription, not {type(found).__name__}; "
+                "`subscribe` takes the text of one query"
+            )
 
 
 _OPTIONAL = frozenset(("entailment", "owner"))

@@ -67,8 +67,8 @@ class PublicationView:
 
     @cached_property
     def graph(self) -> GraphView:
-        """The publication's triples in the default graph; of a dataset, its graphs as published. Parsed when first
-        asked for."""
+        """The publication's triples in the default graph; of a dataset, its graphs as published. Parsed at the
+        first use."""
         return GraphView(Dataset(parse(self.quads, format=RdfFormat.N_QUADS if self.dataset else RdfFormat.N_TRIPLES)))
 
     def attachment(self, term: object) -> bytes:

@@ -2,8 +2,8 @@
 
 from triplecast.outbox.batch import OutboxBatch, PublicationName
 from triplecast.outbox.outbox import Committed, Outbox
-from triplecast.outbox.pending import OpenPart, Pending
 from triplecast.outbox.reader import Counts, Cursor, Notification, OutboxReader, UndecidedPair
+from triplecast.outbox.tables import OpenPart, Pending
 
 __all__ = [
     "Committed",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -47,18 +47,16 @@ class OutboxBatch:
     """By position; those without rows and pairs may be left out."""
     position: NDArray[np.int64]
     registration: NDArray[np.int64]
+    change: NDArray[np.uint8]
+    """By its number in `model.match.CHANGES`."""
     bindings_offsets: NDArray[np.int64]
     bindings: NDArray[np.uint8]
     undecided: tuple[PairReason, ...] = ()
     awaited: tuple[PairReason, ...] = ()
     """Open pairs, whose operators have not answered yet."""
-    change: NDArray[np.uint8] = field(default_factory=lambda: np.zeros(0, np.uint8))
-    """Of each row, by its number in `model.match.CHANGES`; given as empty for additions alone."""
 
     def __post_init__(self) -> None:
         rows = len(self.position)
-        if not len(self.change):
-            object.__setattr__(self, "change", np.zeros(rows, np.uint8))
         if not (rows == len(self.registration) == len(self.bindings_offsets) - 1 == len(self.change)):
             raise ValueError("an outbox batch has one registration, slice of bindings and change for each row")
         if any(one.position >= other.position for one, other in pairwise(self.publications)):
@@ -84,11 +82,11 @@ class OutboxBatch:
             ),
             position,
             matched.registration,
+            matched.change,
             matched.bindings_offsets,
             matched.bindings[: matched.bindings_offsets[-1]],
             undecided,
             awaited,
-            matched.change,
         )
 
     @classmethod
@@ -100,11 +98,11 @@ class OutboxBatch:
             tuple(name for batch in ordered for name in batch.publications),
             np.concatenate([np.zeros(0, np.int64), *(batch.position for batch in ordered)]),
             np.concatenate([np.zeros(0, np.int64), *(batch.registration for batch in ordered)]),
+            np.concatenate([np.zeros(0, np.uint8), *(batch.change for batch in ordered)]),
             np.cumsum(np.concatenate(lengths)),
             np.concatenate([np.zeros(0, np.uint8), *(batch.bindings for batch in ordered)]),
             tuple(pair for batch in ordered for pair in batch.undecided),
             tuple(pair for batch in ordered for pair in batch.awaited),
-            np.concatenate([np.zeros(0, np.uint8), *(batch.change for batch in ordered)]),
         )
 
     def between(self, after: int, upto: int) -> OutboxBatch:
@@ -115,11 +113,11 @@ class OutboxBatch:
             tuple(name for name in self.publications if after < name.position <= upto),
             self.position[first:last],
             self.registration[first:last],
+            self.change[first:last],
             offsets - offsets[0],
             self.bindings[offsets[0] : offsets[-1]],
             tuple(pair for pair in self.undecided if after < pair.position <= upto),
             tuple(pair for pair in self.awaited if after < pair.position <= upto),
-            self.change[first:last],
         )
 
     def rows(self) -> list[OutboxRow]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,25 +13,28 @@ from triplecast.end_mark import EndMark, close_untouched, has_content, read_end_
 from triplecast.errors import StorageFault
 from triplecast.model.answers import bounded_reason
 from triplecast.model.match import publication_key
-from triplecast.model.open_rows import PairReason
 from triplecast.model.subscription import Registration
 from triplecast.outbox.batch import NO_ROWS, OutboxBatch, OutboxRow
-from triplecast.outbox.pending import (
+from triplecast.outbox.reader import DATABASE, END, OutboxReader, check_mark
+from triplecast.outbox.tables import (
+    OUTBOX,
     OpenPart,
+    OutboxFile,
     Pending,
+    State,
     end_pairs,
+    fields_checksum,
     first_open,
     read_open_pairs,
     release,
     withhold,
+    write_notifications,
     write_open_pairs,
-    write_parts,
+    write_rows,
 )
-from triplecast.outbox.pruning import prune, prune_undecided
-from triplecast.outbox.reader import DATABASE, END, OutboxReader, State, check_mark
-from triplecast.outbox.tables import OUTBOX, fields_checksum, write_notifications, write_rows
 from triplecast.sqlite import SqliteFile, make_folder, row_number
 
+_PRUNED_AT_ONCE = 50_000
 Names = Callable[[Sequence[int]], Iterable[Registration]]
 """Gives name and owner of the ids that the outbox sees for the first time (`JournalFile.registrations`)."""
 
@@ -99,7 +103,7 @@ class Outbox(OutboxReader):
             database = opened.enter_context(closing(SqliteFile.writer(path, OUTBOX)))
             if former is not None:
                 database.settle(former)
-            state = OutboxReader(database).state
+            state = OutboxFile(database).state
             try:
                 check_mark(database.where, state, mark)
             except StorageFault:
@@ -121,18 +125,15 @@ class Outbox(OutboxReader):
         if self._end is not None:
             self._end.close()
 
-    def __enter__(self) -> Outbox:
-        return self
-
     def commit(
         self, batch: OutboxBatch, upto: int, names: Names, after: int | None = None, open: Sequence[OpenPart] = ()
     ) -> Committed:
         """Record what is decided without operators of publications up to `upto`, in one synced transaction.
 
-        `batch` holds all of it for publications beyond `after` (default: `told`), so that one which had rows and has
-        none now differs. Its `awaited` pairs are open: `settle` records what becomes of them, `open` is what is known
-        of them. Later rows of the same registrations are withheld until then, so that a subscriber gets the
-        publications in order. Raises ValueError for a row beyond `upto`.
+        `batch` holds all of it for publications beyond `after` (default: from its first one on), so that one which had
+        rows and has none now differs. Its `awaited` pairs are open: `settle` records what becomes of them, `open` is
+        what is known of them. Later rows of the same registrations are withheld until then, so that a subscriber gets
+        the publications in order. Raises ValueError for a row beyond `upto`.
         """
         _check_end(batch, upto)
         with self._database.lock:
@@ -144,12 +145,12 @@ class Outbox(OutboxReader):
                 write_open_pairs(self._database, pairs, open)
                 waiting = self._open | {registration for _, registration in pairs}
                 first = first_open(self._database, waiting & {row.registration for row in rows} if waiting else ())
-                known = self._write_named(new, rows, new.undecided, names, new.digests())
-                last = self._write_notifications(state, withhold(self._database, rows, first))
-                self._reach(state, max(state.told, upto), last)
+                known = self._write_named(new, rows, names, new.digests())
+                last = self._write_rows(state, withhold(self._database, rows, first), max(state.told, upto))
             self._known |= known
             self._open = waiting
-            self._committed()
+            self._mark(self.state)
+            reach("outbox.committed")
             if pairs:
                 reach("outbox.some-wait")
             differing = self._differing(batch, after, min(state.told, upto))
@@ -174,23 +175,18 @@ class Outbox(OutboxReader):
                 registrations = sorted({registration for _, registration in settled})
                 first = first_open(self._database, registrations)
                 rows = [row for row in batch.rows() if row[:2] in settled]
-                undecided = [pair for pair in batch.undecided if pair[:2] in settled]
-                known = self._write_named(batch, rows, undecided, names, {})
+                undecided = tuple(pair for pair in batch.undecided if pair[:2] in settled)
+                known = self._write_named(replace(batch, undecided=undecided), rows, names, {})
                 released = release(self._database, registrations, first)
                 now = sorted([*withhold(self._database, rows, first), *released])
-                last = self._write_notifications(state, now)
                 if now:
-                    write_rows(self._database, "late", [(last, min(now).position)])
-                self._reach(state, state.told, last)
+                    write_rows(self._database, "late", [(state.sequence + len(now), min(now).position)])
+                last = self._write_rows(state, now, state.told)
             self._known |= known
             self._open -= {*registrations} - first.keys()
-            self._committed()
+            self._mark(self.state)
+            reach("outbox.committed")
             return Committed(state.sequence + 1, last, len(batch.position) - len(rows), ())
-
-    def reopen(self, parts: Sequence[OpenPart]) -> None:
-        """Store what is known of open pairs again, in the place of parts that could not be read."""
-        with self._write():
-            write_parts(self._database, parts)
 
     def prune(self, upto: int) -> int:
         """Delete notifications up to sequence `upto`, and the undecided pairs of the publications left behind.
@@ -202,7 +198,7 @@ class Outbox(OutboxReader):
         while True:
             with self._write():
                 state = self.state
-                after = prune(self._database, state, upto)
+                after = _prune(self._database, state, upto)
                 self._write_state(after)
                 reach("outbox.pruned")
             self._mark(after)
@@ -216,7 +212,7 @@ class Outbox(OutboxReader):
         upto = row_number(upto, "the position to prune to")
         with self._write():
             ((pairs,),) = self._database.ask("SELECT count(*) FROM undecided WHERE position <= ?", (upto,))
-            self._write_state(prune_undecided(self._database, self.state, upto))
+            self._write_state(_prune_undecided(self._database, self.state, upto))
         return int(pairs)
 
     # ---- inside -----------------------------------------------------------------------------------------------------
@@ -247,32 +243,28 @@ class Outbox(OutboxReader):
         fields = ", ".join(f"{name} = ?" for name in State._fields)
         self._database.run(f"UPDATE state SET {fields}, crc = ?", [(*state, crc)])
 
-    def _reach(self, state: State, told: int, sequence: int) -> None:
-        """Write how far everything has come."""
+    def _write_rows(self, state: State, rows: Sequence[OutboxRow], told: int) -> int:
+        """Write `rows` as the notifications after those of `state`, and how far everything has come; return the last
+        sequence."""
+        write_notifications(self._database, state.sequence + 1, rows)
         reach("outbox.rows-written")
+        last = state.sequence + len(rows)
         ((open,),) = self._database.ask("SELECT min(position) FROM open_pair")
-        self._write_state(state._replace(told=told, progress=told if open is None else open - 1, sequence=sequence))
+        self._write_state(state._replace(told=told, progress=told if open is None else open - 1, sequence=last))
         reach("outbox.position-written")
-
-    def _committed(self) -> None:
-        self._mark(self.state)
-        reach("outbox.committed")
+        return last
 
     def _mark(self, state: State) -> None:
         if self._end is not None:
             self._end.set(*state.mark)
 
     def _write_named(
-        self,
-        batch: OutboxBatch,
-        rows: Sequence[OutboxRow],
-        undecided: Sequence[PairReason],
-        names: Names,
-        digests: Mapping[int, bytes],
+        self, batch: OutboxBatch, rows: Sequence[OutboxRow], names: Names, digests: Mapping[int, bytes]
     ) -> set[int]:
         """Write undecided pairs, and what they and rows are of: publications, with the digest of what was decided of
         them without operators, which stays, and registrations seen for the first time. Return the ids of these, which
         are known once this is committed."""
+        undecided = batch.undecided
         seen = {row.registration for row in rows} | {pair.registration for pair in undecided}
         found = [
             (int(each.id), each.subscription.name, each.subscription.owner)
@@ -289,31 +281,59 @@ class Outbox(OutboxReader):
             write_rows(self._database, table, values, "INSERT OR IGNORE")
         return {id for id, _, _ in found}
 
-    def _write_notifications(self, state: State, rows: Sequence[OutboxRow]) -> int:
-        """Write `rows` as the notifications after those of `state`; return the last sequence."""
-        write_notifications(self._database, state.sequence + 1, rows)
-        return state.sequence + len(rows)
-
     def _differing(self, batch: OutboxBatch, after: int | None, upto: int) -> tuple[int, ...]:
-        """Of the publications of a batch up to `upto` and those in (`after`, `upto`], all committed earlier, the ones
-        whose rows are not those kept. One that is not kept had no rows, unless it may have been pruned."""
-        after = upto if after is None else after
-        positions = {name.position for name in batch.publications if name.position <= upto}
-        begin = min([*positions, after + 1])
-        if begin > upto:
+        """The publications in (`after`, `upto`], all committed earlier, whose rows are not those kept. One that is not
+        kept had no rows, unless it may have been pruned."""
+        if after is None:
+            after = batch.publications[0].position - 1 if batch.publications else upto
+        if after >= upto:
             return ()
-        statement = "SELECT position, digest FROM publication WHERE position >= ? AND position <= ?"
-        kept: dict[int, bytes] = dict(self._database.ask(statement, (begin, upto)))
-        positions.update(position for position in kept if position > after)
-        given, forgotten = batch.between(0, upto).digests(), self.state.forgotten
-        return tuple(
-            position
-            for position in sorted(positions)
-            if (position in kept or position > forgotten)
-            and given.get(position, NO_ROWS) != kept.get(position, NO_ROWS)
-        )
+        statement = "SELECT position, digest FROM publication WHERE position > ? AND position <= ?"
+        kept: dict[int, bytes] = dict(self._database.ask(statement, (after, upto)))
+        given, forgotten = batch.between(after, upto).digests(), self.state.forgotten
+        known = sorted(position for position in kept.keys() | given.keys() if position in kept or position > forgotten)
+        return tuple(position for position in known if given.get(position, NO_ROWS) != kept.get(position, NO_ROWS))
 
 
 def _check_end(batch: OutboxBatch, upto: int) -> None:
     if batch.publications and batch.publications[-1].position > upto:
         raise ValueError(f"a publication at {batch.publications[-1].position} cannot be committed as told up to {upto}")
+
+
+def _prune(database: SqliteFile, state: State, upto: int) -> State:
+    """Delete the first notifications up to sequence `upto`, and the undecided pairs of the publications whose last
+    notification goes; return the state after it."""
+    rows = database.ask(
+        "SELECT sequence, position FROM notification WHERE sequence <= ? ORDER BY sequence LIMIT ?",
+        (upto, _PRUNED_AT_ONCE),
+    )
+    if not rows:
+        return state
+    last, position = rows[-1]
+    database.run("DELETE FROM notification WHERE sequence <= ?", [(last,)])
+    database.run("DELETE FROM late WHERE last <= ?", [(last,)])
+    left = _first_position(database)
+    return _prune_undecided(database, state._replace(pruned=last), position if left is None else left - 1)
+
+
+def _prune_undecided(database: SqliteFile, state: State, upto: int) -> State:
+    """Delete the undecided pairs of publications at positions up to `upto`, and publications that neither pairs nor
+    notifications need; return the state after it."""
+    upto = min(upto, state.progress)
+    database.run("DELETE FROM undecided WHERE position <= ?", [(upto,)])
+    forgotten = max(state.forgotten, upto)
+    needed = _first_position(database)
+    database.run(
+        "DELETE FROM publication WHERE position < ?",
+        [(min(forgotten if needed is None else needed - 1, forgotten) + 1,)],
+    )
+    return state._replace(forgotten=forgotten)
+
+
+def _first_position(database: SqliteFile) -> int | None:
+    """Return the first publication that a notification is of. They are in order of position, but for those of pairs
+    settled late: ``late`` has the first position of each group of these."""
+    for sequence, position in database.ask("SELECT sequence, position FROM notification ORDER BY sequence LIMIT 1"):
+        ((late,),) = database.ask("SELECT min(position) FROM late WHERE last >= ?", (sequence,))
+        return int(position if late is None else min(position, late))
+    return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,16 +11,19 @@ from typing import Any, NamedTuple, SupportsIndex
 from triplecast.end_mark import read_end_mark
 from triplecast.errors import InputError, StorageFault
 from triplecast.model.match import CHANGES, pair_id
-from triplecast.outbox.pending import Pending, read_pending
 from triplecast.outbox.tables import (
+    FIELDS,
+    NOTIFICATION,
     OUTBOX,
     RESTORE,
-    RowReader,
-    check_next,
-    check_rows,
-    missing,
+    OutboxFile,
+    Pending,
+    State,
+    Value,
+    damaged,
+    notification_checksum,
+    read_pending,
     verify_fields,
-    verify_notification,
 )
 from triplecast.sqlite import SqliteFile, row_number
 
@@ -76,27 +80,6 @@ class Cursor(NamedTuple):
         return row_number(since, "since")
 
 
-class State(NamedTuple):
-    """How far an outbox has come."""
-
-    epoch: int = 0
-    told: int = 0
-    """Every row that is decided without operators, of publications up to this position, is recorded."""
-    progress: int = 0
-    """Everything is, up to this position. Never beyond `told`: it ends before the first open pair."""
-    sequence: int = 0
-    """Of the last notification."""
-    pruned: int = 0
-    """Notifications up to this sequence have been pruned."""
-    forgotten: int = 0
-    """Publications up to this position may have been pruned."""
-
-    @property
-    def mark(self) -> tuple[int, int, int, int]:
-        """What the end mark says of it: numbers that never fall."""
-        return self.epoch, self.told, self.sequence, self.pruned
-
-
 @dataclass(frozen=True, slots=True)
 class Notification:
     """One row of the view ``outbox``."""
@@ -146,54 +129,17 @@ class Counts(NamedTuple):
     sequence: int
 
 
-class OutboxReader:
+class OutboxReader(OutboxFile):
     """Reads an outbox, as its writer or from another process; as an empty one while there is none yet.
 
     Methods may be called from any thread and raise `StorageFault` for a damaged file, and for one that ends before
     what its end mark says was committed.
     """
 
-    def __init__(self, database: SqliteFile) -> None:
-        self._database = database
-
     @staticmethod
     def read_only(folder: Path | str) -> OutboxReader:
         """Return a follower of the outbox in `folder`, which need not exist yet. It takes no lock."""
         return OutboxReader(SqliteFile.follower(Path(folder) / DATABASE, OUTBOX))
-
-    def close(self) -> None:
-        self._database.close()
-
-    def __enter__(self) -> OutboxReader:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    @property
-    def state(self) -> State:
-        """How far the outbox has come."""
-        return self._read_state()
-
-    def _read_state(self) -> State:
-        rows = self._database.ask("SELECT epoch, told, progress, sequence, pruned, forgotten, crc FROM state")
-        if len(rows) == 1:
-            *fields, crc = rows[0]
-            verify_fields(self._database.where, "state", fields, crc)
-            return State(*fields)
-        if rows or self._database.ask("SELECT 1"):  # a file without its only row; a follower without a file asks nobody
-            raise StorageFault(self._database.where, "its state is missing", RESTORE)
-        return State()
-
-    @property
-    def progress(self) -> int:
-        """`State.progress`."""
-        return self.state.progress
-
-    @property
-    def told(self) -> int:
-        """`State.told`."""
-        return self.state.told
 
     def pending(self, after: int, limit: int) -> Pending:
         """Return the first positions beyond `after`, at most `limit`, of publications with open pairs, these pairs, and
@@ -294,7 +240,7 @@ class OutboxReader:
         mark = _read_mark(self._database.where)
         with self._database.reading():
             self._database.check_pages()
-            state = self._read_state()
+            state = self.state
             check_rows(self._database, state.pruned, state.sequence)
         check_mark(self._database.where, state, mark)
 
@@ -315,3 +261,73 @@ def check_mark(where: str, state: State, mark: tuple[int, ...]) -> None:
         raise StorageFault(
             where, found, f"restore outbox.sqlite from a copy, or delete {END}: then what is lost is matched again"
         )
+
+
+def verify_notification(where: str, row: tuple[int, int, int, int, str], crc: object) -> None:
+    """Raise `StorageFault`, naming the row by its sequence, unless `crc` is its checksum."""
+    try:
+        sound = notification_checksum(*row) == crc
+    except (struct.error, AttributeError):  # a number that is none now, bindings that are no text
+        sound = False
+    if not sound:
+        raise damaged(where, f"notification {row[0]}")
+
+
+class RowReader:
+    """Verifies the rows that a join of one table with publications and registrations gives; each of those once."""
+
+    def __init__(self, where: str) -> None:
+        self._where = where
+        self._publication: tuple[Value, ...] = ()
+        self._registrations: set[tuple[Value, ...]] = set()
+
+    def verify_joined(self, what: str, position: int, publication: tuple[Value, ...], named: tuple[Value, ...]) -> None:
+        """Verify the rows joined to `what`, with their checksums (all None where there is none).
+
+        Raises `StorageFault` for a damaged row, and for a publication or registration that `what` needs and that is
+        missing.
+        """
+        if publication != self._publication:
+            if publication[0] is None:
+                raise missing(self._where, f"publication {position}", what)
+            verify_fields(self._where, "publication", publication[:-1], publication[-1])
+            self._publication = publication
+        if named not in self._registrations:
+            if named[0] is None:
+                raise missing(self._where, "the name of its registration", what)
+            verify_fields(self._where, "registration", named[:-1], named[-1])
+            self._registrations.add(named)
+
+
+def check_rows(database: SqliteFile, pruned: int, sequence: int) -> None:
+    """Read every row; notifications `pruned` + 1 to `sequence` must be there.
+
+    Raises `StorageFault` for a damaged row, for a gap in the sequences, and for a publication or registration that a
+    row needs and that is missing.
+    """
+    where = database.where
+    for table, fields in FIELDS.items():
+        for *row, crc in database.each(f"SELECT {fields}, crc FROM {table}"):
+            verify_fields(where, table, row, crc)
+    last = pruned
+    for *notification, crc in database.each(f"SELECT {NOTIFICATION}, crc FROM notification ORDER BY sequence"):
+        verify_notification(where, tuple(notification), crc)
+        last = check_next(where, last, notification[0])
+    if last != sequence:
+        raise missing(where, f"notification {last + 1}", "the sequence")
+    for table, needed, key in (("publication", "position", "position"), ("registration", "registration", "id")):
+        for told in ("notification", "undecided", "withheld"):
+            lost = f"SELECT {needed} FROM {told} WHERE {needed} NOT IN (SELECT {key} FROM {table}) LIMIT 1"
+            for (number,) in database.ask(lost):
+                raise missing(where, f"{table} {number}", f"a row of {told}")
+
+
+def check_next(where: str, before: int, sequence: int) -> int:
+    """Return `sequence`; raise `StorageFault` unless it follows `before`: only the first notifications are pruned."""
+    if sequence != before + 1:
+        raise missing(where, f"notification {before + 1}", "the sequence")
+    return sequence
+
+
+def missing(where: str, what: str, needed_by: str) -> StorageFault:
+    return StorageFault(where, f"{what} is missing, which {needed_by} needs", RESTORE)

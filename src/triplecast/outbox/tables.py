@@ -1,17 +1,19 @@
-"""The tables of an outbox, and the checksum of each row: written with it, verified whenever the row is read."""
+"""The tables of an outbox, and the checksum of each row: written with it, verified whenever the row is read.
+
+Open pairs, whose operators have not answered yet, have tables of their own, as have the rows withheld behind them.
+"""
 
 from __future__ import annotations
 
 import json
 import struct
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
-
-import numpy as np
+from typing import Any, NamedTuple, Self
 
 from triplecast.errors import StorageFault
+from triplecast.outbox.batch import OutboxRow
 from triplecast.sqlite import Format, SqliteFile
 
 Value = int | str | bytes | None
@@ -62,103 +64,192 @@ def notification_checksum(sequence: int, position: int, registration: int, chang
     return zlib.crc32(bindings.encode(), zlib.crc32(_NUMBERS.pack(sequence, position, registration, change)))
 
 
-def write_notifications(database: SqliteFile, first: int, rows: Sequence[tuple[int, int, int, str]]) -> None:
-    """Insert notifications of (position, registration, change, bindings), numbered from `first`.
-
-    The numbers of all rows are laid out at once for their checksums: one commit may have 100,000 rows.
-    """
-    numbers = np.zeros((len(rows), 4), "<i8")
-    numbers[:, 0] = np.arange(first, first + len(rows))
-    for column in range(3):
-        numbers[:, column + 1] = [row[column] for row in rows]
-    raw, crc32, size = numbers.tobytes(), zlib.crc32, _NUMBERS.size
-    database.run(
-        f"INSERT INTO notification({NOTIFICATION}, crc) VALUES (?, ?, ?, ?, ?, ?)",
-        (
-            (first + place, *row, crc32(row[3].encode(), crc32(raw[place * size : (place + 1) * size])))
-            for place, row in enumerate(rows)
-        ),
-    )
+def write_notifications(database: SqliteFile, first: int, rows: Sequence[OutboxRow]) -> None:
+    """Insert notifications, numbered from `first`."""
+    statement = f"INSERT INTO notification({NOTIFICATION}, crc) VALUES (?, ?, ?, ?, ?, ?)"
+    numbered = enumerate(rows, first)
+    database.run(statement, ((number, *row, notification_checksum(number, *row)) for number, row in numbered))
 
 
 def verify_fields(where: str, table: str, fields: Sequence[Value], crc: object) -> None:
     """Raise `StorageFault`, naming the row by its table and first field, unless `crc` is its checksum."""
     if fields_checksum(table, *fields) != crc:
-        raise _damaged(where, f"{table} {fields[0]!r}")
+        raise damaged(where, f"{table} {fields[0]!r}")
 
 
-def verify_notification(where: str, row: tuple[int, int, int, int, str], crc: object) -> None:
-    """Raise `StorageFault`, naming the row by its sequence, unless `crc` is its checksum."""
-    try:
-        sound = notification_checksum(*row) == crc
-    except (struct.error, AttributeError):  # a number that is none now, bindings that are no text
-        sound = False
-    if not sound:
-        raise _damaged(where, f"notification {row[0]}")
-
-
-class RowReader:
-    """Verifies the rows that a join of one table with publications and registrations gives; each of those once."""
-
-    def __init__(self, where: str) -> None:
-        self._where = where
-        self._publication: tuple[Value, ...] = ()
-        self._registrations: set[tuple[Value, ...]] = set()
-
-    def verify_joined(self, what: str, position: int, publication: tuple[Value, ...], named: tuple[Value, ...]) -> None:
-        """Verify the rows joined to `what`, with their checksums (all None where there is none).
-
-        Raises `StorageFault` for a damaged row, and for a publication or registration that `what` needs and that is
-        missing.
-        """
-        if publication != self._publication:
-            if publication[0] is None:
-                raise missing(self._where, f"publication {position}", what)
-            verify_fields(self._where, "publication", publication[:-1], publication[-1])
-            self._publication = publication
-        if named not in self._registrations:
-            if named[0] is None:
-                raise missing(self._where, "the name of its registration", what)
-            verify_fields(self._where, "registration", named[:-1], named[-1])
-            self._registrations.add(named)
-
-
-def check_rows(database: SqliteFile, pruned: int, sequence: int) -> None:
-    """Read every row; notifications `pruned` + 1 to `sequence` must be there.
-
-    Raises `StorageFault` for a damaged row, for a gap in the sequences, and for a publication or registration that a
-    row needs and that is missing.
-    """
-    where = database.where
-    for table, fields in FIELDS.items():
-        for *row, crc in database.each(f"SELECT {fields}, crc FROM {table}"):
-            verify_fields(where, table, row, crc)
-    last = pruned
-    for *notification, crc in database.each(f"SELECT {NOTIFICATION}, crc FROM notification ORDER BY sequence"):
-        verify_notification(where, tuple(notification), crc)
-        last = check_next(where, last, notification[0])
-    if last != sequence:
-        raise missing(where, f"notification {last + 1}", "the sequence")
-    for table, needed, key in (("publication", "position", "position"), ("registration", "registration", "id")):
-        for told in ("notification", "undecided", "withheld"):
-            lost = f"SELECT {needed} FROM {told} WHERE {needed} NOT IN (SELECT {key} FROM {table}) LIMIT 1"
-            for (number,) in database.ask(lost):
-                raise missing(where, f"{table} {number}", f"a row of {told}")
-
-
-def check_next(where: str, before: int, sequence: int) -> int:
-    """Return `sequence`; raise `StorageFault` unless it follows `before`: only the first notifications are pruned."""
-    if sequence != before + 1:
-        raise missing(where, f"notification {before + 1}", "the sequence")
-    return sequence
-
-
-def _damaged(where: str, what: str) -> StorageFault:
+def damaged(where: str, what: str) -> StorageFault:
     return StorageFault(where, f"{what} is damaged (its checksum is wrong)", RESTORE)
 
 
-def missing(where: str, what: str, needed_by: str) -> StorageFault:
-    return StorageFault(where, f"{what} is missing, which {needed_by} needs", RESTORE)
+class State(NamedTuple):
+    """How far an outbox has come."""
+
+    epoch: int = 0
+    told: int = 0
+    """Every row that is decided without operators, of publications up to this position, is recorded."""
+    progress: int = 0
+    """Everything is, up to this position. Never beyond `told`: it ends before the first open pair."""
+    sequence: int = 0
+    """Of the last notification."""
+    pruned: int = 0
+    """Notifications up to this sequence have been pruned."""
+    forgotten: int = 0
+    """Publications up to this position may have been pruned."""
+
+    @property
+    def mark(self) -> tuple[int, int, int, int]:
+        """What the end mark says of it: numbers that never fall."""
+        return self.epoch, self.told, self.sequence, self.pruned
+
+
+class OutboxFile:
+    """An outbox's file, and how far it has come; as an empty one while there is none yet."""
+
+    def __init__(self, database: SqliteFile) -> None:
+        self._database = database
+
+    def close(self) -> None:
+        self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def state(self) -> State:
+        """How far the outbox has come."""
+        return self._read_state()
+
+    def _read_state(self) -> State:
+        rows = self._database.ask("SELECT epoch, told, progress, sequence, pruned, forgotten, crc FROM state")
+        if len(rows) == 1:
+            *fields, crc = rows[0]
+            verify_fields(self._database.where, "state", fields, crc)
+            return State(*fields)
+        if rows or self._database.ask("SELECT 1"):  # a file without its only row; a follower without a file asks nobody
+            raise StorageFault(self._database.where, "its state is missing", RESTORE)
+        return State()
+
+    @property
+    def progress(self) -> int:
+        """`State.progress`."""
+        return self.state.progress
+
+    @property
+    def told(self) -> int:
+        """`State.told`."""
+        return self.state.told
+
+
+KEYS_AT_ONCE = 500
+"""Of one statement."""
+
+Pair = tuple[int, int]
+"""The position of a publication, and a registration."""
+
+
+class OpenPart(NamedTuple):
+    """What is known of the open pairs of publications at positions in (`after`, `upto`], in bytes that the outbox
+    stores and does not read."""
+
+    after: int
+    upto: int
+    format: int
+    """Of the bytes: a reader of another format matches these publications again."""
+    body: bytes
+
+
+class Pending(NamedTuple):
+    """Publications with open pairs."""
+
+    positions: list[int]
+    pairs: list[Pair]
+    """Their open pairs, sorted."""
+    parts: list[OpenPart]
+    """Those stored for these positions, in order. A position without a part has to be matched again."""
+
+
+def read_pending(database: SqliteFile, after: int, limit: int) -> Pending:
+    """Read the first positions beyond `after` that have open pairs, at most `limit`, with all that is known of them."""
+    found = database.ask(
+        "SELECT DISTINCT position FROM open_pair WHERE position > ? ORDER BY position LIMIT ?", (after, limit)
+    )
+    positions = [int(position) for (position,) in found]
+    if not positions:
+        return Pending([], [], [])
+    pairs = read_open_pairs(database, after, positions[-1])
+    return Pending(positions, sorted(pairs), list(_read_parts(database, after, positions[-1])))
+
+
+def _read_parts(database: SqliteFile, after: int, upto: int) -> Iterator[OpenPart]:
+    """Yield the sound parts: they are a cache, so a damaged one is left out, and its publications are matched again."""
+    statement = f"SELECT {FIELDS['open_part']}, crc FROM open_part WHERE upto > ? AND after < ? ORDER BY upto"
+    for *row, crc in database.ask(statement, (after, upto)):
+        if fields_checksum("open_part", *row) == crc:
+            end, start, form, body = row
+            yield OpenPart(start, end, form, body)
+
+
+def read_open_pairs(database: SqliteFile, after: int, upto: int) -> set[Pair]:
+    """Read the open pairs of publications at positions in (`after`, `upto`]."""
+    rows = read_rows(database, "open_pair", "WHERE position > ? AND position <= ?", (after, upto))
+    return {(position, registration) for position, registration in rows}
+
+
+def write_open_pairs(database: SqliteFile, pairs: Iterable[Pair], parts: Iterable[OpenPart]) -> None:
+    """Store open pairs and what is known of them."""
+    write_rows(database, "open_pair", pairs)
+    write_rows(database, "open_part", ((upto, after, form, body) for after, upto, form, body in parts))
+
+
+def withhold(database: SqliteFile, rows: list[OutboxRow], first: Mapping[int, int]) -> list[OutboxRow]:
+    """Store the rows that an open pair of their registration precedes (`first_open`); return the others."""
+    if not first:
+        return rows
+    behind = {row for row in rows if row.position >= first.get(row.registration, row.position + 1)}
+    write_rows(database, "withheld", sorted(behind))
+    return [row for row in rows if row not in behind]
+
+
+def end_pairs(database: SqliteFile, pairs: Sequence[Pair]) -> None:
+    """Delete open pairs, sorted, and the parts that no open pair needs any more."""
+    if not pairs:
+        return
+    database.run("DELETE FROM open_pair WHERE position = ? AND registration = ?", pairs)
+    database.run(
+        "DELETE FROM open_part WHERE upto >= ? AND after < ? AND NOT EXISTS (SELECT 1 FROM open_pair"
+        " WHERE open_pair.position > open_part.after AND open_pair.position <= open_part.upto)",
+        [(pairs[0][0], pairs[-1][0])],
+    )
+
+
+def first_open(database: SqliteFile, registrations: Collection[int]) -> dict[int, int]:
+    """Return the position of the first open pair of each of `registrations` that has one."""
+    found = _of_registrations(database, "SELECT registration, min(position) FROM open_pair", registrations)
+    return {int(registration): int(position) for registration, position in found}
+
+
+def release(database: SqliteFile, registrations: Sequence[int], first: Mapping[int, int]) -> list[OutboxRow]:
+    """Delete and return the withheld rows of `registrations` that precede its first open pair (`first_open`)."""
+    released = []
+    for (registration,) in _of_registrations(database, "SELECT registration FROM withheld", registrations):
+        before = first.get(registration, (1 << 63) - 1)
+        condition = "WHERE registration = ? AND position < ?"
+        rows = read_rows(database, "withheld", condition, (registration, before))
+        released += [OutboxRow(*row) for row in rows]
+        database.run(f"DELETE FROM withheld {condition}", [(registration, before)])
+    return released
+
+
+def _of_registrations(database: SqliteFile, statement: str, wanted: Collection[int]) -> Iterator[tuple[Any, ...]]:
+    """Yield what a statement finds, a row for each of the `wanted` registrations that it finds something of."""
+    numbers = sorted(wanted)
+    for start in range(0, len(numbers), KEYS_AT_ONCE):
+        keys = numbers[start : start + KEYS_AT_ONCE]
+        marks = ", ".join("?" * len(keys))
+        yield from database.ask(f"{statement} WHERE registration IN ({marks}) GROUP BY registration", keys)
 
 
 OUTBOX = Format(

@@ -1,4 +1,4 @@
-"""How far the next batch may go: what the driver tells the source's process, in one small file that is replaced whole.
+"""How far the next batch may go: written for the source's process, to one small file that is replaced whole.
 
 The journal says which publications there are; the horizon says which index answers for them. It is no state of
 record: a run writes it anew before its first batch.

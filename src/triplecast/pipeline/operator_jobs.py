@@ -80,7 +80,7 @@ class OperatorJobs:
         size = SMALLEST
         while not self._ending.wait(_REST):
             with self._sink.committing:
-                batch = self._sink.driver.next_batch(time.monotonic(), size)
+                batch = self._sink.driver.turns.next(time.monotonic(), size)
             horizon = read_horizon(self._stage.folder) if batch else None
             if batch is None or horizon is None:
                 continue
@@ -93,7 +93,7 @@ class OperatorJobs:
             ended = time.monotonic()
             size = next_size(size, ended - began)
             with self._sink.committing:
-                self._sink.driver.note_settled(batch, ended - began, ended)
+                self._sink.driver.turns.note_settled(batch, ended - began, ended)
 
     def _ask(self, slices: Sequence[AskedSlice]) -> pa.Table:
         """Run one job. Raises Spark's error when it is abandoned."""

@@ -148,9 +148,9 @@ def from_arrow(row: Mapping[str, Any]) -> OutboxBatch:
         tuple(PublicationName(*name) for name in json.loads(row["names"])),
         np.frombuffer(row["position"], "<i8"),
         np.frombuffer(row["registration"], "<i8"),
+        np.frombuffer(row["change"], np.uint8),
         np.frombuffer(row["offsets"], "<i8"),
         np.frombuffer(row["bindings"], np.uint8),
         tuple(PairReason(*pair) for pair in json.loads(row["undecided"])),
         tuple(PairReason(*pair) for pair in json.loads(row["awaited"])),
-        np.frombuffer(row["change"], np.uint8),
     )

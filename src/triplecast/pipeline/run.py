@@ -56,7 +56,7 @@ INDEX_SECONDS = 1.0
 """Least time between two updates of the index, so that a worker finds the manifest that its batch was planned with."""
 
 RESTLESS_SECONDS = 5.0
-"""How long ``once`` waits for files that do not stand still before it leaves them."""
+"""How long ``once`` waits for files that keep changing before it leaves them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,7 +60,7 @@ SETTINGS: Mapping[str, str] = {
 
 _CONNECTION = "connection"
 _CONNECTION_VARIABLE = "_PYSPARK_DRIVER_CONN_INFO_PATH"
-"""By which Spark's own launcher is told where to write port and secret."""
+"""Tells Spark's own launcher where to write port and secret."""
 
 
 @contextmanager
@@ -102,7 +102,7 @@ def session(
             with variables({"PYSPARK_GATEWAY_PORT": str(port), "PYSPARK_GATEWAY_SECRET": secret}):
                 gateway = launch_gateway(configuration)
             context = SparkContext(conf=configuration, gateway=gateway)
-            # a JVM that is killed is told of by whoever asks it next, not by a stack on stderr as well
+            # the next call reports a JVM that was killed; no stack on stderr as well
             context._accumulatorServer.handle_error = lambda request, address: None
             yield SparkSession(context)
         finally:

@@ -90,7 +90,7 @@ class Sink:
     def has_open(self) -> bool:
         """Whether any pair is open whose operators were not tried yet."""
         with self.committing:
-            return self.driver.has_open()
+            return self.driver.turns.has_open()
 
     def _write(self, collect: Callable[[], pa.Table], write: Callable[[list[Row], float], None]) -> None:
         try:

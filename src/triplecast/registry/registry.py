@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import os
-from base64 import urlsafe_b64encode
+from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from threading import RLock
@@ -169,7 +169,7 @@ class Registry:
     def _name(self, candidates: dict[int, AdmittedSubscription]) -> None:
         """Give an id to those that have none."""
         names = {each.subscription.name for each in candidates.values() if each.named}
-        number = self._journal.head()
+        number: int = self._journal.head()
         for place, each in candidates.items():
             if not each.named:
                 number += 1
@@ -256,8 +256,8 @@ class Registry:
 
 
 def make_ticket(randomness: Callable[[int], bytes]) -> str:
-    """256 random bits, as 43 characters that need no quoting anywhere."""
-    return urlsafe_b64encode(randomness(32)).rstrip(b"=").decode()
+    """256 random bits, as 43 characters that need no quoting anywhere, and no hyphen: it would begin an option."""
+    return b64encode(randomness(32), b"._").rstrip(b"=").decode()
 
 
 def hash_ticket(ticket: str) -> bytes:

@@ -33,7 +33,7 @@ class Verdict(NamedTuple):
     bindings: bytes | None = None
     undecided: str | None = None
     waiting: tuple[tuple[tuple[int, ...], ...], ...] = ()
-    """Groups of rows, each row by the conditions that it waits for; of a group one row that stays may be enough."""
+    """Groups of rows, each row by the conditions that it needs; of a group one row that stays may be enough."""
 
 
 NO_MATCH = Verdict()
@@ -80,7 +80,7 @@ def solve_pair(plan: ResidualPlan, rows: JoinRows, conditions: PublicationCondit
 
 
 def _sift_pair(plan: ResidualPlan, rows: JoinRows, conditions: PublicationConditions) -> Verdict | None:
-    """The verdict of a pair each of whose rows is told by filters alone; None where an operator failed, or the budget
+    """The verdict of a pair each of whose rows filters alone decide; None where an operator failed, or the budget
     may be spent."""
     (part,) = plan.parts
     found, filters = rows.get(part.branch, ()), part.steps.filters
@@ -140,9 +140,9 @@ class _Solver:
         wanted, branch = set(map(choice.own, left)), choice.agreement.branch
         rows = [row for row in self._rows.get(branch, ()) if choice.other(row) in wanted]
         solved = self._solve(rows, branch, choice.steps)
-        told = solved if choice.beyond is choice.steps else self._solve(rows, branch, choice.beyond)
-        sure = set(map(choice.other, told.rows))
-        return _Side(choice, solved.open, sure, sure.union(choice.other(each.row) for each in told.open))
+        further = solved if choice.beyond is choice.steps else self._solve(rows, branch, choice.beyond)
+        sure = set(map(choice.other, further.rows))
+        return _Side(choice, solved.open, sure, sure.union(choice.other(each.row) for each in further.open))
 
     def _solve(self, rows: Sequence[Row], branch: int, steps: Steps) -> Solved:
         if not steps.steps:
@@ -220,7 +220,7 @@ class _Answer:
         if waiting:
             return Verdict(waiting=tuple(map(tuple, waiting.values())))
         if open_rows:
-            return Verdict(undecided=min(told for _, each in open_rows for told in each.failures))
+            return Verdict(undecided=min(reason for _, each in open_rows for reason in each.failures))
         if not made:
             return NO_MATCH
         made = list(dict.fromkeys(made)) if combination.distinct else made
@@ -271,8 +271,8 @@ def write_rows(names: Sequence[str], rows: Iterable[Row], text: Callable[[int], 
         for term in row:
             if term not in written and term != UNBOUND:
                 written[term] = json.dumps(text(term), ensure_ascii=False)
-    told = (
+    objects = (
         ",".join([head + written[term] for head, term in zip(heads, row, strict=True) if term != UNBOUND])
         for row in rows
     )
-    return f"[{','.join([f'{{{each}}}' for each in told])}]".encode()
+    return f"[{','.join([f'{{{each}}}' for each in objects])}]".encode()

@@ -51,7 +51,7 @@ class PublicationConditions:
         self.dearest = 0
         """The most steps that a filter took on a row."""
         self.pairs: list[int] = []
-        """Of each row that waits, the number of its pair among the open rows."""
+        """Of each open row, the number of its pair among the open rows."""
         self.registrations: list[int] = []
         self.ranks: list[int] = []
         """How many rows stand before it in its group, of which one that stays may be enough."""
@@ -81,7 +81,7 @@ class PublicationConditions:
         return self._add((template, values), Condition(template, cost, call, ()), call) if number is None else number
 
     def wait_evaluated(self, pair: int, registration: int, rows: Sequence[Sequence[GroundCall]]) -> None:
-        """Add rows that the evaluator waits for: each goes as soon as one of its calls gives nothing."""
+        """Add rows that the evaluator left open: each goes as soon as one of its calls gives nothing."""
         for calls in rows:
             self.add_row(pair, registration, 0, tuple(dict.fromkeys(map(self._wait_call, calls))))
 
@@ -93,8 +93,8 @@ class PublicationConditions:
         self.members.extend(conditions)
 
     def judge(self, number: int) -> bool | None:
-        """Whether a condition holds; None where an operator failed, or it cannot be told. Raises `Unknown` with the
-        calls that it waits for."""
+        """Whether a condition holds; None where an operator failed, or it cannot be known. Raises `Unknown` with the
+        calls that it needs."""
         condition = self.conditions[number]
         waiting = condition.waiting
         if isinstance(waiting, GroundCall):
@@ -109,8 +109,8 @@ class PublicationConditions:
             first, *rest = waiting.chain
             rows = first.apply(condition.row, calculation, self.terms)
             return any(self._survives(row, rest, calculation) for row in rows)
-        except Unknown as met:
-            if met.calls:
+        except Unknown as missing:
+            if missing.calls:
                 raise
             return None
         except BudgetExceeded:

@@ -118,7 +118,7 @@ def _with_cells(row: Row, cells: dict[int, int]) -> Row:
 
 
 class Waiting(NamedTuple):
-    """What waits at a step, and what is calculated as soon as it is known."""
+    """What needs an operator at a step, and what is calculated as soon as it has answered."""
 
     chain: Chain
     template: ConditionTemplate
@@ -136,8 +136,8 @@ class Steps:
         self.columns = columns
         self.filters: Chain | None = tuple(dict.fromkeys(steps)) if all(each.filters for each in steps) else None
         """All of it, each once; None where something gives values."""
-        asked = [each.template.text for each in self.filters or () if each.template is not None]
-        self.repeats = len(set(asked)) < len(asked)
+        texts = [each.template.text for each in self.filters or () if each.template is not None]
+        self.repeats = len(set(texts)) < len(texts)
         """Whether a row may wait for one condition at two filters."""
         self._operators = operators
         self._waiting: dict[tuple[int, frozenset[str]], Waiting] = {}
@@ -346,8 +346,8 @@ def _beyond(residuals: tuple[Residual, ...], fulfilled: set[Residual], agreed: s
 
 
 def _chain(steps: Chain, place: int, unknown: frozenset[str]) -> Chain:
-    """What waits at a place, and what needs no other of the `unknown` values than those it gives. Nothing that sees a
-    variable to which an operator behind it may give a value: it saw the row without."""
+    """What needs an operator at a place, and what needs no other of the `unknown` values than those it gives. Nothing
+    that sees a variable to which an operator behind it may give a value: it saw the row without."""
     chain = [steps[place]]
     given = {variable.name for variable in chain[0].residual.gives()}
     for at, step in enumerate(steps[place:] if given else (), place):

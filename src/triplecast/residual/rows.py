@@ -17,7 +17,7 @@ from triplecast.residual.plans import UNBOUND, Row, Step, Steps
 KEEPS = -1
 DROPS = -2
 FAILS = -3
-"""What a filter says of a row; a number from 0 is the condition that it waits for."""
+"""What a filter says of a row; a number from 0 is the condition that it needs."""
 WAITS = 0
 """What several filters say."""
 _BARE_STEPS = 4
@@ -70,17 +70,17 @@ def solve_rows(
 
 def solve_filters(rows: Sequence[Row], steps: Steps, conditions: PublicationConditions) -> Solved | None:
     """Do the same where there are filters only, each of which looks at a row once for all pairs; None where an operator
-    failed: then `solve_rows` tells more. Raises `BudgetExceeded` where one filter takes more than a pair may; what
+    failed: then `solve_rows` finds out more. Raises `BudgetExceeded` where one filter takes more than a pair may; what
     others spent is not counted, but none spent more than `PublicationConditions.dearest` on a row."""
     solved = Solved(kept := [], left := [])
     for row in rows:
         waiting: list[int] = []
-        told = sift(row, steps, conditions, waiting)
-        if told == FAILS:
+        outcome = sift(row, steps, conditions, waiting)
+        if outcome == FAILS:
             return None
-        if told == WAITS:
+        if outcome == WAITS:
             left.append(OpenRow(row, waiting=tuple(waiting)))
-        elif told == KEEPS:
+        elif outcome == KEEPS:
             kept.append(row)
     return solved
 
@@ -94,13 +94,13 @@ def sift(row: Row, steps: Steps, conditions: PublicationConditions, waiting: lis
         of_step = judged.get(step)
         if of_step is None:
             of_step = judged[step] = {}
-        told = of_step.get(row)
-        if told is None:
-            told = of_step[row] = _judge(step, row, steps, conditions)
-        if told >= 0:
-            waiting.append(told)
-        elif told != KEEPS:
-            return told
+        outcome = of_step.get(row)
+        if outcome is None:
+            outcome = of_step[row] = _judge(step, row, steps, conditions)
+        if outcome >= 0:
+            waiting.append(outcome)
+        elif outcome != KEEPS:
+            return outcome
     if steps.repeats:
         waiting[:] = dict.fromkeys(waiting)
     return WAITS if waiting else KEEPS
@@ -112,10 +112,10 @@ def _judge(step: Step, row: Row, steps: Steps, conditions: PublicationConditions
     calculation = Calculation(DEFAULT_STEPS, conditions.answers)
     try:
         kept = step.apply(row, calculation, conditions.terms)
-    except Unknown as met:
-        if not met.calls:
+    except Unknown as missing:
+        if not missing.calls:
             return FAILS
-        return conditions.wait(steps.waiting(steps.steps.index(step)), row, met.calls[0])
+        return conditions.wait(steps.waiting(steps.steps.index(step)), row, missing.calls[0])
     finally:
         conditions.dearest = max(conditions.dearest, calculation.spent)
     return KEEPS if kept else DROPS
@@ -156,11 +156,11 @@ def _advance(
             continue
         try:
             made = step.apply(row, calculation, conditions.terms)
-        except Unknown as met:
-            if met.calls:
-                waiting = (*waiting, (place, met.calls[0], row))
+        except Unknown as missing:
+            if missing.calls:
+                waiting = (*waiting, (place, missing.calls[0], row))
             else:
-                failures = (*failures, *met.failures)
+                failures = (*failures, *missing.failures)
             unknown = unknown.union(step.may_give(row))
             continue
         if step.residual.free:

@@ -9,7 +9,7 @@ import pytest
 from engine_samples import ANY_TITLE, TITLES, turtle
 
 from triplecast import Document, Engine, StorageFull, Subscription
-from triplecast.engine import documents as documents_module
+from triplecast.engine import engine as engine_module
 from triplecast.engine import matching
 from triplecast.journal import Journal
 from triplecast.match import Matcher
@@ -29,7 +29,7 @@ def test_groups_are_bounded_by_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Matcher, "match", lambda *a: matched.append(len(a[2])) or match(*a))
     with Engine() as engine:
         monkeypatch.setattr(matching, "BYTES_AT_ONCE", 2_500)
-        monkeypatch.setattr(documents_module, "BYTES_AT_ONCE", 2_500)
+        monkeypatch.setattr(engine_module, "BYTES_AT_ONCE", 2_500)
         assert len(engine.publish_many(documents(7))) == 7
         assert taken == [3, 3, 1]
         assert matched == [3, 3, 1]
@@ -51,7 +51,7 @@ def test_a_backlog_is_matched_by_bytes_and_makes_no_objects(tmp_path: Path, monk
 
 
 def test_the_receipts_of_the_groups_before_stand_on_the_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(documents_module, "DOCUMENTS_AT_ONCE", 2)
+    monkeypatch.setattr(engine_module, "DOCUMENTS_AT_ONCE", 2)
     with Engine() as engine:
         engine.subscribe(ANY_TITLE, id="any")
         database = engine._outbox._database

@@ -71,7 +71,8 @@ class Histories(RuleBasedStateMachine):
 
     def open(self) -> None:
         self.engine = Engine.open(self.folder, lambda: self.now)
-        self.engine._matcher = self.engine._matching._matcher = Matcher(InProcess(), self.engine._operators)
+        matcher, matching = Matcher(InProcess(), self.engine._operators), self.engine._matching
+        self.engine._matcher = matching._matcher = matching.asking._matcher = matcher
         self.engine._parser = KeptParser(self.parser)  # type: ignore[assignment]
 
     def teardown(self) -> None:

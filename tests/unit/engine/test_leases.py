@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import sqlite3
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -13,6 +14,7 @@ from engine_samples import ANY_TITLE, TITLES, turtle
 
 from triplecast import FOREVER, Engine, InputError, Subscription
 from triplecast.journal import Journal
+from triplecast.registry.registry import make_ticket
 
 START = 1_800_000_000_000_000
 SECOND = 1_000_000
@@ -122,6 +124,12 @@ def test_a_lease_that_cannot_be_is_refused(lease: object, said: str) -> None:
         with pytest.raises(InputError, match=said):
             engine.subscribe(TITLES, id="rail", lease=lease)  # type: ignore[arg-type]
         assert list(engine.subscriptions()) == []
+
+
+def test_a_ticket_is_no_option_of_a_command_and_needs_no_quoting() -> None:
+    for byte in (b"\0", b"\xfb", b"\xff", bytes(range(32))):
+        ticket = make_ticket(lambda count, byte=byte: (byte * count)[:count])  # type: ignore[misc]
+        assert re.fullmatch(r"[\w.]{43}", ticket, re.ASCII), ticket
 
 
 def test_tickets_are_kept_as_hashes_only(tmp_path: Path) -> None:

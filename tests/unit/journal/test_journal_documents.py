@@ -66,7 +66,7 @@ def test_versions_are_those_of_a_dictionary(tmp_path_factory: pytest.TempPathFac
 def test_a_b_a_in_one_call_is_three_versions() -> None:
     with Journal.in_memory() as journal:
         answers = journal.accept([draft("a", "A"), draft("a", "B"), draft("a", "A"), draft("a", "A")])
-        assert [(a.draft, a.version, a.outcome) for a in answers] == [
+        assert [(index, a.version, a.outcome) for index, a in enumerate(answers)] == [
             (0, 1, "accepted"),
             (1, 2, "accepted"),
             (2, 3, "accepted"),
@@ -128,7 +128,7 @@ def test_rejects_keep_their_place_and_position() -> None:
     rejects = [Reject("a.ttl", "parse", "found x", "write y", 3, 7), Reject("b.xml", "gate", "a DOCTYPE", "drop it")]
     with Journal.in_memory(StepClock()) as journal:
         journal.accept([draft("a", "A")])
-        assert journal.reject(rejects) == [2, 3]
+        assert journal.commit_documents((), rejects).rejected == [2, 3]
         assert [(r.position, r.reject) for r in journal.rejects()] == [(2, rejects[0]), (3, rejects[1])]
         assert [r.reject for r in journal.rejects(after=2)] == rejects[1:]
         assert journal.rejects()[0].rejected_at == "2027-01-15T08:00:00.000000Z"

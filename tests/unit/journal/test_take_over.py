@@ -117,7 +117,7 @@ def test_a_checkpoint_that_has_begun_is_not_taken_from_its_process(
 
 def test_one_that_was_only_opening_finds_its_lock_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Stopped between lock and epoch, followed and continued, it must not become the later writer."""
-    from triplecast.journal import journal as module
+    from triplecast.journal import writer as module
 
     opened: list[Journal] = []
 

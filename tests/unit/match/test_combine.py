@@ -166,7 +166,7 @@ def test_a_subscription_of_many_members_is_one() -> None:
     assert len(snapshot) == 2
     assert sorted(matches_of(matcher().match(snapshot, [publication("e:a e:p 1 ; e:q 2")]))) == [(0, 2), (0, 3)]
     merged = merge_segments([segment, build_segment(registrations(UNION)[:1])], np.array([1]))
-    assert merged.tables.registrations.all().tolist() == [2, 3, 3]
+    assert merged.tables.registrations[:].tolist() == [2, 3, 3]
 
 
 def test_a_combination_is_read_as_it_was_written() -> None:

@@ -23,6 +23,7 @@ from triplecast.model.open_rows import OpenRows
 from triplecast.model.publication import Publication
 from triplecast.model.stored_rows import compact, read_open_rows, write_open_rows
 from triplecast.outbox import Outbox, OutboxReader
+from triplecast.outbox.tables import write_open_pairs
 
 GRAMMAR = "of these tests"
 
@@ -157,8 +158,8 @@ def test_stored_rows_that_cannot_be_read_are_matched_again(tmp_path: Path, damag
         )
     connection.close()
     if damage == "format":
-        with Outbox.open(folder) as outbox:
-            outbox.reopen([part._replace(format=99)])
+        with Outbox.open(folder) as outbox, outbox._database.write():
+            write_open_pairs(outbox._database, (), [part._replace(format=99)])
     matched, notifications = told(folder)
     assert matched == ["urn:d0"]
     assert [name for name, _, _ in notifications] == ["s0", "s1", "s2", "s3"]

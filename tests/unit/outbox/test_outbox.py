@@ -103,7 +103,7 @@ def test_an_answer_where_there_was_none_is_reported_while_it_can_be_known(tmp_pa
     """A publication that is not there had no rows, until pruning comes to where it may have stood."""
     with Outbox.open(tmp_path) as outbox:
         outbox.commit(batch([ROWS[0], *ROWS[3:]]), 6, registrations)
-        replay = batch([*ROWS[:2], (2, 8, "[{}]"), ROWS[2], ROWS[3], (5, 5, "[]")])
+        replay = batch([*ROWS[:2], (2, 8, "[{}]"), ROWS[2], ROWS[3], (5, 5, "[]"), ROWS[4]])
         assert outbox.commit(replay, 6, registrations).differing == (1, 2, 3, 5)
         outbox.prune(1)
         assert outbox.commit(replay, 6, registrations).differing == (5,)

@@ -80,8 +80,6 @@ def test_what_is_known_of_open_pairs_is_kept_until_the_last_is_settled(tmp_path:
         assert outbox.pending(0, 9) == ([2, 5], waits[1:], parts)
         outbox.settle(batch([(2, 8, "[2]")], awaited=[(5, 7)]), 6, registrations)
         assert outbox.pending(0, 9) == ([5], [(5, 7)], parts[1:])
-        outbox.reopen([OpenPart(4, 5, 2, b"again")])
-        assert outbox.pending(0, 9).parts == [OpenPart(4, 5, 2, b"again")]
         outbox.check()
         outbox.settle(batch([]), 6, registrations)
         assert outbox.pending(0, 9) == ([], [], [])

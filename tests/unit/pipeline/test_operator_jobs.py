@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from triplecast.driver import Driver
-from triplecast.driver.driver import BACK, BACK_SECONDS
+from triplecast.driver.turns import BACK, BACK_SECONDS
 from triplecast.errors import StorageFault
 from triplecast.outbox import Pending
 from triplecast.pipeline import operator_jobs

@@ -215,7 +215,7 @@ class AskingRound:
         running: Mapping[int, ConditionRun],
         conditions: Mapping[int, PublicationConditions],
     ) -> None:
-        """Make the calls, and let every condition that waits for one of them learn what it can."""
+        """Make the calls, and judge every condition that needs one of them."""
         asked = [PublicationCall(self._publications[position], call) for position, call in wanted]
         performed = self._asker.performer.perform(asked)
         for (position, call), (answer, seconds, final) in zip(wanted, performed, strict=True):
@@ -237,7 +237,7 @@ class AskingRound:
         self._results.append(OperatorResult(position, call.operator, version, call.arguments, format_answer(answer)))
 
     def _judge(self, position: int, run: ConditionRun, place: int) -> GroundCall | None:
-        """Tell the run what a condition turned out to be, or note for which call it waits now, and give that."""
+        """Settle a condition in the run, or return the call that it needs now."""
         if run.settled(place):
             return None
         try:

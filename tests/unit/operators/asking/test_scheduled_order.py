@@ -55,7 +55,7 @@ def test_an_engine_s_subscriptions_come_and_go() -> None:
     text = f"PREFIX : <https://example.org/> PREFIX w: <{WILD}> ASK {{ ?p :title ?t FILTER(w:lengths(?t) > %d) }}"
     other = f"PREFIX : <https://example.org/> PREFIX w: <{WILD}> SELECT ?n {{ ?p :title ?t . ?t w:lengths ?n }}"
     with Engine() as engine:
-        operators = engine._asker = engine._matching._asker = Asker(
+        operators = engine._asker = engine._matching.asking._asker = Asker(
             schedule="sub-order", operators=declared_operators()
         )
         schedule = operators.schedule
@@ -85,7 +85,7 @@ def test_every_schedule_gives_the_same_in_the_engine(schedule: str) -> None:
         "SELECT ?n { ?p :title ?t BIND(w:lengths(?t) AS ?n) FILTER(w:long(?t) && ?n > %s) }"
     )
     with Engine() as engine:
-        engine._asker = engine._matching._asker = Asker(schedule=schedule, operators=declared_operators())
+        engine._asker = engine._matching.asking._asker = Asker(schedule=schedule, operators=declared_operators())
         for least in range(3, 9):
             engine.subscribe(query % least, id=f"s{least}")
         receipt = engine.publish('<urn:p> <https://example.org/title> "title", "abc", "titles" .', "text/turtle")

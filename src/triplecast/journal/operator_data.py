@@ -1,15 +1,20 @@
-"""What operators answered, stored so that a replay reads it (semantics 8.2), and how they are declared."""
+"""What is stored for operators: attachments of publications, each content once under its SHA-256; answers, so that a
+replay reads them (semantics 8.2); declarations and statistics."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple
+from hashlib import sha256
 
+from triplecast.errors import StorageFault
+from triplecast.journal.check import RESTORE
 from triplecast.journal.record import checksum, verify
 from triplecast.model.answers import Answer, GroundCall, OperatorResult, parse_answer
 from triplecast.model.match import Learnt
 from triplecast.model.operators import Operator, OperatorSet, read_fields
+from triplecast.model.publication import Attachments, Position
 from triplecast.sqlite import SqliteFile
 
 
@@ -56,7 +61,7 @@ def write_learnt(database: SqliteFile, rows: Iterable[Learnt], gone: Iterable[st
 
 
 def read_learnt(database: SqliteFile) -> list[Learnt]:
-    """By template. Nothing depends on it but the order in which operators are asked, so it has no checksum."""
+    """By template. Nothing depends on it but the order in which operators are called, so it has no checksum."""
     return [Learnt(*row) for row in database.ask("SELECT * FROM statistic ORDER BY template")]
 
 
@@ -76,3 +81,39 @@ def _read_results(database: SqliteFile, where: str, end: str, values: Sequence[o
         verify(crc, database.where, what, f"{operator}\n{version}\n{arguments}", (position,), answer)
         found.append(OperatorResult(position, operator, version, tuple(json.loads(arguments)), answer))
     return found
+
+
+def write_attachments(database: SqliteFile, position: Position, attachments: Attachments) -> None:
+    """Of the publication at `position`, inside a transaction."""
+    for iri, content in attachments:
+        digest = sha256(content).digest()
+        crc = checksum(iri, (position, len(content)), digest)
+        database.run("INSERT OR IGNORE INTO content VALUES (?, ?)", [(digest, content)])
+        database.run("INSERT INTO attachment VALUES (?, ?, ?, ?, ?)", [(position, iri, digest, len(content), crc)])
+
+
+def read_attachments_of(database: SqliteFile, position: int, count: int) -> Attachments:
+    """Raises `StorageFault` unless there are `count`, all sound."""
+    found: list[tuple[str, bytes]] = []
+    statement = (
+        "SELECT iri, attachment.digest, size, attachment.crc, body FROM attachment"
+        " LEFT JOIN content ON content.digest = attachment.digest WHERE position = ? ORDER BY iri"
+    )
+    for iri, digest, size, crc, body in database.ask(statement, (position,)):
+        verify(crc, database.where, f"an attachment of record {position}", iri, (position, size), digest)
+        if not isinstance(body, bytes) or sha256(body).digest() != digest:
+            raise StorageFault(database.where, f"the attachment <{iri}> of record {position} is damaged", RESTORE)
+        found.append((iri, body))
+    if len(found) != count:
+        told = f"record {position} has {count} attachments, of which {len(found)} can be found"
+        raise StorageFault(database.where, told, RESTORE)
+    return tuple(found)
+
+
+def check_attachments(database: SqliteFile, counts: Mapping[int, int]) -> None:
+    """Read everything; `counts` are the attachments of each publication that has some. Raises `StorageFault`."""
+    for position, count in counts.items():
+        read_attachments_of(database, position, count)
+    for (position,) in database.ask("SELECT DISTINCT position FROM attachment"):
+        if position not in counts:
+            raise StorageFault(database.where, f"record {position} has attachments and does not say so", RESTORE)

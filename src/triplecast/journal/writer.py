@@ -1,0 +1,301 @@
+"""The one writer of a journal: transactions that append records, and documents in them (docs/storage.md)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple, Self
+
+from triplecast.crash_points import reach
+from triplecast.end_mark import EndMark, close_untouched, has_content
+from triplecast.errors import FolderLocked, StorageFault
+from triplecast.journal.check import RESTORE, check_end
+from triplecast.journal.operator_data import write_attachments
+from triplecast.journal.reader import JournalFile
+from triplecast.journal.record import (
+    COUNTED,
+    JOURNAL,
+    Clock,
+    Kind,
+    Row,
+    Writing,
+    checksum,
+    publication_row,
+    read_clock,
+    reject_row,
+    row_of,
+    system_clock,
+    time_text,
+    verify,
+)
+from triplecast.journal.records import DATABASE, END, acknowledged
+from triplecast.journal.writer_lock import WriterLock
+from triplecast.model.events import Removal
+from triplecast.model.publication import Draft, FileState, Position, Reject
+from triplecast.model.subscription import Registration
+from triplecast.sqlite import SqliteFile, make_folder, storage_faults
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """What became of one draft."""
+
+    position: Position
+    graph: str
+    version: int
+    accepted_at: str
+    outcome: str
+    """``accepted``, or ``unchanged``: then position, version and time are those of the equal latest version."""
+    labels: str
+    """Of its blank nodes, as in `Draft`: ``input`` when the work bound of canonical labels was hit."""
+
+
+class Acceptance(NamedTuple):
+    """What one transaction of `Journal.commit_documents` wrote."""
+
+    accepted: list[Accepted]
+    """One for each draft, in order."""
+    rejected: list[Position]
+    """The position of each reject, in order."""
+
+
+class LatestVersion(NamedTuple):
+    """The latest version of a graph; without a digest when the graph has been removed since."""
+
+    version: int
+    position: Position
+    written_at: int
+    digest: bytes
+
+
+class JournalWriter(JournalFile):
+    """Appends records: every method that changes something is one transaction, synced when it returns.
+
+    A call that raises has written nothing. After `StorageFull` the same call works once there is space; see
+    `SqliteFile.write` for other faults.
+    """
+
+    def __init__(self, database: SqliteFile, clock: Clock, epoch: int, former: str | None = None) -> None:
+        super().__init__(database)
+        self._clock = clock
+        self.epoch = epoch
+        """How many writers the folder has had, this one included."""
+        self._held: list[WriterLock | EndMark] = []
+        self._end: EndMark | None = None
+        self.former = former
+        """From whom the folder was taken over."""
+
+    @classmethod
+    def open(cls, folder: Path | str, clock: Clock = system_clock, take_over: bool = False) -> Self:
+        """The journal in `folder`, both made where there is none.
+
+        Raises `FolderLocked` while another writer has it, `StorageFault` where it cannot be read or made. With
+        `take_over` it becomes the writer in the place of one that lives (maybe stopped), which from then on writes
+        nothing; `FolderLocked` then says that the other one is in the middle of a write.
+        """
+        folder = Path(folder)
+        make_folder(folder)
+        started = time_text(read_clock(clock))
+        with ExitStack() as opened:
+            lock, former = None, None
+            try:
+                with storage_faults(folder):
+                    lock = opened.enter_context(closing(WriterLock(folder, started)))
+            except FolderLocked as locked:
+                if not take_over:
+                    raise
+                former = locked.holder
+            mark = acknowledged(folder)
+            if mark and not has_content(folder / DATABASE):
+                raise StorageFault(str(folder / DATABASE), f"it is missing, and held {mark} records", RESTORE)
+            database = opened.enter_context(closing(SqliteFile.writer(folder / DATABASE, JOURNAL)))
+            if former is not None:
+                database.settle(former)
+            try:
+                check_end(folder / DATABASE, JournalFile(database).last_record(), mark)
+            except StorageFault:
+                close_untouched(database, folder / DATABASE, JOURNAL)
+                raise
+            with database.write():
+                if lock is None:
+                    lock = opened.enter_context(closing(WriterLock(folder, started, replace=True)))
+                lock.check()
+                journal = cls(database, clock, _next_epoch(database), former)
+            with journal.sole():
+                journal._end = EndMark(folder / END, journal.head())
+            journal._held = [journal._end, lock]
+            opened.pop_all()
+        return journal
+
+    @classmethod
+    def in_memory(cls, clock: Clock = system_clock) -> Self:
+        """A journal that ends with the process."""
+        database = SqliteFile.writer(None, JOURNAL)
+        with database.write():
+            return cls(database, clock, _next_epoch(database))
+
+    def close(self) -> None:
+        super().close()
+        for held in self._held:
+            held.close()
+
+    def announce(self, address: str) -> None:
+        """Note with the writer's lock at which control socket this writer answers."""
+        for held in self._held:
+            if isinstance(held, WriterLock):
+                held.announce(address)
+
+    def check_writer(self) -> None:
+        """Raises `FolderLocked` where another writer has taken this one's place."""
+        (epoch,) = self._database.ask_one("SELECT epoch FROM writer")
+        if epoch != self.epoch:
+            holder = f"a later writer (epoch {epoch}, this one is {self.epoch})"
+            raise FolderLocked(self._database.where, holder, "close this one: the other has the folder now")
+
+    @contextmanager
+    def sole(self) -> Iterator[None]:
+        """Nobody else becomes the writer of the folder inside. Raises `FolderLocked` where another has."""
+        with self._database.write():
+            self.check_writer()
+            yield
+
+    # ---- documents --------------------------------------------------------------------------------------------------
+
+    def accept(self, drafts: Sequence[Draft]) -> list[Accepted]:
+        """Gives each draft its version, unless it equals the latest one; see `commit_documents`."""
+        return self.commit_documents(drafts).accepted
+
+    def commit_documents(
+        self,
+        drafts: Sequence[Draft],
+        rejects: Sequence[Reject] = (),
+        sources: Mapping[str, FileState] | None = None,
+        gone: Sequence[str] = (),
+    ) -> Acceptance:
+        """Drafts, rejects and the state of the files they came from, in one transaction, so that a file is taken once.
+
+        Versions of a graph count 1, 2, …; a draft whose digest is that of the graph's latest version, in this call or
+        before, gets no record. All drafts of a call have one acceptance time. `gone` are files to forget.
+        """
+        with self._append() as writing:
+            accepted = self._accept(writing, drafts)
+            rejected = [writing.add(reject_row(writing.next, reject, writing.at)) for reject in rejects]
+            if sources or gone:
+                _write_files(self._database, sources or {}, gone)
+        return Acceptance(accepted, rejected)
+
+    def _accept(self, writing: Writing, drafts: Sequence[Draft]) -> list[Accepted]:
+        """Add the records of drafts that are new versions."""
+        latest: dict[str, LatestVersion] = {}
+        changed: dict[str, LatestVersion] = {}
+        accepted = []
+        for draft in drafts:
+            graph, outcome = draft.graph, "unchanged"
+            known = latest.get(graph) or latest_version(self._database, graph)
+            if known is None or known.digest != draft.digest:
+                outcome = "accepted"
+                version = 1 if known is None else known.version + 1
+                position = writing.add(publication_row(writing.next, draft, version, writing.at))
+                write_attachments(self._database, position, draft.attachments)
+                known = changed[graph] = LatestVersion(version, position, writing.at, draft.digest)
+            latest[graph] = known
+            at = time_text(known.written_at)
+            accepted.append(Accepted(known.position, graph, known.version, at, outcome, draft.labels))
+        self._write_latest(changed)
+        return accepted
+
+    def remove(self, graph: str) -> Removal | None:
+        """Record the removal of the graph's current document; None, and no record, where it has none."""
+        with self._append() as writing:
+            known = latest_version(self._database, graph)
+            if known is None or not known.digest:
+                return None
+            position = writing.add(row_of(Kind.REMOVAL, writing.next, graph, writing.at, number=known.version))
+            self._write_latest({graph: LatestVersion(known.version, position, writing.at, b"")})
+            return Removal(position, graph, known.version, time_text(writing.at))
+
+    def _write_latest(self, changed: Mapping[str, LatestVersion]) -> None:
+        self._database.run(
+            "INSERT OR REPLACE INTO document VALUES (?, ?, ?, ?, ?, ?)",
+            ((graph, *latest, checksum(graph, latest[:3], latest.digest)) for graph, latest in changed.items()),
+        )
+
+    # ---- appending --------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _append(self) -> Iterator[Writing]:
+        """One transaction of this epoch's writer; its rows, before them the ends of leases that are over, are inserted
+        at its end."""
+        with self._database.lock:
+            reach("journal.before-append")
+            with self._database.write():
+                writing = self._begin()
+                yield writing
+                if writing.rows:
+                    self._database.run("INSERT INTO record VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", writing.rows)
+                    self._database.run("UPDATE writer SET written_at = ?", [(writing.at,)])
+                    self._write_counts(writing.rows)
+                reach("journal.appended")
+            if writing.rows and self._end is not None:
+                self._end.set(writing.next - 1)
+            reach("journal.committed")
+
+    def _begin(self) -> Writing:
+        self.check_writer()
+        (last,) = self._database.ask_one("SELECT written_at FROM writer")
+        writing = Writing(self.head() + 1, max(read_clock(self._clock), last))
+        over = self._database.ask(
+            "SELECT registration, end, crc FROM lease WHERE end <= ? ORDER BY end, registration", (writing.at,)
+        )
+        for id, end, crc in over:
+            verify(crc, self.where, f"the lease of {id}", "", (id, end))
+        found = {of.id: of for of in self.registrations([id for id, _, _ in over])}
+        for id, _, _ in over:
+            self._write_end(writing, Kind.LEASE_END, found[id])
+        return writing
+
+    def _write_counts(self, rows: Sequence[Row]) -> None:
+        for kind, more in sorted(Counter(row.kind for row in rows if row.kind in COUNTED).items()):
+            records = self._counted(kind) + more
+            row = (kind, records, checksum("", (kind, records)))
+            self._database.run("INSERT OR REPLACE INTO record_count VALUES (?, ?, ?)", [row])
+
+    def _write_end(self, writing: Writing, kind: Kind, registration: Registration) -> Position:
+        """End a live registration; return the position of its end."""
+        id, name = int(registration.id), registration.subscription.name
+        position = writing.add(row_of(kind, writing.next, name, writing.at, number=id))
+        self._database.run("DELETE FROM live WHERE name = ?", [(name,)])
+        self._database.run("DELETE FROM lease WHERE registration = ?", [(id,)])
+        self._database.run("INSERT INTO ended VALUES (?, ?, ?)", [(id, position, checksum("", (id, position)))])
+        return position
+
+
+def latest_version(database: SqliteFile, graph: str) -> LatestVersion | None:
+    """Return the latest version of a graph; None for one that was never published."""
+    statement = "SELECT version, position, written_at, digest, crc FROM document WHERE graph = ?"
+    for version, position, at, digest, crc in database.ask(statement, (graph,)):
+        verify(crc, database.where, f"the entry of document {graph}", graph, (version, position, at), digest)
+        return LatestVersion(version, position, at, digest)
+    return None
+
+
+def _write_files(database: SqliteFile, states: Mapping[str, FileState], gone: Sequence[str]) -> None:
+    """Write the states of files by path, and forget those that are `gone`."""
+    database.run("DELETE FROM file WHERE path = ?", ((path,) for path in gone))
+    database.run(
+        "INSERT OR REPLACE INTO file VALUES (?, ?, ?, ?, ?, ?)",
+        (
+            (path, *state, checksum(f"{path}\n{state.outcome}", (state.size, state.mtime_ns), state.digest))
+            for path, state in states.items()
+        ),
+    )
+
+
+def _next_epoch(database: SqliteFile) -> int:
+    """Of a new writer, inside a transaction: the ones before it write nothing more."""
+    database.run("UPDATE writer SET epoch = epoch + 1")
+    (epoch,) = database.ask_one("SELECT epoch FROM writer")
+    return int(epoch)
