@@ -37,6 +37,22 @@ def load_admitted(paths: list[Path], datasets: bool = True) -> Admitted:
     return admitted
 
 
+def is_new_journal(folder: Path) -> bool:
+    """Whether a journal would be made in `folder`. Raises InputError where it holds other files, or is a file."""
+    from triplecast.journal.records import DATABASE
+    from triplecast.journal.writer_lock import LOCK
+
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder} is a file", "name a folder first")
+    if (folder / DATABASE).exists():
+        return False
+    held = [path.name for path in folder.glob("[!.]*") if path.is_file() and path.name != LOCK]
+    if held:
+        found = f"{folder} holds no journal, but other files, such as {printable_name(min(held))}"
+        raise InputError(found, "name the folder of a run or of Engine.open, or an empty one")
+    return True
+
+
 def add_paths(parser: argparse.ArgumentParser, *options: str) -> None:
     """Add required options that take files and folders."""
     for option in options:

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from triplecast.cli.inputs import add_dataset, add_taxonomy
+from triplecast.cli.inputs import add_dataset, add_taxonomy, is_new_journal
 from triplecast.cli.operators import add_operators, add_schedule, say_faults
 from triplecast.cli.terminal import (
     Exit,
@@ -72,6 +72,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def run(arguments: argparse.Namespace) -> int:
+    if arguments.output.resolve() == arguments.inbox.resolve():
+        raise InputError(f"inbox and output are one folder, {arguments.inbox}", "name another one with --output")
+    is_new_journal(arguments.output)
     say_faults()
     sources = read_from(
         arguments.subscriptions, arguments.inbox, arguments.dataset, arguments.taxonomy, arguments.broader

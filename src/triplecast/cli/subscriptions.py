@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from triplecast.cli.inputs import is_new_journal
 from triplecast.cli.operators import add_operators, say_faults
 from triplecast.cli.terminal import Exit, clip, count_of, print_json, print_text, say
 from triplecast.errors import InputError
@@ -37,7 +38,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("files", metavar="FILE", nargs="+", type=Path, help="files or folders, as for `match`")
     parser.add_argument("--id", help="the id, where FILE holds one subscription (its file name unless given)")
     parser.add_argument("--owner", help="who holds them, unless a .jsonl line says so")
-    parser.add_argument("--lease", metavar="TIME", help='how long they live: 90s, 30m, 12h, 7d or "forever" (1d)')
+    parser.add_argument("--lease", metavar="TIME", help='how long they live: 90s, 30m, 12h, 7d or "forever" (default: 1d)')
     parser.add_argument("--language", choices=("sparql", "rdql"), help="the language, whatever the extension says")
     add_operators(parser)
     parser = _command(
@@ -58,7 +59,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "status",
         status,
         "show how far a folder has come",
-        "Print how many subscriptions of DIR are live, how far its journal is matched, and its last notification.",
+        "Print how many subscriptions of DIR are live, what is not matched yet, and the last position and notification.",
     )
 
 
@@ -76,6 +77,7 @@ def subscribe(arguments: argparse.Namespace) -> int:
     from triplecast.registry.control_client import open_requests
     from triplecast.registry.files import describe_unread, load_subscriptions
 
+    made = is_new_journal(arguments.folder)
     loaded = load_subscriptions(arguments.files)
     say_faults()
     if loaded.ignored:
@@ -87,6 +89,8 @@ def subscribe(arguments: argparse.Namespace) -> int:
     lease = read_time(arguments.lease)
     registered, refused = 0, len(loaded.faults)
     with open_requests(arguments.folder) as ask:
+        if made:
+            say(f"{arguments.folder} held no journal: a new one is made there")
         places = iter(loaded.places)
         for group in cut_groups(loaded.subscriptions):
             wanted = [_row(each, arguments) for each in group]
@@ -94,7 +98,8 @@ def subscribe(arguments: argparse.Namespace) -> int:
             for outcome, place in zip(outcomes, places, strict=False):
                 if "error" in outcome:
                     refused += 1
-                    say(f"{place}: {outcome['error']}{'; ' if outcome['hint'] else ''}{outcome['hint']}")
+                    separator = "\n" if "\n" in outcome["error"] else "; "
+                    say(f"{place}: {separator.join(filter(None, (outcome['error'], outcome['hint'])))}")
                     continue
                 registered += 1
                 if arguments.json:
@@ -190,10 +195,10 @@ def status(arguments: argparse.Namespace) -> int:
         print_json(row)
     else:
         print_text(f"{count_of(row['subscriptions'], 'live subscription')}")
-        print_text(
-            f"journal: position {row['position']}, matched up to {row['decided']}, settled up to {row['settled']}"
-        )
         print_text(f"{count_of(row['publications_left'], 'publication')} not matched yet")
+        if row["settled"] < row["decided"]:
+            print_text(f"from position {row['settled'] + 1} on, matches wait for operators")
+        print_text(f"journal: position {row['position']}")
         print_text(f"last notification: {row['sequence']}")
     return Exit.DONE
 

@@ -109,9 +109,10 @@ class JournalFile(Records):
             found[name] = int(id)
         return found
 
-    def count_live(self) -> int:
-        """How many registrations are live."""
-        return sum(int(count) for (count,) in self._database.ask("SELECT count(*) FROM live"))
+    def count_live(self, now: int) -> int:
+        """How many registrations are live and have a lease that is not over at `now`, in microseconds since 1970."""
+        statement = "SELECT (SELECT count(*) FROM live) - (SELECT count(*) FROM lease WHERE end <= ?)"
+        return sum(int(count) for (count,) in self._database.ask(statement, (now,)))
 
     def ticket_hash(self, id: int) -> bytes:
         """Of the ticket of registration `id`; empty where it was given none."""

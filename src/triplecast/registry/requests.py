@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 from triplecast.errors import InputError, QueryRefused, QuerySyntaxError, TriplecastError
 from triplecast.journal import Clock, Journal, system_clock
@@ -98,7 +98,7 @@ class Requests:
     def _status(self, fields: Fields) -> Answer:
         journal, state = self._journal, self._outbox.state
         return {
-            "subscriptions": journal.count_live(),
+            "subscriptions": journal.count_live(self._clock()),
             "position": journal.head(),
             "decided": state.told,
             "settled": state.progress,
@@ -122,7 +122,8 @@ def _outcome(outcome: Subscribed | Refusal) -> Answer:
         return {"error": f"{outcome.construct} is refused: {outcome.reason}", "hint": outcome.hint, **place}
     assert isinstance(outcome, QuerySyntaxError)
     hint = f"expected: {', '.join(outcome.expected)}" if outcome.expected else ""
-    return {"error": str(outcome), "hint": hint, "line": outcome.line, "column": outcome.column}
+    error = str(replace(outcome, name=None, expected=()))
+    return {"error": error, "hint": hint, "line": outcome.line, "column": outcome.column}
 
 
 def _lease_of(fields: Fields) -> Lease:

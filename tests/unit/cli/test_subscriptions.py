@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -51,3 +52,37 @@ def test_a_folder_without_a_journal_is_named(tmp_path: Path, capsys: pytest.Capt
     (tmp_path / "a.rq").write_text(QUERY)
     assert main(["subscribe", str(tmp_path / "f"), str(tmp_path / "a.rq"), "--lease", "tomorrow"]) == 2
     assert "a lease is not 'tomorrow'" in capsys.readouterr().err
+
+
+def test_a_subscription_whose_lease_is_over_is_not_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.rq").write_text(QUERY)
+    folder = str(tmp_path / "f")
+    assert main(["subscribe", folder, str(tmp_path / "a.rq"), "--lease", "0.01s"]) == 0
+    assert capsys.readouterr().err == f"{folder} held no journal: a new one is made there\n"
+    time.sleep(0.02)
+    assert main(["status", folder]) == 0
+    assert capsys.readouterr().out.startswith("0 live subscriptions\n")
+
+
+def test_no_journal_is_made_in_a_file_or_among_other_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    query = tmp_path / "a.rq"
+    query.write_text(QUERY)
+    assert main(["subscribe", str(query), str(query)]) == 2
+    assert capsys.readouterr().err == f"triplecast subscribe: {query} is a file; name a folder first\n"
+    assert main(["subscribe", str(tmp_path), str(query)]) == 2
+    assert "holds no journal, but other files, such as a.rq; name" in capsys.readouterr().err
+    assert main(["run", "--inbox", str(tmp_path), "--output", str(tmp_path)]) == 2
+    assert "inbox and output are one folder" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["a.rq"]
+
+
+def test_a_syntax_error_names_the_file_and_what_is_expected_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.rq").write_text("SELEC ?x { ?x ?y ?z }")
+    assert main(["subscribe", str(tmp_path / "f"), str(tmp_path / "a.rq")]) == 2
+    shown = capsys.readouterr().err
+    assert f"{tmp_path / 'a.rq'}: line 1:1: " in shown
+    assert (shown.count("a.rq"), shown.count("expected:")) == (1, 1)
