@@ -62,7 +62,8 @@ _ODD = (ValueClass.ILL, ValueClass.IRI, ValueClass.LANG, ValueClass.STRING, *_DA
 """Classes of constants that a comparison of a variable may be warned of."""
 _TYPE = f"<{RDF}type>"
 _FEED_DATE = f"<{DECLARED['dc']}date>"
-_LIKE_A_NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?|[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9:.]+Z?)?")
+_LIKE_A_NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
+_LIKE_A_DATE = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})(T[0-9:.]+Z?)?")
 _OF_SPARQL = {"*": "any characters are .*", "?": "one character is .", "+": "some characters are .+"}
 """What replaces the wildcards of other languages."""
 
@@ -371,8 +372,11 @@ def _describe_comparison(comparison: _Comparison, text: str, constants: Constant
     if isinstance(subject, Call):
         return _describe_call(shown, subject.function, kind) if operator != "!=" and kind < ComparisonKind.NAN else None
     value = from_ntriples(text) if kind == ValueClass.STRING and operator in _ORDERS else None
+    if isinstance(value, Literal) and (date := _LIKE_A_DATE.fullmatch(value.value)):
+        typed = f'"{date[1]}{date[2] or "T00:00:00Z"}"^^xsd:dateTime'
+        return f"{shown} compares text: dates never satisfy it; write {typed}"
     if isinstance(value, Literal) and _LIKE_A_NUMBER.fullmatch(value.value):
-        return f"{shown} compares text: numbers and dates never satisfy it; write them without quotes, or typed"
+        return f"{shown} compares text: numbers never satisfy it; write them without quotes, or typed"
     return None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from shutil import copy
+from shutil import copy, rmtree
 
 import pytest
 
@@ -34,6 +34,28 @@ PROGRAMS = {
 @pytest.mark.parametrize(("page", "commands"), [("docs/first-match.md", 8), ("docs/first-operator.md", 3)])
 def test_a_tutorial_works_as_written(page: str, commands: int, tmp_path: Path) -> None:
     assert replay(page, tmp_path) == commands
+
+
+def test_the_program_of_the_tutorial_names_what_is_wrong_and_does_not_go_on_with_another_query(tmp_path: Path) -> None:
+    (watch,) = (block for block in blocks_of(read_page("docs/first-match.md")) if block.file == "watch.py")
+    (tmp_path / "watch.py").write_text(watch.text)
+    (tmp_path / "typo.rq").write_text("SELECT ?t { ?i rss:titel ?t }")
+    (tmp_path / "link.rq").write_text("SELECT ?l { ?i rss:link ?l }")
+    feed = ROOT / "examples" / "inbox" / "news" / "courier.atom"
+
+    def watched(query: str, document: Path) -> tuple[int, str]:
+        ran = run(tmp_path, sys.executable, "watch.py", document.as_uri(), query)
+        return ran.returncode, ran.stdout
+
+    code, printed = watched("typo.rq", tmp_path / "typo.rq")
+    assert code == 1
+    assert "rss: has no 'titel'" in printed
+    assert "rejected: " in printed
+    assert watched("link.rq", feed) == (1, "my-news has another query than link.rq; remove it to start anew\n")
+    rmtree(tmp_path / "my-news")
+    code, printed = watched("link.rq", feed)
+    assert code == 0
+    assert "https://courier.example.org/news/80 https://courier.example.org/\n" in printed
 
 
 @pytest.mark.parametrize(("page", "commands"), [("docs/language.md", 1)])

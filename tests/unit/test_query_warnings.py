@@ -36,6 +36,7 @@ def warnings_of(text: str) -> tuple[str, ...]:
         ("SELECT ?x { ?x :p ?y FILTER(STRLEN(?y) > '5') }", "is never true: STRLEN gives a number"),
         ("SELECT ?x { ?x :p ?y FILTER(DATATYPE(?y) = 'xsd:int') }", "is never true: DATATYPE gives an IRI"),
         ("SELECT ?x { ?x :p ?y FILTER(?y > '10') }", '?y > "10" compares text'),
+        ("SELECT ?x { ?x :p ?y FILTER(?y > '2013-01-01') }", 'satisfy it; write "2013-01-01T00:00:00Z"^^xsd:dateTime'),
         ("ASK { ?x <http://schema.org/name> ?y }", "<http://schema.org/name> is not in schema: <https://schema.org/>"),
         ("ASK { ?x dc:issued ?y }", "the 15 elements of dc: have no 'issued'; dcterms:issued is another name"),
         ("ASK { ?x dc:tilte ?y }", "the 15 elements of dc: have no 'tilte'; was dc:title meant?"),

@@ -64,6 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
             drafts += found
             rejects += refused
     publications = [replace(publication, version=0) for publication in Versions().accept(drafts)]
+    graphs = [publication.graph for publication in publications]
     if arguments.graph:
         publications = [publication for publication in publications if publication.graph == arguments.graph]
         if publications:
@@ -73,7 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not publications:
         raise InputError(
             f"no publication {f'{arguments.graph} ' if arguments.graph else ''}in {arguments.publication}",
-            "list its graphs with `triplecast match`" if drafts else "fix the document",
+            f"it has {', '.join(graphs[:SHOWN])}{' …' if graphs[SHOWN:] else ''}" if graphs else "fix the document",
         )
     operators = declared_operators()
     admission = admit(subscription, operators=operators)
@@ -90,7 +91,7 @@ def _print(explanations: Sequence[Explanation], as_json: bool) -> None:
     shown = (matched or explanations)[:SHOWN]
     for explanation in shown:
         if as_json:
-            print_json(asdict(explanation))
+            print_json(asdict(explanation) | {"solutions": [dict(each) for each in explanation.solutions]})
         else:
             print_text(str(explanation))
     if len(explanations) > 1 and not as_json:

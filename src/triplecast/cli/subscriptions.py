@@ -38,7 +38,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("files", metavar="FILE", nargs="+", type=Path, help="files or folders, as for `match`")
     parser.add_argument("--id", help="the id, where FILE holds one subscription (its file name unless given)")
     parser.add_argument("--owner", help="who holds them, unless a .jsonl line says so")
-    parser.add_argument("--lease", metavar="TIME", help='how long they live: 90s, 30m, 12h, 7d or "forever" (default: 1d)')
+    parser.add_argument(
+        "--lease", metavar="TIME", help='how long they live: 90s, 30m, 12h, 7d or "forever" (default: 1d)'
+    )
     parser.add_argument("--language", choices=("sparql", "rdql"), help="the language, whatever the extension says")
     add_operators(parser)
     parser = _command(
@@ -59,7 +61,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "status",
         status,
         "show how far a folder has come",
-        "Print how many subscriptions of DIR are live, what is not matched yet, and the last position and notification.",
+        "Print how many subscriptions of DIR are live, what is not matched yet, its last position and notification.",
     )
 
 

@@ -18,6 +18,7 @@ from triplecast.model.printable import printable
 from triplecast.model.publication import Reject
 
 _HEAD = 4096
+_EXTENSIONS = " ".join(media_types.EXTENSIONS)
 _ROOT = re.compile(
     rb"(?>\xef\xbb\xbf|[ \t\r\n]+|<\?(?s:.*?)\?>|<!--(?s:.*?)-->|<!DOCTYPE[^>\[]*>)*+<(rss|feed|rdf:RDF)\b([^>]*)"
 )
@@ -46,17 +47,21 @@ def _parse(document: Document, limits: GateLimits) -> ParsedDocument:
         refuse_nesting(data, limits, json=media_type == media_types.JSON_LD)
         return ParsedDocument(parse_rdf(data, media_type, base, document.dataset, limits))
     except DocumentRejected as error:
-        meant = _guess_type(document.data, media_type) if error.stage == "parse" else None
+        meant = _guess_type(document, media_type) if error.stage == "parse" else None
         return ParsedDocument(
             (), (Reject(document.source, error.stage, error.reason, meant or error.hint, error.line, error.column),)
         )
 
 
-def _guess_type(data: bytes, media_type: str | None) -> str | None:
-    """Return a hint for a document whose root element is of another format than it was read as, or None."""
-    root = _ROOT.match(data[:_HEAD])
+def _guess_type(document: Document, media_type: str | None) -> str | None:
+    """Return a hint for a document that is empty, whose name tells no format, or whose root element is of another
+    format than it was read as; or None."""
+    if not document.data.strip():
+        return "the document is empty: write it whole before it is read"
+    root = _ROOT.match(document.data[:_HEAD])
     if root is None:
-        return None
+        untold = document.media_type is None and media_types.media_type_of(document.source) is None
+        return f"give its media type, or a name that ends in one of {_EXTENSIONS}" if untold else None
     if root[1] == b"rdf:RDF":
         name, extension, meant = "RDF/XML", ".rdf", media_types.RDF_XML
     elif root[1] == b"feed":

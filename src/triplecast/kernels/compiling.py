@@ -102,7 +102,10 @@ class _Report:
         sources = Path(__file__).parent.glob("*.py")
         self._modules = {path.stem: _count_kernels(path) for path in sources if path.stem not in later}
         self._shown = -1
-        self._tell("compiling kernels, once for this installation (up to a minute) ...")
+        if set(FIRST).isdisjoint(units):
+            self._tell("compiling more kernels, once for this installation (some seconds) ...")
+        else:
+            self._tell("compiling kernels, once for this installation (up to a minute) ...")
 
     def show(self) -> None:
         if self._bar:

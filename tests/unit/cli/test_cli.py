@@ -178,6 +178,10 @@ def test_explain_says_why_and_why_not(desk: Path, capsys: pytest.CaptureFixture[
     document = str(desk / "inbox" / "1.ttl")
     assert main(["explain", document, str(desk / "subscriptions" / "titles.rq")]) == 0
     assert "titles.rq matches urn:triplecast:document:1.ttl" in capsys.readouterr().out
+    assert main(["explain", document, str(desk / "subscriptions" / "titles.rq"), "--json"]) == 0
+    assert isinstance(json.loads(capsys.readouterr().out)["solutions"][0], dict)
+    assert main(["explain", document, str(desk / "subscriptions" / "titles.rq"), "--graph", "urn:other"]) == 2
+    assert "it has urn:triplecast:document:1.ttl" in capsys.readouterr().err
     assert main(["explain", document, str(desk / "subscriptions" / "long.rq")]) == 3
     out = capsys.readouterr().out
     assert "does not match" in out

@@ -54,9 +54,7 @@ def test_a_folder_without_a_journal_is_named(tmp_path: Path, capsys: pytest.Capt
     assert "a lease is not 'tomorrow'" in capsys.readouterr().err
 
 
-def test_a_subscription_whose_lease_is_over_is_not_counted(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_subscription_whose_lease_is_over_is_not_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "a.rq").write_text(QUERY)
     folder = str(tmp_path / "f")
     assert main(["subscribe", folder, str(tmp_path / "a.rq"), "--lease", "0.01s"]) == 0
