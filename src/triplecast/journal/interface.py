@@ -33,7 +33,7 @@ class JournalReader(Protocol):
 
     What has a position never changes, and nothing is ever written before `head`: two readers of one range see the same.
     Ranges exclude `after` and include `upto`; positions beyond `head` are empty. Methods may be called from any thread
-    and raise `StorageFault` for what is damaged or missing: a record is never passed over.
+    and raise `StorageFault` for what is damaged or missing: a record is never skipped.
     """
 
     def head(self) -> Position:

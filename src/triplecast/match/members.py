@@ -93,7 +93,7 @@ class BatchMatches:
         """Of the terms of open rows."""
         self.stats = MatchStats()
 
-    def leave(self, publication: int, registration: int, reason: str) -> None:
+    def leave_undecided(self, publication: int, registration: int, reason: str) -> None:
         self.undecided.append(Undecided(publication, registration, reason))
 
 
@@ -119,7 +119,7 @@ def combine(
         publication, member = pair
         plan, registration = members.plan(member), int(members.tables.registrations[member])
         if isinstance(plan, str):
-            batch.leave(publication, registration, plan)
+            batch.leave_undecided(publication, registration, plan)
         elif plan.asks:
             position = batch.publications[publication].position
             batch.open.add(position, registration, members.query(member), writer.table(found))

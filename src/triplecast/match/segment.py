@@ -181,10 +181,10 @@ def match_segment(
         return zip(*(column[valid].tolist() for column in (*pairs, registrations)), strict=True)
 
     for place, _, of in evaluated(all_pairs(too_large, segment)):
-        batch.leave(place, of, f"budget: {EntailmentTooLarge()}")
+        batch.leave_undecided(place, of, f"budget: {EntailmentTooLarge()}")
     for place, _, of in evaluated(exhausted):
         if place not in too_large:
-            batch.leave(place, of, EXHAUSTED)
+            batch.leave_undecided(place, of, EXHAUSTED)
     for place, number, of in evaluated(candidates):
         if place not in too_large:
             query = QueryText(*segment.texts.of(number), segment.reading)

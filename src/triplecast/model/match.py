@@ -101,7 +101,7 @@ class MatchStats:
     """All: what is neither `combined` nor `verified` was decided by one join of the index."""
     undecided: int = 0
     operator_calls: int = 0
-    """Ground calls of operators that were made, or passed over in a quarantine."""
+    """Ground calls of operators that were made, or skipped in quarantine."""
     operator_failures: int = 0
     """Of those."""
     operated: int = 0
