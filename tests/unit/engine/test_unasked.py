@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ import pytest
 
 from tests.unit.journal.journal_samples import run_and_crash
 from triplecast.engine import Engine
-from triplecast.errors import OperatorWarning
+from triplecast.errors import OperatorWarning, StorageFault
 from triplecast.operators.asking import availability, workers
 from triplecast.outbox import OutboxReader
 
@@ -160,6 +161,31 @@ def test_a_module_that_goes_and_comes_back_in_one_engine(away: Path, monkeypatch
         found = [(each.subscription, each.publication) for each in engine.notifications()]
         assert len(found) == len(set(found)) == 7
         assert ("counting", "urn:d0") in found, "it was cancelled after that one"
+
+
+@pytest.mark.parametrize("queries", [("asking", "cheap"), ("asking",)])
+def test_an_older_journal_is_noticed_though_a_pair_is_pending(
+    away: Path, tmp_path: Path, queries: tuple[str, ...]
+) -> None:
+    """The first pending pair holds back what is settled, yet everything accepted was matched."""
+    folder, copy = tmp_path / "folder", tmp_path / "copy"
+    away.write_text("import nowhere_at_all")
+    copy.mkdir()
+    with Engine.open(folder) as engine:
+        for name in queries:
+            engine.subscribe(P + QUERIES[name], id=name)
+        engine.publish(*document(0))
+        head = engine._journal.head()
+    for name in ("journal.sqlite", "journal.end"):
+        shutil.copy(folder / name, copy)
+    with Engine.open(folder) as engine:
+        for number in range(1, 5):
+            engine.publish(*document(number))
+    for path in folder.glob("journal.sqlite-*"):
+        path.unlink()
+    shutil.copytree(copy, folder, dirs_exist_ok=True)
+    with pytest.raises(StorageFault, match=f"ends at position {head}, but {head + 4} has been matched"):
+        Engine.open(folder)
 
 
 def test_statistics_count_a_publication_once_however_often_it_is_looked_at(
