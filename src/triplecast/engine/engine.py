@@ -18,7 +18,7 @@ from triplecast.engine.asking import Asking
 from triplecast.engine.matching import Matching
 from triplecast.engine.previews import Preview, explain_document, preview_subscription
 from triplecast.engine.receipt import Findings, LoadedTaxonomy, Receipt, Statistics
-from triplecast.errors import InputError, OperatorWarning, QueryRefused, QuerySyntaxError, TriplecastError
+from triplecast.errors import InputError, OperatorWarning, QueryRefused, QuerySyntaxError
 from triplecast.evaluate import Evaluator
 from triplecast.explain import Explanation, explaining_sandbox
 from triplecast.index import INDEX, IndexWriter, SegmentFolder
@@ -252,25 +252,25 @@ class Engine:
     def publish_many(self, documents: Iterable[Document]) -> list[Receipt]:
         """A receipt for each document, in order. Documents are committed some hundreds at a time, each group wholly.
 
-        Raises `StorageFault`, whose `receipts` are those of the groups before. Of the group that failed all or nothing
-        was accepted, and the next call matches it; so publish the documents without a receipt again: those unchanged
-        are in the outbox. Raises `InputError` where `dataset` is not what the runs of this folder use."""
+        Raises `StorageFault`, `InputError`, for what is no document TypeError: their `receipts` are those of the groups
+        before. Of the group that failed all or nothing was accepted, and the next call matches it; so publish the
+        documents without a receipt again: those unchanged are in the outbox."""
         receipts: list[Receipt] = []
-        for group in cut_groups(checked_documents(documents), DOCUMENTS_AT_ONCE, BYTES_AT_ONCE):
-            parsed = self._parser.parse(group)
-            drafts = [draft for result in parsed for draft in result.drafts]
-            rejects = [reject for result in parsed for reject in result.rejects]
-            outcome = Findings()
-            try:
+        try:
+            for group in cut_groups(checked_documents(documents), DOCUMENTS_AT_ONCE, BYTES_AT_ONCE):
+                parsed = self._parser.parse(group)
+                drafts = [draft for result in parsed for draft in result.drafts]
+                rejects = [reject for result in parsed for reject in result.rejects]
+                outcome = Findings()
                 with self._lock:
                     self._registry.check_documents(group)
                     self._match_accepted()
                     acceptance = self._journal.commit_documents(drafts, rejects)
                     self._match_accepted(outcome)
-            except TriplecastError as error:
-                error.receipts = tuple(receipts)
-                raise
-            receipts += outcome.share_out(parsed, acceptance)
+                receipts += outcome.share_out(parsed, acceptance)
+        except Exception as error:
+            vars(error)["receipts"] = tuple(receipts)  # also a TypeError, and what `documents` itself raises
+            raise
         return receipts
 
     def remove(self, graph: str) -> Receipt | None:
