@@ -166,12 +166,11 @@ def match_segment(
         decided &= ~np.isin(publication, list(too_large))
     if segment.combines:
         members = scratch.members(segment, plans)
-        exhausted, exhausted_rows = members.split(exhausted)
+        exhausted, incomplete = members.split(exhausted)
         parts = decided & members.has_role[member]
         decided &= ~parts
         rows = JoinedRows(publication[parts], member[parts], sheets.of_pair[parts])
-        beyond_budget = combine(members, rows, sheets, views.terms, exhausted_rows, batch)
-        candidates = _distinct(candidates, exhausted_rows, beyond_budget)
+        candidates = _distinct(candidates, incomplete, combine(members, rows, sheets, views.terms, incomplete, batch))
     json, offsets = render_sheets(sheets, segment.tables.answers, views.terms)
     sheet = sheets.of_pair[decided]
     lengths = offsets[sheet + 1] - offsets[sheet]
