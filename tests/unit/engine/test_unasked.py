@@ -238,6 +238,20 @@ def test_statistics_count_a_publication_once_however_often_it_is_looked_at(
         assert engine.statistics().work == expected
 
 
+def test_operated_counts_what_needed_no_call_and_not_what_the_evaluator_decided(away: Path) -> None:
+    evaluated = "SELECT ?p { ?p :title ?t . { SELECT ?p { ?p :title ?t FILTER(o:length(?t) > 2) } LIMIT 1 } }"
+    with Engine() as engine:
+        engine.subscribe(P + QUERIES["sometimes"], id="sometimes")
+        assert len(engine.publish(*document(1)).matches) == 1
+        work = engine.statistics().work
+        assert (work.matches, work.operated, work.verified, work.operator_calls) == (1, 1, 0, 0)
+        engine.unsubscribe("sometimes")
+        engine.subscribe(P + evaluated, id="evaluated")
+        assert len(engine.publish(*document(3)).matches) == 1
+        work = engine.statistics().work
+        assert (work.matches, work.operated, work.verified, work.operator_calls) == (2, 1, 1, 1)
+
+
 def test_a_version_that_changed_under_way_is_asked_when_it_agrees(away: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(availability, "SHORTEST_REST", 0.0)
     monkeypatch.setattr(availability, "REST", 0.0)
