@@ -96,7 +96,7 @@ class Asking:
         batches = []
         for publications, each in [*settled]:
             self.work += each.matched.stats
-            self._driver.keep(each.results)
+            self._driver.keep(each.results)  # none is stored: `known` was read under the lock of the only writer
             batches.append(OutboxBatch.of(publications, each.matched))
         self._driver.settle(OutboxBatch.joined(batches), upto, after)
         self.store_learnt(LEARNT_AT_ONCE)
