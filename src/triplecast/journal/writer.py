@@ -166,7 +166,7 @@ class JournalWriter(JournalFile):
     # ---- documents --------------------------------------------------------------------------------------------------
 
     def accept(self, drafts: Sequence[Draft]) -> list[Accepted]:
-        """Gives each draft its version, unless it equals the latest one; see `commit_documents`."""
+        """Give each draft its version, unless it equals the latest one; see `commit_documents`."""
         return self.commit_documents(drafts).accepted
 
     def commit_documents(
