@@ -153,11 +153,11 @@ class Engine:
 
 
 def _merge_alike(segments: Sequence[Segment]) -> tuple[Segment, ...]:
-    """One segment of each reading."""
-    by_reading: dict[object, list[Segment]] = {}
+    """One segment of each mode."""
+    by_mode: dict[object, list[Segment]] = {}
     for segment in segments:
-        by_reading.setdefault(segment.reading, []).append(segment)
-    return tuple(alike[0] if len(alike) == 1 else merge_segments(alike) for alike in by_reading.values())
+        by_mode.setdefault(segment.mode, []).append(segment)
+    return tuple(alike[0] if len(alike) == 1 else merge_segments(alike) for alike in by_mode.values())
 
 
 def engine_lines(alone: Sequence[Point], batches: Sequence[Point]) -> tuple[Line, ...]:

@@ -1,4 +1,5 @@
-"""Plants each fault in a copy of the sources and runs the 20,000 pairs of `make test` over it: all must be caught.
+"""Plants each fault in a copy of the sources and runs the 20,000 pairs of `make test` over it, and as many of the next
+seeds where these do not catch it: all must be caught.
 
 python -m tests.mutants [--only NAME …]
 """
@@ -22,6 +23,8 @@ from tests.properties.test_differential import PAIRS
 PROJECT = Path(__file__).resolve().parents[2]
 DIFFER = re.compile(r"^([0-9]+) pairs differ, ([0-9]+) of them undecided", re.MULTILINE)
 """What the differential run says when it found a difference."""
+SEEDS = 3
+"""Tried before a mutant has survived; a rare fault may need more than one."""
 CAUGHT, SURVIVED, BROKEN = "caught", "survived", "broken"
 """`BROKEN`: the mutant failed to compile, crashed, or only left pairs undecided, so nothing is known of the test."""
 
@@ -35,13 +38,13 @@ def plant(mutant: Mutant, sources: Path) -> None:
     path.write_text(text.replace(mutant.old, mutant.new))
 
 
-def run_pairs(folder: Path) -> subprocess.CompletedProcess[str]:
+def run_pairs(folder: Path, seed: int) -> subprocess.CompletedProcess[str]:
     """The differential run over the sources in `folder`/src, with a kernel cache that only these runs share."""
     environment = os.environ | {
         "PYTHONPATH": os.pathsep.join([str(folder / "src"), str(PROJECT)]),
         "TRIPLECAST_CACHE": str(folder.parent / "cache"),
     }
-    command = [sys.executable, "-m", "tests.properties", "--pairs", str(PAIRS), "--seed", str(DEFAULT_SEED)]
+    command = [sys.executable, "-m", "tests.properties", "--pairs", str(PAIRS), "--seed", str(seed)]
     return subprocess.run(
         [*command, "--show", "0"],
         cwd=folder,
@@ -77,7 +80,10 @@ def try_mutant(mutant: Mutant | None, scratch: Path) -> str:
     )
     if mutant:
         plant(mutant, folder / "src" / "triplecast")
-    result = run_pairs(folder)
+    for seed in range(DEFAULT_SEED, DEFAULT_SEED + (SEEDS if mutant else 1)):
+        result = run_pairs(folder, seed)
+        if result.returncode:
+            break
     shutil.rmtree(folder)
     if not mutant and result.returncode:
         print(result.stdout[-2_000:], result.stderr[-4_000:], sep="\n")

@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
     tally = Tally(len(admitted.faults), arguments.json)
     tally.ignored = len(admitted.ignored) + check_publications(arguments.publications)
     tally.warnings = len(admitted.warnings)
-    tally.standing = admitted.standing
+    tally.live = admitted.live
     tally.compile()
     documents = read_documents(arguments.publications, arguments.dataset)
     for outcome in match_documents(admitted, documents, taxonomy=taxonomy, schedule=arguments.schedule):
@@ -82,7 +82,7 @@ class Tally:
         self.faults = faults
         self.publications = self.matches = self.rejects = self.undecided = 0
         self.ignored = self.warnings = 0
-        self.standing = SubscriptionCounts()
+        self.live = SubscriptionCounts()
         self.work = MatchStats()
         self._json = as_json
         self._progress = StatusLine()
@@ -136,7 +136,7 @@ class Tally:
             "fault_count": self.faults,
             "ignored_count": self.ignored,
             "warnings": self.warnings,
-            "standing": asdict(self.standing),
+            "live": asdict(self.live),
             "work": asdict(self.work),
         }
 

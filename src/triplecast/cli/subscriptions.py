@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 AT_ONCE = 1000
 CHARACTERS_AT_ONCE = 1 << 20
-"""Subscriptions, and characters of their texts, that one request registers in one step."""
+"""Subscriptions, and characters of their fields, that one request registers in one step."""
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 
 
@@ -121,11 +121,12 @@ def cut_groups(subscriptions: Sequence[Subscription]) -> Iterator[list[Subscript
     group: list[Subscription] = []
     size = 0
     for each in subscriptions:
-        if group and (len(group) == AT_ONCE or size + len(each.text) > CHARACTERS_AT_ONCE):
+        characters = len(each.text) + len(each.name) + len(each.owner or "")
+        if group and (len(group) == AT_ONCE or size + characters > CHARACTERS_AT_ONCE):
             yield group
             group, size = [], 0
         group.append(each)
-        size += len(each.text)
+        size += characters
     if group:
         yield group
 

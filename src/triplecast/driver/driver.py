@@ -2,12 +2,12 @@
 
 ::
 
-    accepted ─match─► matched ─commit─► told ─┬─ nothing open ──────────────────────► settled
-       │ in the journal, synced               └─ open ─ask─► answered ─keep─► kept ─settle─► settled
-       └ a start goes on from told                  └─ operator unavailable: passed by ─turn─► open
+    accepted ─match─► matched ─commit─► told ─┬─ nothing pending ───────────────────► settled
+       │ in the journal, synced               └─ pending ─ask─► answered ─keep─► kept ─settle─► settled
+       └ a start goes on from told                  └─ operator unavailable: set aside ─turn─► pending
 
 For positions: ``progress ≤ told ≤ head``. Publications beyond ``told`` are to be matched; up to there all that is
-decided without operators is recorded. Open pairs, and rows withheld behind them, are in (``progress``, ``told``]. A
+decided without operators is recorded. Pending pairs, and rows withheld behind them, are in (``progress``, ``told``]. A
 process that ends before `commit` has its publications matched again; one that ends between `keep` and `settle` settles
 them by the stored answers, without a call.
 
@@ -27,7 +27,7 @@ from triplecast.model.answers import OperatorResult
 from triplecast.outbox import Committed, OpenPart, Outbox, OutboxBatch
 
 ASKED_AT_ONCE = 1_000
-"""Publications with open pairs that `Driver.next` gives together."""
+"""Publications with pending pairs that `Driver.next` gives together."""
 
 
 class MatchRange(NamedTuple):
@@ -46,7 +46,7 @@ class Driver:
     def __init__(self, journal: Journal, outbox: Outbox) -> None:
         self._journal = journal
         self._outbox = outbox
-        self._passed_over = 0
+        self._empty_upto = 0
         """Up to here no publication is to be matched, though nothing says so in the outbox."""
         self.turns = Turns(outbox)
 
@@ -54,26 +54,26 @@ class Driver:
     def needed_from(self) -> int:
         """No publication up to this position will be matched again."""
         state = self._outbox.state
-        return state.progress if state.progress < state.told else max(state.told, self._passed_over)
+        return state.progress if state.progress < state.told else max(state.told, self._empty_upto)
 
-    def next(self, now: float = 0.0) -> MatchRange | AskBatch | None:
-        """Return what is due: open pairs of earlier publications first, but for those passed by; None for nothing.
+    def next(self) -> MatchRange | AskBatch | None:
+        """Return what is due: pending pairs of earlier publications first, but for those set aside; None for nothing.
 
         Raises `FolderLocked` where another writer has the folder now.
         """
         self._journal.check_writer()
-        batch = self.turns.next(now, ASKED_AT_ONCE)
+        batch = self.turns.next(0.0, ASKED_AT_ONCE)
         if batch is not None:
             return batch
         head = self._journal.head()
-        if head <= self._passed_over:
+        if head <= self._empty_upto:
             return None
-        after = max(self._outbox.state.told, self._passed_over)
+        after = max(self._outbox.state.told, self._empty_upto)
         return MatchRange(after, head) if after < head else None
 
-    def pass_over(self, upto: int) -> None:
+    def note_no_publications(self, upto: int) -> None:
         """Note that no publication beyond `told` and up to `upto` is to be matched: nothing is written for that."""
-        self._passed_over = upto
+        self._empty_upto = upto
 
     def commit(
         self, batch: OutboxBatch, upto: int, after: int | None = None, open: Sequence[OpenPart] = ()
@@ -97,5 +97,5 @@ class Driver:
         return self._journal.keep_results(answers)
 
     def settle(self, batch: OutboxBatch, upto: int, after: int) -> Committed:
-        """Record what became of the open pairs of publications at positions in (`after`, `upto`] (`Outbox.settle`)."""
+        """Record what became of pending pairs of publications at positions in (`after`, `upto`] (`Outbox.settle`)."""
         return self._outbox.settle(batch, upto, self._journal.registrations, after)

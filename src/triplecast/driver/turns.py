@@ -1,4 +1,4 @@
-"""Whose turn it is to have operators called: open pairs in order, and now and then those passed by before."""
+"""Whose turn it is to have operators called: pending pairs in order, and now and then those set aside before."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from typing import NamedTuple
 from triplecast.outbox import OpenPart, Outbox
 
 BACK = 20
-"""Times as long as was spent on unavailable operators, their pairs are passed by; at least `BACK_SECONDS`."""
+"""Times as long as was spent on unavailable operators, their pairs are set aside; at least `BACK_SECONDS`."""
 BACK_SECONDS = 2.0
 
 
 class AskBatch(NamedTuple):
-    """Operators are to be called for open pairs of the publications at `positions`: all that have some in (`after`,
+    """Operators are to be called for pending pairs of the publications at `positions`: all that have some in (`after`,
     `upto`]."""
 
     after: int
     upto: int
     positions: list[int]
     pairs: list[tuple[int, int]]
-    """Position and registration of the open pairs, sorted."""
+    """Position and registration of the pending pairs, sorted."""
     parts: list[OpenPart]
     """What is stored of them."""
 
 
 class Turns:
-    """Open pairs whose operators are to be called. Pairs of unavailable operators are passed by; a round over these
+    """Pending pairs whose operators are to be called. Pairs of unavailable operators are set aside; a round over these
     alternates with later pairs once they have rested."""
 
     def __init__(self, outbox: Outbox) -> None:
@@ -33,21 +33,21 @@ class Turns:
         self.revive()
 
     def revive(self) -> None:
-        """Let what was passed by be due now: its operators are available again."""
+        """Let what was set aside be due now: its operators are available again."""
         self._asked = self._outbox.progress
-        """Up to here, operators were called or pairs passed by."""
+        """Up to here, operators were called or pairs set aside."""
         self._back = False
         """Whether it is the round's turn."""
         self._again = float("inf")
-        """When the round begins or goes on; never where nothing was passed by."""
+        """When the round begins or goes on; never where nothing was set aside."""
         self._reached = 0
         """How far the round has come."""
         self._spent = 0.0
         """Seconds of the round that were spent on unavailable operators."""
 
     def next(self, now: float, limit: int) -> AskBatch | None:
-        """Return at most `limit` publications whose operators are called next; None where no pair is open, or none
-        yet again."""
+        """Return at most `limit` publications whose operators are called next; None where no pair is pending, or
+        none yet again."""
         for _ in range(2):
             self._back = not self._back and now >= self._again
             after = self._reached if self._back else self._asked
@@ -63,13 +63,13 @@ class Turns:
                 break  # no round has its turn: the same would be looked for again
         return None
 
-    def has_open(self) -> bool:
-        """Return whether a pair is open whose operators were not called yet, but for those passed by."""
+    def has_pending(self) -> bool:
+        """Return whether a pair is pending whose operators were not called yet, but for those set aside."""
         return bool(self._outbox.pending(self._asked, 1).positions)
 
     def note_settled(self, batch: AskBatch, seconds: float, now: float) -> None:
-        """Note that a batch was settled in so many seconds: pairs of it that are open still have their turn again after
-        a rest, which is as long as they deserve."""
+        """Note that a batch was settled in so many seconds: pairs of it that are still pending have their turn again
+        after a rest, in proportion to these seconds."""
         left = self._outbox.pending(batch.after, len(batch.positions)).positions
         lost = seconds * sum(1 for position in left if position <= batch.upto) / len(batch.positions)
         if self._back:
@@ -80,14 +80,14 @@ class Turns:
         if lost and self._again == float("inf"):
             self._again = now + max(BACK_SECONDS, BACK * lost)
 
-    def pass_by(self, upto: int) -> bool:
-        """Note that operators were called for the open pairs up to `upto`: those that are open still are passed by
-        until `revive`. Return whether some are."""
+    def set_aside(self, upto: int) -> bool:
+        """Note that operators were called for the pending pairs up to `upto`: those still pending are set aside until
+        `revive`. Return whether some are."""
         self._asked = upto
         state = self._outbox.state
         return state.progress < min(upto, state.told)
 
     def _end_round(self, now: float) -> None:
-        """The next one, where something is still open, is as far off as this one spent on it."""
+        """The next one, where something is still pending, is as far off as this one spent on it."""
         self._again = now + max(BACK_SECONDS, BACK * self._spent) if self._spent else float("inf")
         self._reached, self._spent = 0, 0.0

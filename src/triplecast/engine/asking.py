@@ -1,4 +1,4 @@
-"""Operators on the engine's own thread: called for open pairs, whose outcomes are recorded."""
+"""Operators on the engine's own thread: called for pending pairs, whose outcomes are recorded."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LEARNT_AT_ONCE = 1_000
 
 
 class Asking:
-    """Calls operators and records what becomes of open pairs, of publications matched just now or before."""
+    """Calls operators and records what becomes of pending pairs, of publications matched just now or before."""
 
     def __init__(self, journal: Journal, driver: Driver, matcher: Matcher, asker: Asker) -> None:
         self.work = MatchStats()
@@ -31,18 +31,18 @@ class Asking:
         self._driver = driver
         self._matcher = matcher
         self._asker = asker
-        self._passed_by = False
-        """Whether pairs are open whose operators were unavailable."""
+        self._set_aside = False
+        """Whether pairs are pending whose operators were unavailable."""
         self._learnt_at = 0
 
     def revive(self) -> None:
-        """Let open pairs be due again whose operators have become available."""
-        if self._passed_by and self._asker.performer.revive():
+        """Let pending pairs be due again whose operators have become available."""
+        if self._set_aside and self._asker.performer.revive():
             self._driver.turns.revive()
 
-    def pass_by(self, upto: int) -> None:
-        """Note that operators were called for all open pairs up to `upto`, where they are available."""
-        self._passed_by = self._driver.turns.pass_by(upto)
+    def set_aside(self, upto: int) -> None:
+        """Note that operators were called for all pending pairs up to `upto`, where they are available."""
+        self._set_aside = self._driver.turns.set_aside(upto)
 
     def settle(
         self,
@@ -56,7 +56,7 @@ class Asking:
         became of them."""
         upto = publications[-1].position
         known = self._journal.answers(after, upto, self._matcher.operators)
-        self._asker.leave(snapshot)
+        self._asker.forget_ended(snapshot)
         rows, conditions = matched.open, matched.conditions
         settled = settle(self._asker, self._matcher, rows, publications, taxonomies, known, conditions)
         self._record([(publications, settled)], after, upto)
@@ -68,7 +68,7 @@ class Asking:
         first = due.positions[0] - 1
         found = self._journal.publications(first, due.upto, None, BYTES_AT_ONCE)
         upto, positions = found[-1].position, {*due.positions}
-        self._asker.leave(snapshot)
+        self._asker.forget_ended(snapshot)
         settled = settle_stored(
             self._asker,
             self._matcher,
@@ -92,11 +92,11 @@ class Asking:
                 templates.note_written()
 
     def _record(self, settled: Iterable[tuple[Sequence[Publication], Settled]], after: int, upto: int) -> None:
-        """Store answers, then what became of the open pairs at positions in (`after`, `upto`]."""
+        """Store answers, then what became of the pending pairs at positions in (`after`, `upto`]."""
         batches = []
         for publications, each in [*settled]:
             self.work += each.matched.stats
-            self._driver.keep(each.results)
+            self._driver.keep(each.results)  # none is stored: `known` was read under the lock of the only writer
             batches.append(OutboxBatch.of(publications, each.matched))
         self._driver.settle(OutboxBatch.joined(batches), upto, after)
         self.store_learnt(LEARNT_AT_ONCE)

@@ -18,7 +18,7 @@ from triplecast.engine.asking import Asking
 from triplecast.engine.matching import Matching
 from triplecast.engine.previews import Preview, explain_document, preview_subscription
 from triplecast.engine.receipt import Findings, LoadedTaxonomy, Receipt, Statistics
-from triplecast.errors import InputError, OperatorWarning, QueryRefused, QuerySyntaxError, TriplecastError
+from triplecast.errors import InputError, OperatorWarning, QueryRefused, QuerySyntaxError
 from triplecast.evaluate import Evaluator
 from triplecast.explain import Explanation, explaining_sandbox
 from triplecast.index import INDEX, IndexWriter, SegmentFolder
@@ -54,8 +54,8 @@ class Engine:
     """Standing queries and what they match, in memory (``Engine()``) or durable (`Engine.open`).
 
     What a method has returned is synced to disk, and every publication accepted is matched: at once, or, when the
-    process ended in between, by the next `open` or call that writes. May be used from any thread; one call writes at a
-    time.
+    process ended in between, by the next `open` or call that publishes, subscribes, unsubscribes, removes or loads a
+    taxonomy. May be used from any thread; one call writes at a time.
     """
 
     def __init__(
@@ -167,7 +167,7 @@ class Engine:
         owner: str | None = None,
         lease: timedelta | float | datetime | None = None,
     ) -> Subscribed:
-        """Registers a query, evaluated against each publication from the next on until its lease ends: a timedelta or
+        """Register a query, evaluated against each publication from the next on until its lease ends: a timedelta or
         seconds from now on, a datetime with a zone, or `triplecast.FOREVER`; without one, a day.
 
         Raises `QuerySyntaxError`, `QueryRefused` (`QuotaReached` for a broad one too many of its `owner`),
@@ -184,8 +184,8 @@ class Engine:
     def subscribe_many(
         self, subscriptions: Sequence[Subscription], lease: timedelta | float | datetime | None = None
     ) -> list[Subscribed | QuerySyntaxError | QueryRefused | InputError]:
-        """Registers all that can be, in one step and with one `lease` (as `subscribe` takes it); in the place of each
-        other one is what is wrong with it.
+        """Register all that can be, in one step and with one `lease` (as `subscribe` takes it). Return, in the place of
+        each other one, what is wrong with it.
 
         Raises `StorageFault`, `InputError` for a lease that cannot be, and TypeError for what is no subscription: then
         none was registered.
@@ -194,7 +194,7 @@ class Engine:
         return self._subscribe(subscriptions, lease)
 
     def unsubscribe(self, id: str, ticket: str | None = None) -> int:
-        """Cancels the subscription that is live as `id`; gives the journal position from which it matches nothing.
+        """Cancel live subscription `id` and return the cancellation's journal position.
 
         What it matched before stays in the outbox (semantics 9.8). The ticket is checked where one is given; without
         one, whoever has the engine may cancel any subscription of calls. Raises `InputError` where none is live as
@@ -207,8 +207,8 @@ class Engine:
     def renew(
         self, id: str, ticket: str | None = None, until: timedelta | float | datetime | None = None
     ) -> str | None:
-        """Gives the lease of the subscription that is live as `id` another end, as `subscribe` takes it; gives that
-        end, None for none. Raises what `unsubscribe` raises, and `InputError` for a lease that cannot be."""
+        """Give the lease of live subscription `id` another end, as `subscribe` takes it. Return that end, None for
+        none. Raises what `unsubscribe` raises, and `InputError` for a lease that cannot be."""
         lease = read_lease(until)
         with self._lock:
             return self._registry.renew(API, id, ticket, lease)
@@ -216,7 +216,7 @@ class Engine:
     # ---- knowing ----------------------------------------------------------------------------------------------------
 
     def load_taxonomy(self, data: bytes | str, media_type: str | None = None, broader: bool = False) -> LoadedTaxonomy:
-        """Replaces the taxonomy: publications from the next on are matched with it, earlier ones are not matched again.
+        """Replace the taxonomy: publications from the next on are matched with it, earlier ones are not matched again.
 
         ``rdfs:subClassOf``, ``rdfs:subPropertyOf`` and ``rdf:type`` between IRIs are taken, with `broader` also
         ``skos:broader``; an empty document takes the taxonomy away. Raises `DocumentRejected`, `TaxonomyCycle`, which
@@ -238,39 +238,39 @@ class Engine:
         attachments: Mapping[str, bytes] | None = None,
         dataset: bool = False,
     ) -> Receipt:
-        """Accepts a document and matches what it brings. Without `graph` it is named by its content, a feed by
+        """Accept a document and match what it brings. Without `graph` it is named by its content, a feed by
         what it says that it is (docs/formats.md). `attachments` are what operators look at beside its triples, by IRI:
         a publication has those that came with its document; of a document with several publications, each has those
         whose IRI is in its triples.
 
-        It returns when operators have answered or failed, too; what is decided without them is in the outbox before
-        (`notifications`). A document that cannot be read is in `Receipt.rejects`. Raises `StorageFault`; after
-        `StorageFull` nothing was accepted, or it was accepted and the next call matches it.
+        It returns when operators have answered or failed, too; of each 1,000 publications, what is decided without
+        them is in the outbox before (`notifications`). A document that cannot be read is in `Receipt.rejects`. Raises
+        `StorageFault`; after `StorageFull` nothing was accepted, or it was accepted and the next call matches it.
         """
         return self.publish_many([document_of(data, media_type, graph, dataset, attachments)])[0]
 
     def publish_many(self, documents: Iterable[Document]) -> list[Receipt]:
         """A receipt for each document, in order. Documents are committed some hundreds at a time, each group wholly.
 
-        Raises `StorageFault`, whose `receipts` are those of the groups before. Of the group that failed all or nothing
-        was accepted, and the next call matches it; so publish the documents without a receipt again: those unchanged
-        are in the outbox. Raises `InputError` where `dataset` is not what the runs of this folder use."""
+        Raises `StorageFault`, `InputError`, for what is no document TypeError: their `receipts` are those of the groups
+        before. Of the group that failed all or nothing was accepted, and the next call matches it; so publish the
+        documents without a receipt again: those unchanged are in the outbox."""
         receipts: list[Receipt] = []
-        for group in cut_groups(checked_documents(documents), DOCUMENTS_AT_ONCE, BYTES_AT_ONCE):
-            parsed = self._parser.parse(group)
-            drafts = [draft for result in parsed for draft in result.drafts]
-            rejects = [reject for result in parsed for reject in result.rejects]
-            outcome = Findings()
-            try:
+        try:
+            for group in cut_groups(checked_documents(documents), DOCUMENTS_AT_ONCE, BYTES_AT_ONCE):
+                parsed = self._parser.parse(group)
+                drafts = [draft for result in parsed for draft in result.drafts]
+                rejects = [reject for result in parsed for reject in result.rejects]
+                outcome = Findings()
                 with self._lock:
                     self._registry.check_documents(group)
                     self._match_accepted()
                     acceptance = self._journal.commit_documents(drafts, rejects)
                     self._match_accepted(outcome)
-            except TriplecastError as error:
-                error.receipts = tuple(receipts)
-                raise
-            receipts += outcome.share_out(parsed, acceptance)
+                receipts += outcome.share_out(parsed, acceptance)
+        except Exception as error:
+            vars(error)["receipts"] = tuple(receipts)  # also a TypeError, and what `documents` itself raises
+            raise
         return receipts
 
     def remove(self, graph: str) -> Receipt | None:
@@ -342,15 +342,15 @@ class Engine:
         return self._outbox.undecided(after)
 
     def prune(self, sequence: int) -> int:
-        """Forgets notifications up to `sequence`, which their subscribers have, and the undecided pairs before them.
+        """Forget notifications up to `sequence`, which their subscribers have, and the undecided pairs before them.
 
-        Gives how many notifications went. Raises `StorageFault`; what went until then is gone.
+        Return how many notifications went. Raises `StorageFault`; what went until then is gone.
         """
         with self._lock:
             return self._outbox.prune(sequence)
 
     def prune_undecided(self, upto: int) -> int:
-        """Forgets undecided pairs of publications at journal positions up to `upto`; gives how many. Raises
+        """Forget undecided pairs of publications at journal positions up to `upto`; return how many. Raises
         `StorageFault`."""
         with self._lock:
             return self._outbox.prune_undecided(upto)

@@ -43,7 +43,7 @@ class Matching:
 
     def follow(self, outcome: Findings | None = None) -> None:
         """Match and call operators until nothing is due; add what matched to `outcome`. Pairs of operators that are
-        unavailable are passed by until these are back."""
+        unavailable are set aside until these are back."""
         self.asking.revive()
         while (due := self._driver.next()) is not None:
             if isinstance(due, MatchRange):
@@ -51,14 +51,14 @@ class Matching:
             else:
                 self._registry.follow()
                 upto = self.asking.settle_stored(due, self._registry.index.snapshot)
-            self.asking.pass_by(upto)
+            self.asking.set_aside(upto)
 
     def _match(self, due: MatchRange, outcome: Findings | None) -> int:
         """Match the first publications of a range; record what is decided without operators before they are called.
         Return how far this came."""
         publications = self._journal.publications(due.after, due.upto, MATCHED_AT_ONCE, BYTES_AT_ONCE)
         if not publications:
-            self._driver.pass_over(due.upto)
+            self._driver.note_no_publications(due.upto)
             return due.upto
         upto = publications[-1].position
         self._registry.follow()

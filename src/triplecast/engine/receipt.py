@@ -29,8 +29,8 @@ from triplecast.taxonomy.taxonomy import BROADER, SUB_CLASS, SUB_PROPERTY, TYPE
 class Statistics:
     """Of an engine."""
 
-    standing: SubscriptionCounts
-    """Who is live."""
+    live: SubscriptionCounts
+    """Counts of live subscriptions."""
     work: MatchStats
     """What was matched since the engine was opened, and what it took. A publication whose operators were unavailable
     at first counts once; what they add later is added."""

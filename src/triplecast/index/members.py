@@ -89,21 +89,21 @@ def lay_out_members(
     ordered = sorted(registrations, key=lambda registration: registration.id)
     layouts: defaultdict[EntailmentMode, _Layout] = defaultdict(_Layout)
     plain = layouts[EntailmentMode.PLAIN]
-    reading_of_each = np.zeros(len(ordered), np.uint8)
+    mode_of_each = np.zeros(len(ordered), np.uint8)
     for start in range(0, len(ordered), LAID_OUT_AT_ONCE):
         for alike in _group_alike(ordered[start : start + LAID_OUT_AT_ONCE], start, compiler, plain):
             plan = alike.plan
-            reading = mode_of(alike.entailment, plan.bare)
-            if reading is not EntailmentMode.PLAIN:
-                reading_of_each[alike.subscriptions] = reading
-            layout = layouts[reading]
+            mode = mode_of(alike.entailment, plan.bare)
+            if mode is not EntailmentMode.PLAIN:
+                mode_of_each[alike.subscriptions] = mode
+            layout = layouts[mode]
             layout.add(alike)
             if not plan.decided or plan.combination is not None:
                 for number in alike.subscriptions:
                     subscription = ordered[number].subscription
                     layout.texts[number] = (subscription.text, subscription.language)
     ids = np.array([registration.id for registration in ordered], np.int64)
-    return {reading: layouts[reading].finish(ids, reading_of_each == reading) for reading in sorted(layouts)}
+    return {mode: layouts[mode].finish(ids, mode_of_each == mode) for mode in sorted(layouts)}
 
 
 def _group_alike(

@@ -44,7 +44,7 @@ def apply_changes(
     fresh = build_segments(added, compiler=compiler) if added else []
     kept: list[Segment] = []
     for mode in EntailmentMode:
-        own = [segment for segment in (*segments, *fresh) if segment.reading is mode]
+        own = [segment for segment in (*segments, *fresh) if segment.mode is mode]
         while (start := _merge_start([len(segment) for segment in own])) < len(own) - 1:
             own[start:] = [merge_segments(own[start:], removals.up_to(needed_from))]
         kept += own
@@ -97,7 +97,7 @@ def merge_segments(
         {int(rank[old]): text for old, text in texts.items()},
         tuple(each for segment in segments for each in segment.refused if each.registration not in ended),
     )
-    return index_members(members, anchor or RarestKey(), segments[0].reading)
+    return index_members(members, anchor or RarestKey(), segments[0].mode)
 
 
 def _keep_items(items: Items, lives: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Items:
@@ -201,8 +201,8 @@ def _runs(segments: Sequence[Segment]) -> Iterator[tuple[Segment, ...]]:
     def is_similar(sizes: Sequence[int]) -> bool:
         return sum(sizes) <= REBUILT_LIMIT and max(sizes) <= GROWTH * min(sizes)
 
-    for reading in EntailmentMode:
-        own = [segment for segment in segments if segment.reading is reading]
+    for mode in EntailmentMode:
+        own = [segment for segment in segments if segment.mode is mode]
         sizes = [len(segment) for segment in own]
         for start in range(len(own)):
             end = start

@@ -68,7 +68,7 @@ class Segment:
     tables: Tables
     texts: Texts
     refused: tuple[Refused, ...]
-    reading: EntailmentMode = EntailmentMode.PLAIN
+    mode: EntailmentMode = EntailmentMode.PLAIN
     """The view of publications that all its subscriptions are evaluated against."""
     places: U8 = field(init=False)
     """The places of a triple that its keys use, by predicate (`pairing.find_places`)."""
@@ -124,7 +124,7 @@ class Segment:
             "refused": [list(each) for each in self.refused],
             "base": self.tables.registrations.base,
             "analyser": ANALYSER,
-            "reading": int(self.reading),
+            "reading": int(self.mode),
             **_write_roles(self.tables.roles),
         }
         write_arrays(path, ArrayFile(arrays, notes), sole)

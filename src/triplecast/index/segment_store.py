@@ -48,8 +48,8 @@ class SegmentStore(Protocol):
         written and neither published nor released yet."""
 
 
-def manifest_number(name: str) -> int:
-    """Return the number in the name of a manifest."""
+def number_of(name: str) -> int:
+    """Return the number in the name of a manifest or a segment."""
     found = _NAME.fullmatch(name)
     return int(found[2]) if found else 0
 
@@ -104,7 +104,7 @@ class SegmentFolder:
         self._sole = sole
         self._naming = Lock()
         self._last = 0
-        """The number of the segment named last."""
+        """The highest number of a segment that was named or opened here."""
         self._named: dict[int, tuple[str, ...]] = {}
         """The segments of the kept manifests that were written or read here, by the manifest's number."""
         self._unnamed: set[str] = set()
@@ -118,6 +118,8 @@ class SegmentFolder:
         return read_manifest(self._path, name)
 
     def segment(self, name: str) -> Segment:
+        with self._naming:  # no segment gets this name again, also if somebody deletes the file
+            self._last = max(self._last, number_of(name))
         try:
             return open_segment(self._path / name)
         except StorageFault:

@@ -16,7 +16,7 @@ from triplecast.crash_points import reach
 from triplecast.index.merge import DueSegments, RebuiltSegment, apply_changes, find_due, rebuild
 from triplecast.index.registrations import NO_REMOVALS
 from triplecast.index.segment import Segment
-from triplecast.index.segment_store import SegmentMemory, SegmentStore, manifest_number
+from triplecast.index.segment_store import SegmentMemory, SegmentStore, number_of
 from triplecast.index.snapshot import Manifest, Snapshot
 from triplecast.model.operators import OperatorSet
 from triplecast.model.subscription import Registration
@@ -150,4 +150,4 @@ class IndexWriter:
     def _last_number(self) -> int:
         """The highest number that a manifest has, readable or not."""
         latest = self._store.latest()
-        return max(0 if latest is None else manifest_number(latest), self._manifest.number)
+        return max(0 if latest is None else number_of(latest), self._manifest.number)

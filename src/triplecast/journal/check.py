@@ -16,8 +16,8 @@ _Entry = tuple[int | bytes, ...]
 RESTORE = "restore the folder from a copy"
 
 
-class Said:
-    """What the records say, up to the last one read."""
+class ReplayedState:
+    """What the tables must repeat, by the records up to the last one read."""
 
     def __init__(self) -> None:
         self.position = 0
@@ -37,74 +37,78 @@ class Said:
 
 
 def check_journal(database: SqliteFile) -> Mapping[int, int]:
-    """Reads every record and every entry of the tables that repeat records; gives how many attachments each publication
+    """Read every record and every entry of the tables that repeat records. Return how many attachments each publication
     has, of those that have some.
 
     Raises `StorageFault` for the first that is damaged, missing or contradicts the others. A journal that lost its last
     records is found by an entry that names one of them, or by the time of the last one.
     """
     where = database.where
-    said = _read_records(database)
+    replayed = _read_records(database)
     documents: dict[str, _Entry] = {}
     for graph, version, position, at, digest, crc in database.each("SELECT * FROM document"):
         verify(crc, where, f"the entry of document {graph}", graph, (version, position, at), digest)
         documents[graph] = (version, position, at, digest)
-    _compare(where, "document", said.documents, documents)
+    _compare(where, "document", replayed.documents, documents)
     live: dict[str, _Entry] = {}
     for name, id, crc in database.each("SELECT * FROM live"):
         verify(crc, where, f"the entry of subscription {name}", name, (id,))
         live[name] = (id,)
-    _compare(where, "subscription", said.live, live)
+    _compare(where, "subscription", replayed.live, live)
     cancelled: dict[int, _Entry] = {}
     for id, position, crc in database.each("SELECT * FROM ended"):
         verify(crc, where, f"the cancellation of {id}", "", (id, position))
         cancelled[id] = (position,)
-    _compare(where, "the cancellation of", said.cancelled, cancelled)
+    _compare(where, "the cancellation of", replayed.cancelled, cancelled)
     leases: dict[int, _Entry] = {}
     for id, end, crc in database.each("SELECT registration, end, crc FROM lease"):
         verify(crc, where, f"the lease of {id}", "", (id, end))
         leases[id] = (end,)
-    _compare(where, "the lease of", said.leases, leases)
+    _compare(where, "the lease of", replayed.leases, leases)
     counted: dict[int, _Entry] = {}
     for kind, records, crc in database.each("SELECT * FROM record_count"):
         verify(crc, where, f"the count of records of kind {kind}", "", (kind, records))
         counted[kind] = (records,)
-    _compare(where, "the count of records of kind", {kind: (n,) for kind, n in said.counted.items()}, counted)
+    _compare(where, "the count of records of kind", {kind: (n,) for kind, n in replayed.counted.items()}, counted)
     written = [at for (at,) in database.ask("SELECT written_at FROM writer")]
-    if said.written_at is not None and written != [said.written_at]:
+    if replayed.written_at is not None and written != [replayed.written_at]:
         raise StorageFault(where, "its last record is not the one written last", RESTORE)
-    return said.attached
+    return replayed.attached
 
 
-def _read_records(database: SqliteFile) -> Said:
-    said = Said()
+def _read_records(database: SqliteFile) -> ReplayedState:
+    replayed = ReplayedState()
     for fields in database.each("SELECT * FROM record ORDER BY position"):
         row = verify_row(fields, database.where)
-        if row.position != said.position + 1:
-            raise StorageFault(database.where, f"record {said.position + 1} is missing before {row.position}", RESTORE)
-        said.position, said.written_at = row.position, row.written_at
+        if row.position != replayed.position + 1:
+            raise StorageFault(
+                database.where, f"record {replayed.position + 1} is missing before {row.position}", RESTORE
+            )
+        replayed.position, replayed.written_at = row.position, row.written_at
         if row.kind in COUNTED:
-            said.counted[row.kind] += 1
+            replayed.counted[row.kind] += 1
         if row.kind in (Kind.PUBLICATION, Kind.REMOVAL):
             if row.kind == Kind.PUBLICATION and attached_to(row):
-                said.attached[row.position] = attached_to(row)
-            said.documents[row.name] = (row.number, row.position, row.written_at, row.digest)
+                replayed.attached[row.position] = attached_to(row)
+            replayed.documents[row.name] = (row.number, row.position, row.written_at, row.digest)
         elif row.kind == Kind.SUBSCRIPTION:
-            said.live[row.name] = (row.position,)
-            said.set_lease(row.position, read_end(row))
+            replayed.live[row.name] = (row.position,)
+            replayed.set_lease(row.position, read_end(row))
         elif row.kind == Kind.RENEWAL:
-            said.set_lease(row.number, read_end(row))
+            replayed.set_lease(row.number, read_end(row))
         elif row.kind in ENDS:
-            said.set_lease(row.number, None)
-            said.live.pop(row.name, None)
-            said.cancelled[row.number] = (row.position,)
-    return said
+            replayed.set_lease(row.number, None)
+            replayed.live.pop(row.name, None)
+            replayed.cancelled[row.number] = (row.position,)
+    return replayed
 
 
-def _compare(where: str, what: str, said: Mapping[Any, _Entry], repeated: Mapping[Any, _Entry]) -> None:
-    for name in (*said, *repeated):
-        if said.get(name) != repeated.get(name):
-            found = f"its tables contradict its records: {what} {name} is {repeated.get(name)}, not {said.get(name)}"
+def _compare(where: str, what: str, replayed: Mapping[Any, _Entry], repeated: Mapping[Any, _Entry]) -> None:
+    for name in (*replayed, *repeated):
+        if replayed.get(name) != repeated.get(name):
+            found = (
+                f"its tables contradict its records: {what} {name} is {repeated.get(name)}, not {replayed.get(name)}"
+            )
             raise StorageFault(where, found, RESTORE)
 
 

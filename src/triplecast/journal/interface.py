@@ -1,4 +1,4 @@
-"""What matching needs of a journal: another machine may read it from elsewhere than the folder's SQLite file."""
+"""What a reader of journals has at least; `JournalFile` has it of the folder's SQLite file."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import NamedTuple, Protocol
 
 from triplecast.model.answers import Answer, GroundCall
 from triplecast.model.events import Event
+from triplecast.model.operators import OperatorSet
 from triplecast.model.publication import Position, Publication
 from triplecast.model.subscription import Registration, RegistrationId
 from triplecast.taxonomy import Taxonomies
@@ -33,7 +34,7 @@ class JournalReader(Protocol):
 
     What has a position never changes, and nothing is ever written before `head`: two readers of one range see the same.
     Ranges exclude `after` and include `upto`; positions beyond `head` are empty. Methods may be called from any thread
-    and raise `StorageFault` for what is damaged or missing: a record is never passed over.
+    and raise `StorageFault` for what is damaged or missing: a record is never skipped.
     """
 
     def head(self) -> Position:
@@ -52,9 +53,9 @@ class JournalReader(Protocol):
         """Return what publications at positions in (`after`, `upto`] are matched with: the last version up to `after`,
         and those behind it."""
 
-    def answers(self, after: int, upto: int) -> Mapping[int, Mapping[GroundCall, Answer]]:
-        """Return what operators answered for publications at positions in (`after`, `upto`], by position, as far as it
-        is stored: the first answer to a call, which stays."""
+    def answers(self, after: int, upto: int, operators: OperatorSet) -> Mapping[int, Mapping[GroundCall, Answer]]:
+        """Return what these versions of operators answered for publications at positions in (`after`, `upto`], by
+        position, as far as it is stored: the first answer to a call, which stays."""
 
     def registrations(self, ids: Sequence[int]) -> Sequence[Registration]:
         """Return the registrations among `ids`, as of now, by id."""

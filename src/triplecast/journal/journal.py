@@ -49,9 +49,7 @@ class Journal(JournalWriter):
             for subscription, ticket in zip(subscriptions, hashes, strict=True):
                 name = subscription.name
                 if name in added or name in live:
-                    raise InputError(
-                        f"a subscription named {name!r} is registered already", "cancel it or take another name"
-                    )
+                    raise InputError(f"subscription id {name!r} is in use", "unsubscribe it or choose another id")
                 added[name] = writing.add(subscription_row(writing.next, subscription, writing.at, end, ticket, source))
             names = [(name, id, checksum(name, (id,))) for name, id in added.items()]
             self._database.run("INSERT INTO live VALUES (?, ?, ?)", names)
@@ -60,7 +58,7 @@ class Journal(JournalWriter):
         return [Registration(RegistrationId(added[each.name]), each, source=source) for each in subscriptions]
 
     def renew(self, id: int, lease: Lease) -> int | None:
-        """Gives the lease of registration `id` another end, from now on; gives that end, None for none.
+        """Give the lease of registration `id` another end, from now on; return that end, None for none.
 
         Raises `InputError` where it is not live any more, and for a lease that cannot be (`Lease.end`).
         """
@@ -75,7 +73,7 @@ class Journal(JournalWriter):
         return end
 
     def end_leases(self) -> None:
-        """Writes the end of every lease that is over now, as any method that writes does before it writes."""
+        """Write the end of every lease that is over now, as any method that writes does before it writes."""
         with self._database.lock:
             (last,) = self._database.ask_one("SELECT written_at FROM writer")
             if self._database.ask("SELECT 1 FROM lease WHERE end <= ? LIMIT 1", (max(read_clock(self._clock), last),)):
@@ -121,7 +119,7 @@ class Journal(JournalWriter):
             return self.answers(known.position - 1, known.position, operators).get(known.position, {})
 
     def declare_operators(self, declared: Sequence[Operator]) -> None:
-        """Writes how operators are declared from now on, where that differs from what is written last."""
+        """Write how operators are declared from now on, where that differs from what is written last."""
         known = {each.iri: each for each in self.operators()} if declared else {}
         changed = [each for each in declared if known.get(each.iri) != each]
         if not changed:

@@ -19,7 +19,7 @@ from triplecast.sqlite import SqliteFile
 
 
 def write_results(database: SqliteFile, results: Iterable[OperatorResult]) -> bool:
-    """Keeps them inside a transaction; what is kept already stays. False where that is another answer."""
+    """Store results inside a transaction; those stored before stay. Return False where one of these is another."""
     same = True
     for result in results:
         arguments = json.dumps(result.arguments)

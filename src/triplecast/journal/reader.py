@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from triplecast.journal.check import check_end, check_journal
-from triplecast.journal.interface import RegistryChanges, RegistrySlice
+from triplecast.journal.interface import JournalReader, RegistryChanges, RegistrySlice
 from triplecast.journal.operator_data import check_answers, check_attachments, read_learnt
 from triplecast.journal.record import (
     ENDS,
@@ -37,8 +37,8 @@ class Rejected(NamedTuple):
     reject: Reject
 
 
-class JournalFile(Records):
-    """A journal in SQLite: what `interface.JournalReader` promises, and what a folder's own processes read beside."""
+class JournalFile(Records, JournalReader):
+    """A journal in SQLite: a `JournalReader`, and what a folder's own processes read beside."""
 
     @staticmethod
     def read_only(folder: Path | str) -> JournalFile:

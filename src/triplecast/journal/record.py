@@ -168,10 +168,10 @@ def subscription_row(
     position: Position, subscription: Subscription, at: int, end: int | None, ticket: bytes, source: str
 ) -> Row:
     """`end` of its lease, `ticket`: the hash of its ticket, empty for none."""
-    asked = subscription
     fields = [
-        f'"text": {_json(asked.text)}, "language": {_json(asked.language)}, "scope": {_json(asked.scope)}, '
-        f'"entailment": {_json(asked.entailment)}, "owner": {_json(asked.owner)}, "source": {_json(source)}'
+        f'"text": {_json(subscription.text)}, "language": {_json(subscription.language)}, '
+        f'"scope": {_json(subscription.scope)}, "entailment": {_json(subscription.entailment)}, '
+        f'"owner": {_json(subscription.owner)}, "source": {_json(source)}'
     ]
     if end is not None:
         fields.append(f'"{_END}": {end}')

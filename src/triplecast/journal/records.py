@@ -1,6 +1,6 @@
 """What matching reads of a journal: events, taxonomies, registrations, stored answers.
 
-Each row is verified, and none is passed over unseen.
+Each row is verified, and none is skipped.
 """
 
 from __future__ import annotations

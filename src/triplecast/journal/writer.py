@@ -123,7 +123,8 @@ class JournalWriter(JournalFile):
                 if lock is None:
                     lock = opened.enter_context(closing(WriterLock(folder, started, replace=True)))
                 lock.check()
-                journal = cls(database, clock, _next_epoch(database), former)
+                restored = mark == 0 and JournalFile(database).head() > 0
+                journal = cls(database, clock, _next_epoch(database, read_clock(clock) if restored else 0), former)
             with journal.sole():
                 journal._end = EndMark(folder / END, journal.head())
             journal._held = [journal._end, lock]
@@ -165,7 +166,7 @@ class JournalWriter(JournalFile):
     # ---- documents --------------------------------------------------------------------------------------------------
 
     def accept(self, drafts: Sequence[Draft]) -> list[Accepted]:
-        """Gives each draft its version, unless it equals the latest one; see `commit_documents`."""
+        """Give each draft its version, unless it equals the latest one; see `commit_documents`."""
         return self.commit_documents(drafts).accepted
 
     def commit_documents(
@@ -294,8 +295,9 @@ def _write_files(database: SqliteFile, states: Mapping[str, FileState], gone: Se
     )
 
 
-def _next_epoch(database: SqliteFile) -> int:
-    """Of a new writer, inside a transaction: the ones before it write nothing more."""
-    database.run("UPDATE writer SET epoch = epoch + 1")
+def _next_epoch(database: SqliteFile, least: int = 0) -> int:
+    """Of a new writer, inside a transaction: the ones before it write nothing more. A journal that was restored from a
+    copy gets the time as the `least`, since its copy may be restored twice, and no epoch may come twice."""
+    database.run("UPDATE writer SET epoch = max(epoch + 1, ?)", [(least,)])
     (epoch,) = database.ask_one("SELECT epoch FROM writer")
     return int(epoch)

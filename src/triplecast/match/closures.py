@@ -254,7 +254,7 @@ def _is_odd(taxonomy: Taxonomy) -> bool:
 
 def wanted_of(segment: Segment) -> Wanted:
     """Of all keys of a segment, in any order."""
-    if not segment.reading.marked:
+    if not segment.mode.marked:
         return frozenset()
     dictionary, keys = segment.tables.dictionary, segment.tables.index.key_terms
 

@@ -96,13 +96,13 @@ class ClosureCache:
     def entail(self, segments: Sequence[Segment], taxonomy: Taxonomy, plain: Views) -> EntailedBatch | None:
         """Return the views of a batch, whose plain ones are given, for the segments that read others; None without
         such segments."""
-        entailed = [segment for segment in segments if segment.reading is not EntailmentMode.PLAIN]
+        entailed = [segment for segment in segments if segment.mode is not EntailmentMode.PLAIN]
         if not entailed:
             return None
         kept = self._closures(entailed, taxonomy)
         marks: defaultdict[EntailmentMode, set[Mark]] = defaultdict(set)
         for segment in entailed:
-            marks[segment.reading].update(mark for mark, _ in self._wanted[segment])
+            marks[segment.mode].update(mark for mark, _ in self._wanted[segment])
         return EntailedBatch(plain, kept, marks)
 
     def _closures(self, segments: Sequence[Segment], taxonomy: Taxonomy) -> _Kept:
@@ -136,7 +136,7 @@ class EntailedBatch:
     def read(self, segment: Segment, identity: I32) -> ReadViews:
         """Return what a segment reads; `identity`: the ids that its dictionary gives to the terms of the plain
         views."""
-        mode = segment.reading
+        mode = segment.mode
         made = self._made.get(mode)
         if made is None:
             made = self._made[mode] = entail_views(self._pool, self._kept.closures, mode, self._marks[mode])
@@ -177,12 +177,12 @@ def terms_of(closures: Closures) -> Terms:
     return Terms(dictionary.text, dictionary.offsets[:-1], lengths, dictionary.hashes, kinds)
 
 
-def entail_views(pool: Pool, closures: Closures, reading: EntailmentMode, marks: Collection[Mark]) -> EntailedViews:
-    """The same views, in the same order, with everything that the reading has; of marks these kinds."""
+def entail_views(pool: Pool, closures: Closures, mode: EntailmentMode, marks: Collection[Mark]) -> EntailedViews:
+    """The same views, in the same order, with everything that the mode has; of marks these kinds."""
     views, ids = pool.views, pool.ids
-    rdfs = reading.entailment is Entailment.RDFS
+    rdfs = mode.entailment is Entailment.RDFS
     plain = Plain(views.offsets, views.spans, views.triples, ids, _numbered(views) if rdfs else np.zeros(0, np.uint8))
-    given, too_large = _entail_odd(views, closures, ids, reading)
+    given, too_large = _entail_odd(views, closures, ids, mode)
     grown = entail_all(plain, closures.known, given, rdfs, sum(1 << mark for mark in marks))
     grown.lost[too_large] = 1
     terms, values = take_terms(pool.terms, pool.values, grown.source)
@@ -190,11 +190,9 @@ def entail_views(pool: Pool, closures: Closures, reading: EntailmentMode, marks:
     return EntailedViews(made, grown.source, frozenset(views.publication[grown.lost == 1].tolist()))
 
 
-def _entail_odd(
-    views: Views, closures: Closures, ids: I32, reading: EntailmentMode
-) -> tuple[PrecomputedViews, list[int]]:
+def _entail_odd(views: Views, closures: Closures, ids: I32, mode: EntailmentMode) -> tuple[PrecomputedViews, list[int]]:
     """The views that bring rules of their own, or all where the taxonomy is odd; and those that grow beyond bounds."""
-    alone = _bring_rules(views, closures, ids, reading)
+    alone = _bring_rules(views, closures, ids, mode)
     offsets = np.zeros(len(alone) + 1, np.int64)
     too_large: list[int] = []
     if not alone.any():
@@ -204,17 +202,17 @@ def _entail_odd(
     for view in np.flatnonzero(alone).tolist():
         graph = nodes[views.triples[views.offsets[view] : views.offsets[view + 1]]]
         try:
-            parts.append(entail_alone(views.terms, closures, graph, reading))
+            parts.append(entail_alone(views.terms, closures, graph, mode))
             offsets[view + 1] = len(parts[-1])
         except EntailmentTooLarge:
             too_large.append(view)
     return PrecomputedViews(alone, np.cumsum(offsets), np.concatenate([np.zeros((0, 3), np.int32), *parts])), too_large
 
 
-def _bring_rules(views: Views, closures: Closures, ids: I32, reading: EntailmentMode) -> U8:
+def _bring_rules(views: Views, closures: Closures, ids: I32, mode: EntailmentMode) -> U8:
     """[V] 1 for views whose own triples say something of classes or properties."""
     alone = np.zeros(len(views.mode), np.uint8)
-    if closures.odd and reading.entailment is Entailment.RDFS:
+    if closures.odd and mode.entailment is Entailment.RDFS:
         alone[:] = 1
         return alone
     words = closures.schema.words
@@ -246,15 +244,15 @@ def _text(terms: Terms, term: int) -> str:
     return terms.text[start : start + terms.length[term]].tobytes().decode()
 
 
-def entail_alone(terms: Terms, closures: Closures, graph: I32, reading: EntailmentMode) -> I32:
-    """[·, 3] everything the reading has for the graph of one view. A node is the number of a term of the closures, or
+def entail_alone(terms: Terms, closures: Closures, graph: I32, mode: EntailmentMode) -> I32:
+    """[·, 3] everything the mode has for the graph of one view. A node is the number of a term of the closures, or
     ``-1 - t`` for term t of the batch if they lack it. Raises `EntailmentTooLarge`."""
     schema = _schema(terms, closures)
-    rdfs = reading.entailment is Entailment.RDFS
+    rdfs = mode.entailment is Entailment.RDFS
     stated = entail([(subject, predicate, end) for subject, predicate, end in graph.tolist()], schema, False)
     closed = entail(stated, schema, True) if rdfs else stated
     found = dict.fromkeys(closed)
-    if reading.marked:
+    if mode.marked:
         for mark in chain(_function_marks(closures, schema, stated), _path_marks(closures, schema, closed, rdfs)):
             found[mark] = None
             if len(found) > TRIPLES_LIMIT:

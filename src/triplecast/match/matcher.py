@@ -15,7 +15,7 @@ from triplecast.index import Segment, Snapshot
 from triplecast.kernels.render import gather
 from triplecast.match.entailed import ClosureCache
 from triplecast.match.members import BatchMatches
-from triplecast.match.resolve import Resolved, resolve
+from triplecast.match.resolve import Resolution, Resolved
 from triplecast.match.segment import Scratch, Validity, encode_batch, match_segment
 from triplecast.match.views import scan_views
 from triplecast.model.match import MatchedBatch, MatchRows, MatchStats, Undecided
@@ -93,8 +93,8 @@ class Matcher:
         publications: Sequence[Publication],
         taxonomies: Taxonomies = NO_TAXONOMIES,
     ) -> Resolved:
-        """`resolve.resolve` with this matcher's evaluator and plans."""
-        return resolve(open_rows, answers, publications, taxonomies, self._plans, self._evaluator)
+        """Decide pairs as far as the answers (by position) allow, as `Resolution` does."""
+        return Resolution(open_rows, answers, publications, taxonomies, self._plans).decide(self._evaluator)
 
     def _scratch_of(self, segment: Segment) -> Scratch:
         scratch = self._scratch.get(segment)

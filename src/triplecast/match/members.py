@@ -25,7 +25,7 @@ from triplecast.model.publication import Publication
 from triplecast.residual import JoinRows, NumberedTerms, PublicationConditions, ResidualPlan, ResidualPlans, Row
 from triplecast.residual.agreement import combine_rows, solve_pair
 
-Found: TypeAlias = tuple[tuple[int, int], ...]
+PairSheets: TypeAlias = tuple[tuple[int, int], ...]
 """Of one pair: the answers (by number) that have rows, each with its sheet."""
 
 
@@ -34,7 +34,7 @@ class Members:
 
     def __init__(self, segment: Segment, plans: ResidualPlans) -> None:
         tables = segment.tables
-        self.tables, self._texts, self._reading = tables, segment.texts, segment.reading
+        self.tables, self._texts, self._mode = tables, segment.texts, segment.mode
         self.plans = plans
         self.of_answer = tables.roles
         self.answer_of = tables.index.answer_of
@@ -50,7 +50,7 @@ class Members:
     def query(self, first: int) -> QueryText:
         """The query of the subscription whose first member this is."""
         found = self._queries.get(first)
-        return QueryText(*self._texts.of(first), self._reading) if found is None else found
+        return QueryText(*self._texts.of(first), self._mode) if found is None else found
 
     def plan(self, first: int) -> ResidualPlan | str:
         """The plan of a subscription, found once, or why its query is not valid any more."""
@@ -93,33 +93,33 @@ class BatchMatches:
         """Of the terms of open rows."""
         self.stats = MatchStats()
 
-    def leave(self, publication: int, registration: int, reason: str) -> None:
+    def leave_undecided(self, publication: int, registration: int, reason: str) -> None:
         self.undecided.append(Undecided(publication, registration, reason))
 
 
 def combine(
-    members: Members, rows: JoinedRows, sheets: Sheets, terms: Terms, spent: Pairs, batch: BatchMatches
+    members: Members, rows: JoinedRows, sheets: Sheets, terms: Terms, exhausted: Pairs, batch: BatchMatches
 ) -> Pairs:
     """Add to `batch` the matches that the rows make together, and the open rows of pairs that call operators; none of
-    the `spent` pairs, whose rows are not all there. Return pairs (by first member) that cost too much to calculate."""
+    the `exhausted` pairs, whose rows are not all there. Return pairs (by first member) too costly to calculate."""
     first = members.first[rows.member]
     order = np.lexsort((rows.member, first, rows.publication))
-    lost = set(zip(spent.publication.tolist(), spent.member.tolist(), strict=True))
+    incomplete = set(zip(exhausted.publication.tolist(), exhausted.member.tolist(), strict=True))
     answers = members.answer_of[rows.member]
     columns = (rows.publication[order], first[order], answers[order], rows.sheet[order])
     writer = _Writer(members, sheets, terms, batch)
     matches: list[tuple[int, int, bytes]] = []
     calculated = 0
-    costly: list[tuple[int, int]] = []
+    beyond_budget: list[tuple[int, int]] = []
     together = zip(*(column.tolist() for column in columns), strict=True)
     for pair, group in groupby(together, lambda row: row[:2]):
-        if pair in lost:
+        if pair in incomplete:
             continue
         found = tuple((answer, sheet) for _, _, answer, sheet in group)
         publication, member = pair
         plan, registration = members.plan(member), int(members.tables.registrations[member])
         if isinstance(plan, str):
-            batch.leave(publication, registration, plan)
+            batch.leave_undecided(publication, registration, plan)
         elif plan.asks:
             position = batch.publications[publication].position
             batch.open.add(position, registration, members.query(member), writer.table(found))
@@ -127,14 +127,14 @@ def combine(
             try:
                 bindings = writer.answer(plan, found)
             except BudgetExceeded:
-                costly.append(pair)
+                beyond_budget.append(pair)
                 continue
             if bindings is not None:
                 matches.append((publication, registration, bindings))
                 calculated += plan.calculates
     batch.parts.append(MatchRows.of(*(zip(*matches, strict=True) if matches else ((), (), ()))))
     batch.stats += MatchStats(combined=len(matches), calculated=calculated)
-    beyond = np.array(costly, np.int32).reshape(-1, 2)
+    beyond = np.array(beyond_budget, np.int32).reshape(-1, 2)
     return Pairs(beyond[:, 0], beyond[:, 1])
 
 
@@ -148,22 +148,22 @@ class _Writer:
         self._numbers = batch.numbers
         self._maker = batch.open
         self._conditions = PublicationConditions({}, batch.numbers, members.plans)
-        self._made: dict[tuple[ResidualPlan, Found], bytes | None] = {}
-        self._tables: dict[Found, int] = {}
+        self._made: dict[tuple[ResidualPlan, PairSheets], bytes | None] = {}
+        self._tables: dict[PairSheets, int] = {}
         self._lists: dict[int, int] = {}
         self._rows: dict[int, list[Row]] = {}
         self._numbered: dict[int, tuple[Row, ...]] = {}
         self._texts: dict[int, str] = {}
         self._number_of: dict[int, int] = {}
 
-    def answer(self, plan: ResidualPlan, found: Found) -> bytes | None:
+    def answer(self, plan: ResidualPlan, found: PairSheets) -> bytes | None:
         """The bindings that the rows of one subscription make; None where nothing is left. Raises `BudgetExceeded`."""
         key = plan, found
         if key not in self._made:
             self._made[key] = self._make(plan, found)
         return self._made[key]
 
-    def table(self, found: Found) -> int:
+    def table(self, found: PairSheets) -> int:
         """The rows of a subscription that calls operators, before anything is calculated of them. Pairs that have the
         same rows share them."""
         number = self._tables.get(found)
@@ -172,7 +172,7 @@ class _Writer:
             number = self._tables[found] = self._maker.table(table)
         return number
 
-    def _make(self, plan: ResidualPlan, found: Found) -> bytes | None:
+    def _make(self, plan: ResidualPlan, found: PairSheets) -> bytes | None:
         if not plan.calculates:
             return combine_rows(
                 plan, {self._branch(answer): self._rows_of(sheet) for answer, sheet in found}, self._text

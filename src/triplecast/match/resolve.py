@@ -30,20 +30,10 @@ class Resolved(NamedTuple):
     stats: MatchStats
 
 
-def resolve(
-    open_rows: OpenRows,
-    answers: Mapping[int, Answers],
-    publications: Sequence[Publication],
-    taxonomies: Taxonomies,
-    plans: ResidualPlans,
-    evaluator: Evaluator,
-) -> Resolved:
-    """Decide pairs as far as the answers (by position) allow. Each pair starts from all its join rows, with a fresh
+class Resolution:
+    """Decides pairs as far as the answers (by position) allow. Each pair starts from all its join rows, with a fresh
     budget. `publications` are those of the pairs, by position, maybe among others; results name them by their place."""
-    return _Resolution(open_rows, answers, publications, taxonomies, plans).resolve(evaluator)
 
-
-class _Resolution:
     def __init__(
         self,
         open_rows: OpenRows,
@@ -65,7 +55,7 @@ class _Resolution:
         self._undecided: list[Undecided] = []
         self._waiting: list[int] = []
 
-    def resolve(self, evaluator: Evaluator) -> Resolved:
+    def decide(self, evaluator: Evaluator) -> Resolved:
         self._solve_joined()
         operated = len(self._matches[0])
         self._evaluate(evaluator)

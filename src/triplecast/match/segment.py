@@ -39,6 +39,8 @@ from triplecast.taxonomy import EntailmentTooLarge
 EXHAUSTED = (
     f"more than {SOLUTIONS_LIMIT:,} solutions of its patterns, or {STEPS_LIMIT:,} join steps, in this publication"
 )
+TO_VERIFY, BEYOND_LIMIT = -1, -2
+"""Of `Sheets.of_pair`: a candidate, which others decide; a pair with more solutions than `SOLUTIONS_LIMIT`."""
 SPARSENESS = 16
 """Marks for each removal."""
 
@@ -92,7 +94,7 @@ class Validity:
 
 
 class EncodedBatch(NamedTuple):
-    """A batch as one segment reads it."""
+    """A batch encoded for one segment, in its entailment mode."""
 
     segment: Segment
     views: Views
@@ -104,12 +106,12 @@ class EncodedBatch(NamedTuple):
 def encode_batch(
     segments: Sequence[Segment], plain: Views, entailed: EntailedBatch | None = None
 ) -> Iterator[EncodedBatch]:
-    """Yield the batch as each segment reads it. Terms are looked up once a segment, and literals cut into words once a
-    batch. `entailed` has the views of segments that read other than `plain` ones."""
+    """Yield the batch encoded for each segment. Terms are looked up once a segment, and literals cut into words once a
+    batch. `entailed` has the views of segments whose mode is another than `PLAIN`."""
     read: list[ReadViews] = []
     for segment in segments:
         identity = find_identity(segment, plain.terms)
-        if segment.reading is EntailmentMode.PLAIN or entailed is None:
+        if segment.mode is EntailmentMode.PLAIN or entailed is None:
             read.append(ReadViews(plain, identity))
         else:
             read.append(entailed.read(segment, identity))
@@ -147,28 +149,28 @@ def publications_of(views: Views, matched: MatchedRuns) -> I32:
 
 
 def match_segment(
-    read: EncodedBatch, scratch: Scratch, plans: ResidualPlans, validity: Validity, batch: BatchMatches
+    batch_view: EncodedBatch, scratch: Scratch, plans: ResidualPlans, validity: Validity, batch: BatchMatches
 ) -> None:
     """Add what the index knows of a batch to `batch`: matches by one join and by the rows of several members, open
     pairs that operators or the evaluator decide, and undecided ones."""
-    segment, views, too_large, encoded = read
+    segment, views, too_large, encoded = batch_view
     matched, sheets = match_rows(segment, views, encoded, scratch)
     publication, member = publications_of(views, matched), matched.subscription
     registration = segment.tables.registrations[member]
-    verified, endless = sheets.of_pair == -1, sheets.of_pair == -2
-    spent_decided, spent_verified = _members_of_exhausted(segment, views, matched)
-    candidates = _distinct(Pairs(publication[verified], member[verified]), spent_verified)
-    exhausted = _distinct(Pairs(publication[endless], member[endless]), spent_decided)
+    verified, beyond_limit = sheets.of_pair == TO_VERIFY, sheets.of_pair == BEYOND_LIMIT
+    exhausted_decided, exhausted_candidates = _members_of_exhausted(segment, views, matched)
+    candidates = _distinct(Pairs(publication[verified], member[verified]), exhausted_candidates)
+    exhausted = _distinct(Pairs(publication[beyond_limit], member[beyond_limit]), exhausted_decided)
     decided = (sheets.of_pair >= 0) & validity.holds(publication, registration)
     if too_large:
         decided &= ~np.isin(publication, list(too_large))
     if segment.combines:
         members = scratch.members(segment, plans)
-        exhausted, spent = members.split(exhausted)
+        exhausted, incomplete = members.split(exhausted)
         parts = decided & members.has_role[member]
         decided &= ~parts
         rows = JoinedRows(publication[parts], member[parts], sheets.of_pair[parts])
-        candidates = _distinct(candidates, spent, combine(members, rows, sheets, views.terms, spent, batch))
+        candidates = _distinct(candidates, incomplete, combine(members, rows, sheets, views.terms, incomplete, batch))
     json, offsets = render_sheets(sheets, segment.tables.answers, views.terms)
     sheet = sheets.of_pair[decided]
     lengths = offsets[sheet + 1] - offsets[sheet]
@@ -181,13 +183,13 @@ def match_segment(
         return zip(*(column[valid].tolist() for column in (*pairs, registrations)), strict=True)
 
     for place, _, of in evaluated(all_pairs(too_large, segment)):
-        batch.leave(place, of, f"budget: {EntailmentTooLarge()}")
+        batch.leave_undecided(place, of, f"budget: {EntailmentTooLarge()}")
     for place, _, of in evaluated(exhausted):
         if place not in too_large:
-            batch.leave(place, of, EXHAUSTED)
+            batch.leave_undecided(place, of, EXHAUSTED)
     for place, number, of in evaluated(candidates):
         if place not in too_large:
-            query = QueryText(*segment.texts.of(number), segment.reading)
+            query = QueryText(*segment.texts.of(number), segment.mode)
             batch.open.add(batch.publications[place].position, of, query, EVALUATED)
 
 
@@ -197,7 +199,7 @@ def _distinct(*parts: Pairs) -> Pairs:
 
 
 def _members_of_exhausted(segment: Segment, views: Views, matched: MatchedRuns) -> tuple[Pairs, Pairs]:
-    """(decided, verified) members of the structures whose join spent its steps."""
+    """(decided, candidate) members of the structures whose join exhausted its steps."""
     index = segment.tables.index
     parts: tuple[list[I32], list[I32]] = ([np.zeros((0, 2), np.int32)], [np.zeros((0, 2), np.int32)])
     for view, structure in matched.exhausted.tolist():

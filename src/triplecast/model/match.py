@@ -98,14 +98,15 @@ class MatchStats:
     verified: int = 0
     """Of those, pairs that match."""
     matches: int = 0
-    """All: what is neither `combined` nor `verified` was decided by one join of the index."""
+    """All: what is not `combined`, `verified` or `operated` was decided by one join of the index."""
     undecided: int = 0
     operator_calls: int = 0
-    """Ground calls of operators that were made, or passed over in a quarantine."""
+    """Ground calls of operators that were made, or skipped in quarantine."""
     operator_failures: int = 0
     """Of those."""
     operated: int = 0
-    """Pairs that match by what operators gave, the evaluator's among them."""
+    """Pairs that match by rows of the index and by operators, called or not needed; those that the evaluator decided
+    are `verified`."""
 
     def __add__(self, other: MatchStats) -> MatchStats:
         return MatchStats(*(getattr(self, name) + getattr(other, name) for name in self.__slots__))

@@ -61,6 +61,8 @@ def check_subscriptions(subscriptions: Sequence[Subscription]) -> None:
             )
 
 
+LONGEST_NAME = 4_096
+"""Characters of an id and of an owner."""
 _OPTIONAL = frozenset(("entailment", "owner"))
 _CALLED: Mapping[str, str] = MappingProxyType(
     {each.name: "id" if each.name == "name" else each.name for each in fields(Subscription)}
@@ -69,7 +71,7 @@ _CALLED: Mapping[str, str] = MappingProxyType(
 
 
 def check_fields(subscription: Subscription) -> None:
-    """Raise `InputError`, naming the field, for one that is no text, is empty, or cannot be written as UTF-8."""
+    """Raise `InputError`, naming the field, for one that is no text, is empty, too long or not UTF-8."""
     if _is_ordinary(subscription):
         return
     for name, field in _CALLED.items():
@@ -82,6 +84,9 @@ def check_fields(subscription: Subscription) -> None:
             raise InputError(
                 f"the {field} of a subscription is empty", f"give it {'an' if field == 'id' else 'a'} {field}"
             )
+        if name in ("name", "owner") and len(value) > LONGEST_NAME:
+            found = f"the {field} of a subscription has {len(value):,} characters"
+            raise InputError(found, f"{LONGEST_NAME:,} are allowed")
         try:
             value.encode()
         except UnicodeEncodeError as error:
@@ -97,7 +102,8 @@ def _is_ordinary(subscription: Subscription) -> bool:
     for value in written:
         if value.__class__ is not str or not value or not value.isascii():
             return False
-    return subscription.entailment is None and subscription.owner is None
+    usual = subscription.entailment is None and subscription.owner is None
+    return usual and len(subscription.name) <= LONGEST_NAME
 
 
 @dataclass(frozen=True, slots=True)

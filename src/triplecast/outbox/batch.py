@@ -36,7 +36,7 @@ class OutboxRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class OutboxBatch:
-    """Matches, undecided pairs and open pairs of publications, which positions name.
+    """Matches, undecided pairs and pending pairs of publications, which positions name.
 
     Rows are sorted by (position, registration), each pair once; row i has the bindings
     ``bindings[bindings_offsets[i]:bindings_offsets[i + 1]]`` (UTF-8 JSON, as `MatchedBatch` has it). Raises ValueError
@@ -53,7 +53,7 @@ class OutboxBatch:
     bindings: NDArray[np.uint8]
     undecided: tuple[PairReason, ...] = ()
     awaited: tuple[PairReason, ...] = ()
-    """Open pairs, whose operators have not answered yet."""
+    """Pending pairs, whose operators have not answered yet."""
 
     def __post_init__(self) -> None:
         rows = len(self.position)

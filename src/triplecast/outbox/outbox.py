@@ -75,7 +75,7 @@ class Outbox(OutboxReader):
             self._write_state(state._replace(epoch=max(epoch, state.epoch)))
         self._known: set[int] = {id for (id,) in database.ask("SELECT id FROM registration")}
         self._open: set[int] = {id for (id,) in database.ask("SELECT DISTINCT registration FROM open_pair")}
-        """Registrations that have open pairs."""
+        """Registrations that have pending pairs."""
 
     @classmethod
     def open(
@@ -157,11 +157,11 @@ class Outbox(OutboxReader):
             return Committed(state.sequence + 1, last, len(batch.position) - len(rows), differing)
 
     def settle(self, batch: OutboxBatch, upto: int, names: Names, after: int = 0) -> Committed:
-        """Record what became of the open pairs of publications at positions in (`after`, `upto`], in one synced
+        """Record what became of the pending pairs of publications at positions in (`after`, `upto`], in one synced
         transaction: rows, undecided pairs, or nothing.
 
         Pairs that `batch` still awaits stay open, and what is known of them is kept. Rows of pairs that are not open
-        add nothing. Withheld rows that no open pair precedes any more are recorded too, in order. Raises ValueError
+        add nothing. Withheld rows that no pending pair precedes any more are recorded too, in order. Raises ValueError
         where `upto` is beyond `told`, and for a row beyond `upto`.
         """
         _check_end(batch, upto)

@@ -142,13 +142,13 @@ class OutboxReader(OutboxFile):
         return OutboxReader(SqliteFile.follower(Path(folder) / DATABASE, OUTBOX))
 
     def pending(self, after: int, limit: int) -> Pending:
-        """Return the first positions beyond `after`, at most `limit`, of publications with open pairs, these pairs, and
-        what is known of them."""
+        """Return the first positions beyond `after`, at most `limit`, of publications with pending pairs, these pairs,
+        and what is known of them."""
         with self._database.reading():
             return read_pending(self._database, after, limit)
 
     def count_pending(self) -> int:
-        """Return how many publications have open pairs."""
+        """Return how many publications have pending pairs."""
         return sum(count for (count,) in self._database.ask("SELECT count(DISTINCT position) FROM open_pair"))
 
     def notifications(

@@ -1,6 +1,6 @@
 """The tables of an outbox, and the checksum of each row: written with it, verified whenever the row is read.
 
-Open pairs, whose operators have not answered yet, have tables of their own, as have the rows withheld behind them.
+Pending pairs, whose operators have not answered yet, have tables of their own, as have the rows withheld behind them.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class State(NamedTuple):
     told: int = 0
     """Every row that is decided without operators, of publications up to this position, is recorded."""
     progress: int = 0
-    """Everything is, up to this position. Never beyond `told`: it ends before the first open pair."""
+    """Everything is, up to this position. Never beyond `told`: it ends before the first pending pair."""
     sequence: int = 0
     """Of the last notification."""
     pruned: int = 0
@@ -151,7 +151,7 @@ Pair = tuple[int, int]
 
 
 class OpenPart(NamedTuple):
-    """What is known of the open pairs of publications at positions in (`after`, `upto`], in bytes that the outbox
+    """What is known of the pending pairs of publications at positions in (`after`, `upto`], in bytes that the outbox
     stores and does not read."""
 
     after: int
@@ -162,17 +162,17 @@ class OpenPart(NamedTuple):
 
 
 class Pending(NamedTuple):
-    """Publications with open pairs."""
+    """Publications with pending pairs."""
 
     positions: list[int]
     pairs: list[Pair]
-    """Their open pairs, sorted."""
+    """Their pending pairs, sorted."""
     parts: list[OpenPart]
     """Those stored for these positions, in order. A position without a part has to be matched again."""
 
 
 def read_pending(database: SqliteFile, after: int, limit: int) -> Pending:
-    """Read the first positions beyond `after` that have open pairs, at most `limit`, with all that is known of them."""
+    """Read the first positions beyond `after` that have pending pairs, at most `limit`, with what is known of them."""
     found = database.ask(
         "SELECT DISTINCT position FROM open_pair WHERE position > ? ORDER BY position LIMIT ?", (after, limit)
     )
@@ -193,19 +193,19 @@ def _read_parts(database: SqliteFile, after: int, upto: int) -> Iterator[OpenPar
 
 
 def read_open_pairs(database: SqliteFile, after: int, upto: int) -> set[Pair]:
-    """Read the open pairs of publications at positions in (`after`, `upto`]."""
+    """Read the pending pairs of publications at positions in (`after`, `upto`]."""
     rows = read_rows(database, "open_pair", "WHERE position > ? AND position <= ?", (after, upto))
     return {(position, registration) for position, registration in rows}
 
 
 def write_open_pairs(database: SqliteFile, pairs: Iterable[Pair], parts: Iterable[OpenPart]) -> None:
-    """Store open pairs and what is known of them."""
+    """Store pending pairs and what is known of them."""
     write_rows(database, "open_pair", pairs)
     write_rows(database, "open_part", ((upto, after, form, body) for after, upto, form, body in parts))
 
 
 def withhold(database: SqliteFile, rows: list[OutboxRow], first: Mapping[int, int]) -> list[OutboxRow]:
-    """Store the rows that an open pair of their registration precedes (`first_open`); return the others."""
+    """Store the rows that a pending pair of their registration precedes (`first_open`); return the others."""
     if not first:
         return rows
     behind = {row for row in rows if row.position >= first.get(row.registration, row.position + 1)}
@@ -214,7 +214,7 @@ def withhold(database: SqliteFile, rows: list[OutboxRow], first: Mapping[int, in
 
 
 def end_pairs(database: SqliteFile, pairs: Sequence[Pair]) -> None:
-    """Delete open pairs, sorted, and the parts that no open pair needs any more."""
+    """Delete pending pairs, sorted, and the parts that no pending pair needs any more."""
     if not pairs:
         return
     database.run("DELETE FROM open_pair WHERE position = ? AND registration = ?", pairs)
@@ -226,13 +226,13 @@ def end_pairs(database: SqliteFile, pairs: Sequence[Pair]) -> None:
 
 
 def first_open(database: SqliteFile, registrations: Collection[int]) -> dict[int, int]:
-    """Return the position of the first open pair of each of `registrations` that has one."""
+    """Return the position of the first pending pair of each of `registrations` that has one."""
     found = _of_registrations(database, "SELECT registration, min(position) FROM open_pair", registrations)
     return {int(registration): int(position) for registration, position in found}
 
 
 def release(database: SqliteFile, registrations: Sequence[int], first: Mapping[int, int]) -> list[OutboxRow]:
-    """Delete and return the withheld rows of `registrations` that precede its first open pair (`first_open`)."""
+    """Delete and return the withheld rows of `registrations` that precede its first pending pair (`first_open`)."""
     released = []
     for (registration,) in _of_registrations(database, "SELECT registration FROM withheld", registrations):
         before = first.get(registration, (1 << 63) - 1)
@@ -289,6 +289,6 @@ CREATE VIEW outbox AS
     FROM notification JOIN publication USING (position) LEFT JOIN registration ON registration.id = registration""",
 )
 """``state``: see `reader.State`. ``open_pair``: pairs whose operators have not answered yet; ``withheld``: decided rows
-that follow an open pair of their registration; ``open_part``: what is known of open pairs, by range of positions.
-``late``: of each group of notifications recorded as open pairs were settled, the last sequence and the first position.
-Beyond ``state.forgotten`` a publication that is not there had no rows."""
+that follow a pending pair of their registration; ``open_part``: what is known of pending pairs, by range of positions.
+``late``: of each group of notifications recorded as pending pairs were settled, the last sequence and the first
+position. Beyond ``state.forgotten`` a publication that is not there had no rows."""

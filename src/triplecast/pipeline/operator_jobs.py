@@ -1,6 +1,6 @@
 """Spark jobs that call operators, beside the streaming query, so that nothing else waits for them.
 
-One thread takes open pairs from the driver, in order of position, and has a small job decide them. A kill anywhere
+One thread takes pending pairs from the driver, in order of position, and has a small job decide them. A kill anywhere
 leaves the pairs open; the next start calls again, except for results that the journal has.
 """
 

@@ -89,7 +89,7 @@ class Summary:
     """Files of another extension beside the subscription files, which are not read."""
     warnings: int = 0
     """Warnings about the subscriptions that this run registered."""
-    standing: SubscriptionCounts = field(default_factory=SubscriptionCounts)
+    live: SubscriptionCounts = field(default_factory=SubscriptionCounts)
     """The live registrations at the end, by what they cost and by who decides them."""
     work: MatchStats = field(default_factory=MatchStats)
     """What matching took; a batch that was matched again is counted again."""
@@ -170,7 +170,7 @@ class ProgressReporter:
             left=left,
             ignored_subscriptions=self._files.ignored,
             warnings=self._files.warnings,
-            standing=take_census(self._registry.index.snapshot),
+            live=take_census(self._registry.index.snapshot),
             work=matched.work,
         )
 

@@ -242,10 +242,10 @@ class _Run:
         return self._once and self._drained.is_set() and not self._pending()
 
     def _pending(self) -> bool:
-        """Whether the journal holds a publication beyond the outbox's progress, or an open pair whose operators were
+        """Whether the journal holds a publication beyond the outbox's progress, or a pending pair whose operators were
         not tried in this run."""
         beyond = self._journal.publications(self._outbox.told, self._journal.head(), 1)
-        return bool(beyond) or self.sink.has_open()
+        return bool(beyond) or self.sink.has_pending()
 
 
 def keep_statistics(journal: Journal) -> Callable[[Sequence[Learnt]], None]:

@@ -1,5 +1,5 @@
 """The sink: rows that workers return go into the outbox with the progress, in one transaction per batch; the outcomes
-of open pairs follow in later ones."""
+of pending pairs follow in later ones."""
 
 from __future__ import annotations
 
@@ -84,13 +84,13 @@ class Sink:
         self._write(collect, self._commit)
 
     def settle(self, collect: Callable[[], pa.Table]) -> None:
-        """As `take`, for open pairs. Raises `AnsweredOtherwise` where the job is to be repeated."""
+        """As `take`, for pending pairs. Raises `AnsweredOtherwise` where the job is to be repeated."""
         self._write(collect, self._settle)
 
-    def has_open(self) -> bool:
+    def has_pending(self) -> bool:
         """Whether any pair is open whose operators were not tried yet."""
         with self.committing:
-            return self.driver.turns.has_open()
+            return self.driver.turns.has_pending()
 
     def _write(self, collect: Callable[[], pa.Table], write: Callable[[list[Row], float], None]) -> None:
         try:

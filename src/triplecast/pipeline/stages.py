@@ -45,7 +45,7 @@ class Stage:
 
 
 class AskedSlice(NamedTuple):
-    """Publications with open pairs: all of those at positions in (after, upto]."""
+    """Publications with pending pairs: all of those at positions in (after, upto]."""
 
     after: int
     upto: int
@@ -97,12 +97,12 @@ def match_slice(stage: Stage, manifest: str, after: int, upto: int) -> Iterator[
 
 
 def ask_slice(stage: Stage, asked: AskedSlice) -> Iterator[pa.RecordBatch]:
-    """Yield what becomes of the open pairs of a slice's publications, and the results of operators."""
+    """Yield what becomes of the pending pairs of a slice's publications, and the results of operators."""
     pending = outbox_reader(stage.folder).pending(asked.positions[0] - 1, len(asked.positions))
     stored = [part.body for part in pending.parts if part.format == FORMAT]
     journal, matcher, asker = journal_reader(stage.folder), _matcher(stage.operators), _asker(stage)
     snapshot = open_snapshot(SegmentFolder(stage.folder / INDEX), asked.manifest)
-    asker.leave(snapshot)
+    asker.forget_ended(snapshot)
     left = list(asked.positions)
     while left:
         wanted = set(left)

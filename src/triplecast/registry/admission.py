@@ -227,7 +227,7 @@ class Admitted:
     """`describe_warnings` of each."""
     ignored: tuple[str, ...] = ()
     """Files that were passed over (`FoundFiles.ignored`)."""
-    standing: SubscriptionCounts = field(default_factory=SubscriptionCounts)
+    live: SubscriptionCounts = field(default_factory=SubscriptionCounts)
 
 
 def admit_all(loaded: LoadedSubscriptions, datasets: bool = True, operators: OperatorSet = NO_OPERATORS) -> Admitted:

@@ -19,8 +19,8 @@ from triplecast.errors import InputError
 from triplecast.sqlite import storage_faults
 
 SOCKET = "control.sock"
-LINE_BYTES = 8 << 20
-"""Of a request; more than the longest query takes as JSON."""
+LINE_BYTES = 32 << 20
+"""Of a request; more than the longest query takes as JSON, whose characters may take 12 bytes each."""
 CLIENTS = 32
 """Connections at a time. One more closes the one that has been silent for longest."""
 STALL_SECONDS = 30.0

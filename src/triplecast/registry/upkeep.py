@@ -209,8 +209,8 @@ def open_index(
 def check_progress(journal: JournalFile, outbox: Outbox) -> None:
     """Raises `StorageFault` where more has been matched than the journal holds: it has lost its end."""
     head = journal.head()
-    if outbox.progress > head:
-        found = f"it ends at position {head}, but {outbox.progress} has been matched"
+    if outbox.told > head:
+        found = f"it ends at position {head}, but {outbox.told} has been matched"
         raise StorageFault(journal.where, found, "restore journal and outbox from one copy")
 
 

@@ -52,7 +52,7 @@ def test_match_prints_a_json_line_a_match_and_nothing_else_on_stdout(
         }
     ]
     counts = json.loads(err)
-    assert counts["standing"] == asdict(SubscriptionCounts(predicate=2, index=2))
+    assert counts["live"] == asdict(SubscriptionCounts(predicate=2, index=2))
     assert counts["work"] == asdict(MatchStats(publications=1, keys=2, touched=2, joins=2, matches=1))
     assert (counts["publications"], counts["subscriptions"], counts["matches"], counts["reject_count"]) == (1, 2, 1, 0)
 

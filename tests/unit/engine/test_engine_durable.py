@@ -21,6 +21,36 @@ from triplecast.model.subscription import FILES, Subscription
 GRAPH = "https://example.org/doc/1"
 
 
+def test_an_index_deleted_under_an_engine_costs_no_subscription(tmp_path: Path) -> None:
+    with Engine.open(tmp_path) as engine:
+        engine.subscribe(TITLES, "first")
+    with Engine.open(tmp_path) as engine:
+        shutil.rmtree(tmp_path / "index")
+        engine.subscribe(TITLES, "second")
+        assert len(engine.publish(turtle("a"), "text/turtle", "urn:a").matches) == 2
+    with Engine.open(tmp_path) as engine:
+        assert len(engine.publish(turtle("b"), "text/turtle", "urn:b").matches) == 2
+
+
+def test_a_copy_restored_twice_never_gives_a_cursor_twice(tmp_path: Path) -> None:
+    folder, copy, cursors = tmp_path / "folder", tmp_path / "copy", []
+    with Engine.open(folder) as engine:
+        engine.subscribe(TITLES)
+    copy.mkdir()
+    for name in ("journal.sqlite", "outbox.sqlite"):
+        shutil.copy(folder / name, copy / name)
+    for life in ("b", "c"):
+        shutil.rmtree(folder)
+        shutil.copytree(copy, folder)
+        with Engine.open(folder) as engine:
+            engine.publish(turtle(life), "text/turtle", f"urn:{life}")
+            for cursor in cursors:
+                with pytest.raises(InputError, match="is a cursor of epoch"):
+                    list(engine.notifications(cursor))
+            cursors += [str(each.cursor) for each in engine.notifications()]
+    assert len({*cursors}) == 2
+
+
 def test_a_restart_remembers_everything_and_tells_nothing_twice(tmp_path: Path) -> None:
     with Engine.open(tmp_path / "new" / "folder") as engine:
         rail = engine.subscribe(TITLES, id="rail")

@@ -8,7 +8,7 @@ from typing import NoReturn
 import pytest
 from engine_samples import ANY_TITLE, TITLES, turtle
 
-from triplecast import Document, Engine, StorageFull, Subscription
+from triplecast import Document, Engine, InputError, StorageFull, Subscription
 from triplecast.engine import engine as engine_module
 from triplecast.engine import matching
 from triplecast.journal import Journal
@@ -68,6 +68,21 @@ def test_the_receipts_of_the_groups_before_stand_on_the_error(monkeypatch: pytes
         assert [r.publications[0].outcome for r in again] == ["unchanged", "unchanged", "accepted", "accepted"]
         assert len(list(engine.notifications())) == 6
         assert StorageFull("", "", "").receipts == ()
+
+
+@pytest.mark.parametrize(
+    ("last", "kind"),
+    [(Document("bad", b"", "text/turtle", attachments={"no iri": b""}), InputError), ("no document", TypeError)],
+)
+def test_an_unusable_document_leaves_the_receipts_of_the_groups_before(
+    last: Document, kind: type[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine_module, "DOCUMENTS_AT_ONCE", 2)
+    with Engine() as engine:
+        with pytest.raises(kind) as refused:
+            engine.publish_many([*documents(3), last])
+        assert [receipt.publications[0].outcome for receipt in refused.value.receipts] == ["accepted", "accepted"]
+        assert engine.statistics().work.publications == 2
 
 
 def interrupted(*_: object, **__: object) -> NoReturn:

@@ -150,3 +150,12 @@ def in_a_child(call: Callable[[], object]) -> int:
         finally:
             os._exit(status)
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+@pytest.mark.parametrize("field", ["id", "owner"])
+def test_a_name_has_a_limit(field: str) -> None:
+    with Engine() as engine:
+        engine.subscribe("SELECT ?a { ?a <http://e/p> 1 }", **{"id": "short", "owner": "short", field: "x" * 4_096})
+        with pytest.raises(InputError, match=f"the {field} of a subscription has 4,097 characters; 4,096 are allowed"):
+            engine.subscribe("SELECT ?a { ?a <http://e/p> 1 }", **{"id": "long", field: "x" * 4_097})
+        assert len(list(engine.subscriptions())) == 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ import pytest
 
 from tests.unit.journal.journal_samples import run_and_crash
 from triplecast.engine import Engine
-from triplecast.errors import OperatorWarning
+from triplecast.errors import OperatorWarning, StorageFault
 from triplecast.operators.asking import availability, workers
 from triplecast.outbox import OutboxReader
 
@@ -162,6 +163,58 @@ def test_a_module_that_goes_and_comes_back_in_one_engine(away: Path, monkeypatch
         assert ("counting", "urn:d0") in found, "it was cancelled after that one"
 
 
+@pytest.mark.parametrize("queries", [("asking", "cheap"), ("asking",)])
+def test_an_older_journal_is_noticed_though_a_pair_is_pending(
+    away: Path, tmp_path: Path, queries: tuple[str, ...]
+) -> None:
+    """The first pending pair holds back what is settled, yet everything accepted was matched."""
+    folder, copy = tmp_path / "folder", tmp_path / "copy"
+    away.write_text("import nowhere_at_all")
+    copy.mkdir()
+    with Engine.open(folder) as engine:
+        for name in queries:
+            engine.subscribe(P + QUERIES[name], id=name)
+        engine.publish(*document(0))
+        head = engine._journal.head()
+    for name in ("journal.sqlite", "journal.end"):
+        shutil.copy(folder / name, copy)
+    with Engine.open(folder) as engine:
+        for number in range(1, 5):
+            engine.publish(*document(number))
+    for path in folder.glob("journal.sqlite-*"):
+        path.unlink()
+    shutil.copytree(copy, folder, dirs_exist_ok=True)
+    with pytest.raises(StorageFault, match=f"ends at position {head}, but {head + 4} has been matched"):
+        Engine.open(folder)
+
+
+def test_a_pair_whose_query_cannot_be_read_any_more_is_undecided(
+    away: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    away.write_text("import nowhere_at_all")
+    with Engine.open(tmp_path / "folder") as engine:
+        for name in ("asking", "cheap"):
+            engine.subscribe(P + QUERIES[name], id=name)
+        assert len(engine.publish(*document(0)).pending) == 1
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    away.write_text(
+        MODULE.replace('("bound", "free")', '("bound", "bound", "free")').replace(", text)", ", text, more)")
+    )
+    importlib.invalidate_caches()
+    importlib.reload(sys.modules["away_operators"])
+    with pytest.warns(OperatorWarning, match="'asking' is no longer evaluated"):
+        engine = Engine.open(tmp_path / "folder")
+    with engine:
+        (pair,) = engine.undecided()
+        assert (pair.publication, pair.subscription) == ("urn:d0", "asking")
+        assert pair.reason.startswith("query: line 1")
+        assert engine._outbox.progress == engine._outbox.told
+        assert engine.statistics().work.undecided == 1
+        receipt = engine.publish(*document(1))
+        assert [match.subscription for match in receipt.matches] == ["cheap"]
+        assert receipt.undecided == receipt.pending == ()
+
+
 def test_statistics_count_a_publication_once_however_often_it_is_looked_at(
     away: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -183,6 +236,20 @@ def test_statistics_count_a_publication_once_however_often_it_is_looked_at(
         away.write_text(MODULE)
         engine.publish(*document(2))
         assert engine.statistics().work == expected
+
+
+def test_operated_counts_what_needed_no_call_and_not_what_the_evaluator_decided(away: Path) -> None:
+    evaluated = "SELECT ?p { ?p :title ?t . { SELECT ?p { ?p :title ?t FILTER(o:length(?t) > 2) } LIMIT 1 } }"
+    with Engine() as engine:
+        engine.subscribe(P + QUERIES["sometimes"], id="sometimes")
+        assert len(engine.publish(*document(1)).matches) == 1
+        work = engine.statistics().work
+        assert (work.matches, work.operated, work.verified, work.operator_calls) == (1, 1, 0, 0)
+        engine.unsubscribe("sometimes")
+        engine.subscribe(P + evaluated, id="evaluated")
+        assert len(engine.publish(*document(3)).matches) == 1
+        work = engine.statistics().work
+        assert (work.matches, work.operated, work.verified, work.operator_calls) == (2, 1, 1, 1)
 
 
 def test_a_version_that_changed_under_way_is_asked_when_it_agrees(away: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -198,11 +198,11 @@ def test_readings_stay_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     index, entailed = IndexWriter(), [*registrations(*["ASK { ?x a e:C FILTER(tc:instance(?x, e:C)) }"] * 40)]
     for start in range(0, 40, 10):
         index.apply(entailed[start : start + 5] + _queries(40)[start + 5 : start + 10], (), start + 10)
-    readings = [segment.reading for segment in index.snapshot().segments]
+    readings = [segment.mode for segment in index.snapshot().segments]
     assert len({*readings}) == 2
     monkeypatch.setattr(merge, "DUE_LEAST", 5)
     found = index.find_due()
     assert found is not None
-    assert len({segment.reading for segment in found.segments}) == 1
+    assert len({segment.mode for segment in found.segments}) == 1
     assert index.adopt(found, index.rebuild(found))
     assert sorted(map(len, index.snapshot().segments)) == [5, 5, 5, 5, 20]

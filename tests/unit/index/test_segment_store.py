@@ -16,6 +16,7 @@ from triplecast.journal.interface import RegistrySlice
 from triplecast.match import Matcher
 from triplecast.model.answers import Answer, GroundCall
 from triplecast.model.events import Event, TaxonomyVersion
+from triplecast.model.operators import OperatorSet
 from triplecast.model.publication import Publication
 from triplecast.model.subscription import Registration
 from triplecast.taxonomy import Taxonomies
@@ -49,7 +50,7 @@ class ListedJournal:
         versions = [event for event in self._events if isinstance(event, TaxonomyVersion) and event.position <= upto]
         return Taxonomies(tuple(versions))
 
-    def answers(self, after: int, upto: int, *operators: object) -> Mapping[int, Mapping[GroundCall, Answer]]:
+    def answers(self, after: int, upto: int, operators: OperatorSet) -> Mapping[int, Mapping[GroundCall, Answer]]:
         return {}
 
     def registrations(self, ids: Sequence[int]) -> Sequence[Registration]:

@@ -29,9 +29,9 @@ def test_a_registration_id_is_its_position() -> None:
 def test_a_live_name_is_refused_and_nothing_is_written() -> None:
     with Journal.in_memory() as journal:
         (first,) = journal.subscribe([subscription("x")])
-        with pytest.raises(InputError, match="'x' is registered already"):
+        with pytest.raises(InputError, match="'x' is in use"):
             journal.subscribe([subscription("y"), subscription("x")])
-        with pytest.raises(InputError, match="'z' is registered already"):
+        with pytest.raises(InputError, match="'z' is in use"):
             journal.subscribe([subscription("z"), subscription("z")])
         assert journal.live_registrations() == [first]
         assert journal.head() == 1

@@ -76,7 +76,7 @@ def test_terms_are_looked_up_once_a_segment_and_words_cut_once_a_batch(monkeypat
         return count
 
     segments, closures, views = _segments(), ClosureCache(), scan_views([PUBLICATION])
-    assert [segment.reading for segment in segments] == [
+    assert [segment.mode for segment in segments] == [
         EntailmentMode.PLAIN,
         EntailmentMode.TAXONOMY,
         EntailmentMode.RDFS,
@@ -100,7 +100,7 @@ def test_a_batch_read_beside_others_is_encoded_as_alone() -> None:
     for read in _read(ClosureCache(), segments, views):
         alone = encode(read.segment, read.views)
         for field, shared, own in zip(alone._fields, read.encoded, alone, strict=True):
-            assert np.array_equal(shared, own, equal_nan=shared.dtype.kind == "f"), (read.segment.reading, field)
+            assert np.array_equal(shared, own, equal_nan=shared.dtype.kind == "f"), (read.segment.mode, field)
 
 
 def test_views_of_any_size_are_read_whole() -> None:

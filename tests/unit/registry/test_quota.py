@@ -133,11 +133,11 @@ def test_statistics_say_who_stands_and_who_decided(tmp_path: Path) -> None:
     combined = PREFIX + "SELECT * { ?i ex:topic ex:rail OPTIONAL { ?i ex:title ?t } }"
     calculated = PREFIX + "SELECT * { ?i ex:topic ex:rail ; ex:title ?t FILTER(STRLEN(?t) > 2) }"
     with Engine.open(tmp_path) as engine:
-        assert engine.statistics().standing == SubscriptionCounts()
+        assert engine.statistics().live == SubscriptionCounts()
         for text in (TITLES, ANY_TITLE, BROAD, UNTITLED, combined, calculated, TITLES):
             engine.subscribe(text)
         engine.unsubscribe("subscription-7")
-        assert engine.statistics().standing == SubscriptionCounts(
+        assert engine.statistics().live == SubscriptionCounts(
             narrow=3, predicate=2, broad=1, index=3, combined=2, evaluator=1
         )
         engine.publish(turtle("Train"), graph="http://x/1")
@@ -148,7 +148,7 @@ def test_statistics_say_who_stands_and_who_decided(tmp_path: Path) -> None:
         assert work.matches - work.combined - work.verified == 4
     with Engine.open(tmp_path) as engine:
         again = engine.statistics()
-        assert (again.standing.narrow, again.standing.combined, again.work.publications) == (3, 2, 0)
+        assert (again.live.narrow, again.live.combined, again.work.publications) == (3, 2, 0)
 
 
 def test_what_this_version_does_not_ask_is_counted_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,7 +158,7 @@ def test_what_this_version_does_not_ask_is_counted_apart(tmp_path: Path, monkeyp
         engine.subscribe(TITLES)
     monkeypatch.undo()
     with Engine.open(tmp_path, broad_per_owner=1) as engine:
-        assert engine.statistics().standing == SubscriptionCounts(narrow=1, index=1, refused=1)
+        assert engine.statistics().live == SubscriptionCounts(narrow=1, index=1, refused=1)
         assert engine.subscribe(BROAD).cost == "broad", "it costs no publication anything"
 
 

@@ -40,7 +40,7 @@ class Asker:
     def close(self) -> None:
         self.performer.close()
 
-    def leave(self, snapshot: Snapshot) -> None:
+    def forget_ended(self, snapshot: Snapshot) -> None:
         """Forget subscriptions that the snapshot no longer has, and templates beyond those that are remembered."""
         order = self.schedule if isinstance(self.schedule, SubOrder) else None
         if order is not None and snapshot.covers != self._covers:

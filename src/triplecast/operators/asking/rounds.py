@@ -84,7 +84,7 @@ def settle_stored(
 ) -> Iterator[tuple[Sequence[Publication], Settled]]:
     """Call the operators of open `pairs` (position, registration), of which some are `stored`; yield what becomes of
     them by groups of publications, in order. Where some are not stored, are damaged or of another format, all are
-    matched again."""
+    matched again; those whose query cannot be read any more are undecided."""
     wanted = set(pairs)
     read = [rows for rows in (read_open_rows(body, matcher.operators.grammar) for body in stored) if rows is not None]
     found = [rows for rows in (_among(rows, wanted) for rows in read) if rows.pairs]
@@ -97,6 +97,13 @@ def settle_stored(
     settled = settle(asker, matcher, _among(matched.open, wanted), publications, taxonomies, known)
     places: dict[int, int] = {each.position: place for place, each in enumerate(publications)}
     decided = only_pairs(matched, {(places[position], registration) for position, registration in wanted})
+    reasons = {each.registration: each.reason for each in snapshot.refused}
+    unread = tuple(
+        Undecided(places[position], registration, f"query: {reasons[registration]}")
+        for position, registration in wanted
+        if registration in reasons
+    )
+    decided = replace(decided, undecided=(*decided.undecided, *unread), stats=MatchStats(undecided=len(unread)))
     yield publications, settled._replace(matched=merge_batches(decided, settled.matched))
 
 

@@ -123,6 +123,6 @@ def test_operators_forget_before_a_batch() -> None:
     operators = Asker()
     operators.experience = Experience(known=4)
     learn(operators.experience, *"abcde")
-    operators.leave(snapshot_of([build_segment(registrations("ASK { ?a ?b ?c }"))]))
+    operators.forget_ended(snapshot_of([build_segment(registrations("ASK { ?a ?b ?c }"))]))
     operators.close()
     assert len(operators.experience) == 3
