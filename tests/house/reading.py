@@ -9,8 +9,7 @@ A path starts at a function and goes on to what its body *reaches*, depth first,
 A class that only an annotation names is not reached; nor are errors and the values of `model`, which their names
 explain; kernels and grammar are apart. A path stays inside the packages that it is about (`Walk.through`): at the door
 of another one a reader takes the docstring's word. Branches that are another story (`Walk.besides`) are left out:
-publishing without operators, combinations and entailment is one, and subscribing leaves out that publications of an
-earlier call are matched first. Docstrings and comments inside a definition count;
+publishing without operators, combinations and entailment is one. Docstrings and comments inside a definition count;
 imports do not. ``--definitions`` prints what is read in each file.
 """
 
@@ -71,28 +70,24 @@ PUBLISH = Walk(
     besides=(
         *("index.folder", "index.memory", "index.merge", "registry"),
         *("residual", "match.members", "match.resolve"),
-        *("match.closures", "match.entailed", "journal.operator_data", "driver.turns", "engine.asking"),
+        *("match.closures", "match.entailed", "journal.operator_data"),
     ),
 )
 SUBSCRIBE = Walk(
     "subscribe → index",
     (Place("engine.engine", "Engine.subscribe"), Place("registry.upkeep", "IndexUpkeep.update")),
     ("engine", "registry", "compile", "journal", "index"),
-    besides=("engine.matching",),
 )
 RUN = Walk(
     "triplecast run, inside pipeline/",
-    (Place("cli.run", "run"),),
+    (
+        Place("cli.run", "run"),
+        Place("pipeline.stages", "match_slices"),
+        Place("pipeline.stages", "ask_slices"),
+    ),
     ("cli.run", "pipeline"),
-    besides=("pipeline.stages", "pipeline.readers"),
 )
-"""In the process that was started; what Spark's workers do is a path of its own."""
-WORKER = Walk(
-    "a worker's task, inside pipeline/",
-    (Place("pipeline.stages", "match_slices"), Place("pipeline.stages", "ask_slices")),
-    ("pipeline",),
-)
-WALKS = (PUBLISH, SUBSCRIBE, RUN, WORKER)
+WALKS = (PUBLISH, SUBSCRIBE, RUN)
 
 
 def read_walk(program: Program, walk: Walk) -> Reached:
