@@ -88,4 +88,4 @@ def test_killed_workers_and_a_killed_source_are_made_up_for(tmp_path: Path, spar
             wait_until(lambda told=told: len(place.outbox()) > told, task)  # type: ignore[misc]
     expected = place.told_without_spark()
     assert place.told() == expected
-    assert all("matching goes on" in str(notice) for notice in notices)
+    assert all("matching continues" in str(notice) for notice in notices)
