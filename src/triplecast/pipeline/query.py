@@ -121,7 +121,7 @@ class SparkSide:
         """Restart a query that fails, unless `ATTEMPTS` of them failed in a row without committing anything."""
         failures = 0
         while not self._stop.is_set():
-            before = self._sink.matched.batches
+            before = self._sink.reached()
             error = self._query(spark)
             if self._sink.failure is not None:
                 raise self._sink.failure from error
@@ -131,7 +131,7 @@ class SparkSide:
                 places = f"{self._stage.folder} or {tempfile.gettempdir()}"
                 hint = f"free disk space and start again: {SAFE}"
                 raise StorageFull(places, f"there is no space to write (Spark: {NO_SPACE})", hint) from error
-            failures = 1 if self._sink.matched.batches > before else failures + 1
+            failures = 1 if self._sink.reached() != before else failures + 1
             problem = f"Spark failed: {last_words(error)}"
             if lost_jvm(error) or failures == ATTEMPTS:
                 raise PipelineFailed(problem, self._hint())

@@ -92,6 +92,11 @@ class Sink:
         with self.committing:
             return self.driver.turns.has_pending()
 
+    def reached(self) -> tuple[int, int]:
+        """Return how far the outbox has come: a batch without publications gets it nowhere."""
+        state = self._outbox.state
+        return state.told, state.progress
+
     def _write(self, collect: Callable[[], pa.Table], write: Callable[[list[Row], float], None]) -> None:
         try:
             began = time.monotonic()
