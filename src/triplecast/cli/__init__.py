@@ -1,4 +1,4 @@
-"""The command line: data on stdout, all else on stderr, exit codes as in `exits.Exit`."""
+"""The command line: data on stdout, all else on stderr, exit codes as in `terminal.Exit`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The function of a parser's child.
 
 The child can open no file once this module is imported, so whatever parsers load late is loaded here: codecs by
-`xml_encoding`, the one for international host names, and the rest by parsing one small document of each kind.
+`xml_gate`, the one for international host names, and the rest by parsing one small document of each kind.
 """
 
 from __future__ import annotations
