@@ -13,6 +13,7 @@ from triplecast.errors import PipelineFailed, StorageFull
 from triplecast.journal import Journal
 from triplecast.outbox import Outbox
 from triplecast.pipeline.query import ATTEMPTS, SparkSide
+from triplecast.pipeline.rows import MATCHES
 from triplecast.pipeline.sink import Sink
 from triplecast.pipeline.stages import Stage
 
@@ -30,6 +31,7 @@ class Failing(NamedTuple):
         from pyspark.errors import PySparkException
 
         def start(*_: object) -> NoReturn:
+            sink.take(MATCHES.empty_table)  # a batch without publications is no progress
             raise PySparkException(error)
 
         told: list[str] = []
@@ -39,6 +41,7 @@ class Failing(NamedTuple):
         return cls(side, told)
 
 
+@pytest.mark.timeout(60)
 def test_a_query_that_fails_is_started_again_until_it_is_hopeless(tmp_path: Path) -> None:
     with Outbox.in_memory() as outbox:
         failing = Failing.of(tmp_path, outbox, "a task failed\njava.lang.IllegalStateException: why")
