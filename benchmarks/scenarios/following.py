@@ -88,7 +88,7 @@ def _change(
     before = _id(journal.live_registration(name))
     texts[line] = f"SELECT ?d WHERE {{ ?d <urn:bench:follows> ?n FILTER(?n >= {number}) }}"
     write_subscriptions(file.with_suffix(".tmp"), texts)
-    told = outbox.counts().sequence
+    told = outbox.state.sequence
     began = time.perf_counter()
     os.replace(file.with_suffix(".tmp"), file)
     wait_until(lambda: _id(journal.live_registration(name)) > before, following)  # none between cancel and subscribe

@@ -161,13 +161,13 @@ def matches_of(
     operators: OperatorSet,
 ) -> Iterator[tuple[int, Match]]:
     """Each match with the position of its publication, in the batch's order."""
-    bindings, offsets = matched.bindings.tobytes(), matched.bindings_offsets
-    columns = (matched.publication, matched.registration, matched.change, offsets[:-1], offsets[1:])
+    bindings, offsets = matched.bindings.tobytes(), matched.offsets.tolist()
+    columns = (matched.publication, matched.registration, matched.change, matched.sheet)
     rows = zip(*(column.tolist() for column in columns), strict=True)
-    for place, registration, number, start, end in rows:
+    for place, registration, number, sheet in rows:
         of, query, change = publications[place], subscriptions[registration], CHANGES[number]
         id = notification_id(of.graph, of.version, registration, change)
-        text = bindings[start:end].decode()
+        text = bindings[offsets[sheet] : offsets[sheet + 1]].decode()
         match = Match(query.name, registration, of.graph, of.version, change, id, text, query, operators)
         yield of.position, match
 

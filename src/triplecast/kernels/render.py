@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from triplecast.kernels import borrowing, inlined, njit
-from triplecast.kernels.layout import I64, U8, Answers, empty_answers
+from triplecast.kernels.layout import I32, I64, U8, U64, Answers, empty_answers
 from triplecast.kernels.resolve import Terms, empty_terms
 from triplecast.kernels.rows import Sheets
+from triplecast.kernels.words import load_word, multiply_fold
 
 _QUOTE, _BACKSLASH = ord('"'), ord("\\")
+_SEED, _STEP = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93)
 
 
 @njit
@@ -120,8 +124,68 @@ def gather(source: U8, starts: I64, lengths: I64) -> tuple[U8, I64]:
     return gathered, offsets
 
 
+def keep_sheets(sheet: I32, offsets: I64, text: U8) -> tuple[I32, I64, U8]:
+    """Keep of texts ``text[offsets[s]:offsets[s + 1]]`` those that rows need: return the number of each row's among
+    them, where they begin, and them."""
+    used = np.zeros(len(offsets) - 1, np.bool_)
+    used[sheet] = True
+    if used.all():
+        return sheet, offsets, text
+    kept = np.flatnonzero(used)
+    numbers = np.cumsum(used, dtype=np.int32) - np.int32(1)
+    gathered, starts = gather(np.require(text, requirements="W"), offsets[kept], np.diff(offsets)[kept])
+    return numbers[sheet], starts, gathered
+
+
+class RowColumns(NamedTuple):
+    """Rows of publications: row i says ``text[offsets[sheet[i]]:offsets[sheet[i] + 1]]``."""
+
+    registration: I64
+    change: U8
+    sheet: I32
+    offsets: I64
+    text: U8
+
+
+@njit
+def digest_rows(starts: I64, rows: RowColumns) -> U64:
+    """Return 64 bits for each publication, whose rows begin at ``starts[p]``: of what its rows say, however they share
+    sheets. They tell a difference, not a forgery."""
+    sheets = len(rows.offsets) - 1
+    of_sheet, known = np.empty(sheets, np.uint64), np.zeros(sheets, np.bool_)
+    digests = np.empty(len(starts) - 1, np.uint64)
+    for publication in range(len(digests)):
+        state = _SEED
+        for row in range(starts[publication], starts[publication + 1]):
+            sheet = rows.sheet[row]
+            if not known[sheet]:
+                known[sheet] = True
+                of_sheet[sheet] = _digest(rows.text, rows.offsets[sheet], rows.offsets[sheet + 1])
+            state = multiply_fold(state ^ np.uint64(rows.registration[row]), _STEP) ^ np.uint64(rows.change[row])
+            state = multiply_fold(state ^ of_sheet[sheet], _STEP) ^ state
+        digests[publication] = state
+    return digests
+
+
+@inlined
+def _digest(text: U8, start: int, end: int) -> np.uint64:
+    state = _SEED ^ np.uint64(end - start)
+    at = start
+    while at + 8 <= end:
+        state = multiply_fold(state ^ load_word(text, at), _STEP) ^ np.uint64(at - start)
+        at += 8
+    while at < end:
+        state = multiply_fold(state ^ np.uint64(text[at]), _STEP) ^ state
+        at += 1
+    return state
+
+
 def warm_up() -> None:
     none = np.zeros(0, np.int32)
     sheets = Sheets(none, none, np.zeros(1, np.int64), np.zeros(0, np.int64), none)
     json, _ = render_sheets(sheets, empty_answers(), empty_terms())
     gather(json, np.zeros(0, np.int64), np.zeros(0, np.int64))
+    no_rows = RowColumns(
+        np.zeros(0, np.int64), np.zeros(0, np.uint8), np.zeros(0, np.int32), np.zeros(1, np.int64), json
+    )
+    digest_rows(np.zeros(2, np.int64), no_rows)

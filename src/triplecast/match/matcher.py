@@ -12,7 +12,7 @@ import numpy as np
 from triplecast.evaluate import Evaluator
 from triplecast.evaluate.unknown import Answers
 from triplecast.index import Segment, Snapshot
-from triplecast.kernels.render import gather
+from triplecast.kernels.render import keep_sheets
 from triplecast.match.entailed import ClosureCache
 from triplecast.match.members import BatchMatches
 from triplecast.match.resolve import Resolution, Resolved
@@ -106,16 +106,18 @@ class Matcher:
 def join_rows(
     parts: Sequence[MatchRows], undecided: Sequence[Undecided], open_rows: OpenRows, stats: MatchStats
 ) -> MatchedBatch:
-    """All rows of a batch by (publication, registration)."""
-    shifts = np.cumsum([0, *(len(part.text) for part in parts)])[:-1]
+    """All rows of a batch by (publication, registration), with the sheets that they need."""
+    texts = np.cumsum([0, *(int(part.offsets[-1]) for part in parts)])
+    sheets = np.cumsum([0, *(len(part.offsets) - 1 for part in parts)])
     publication = np.concatenate([part.publication for part in parts])
     registration = np.concatenate([part.registration for part in parts])
-    start = np.concatenate([part.start + shift for part, shift in zip(parts, shifts, strict=True)])
-    length = np.concatenate([part.length for part in parts])
+    sheet = np.concatenate([part.sheet + np.int32(first) for part, first in zip(parts, sheets, strict=False)])
+    offsets = [part.offsets[:-1] + first for part, first in zip(parts, texts, strict=False)]
+    text = np.concatenate([part.text[: part.offsets[-1]] for part in parts])
     order = np.lexsort((registration, publication))
-    bindings, offsets = gather(np.concatenate([part.text for part in parts]), start[order], length[order])
     ordered = tuple(sorted(undecided, key=lambda pair: (pair.publication, pair.registration)))
-    return MatchedBatch(publication[order], registration[order], offsets, bindings, ordered, open_rows, stats)
+    sheet, starts, text = keep_sheets(sheet[order], np.concatenate([*offsets, texts[-1:]]), text)
+    return MatchedBatch(publication[order], registration[order], sheet, starts, text, ordered, open_rows, stats)
 
 
 def merge_batches(first: MatchedBatch, then: MatchedBatch) -> MatchedBatch:
@@ -129,6 +131,6 @@ def only_pairs(batch: MatchedBatch, pairs: Collection[tuple[int, int]]) -> Match
     rows = batch.rows
     named = zip(rows.publication.tolist(), rows.registration.tolist(), strict=True)
     kept = np.array([pair in pairs for pair in named], np.bool_)
-    part = MatchRows(rows.publication[kept], rows.registration[kept], rows.text, rows.start[kept], rows.length[kept])
+    part = MatchRows(rows.publication[kept], rows.registration[kept], rows.sheet[kept], rows.offsets, rows.text)
     undecided = [pair for pair in batch.undecided if (pair.publication, pair.registration) in pairs]
     return join_rows([part], undecided, NO_OPEN_ROWS, MatchStats())

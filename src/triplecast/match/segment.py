@@ -173,8 +173,7 @@ def match_segment(
         candidates = _distinct(candidates, incomplete, combine(members, rows, sheets, views.terms, incomplete, batch))
     json, offsets = render_sheets(sheets, segment.tables.answers, views.terms)
     sheet = sheets.of_pair[decided]
-    lengths = offsets[sheet + 1] - offsets[sheet]
-    batch.parts.append(MatchRows(publication[decided], registration[decided], json, offsets[sheet], lengths))
+    batch.parts.append(MatchRows(publication[decided], registration[decided], sheet, offsets, json))
     batch.stats += MatchStats(keys=int(matched.counts[0]), touched=int(matched.counts[1]), joins=int(matched.counts[2]))
 
     def evaluated(pairs: Pairs) -> Iterator[tuple[int, int, int]]:

@@ -40,25 +40,24 @@ class Pairs(NamedTuple):
 
 
 class MatchRows(NamedTuple):
-    """Matches as columns; row i has the JSON ``text[start[i]:start[i] + length[i]]``."""
+    """Matches as columns; row i has the JSON ``text[offsets[sheet[i]]:offsets[sheet[i] + 1]]``."""
 
     publication: NDArray[np.int32]
     """Index into the batch."""
     registration: NDArray[np.int64]
+    sheet: NDArray[np.int32]
+    offsets: NDArray[np.int64]
     text: NDArray[np.uint8]
-    start: NDArray[np.int64]
-    length: NDArray[np.int64]
 
     @classmethod
     def of(cls, publication: Sequence[int], registration: Sequence[int], bindings: Sequence[bytes]) -> MatchRows:
         """Matches with the JSON of each."""
-        lengths = np.array([len(each) for each in bindings], np.int64)
         return cls(
             np.array(publication, np.int32),
             np.array(registration, np.int64),
+            np.arange(len(bindings), dtype=np.int32),
+            np.cumsum([0, *map(len, bindings)], dtype=np.int64),
             np.frombuffer(bytearray(b"".join(bindings)), np.uint8),
-            np.cumsum(lengths) - lengths,
-            lengths,
         )
 
 
@@ -121,12 +120,15 @@ NO_CONDITIONS: Mapping[int, PublicationConditions] = MappingProxyType({})
 @dataclass(frozen=True, slots=True)
 class MatchedBatch:
     """Matches of a batch, sorted by (publication, registration); row i has bindings
-    ``bindings[bindings_offsets[i]:bindings_offsets[i + 1]]``: UTF-8 JSON, a list of objects from variable name to the
+    ``bindings[offsets[sheet[i]]:offsets[sheet[i] + 1]]``: UTF-8 JSON, a list of objects from variable name to the
     N-Triples form of its term, keys sorted, solutions in canonical order (semantics 1.4), no white space."""
 
     publication: NDArray[np.int32]
     registration: NDArray[np.int64]
-    bindings_offsets: NDArray[np.int64]
+    sheet: NDArray[np.int32]
+    """Rows with the same bindings may share theirs."""
+    offsets: NDArray[np.int64]
+    """[sheets + 1]"""
     bindings: NDArray[np.uint8]
     undecided: tuple[Undecided, ...] = ()
     open: OpenRows = NO_OPEN_ROWS
@@ -146,8 +148,7 @@ class MatchedBatch:
 
     @property
     def rows(self) -> MatchRows:
-        starts = self.bindings_offsets[:-1]
-        return MatchRows(self.publication, self.registration, self.bindings, starts, np.diff(self.bindings_offsets))
+        return MatchRows(self.publication, self.registration, self.sheet, self.offsets, self.bindings)
 
     def undecided_at(self, publications: Sequence[Publication]) -> tuple[PairReason, ...]:
         """The undecided pairs by position; `publications` are those of the batch."""
@@ -157,7 +158,8 @@ class MatchedBatch:
         )
 
     def bindings_of(self, row: int) -> bytes:
-        return self.bindings[self.bindings_offsets[row] : self.bindings_offsets[row + 1]].tobytes()
+        sheet = self.sheet[row]
+        return self.bindings[self.offsets[sheet] : self.offsets[sheet + 1]].tobytes()
 
 
 CHANGES = ("added", "removed")

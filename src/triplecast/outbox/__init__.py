@@ -2,12 +2,11 @@
 
 from triplecast.outbox.batch import OutboxBatch, PublicationName
 from triplecast.outbox.outbox import Committed, Outbox
-from triplecast.outbox.reader import Counts, Cursor, Notification, OutboxReader, UndecidedPair
+from triplecast.outbox.reader import Cursor, Notification, OutboxReader, UndecidedPair
 from triplecast.outbox.tables import OpenPart, Pending
 
 __all__ = [
     "Committed",
-    "Counts",
     "Cursor",
     "Notification",
     "OpenPart",

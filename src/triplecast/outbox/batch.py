@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
@@ -11,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from triplecast.kernels.render import keep_sheets
 from triplecast.model.match import MatchedBatch
 from triplecast.model.open_rows import PairReason
 from triplecast.model.publication import Publication
@@ -38,9 +38,9 @@ class OutboxRow(NamedTuple):
 class OutboxBatch:
     """Matches, undecided pairs and pending pairs of publications, which positions name.
 
-    Rows are sorted by (position, registration), each pair once; row i has the bindings
-    ``bindings[bindings_offsets[i]:bindings_offsets[i + 1]]`` (UTF-8 JSON, as `MatchedBatch` has it). Raises ValueError
-    where this does not hold.
+    Rows are sorted by (position, registration), each pair once. Rows with the same bindings may share a *sheet*: row i
+    has the bindings ``bindings[offsets[sheet[i]]:offsets[sheet[i] + 1]]`` (UTF-8 JSON, as `MatchedBatch` has it).
+    Raises ValueError where this does not hold.
     """
 
     publications: tuple[PublicationName, ...]
@@ -49,7 +49,9 @@ class OutboxBatch:
     registration: NDArray[np.int64]
     change: NDArray[np.uint8]
     """By its number in `model.match.CHANGES`."""
-    bindings_offsets: NDArray[np.int64]
+    sheet: NDArray[np.int32]
+    offsets: NDArray[np.int64]
+    """[sheets + 1]"""
     bindings: NDArray[np.uint8]
     undecided: tuple[PairReason, ...] = ()
     awaited: tuple[PairReason, ...] = ()
@@ -57,8 +59,10 @@ class OutboxBatch:
 
     def __post_init__(self) -> None:
         rows = len(self.position)
-        if not (rows == len(self.registration) == len(self.bindings_offsets) - 1 == len(self.change)):
-            raise ValueError("an outbox batch has one registration, slice of bindings and change for each row")
+        if not (rows == len(self.registration) == len(self.sheet) == len(self.change)):
+            raise ValueError("an outbox batch has one registration, sheet and change for each row")
+        if rows and not 0 <= self.sheet.min() <= self.sheet.max() < len(self.offsets) - 1:
+            raise ValueError("a row of an outbox batch has a sheet that the batch does not have")
         if any(one.position >= other.position for one, other in pairwise(self.publications)):
             raise ValueError("positions of an outbox batch must increase")
         step = np.diff(self.position)
@@ -83,64 +87,93 @@ class OutboxBatch:
             position,
             matched.registration,
             matched.change,
-            matched.bindings_offsets,
-            matched.bindings[: matched.bindings_offsets[-1]],
+            matched.sheet,
+            matched.offsets,
+            matched.bindings,
             undecided,
             awaited,
+        )
+
+    @classmethod
+    def of_rows(cls, rows: Sequence[OutboxRow], names: Mapping[int, PublicationName]) -> OutboxBatch:
+        """The batch of sorted rows, and the names of their publications by position."""
+        texts = [row.bindings.encode() for row in rows]
+        return cls(
+            tuple(names[position] for position in sorted({row.position for row in rows})),
+            np.array([row.position for row in rows], np.int64),
+            np.array([row.registration for row in rows], np.int64),
+            np.array([row.change for row in rows], np.uint8),
+            np.arange(len(rows), dtype=np.int32),
+            np.cumsum([0, *map(len, texts)], dtype=np.int64),
+            np.frombuffer(b"".join(texts), np.uint8),
         )
 
     @classmethod
     def joined(cls, batches: Sequence[OutboxBatch]) -> OutboxBatch:
         """One batch of several that cover separate ranges of positions, given in any order."""
         ordered = sorted((batch for batch in batches if batch.publications), key=lambda batch: batch.publications[0])
-        lengths = [np.zeros(1, np.int64), *(np.diff(batch.bindings_offsets) for batch in ordered)]
+        if len(ordered) == 1:
+            return ordered[0]
+        sheets = np.cumsum([0, *(len(batch.offsets) - 1 for batch in ordered)])
+        lengths = [np.zeros(1, np.int64), *(np.diff(batch.offsets) for batch in ordered)]
+        shifted = [batch.sheet + np.int32(first) for batch, first in zip(ordered, sheets, strict=False)]
         return cls(
             tuple(name for batch in ordered for name in batch.publications),
             np.concatenate([np.zeros(0, np.int64), *(batch.position for batch in ordered)]),
             np.concatenate([np.zeros(0, np.int64), *(batch.registration for batch in ordered)]),
             np.concatenate([np.zeros(0, np.uint8), *(batch.change for batch in ordered)]),
+            np.concatenate([np.zeros(0, np.int32), *shifted]),
             np.cumsum(np.concatenate(lengths)),
-            np.concatenate([np.zeros(0, np.uint8), *(batch.bindings for batch in ordered)]),
+            np.concatenate([np.zeros(0, np.uint8), *(batch.bindings[: batch.offsets[-1]] for batch in ordered)]),
             tuple(pair for batch in ordered for pair in batch.undecided),
             tuple(pair for batch in ordered for pair in batch.awaited),
         )
 
     def between(self, after: int, upto: int) -> OutboxBatch:
         """What there is of publications at positions in (`after`, `upto`]."""
+        names = self.publications
+        if not names or (after < names[0].position and names[-1].position <= upto):
+            return self
         first, last = np.searchsorted(self.position, (after, upto), side="right").tolist()
-        offsets = self.bindings_offsets[first : last + 1]
-        return OutboxBatch(
-            tuple(name for name in self.publications if after < name.position <= upto),
-            self.position[first:last],
-            self.registration[first:last],
-            self.change[first:last],
-            offsets - offsets[0],
-            self.bindings[offsets[0] : offsets[-1]],
+        return self._rows(
+            slice(first, last),
+            tuple(name for name in names if after < name.position <= upto),
             tuple(pair for pair in self.undecided if after < pair.position <= upto),
             tuple(pair for pair in self.awaited if after < pair.position <= upto),
         )
 
+    def only(self, kept: NDArray[np.bool_]) -> OutboxBatch:
+        """Only those rows, with all publications; no pairs."""
+        return self._rows(kept, self.publications, (), ())
+
+    def _rows(
+        self,
+        rows: slice | NDArray[np.bool_],
+        publications: tuple[PublicationName, ...],
+        undecided: tuple[PairReason, ...],
+        awaited: tuple[PairReason, ...],
+    ) -> OutboxBatch:
+        """Some rows, with the sheets that they need."""
+        sheets = keep_sheets(self.sheet[rows], self.offsets, self.bindings)
+        columns = self.position[rows], self.registration[rows], self.change[rows]
+        return OutboxBatch(publications, *columns, *sheets, undecided, awaited)
+
+    def cut(self, size: int) -> Iterator[OutboxBatch]:
+        """The batch in pieces of whole publications with at most `size` bytes of rows, or of one publication."""
+        positions = [name.position for name in self.publications]
+        if self.offsets[-1] + 16 * len(self.position) <= size or len(positions) <= 1:
+            yield self
+            return
+        lengths = np.diff(self.offsets)[self.sheet] + 16
+        ends = np.cumsum([0, *lengths])[[0, *np.searchsorted(self.position, positions, side="right")]]
+        first = 0
+        while first < len(positions):
+            last = max(first + 1, int(np.searchsorted(ends, ends[first] + size, side="right")) - 1)
+            yield self.between(positions[first] - 1, positions[last - 1])
+            first = last
+
     def rows(self) -> list[OutboxRow]:
-        raw, offsets = self.bindings.tobytes(), self.bindings_offsets.tolist()
-        slices = map(slice, offsets, offsets[1:])
-        texts = map(raw.decode().__getitem__, slices) if raw.isascii() else (raw[part].decode() for part in slices)
-        columns = (self.position.tolist(), self.registration.tolist(), self.change.tolist(), texts)
-        return list(map(OutboxRow, *columns))
-
-    def digests(self) -> dict[int, bytes]:
-        """Return, by position, 16 bytes that tell the rows of a publication from others."""
-        positions, starts = np.unique(self.position, return_index=True)
-        ends = [*starts[1:].tolist(), len(self.position)]
-        found = {}
-        for position, start, end in zip(positions.tolist(), starts.tolist(), ends, strict=False):
-            offsets = self.bindings_offsets[start : end + 1]
-            state = hashlib.blake2b(self.registration[start:end].astype("<i8").tobytes(), digest_size=16)
-            state.update((offsets - offsets[0]).astype("<i8").tobytes())
-            state.update(self.bindings[offsets[0] : offsets[-1]].tobytes())
-            state.update(self.change[start:end].tobytes())
-            found[position] = state.digest()
-        return found
-
-
-NO_ROWS = hashlib.blake2b(np.zeros(1, "<i8").tobytes(), digest_size=16).digest()
-"""The digest of a publication without rows."""
+        raw, ends = self.bindings.tobytes(), self.offsets.tolist()
+        texts = [raw[start:end].decode() for start, end in pairwise(ends)]
+        columns = (self.position.tolist(), self.registration.tolist(), self.change.tolist())
+        return list(map(OutboxRow, *columns, map(texts.__getitem__, self.sheet.tolist())))

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from triplecast.crash_points import reach
 from triplecast.end_mark import EndMark, close_untouched, has_content, read_end_mark
 from triplecast.errors import StorageFault
 from triplecast.model.answers import bounded_reason
-from triplecast.model.match import publication_key
+from triplecast.model.open_rows import PairReason
 from triplecast.model.subscription import Registration
-from triplecast.outbox.batch import NO_ROWS, OutboxBatch, OutboxRow
+from triplecast.outbox.batch import OutboxBatch, OutboxRow, PublicationName
+from triplecast.outbox.chunk import CHUNK_BYTES, digests_of, write_chunk
 from triplecast.outbox.reader import DATABASE, END, OutboxReader, check_mark
 from triplecast.outbox.tables import (
     OUTBOX,
+    Chunked,
     OpenPart,
     OutboxFile,
     Pending,
@@ -25,16 +29,19 @@ from triplecast.outbox.tables import (
     end_pairs,
     fields_checksum,
     first_open,
+    read_chunks,
     read_open_pairs,
+    read_rows,
     release,
-    withhold,
-    write_notifications,
+    write_chunks,
     write_open_pairs,
     write_rows,
 )
 from triplecast.sqlite import SqliteFile, make_folder, row_number
 
-_PRUNED_AT_ONCE = 50_000
+_CHUNKS_AT_ONCE = 64
+"""Chunks that one step of pruning deletes."""
+_SMALL = 1 << 28
 Names = Callable[[Sequence[int]], Iterable[Registration]]
 """Gives name and owner of the ids that the outbox sees for the first time (`JournalFile.registrations`)."""
 
@@ -73,7 +80,7 @@ class Outbox(OutboxReader):
         with self._write():  # one that began before the folder was taken over has ended now
             state = self.state
             self._write_state(state._replace(epoch=max(epoch, state.epoch)))
-        self._known: set[int] = {id for (id,) in database.ask("SELECT id FROM registration")}
+        self._known = _Numbers(id for (id,) in database.ask("SELECT id FROM registration"))
         self._open: set[int] = {id for (id,) in database.ask("SELECT DISTINCT registration FROM open_pair")}
         """Registrations that have pending pairs."""
 
@@ -140,21 +147,21 @@ class Outbox(OutboxReader):
             with self._write():
                 state = self.state
                 new = batch.between(state.told, upto)
-                rows = new.rows()
                 pairs = sorted((pair.position, pair.registration) for pair in new.awaited)
                 write_open_pairs(self._database, pairs, open)
                 waiting = self._open | {registration for _, registration in pairs}
-                first = first_open(self._database, waiting & {row.registration for row in rows} if waiting else ())
-                known = self._write_named(new, rows, names, new.digests())
-                last = self._write_rows(state, withhold(self._database, rows, first), max(state.told, upto))
-            self._known |= known
+                known = self._write_named(new, new.undecided, names)
+                kept = self._withhold(new, waiting) if waiting else new
+                chunks = _chunks_of(kept, _digests_by_position(new))
+                last = self._write_chunks(state, chunks, max(state.told, upto))
+            self._known.add(known)
             self._open = waiting
             self._mark(self.state)
             reach("outbox.committed")
             if pairs:
                 reach("outbox.some-wait")
             differing = self._differing(batch, after, min(state.told, upto))
-            return Committed(state.sequence + 1, last, len(batch.position) - len(rows), differing)
+            return Committed(state.sequence + 1, last, len(batch.position) - len(new.position), differing)
 
     def settle(self, batch: OutboxBatch, upto: int, names: Names, after: int = 0) -> Committed:
         """Record what became of the pending pairs of publications at positions in (`after`, `upto`], in one synced
@@ -174,37 +181,36 @@ class Outbox(OutboxReader):
                 end_pairs(self._database, sorted(settled))
                 registrations = sorted({registration for _, registration in settled})
                 first = first_open(self._database, registrations)
-                rows = [row for row in batch.rows() if row[:2] in settled]
+                pairs = zip(batch.position.tolist(), batch.registration.tolist(), strict=True)
+                mine = batch.only(np.array([pair in settled for pair in pairs], np.bool_))
                 undecided = tuple(pair for pair in batch.undecided if pair[:2] in settled)
-                known = self._write_named(replace(batch, undecided=undecided), rows, names, {})
+                known = self._write_named(mine, undecided, names)
                 released = release(self._database, registrations, first)
-                now = sorted([*withhold(self._database, rows, first), *released])
-                if now:
-                    write_rows(self._database, "late", [(state.sequence + len(now), min(now).position)])
-                last = self._write_rows(state, now, state.told)
-            self._known |= known
+                now = self._withhold(mine, first.keys()) if first else mine
+                chunks = self._late_chunks(sorted([*now.rows(), *released]), batch)
+                last = self._write_chunks(state, chunks, state.told)
+            self._known.add(known)
             self._open -= {*registrations} - first.keys()
             self._mark(self.state)
             reach("outbox.committed")
-            return Committed(state.sequence + 1, last, len(batch.position) - len(rows), ())
+            return Committed(state.sequence + 1, last, len(batch.position) - len(mine.position), ())
 
     def prune(self, upto: int) -> int:
         """Delete notifications up to sequence `upto`, and the undecided pairs of the publications left behind.
 
         Returns how many notifications went. Raises `StorageFault`, also on a full disk, where SQLite cannot delete
-        either; what went in the steps before is gone.
+        either; what went in the steps before is gone. The space of a chunk is free once all its notifications went.
         """
-        upto, pruned = row_number(upto, "the sequence to prune to"), 0
+        upto, before = row_number(upto, "the sequence to prune to"), self.state.pruned
         while True:
             with self._write():
                 state = self.state
-                after = _prune(self._database, state, upto)
+                after = _prune(self._database, state, min(upto, state.sequence))
                 self._write_state(after)
                 reach("outbox.pruned")
             self._mark(after)
-            if after.pruned == state.pruned:
-                return pruned
-            pruned += after.pruned - state.pruned
+            if after.pruned >= min(upto, after.sequence):
+                return after.pruned - before
 
     def prune_undecided(self, upto: int) -> int:
         """Delete the undecided pairs of publications at positions up to `upto`; return how many. Notifications stay.
@@ -243,12 +249,10 @@ class Outbox(OutboxReader):
         fields = ", ".join(f"{name} = ?" for name in State._fields)
         self._database.run(f"UPDATE state SET {fields}, crc = ?", [(*state, crc)])
 
-    def _write_rows(self, state: State, rows: Sequence[OutboxRow], told: int) -> int:
-        """Write `rows` as the notifications after those of `state`, and how far everything has come; return the last
-        sequence."""
-        write_notifications(self._database, state.sequence + 1, rows)
+    def _write_chunks(self, state: State, chunks: Iterable[Chunked], told: int) -> int:
+        """Write chunks after those of `state`, and how far everything has come; return the last sequence."""
+        last = write_chunks(self._database, state.sequence + 1, chunks) - 1
         reach("outbox.rows-written")
-        last = state.sequence + len(rows)
         ((open,),) = self._database.ask("SELECT min(position) FROM open_pair")
         self._write_state(state._replace(told=told, progress=told if open is None else open - 1, sequence=last))
         reach("outbox.position-written")
@@ -258,41 +262,84 @@ class Outbox(OutboxReader):
         if self._end is not None:
             self._end.set(*state.mark)
 
-    def _write_named(
-        self, batch: OutboxBatch, rows: Sequence[OutboxRow], names: Names, digests: Mapping[int, bytes]
-    ) -> set[int]:
-        """Write undecided pairs, and what they and rows are of: publications, with the digest of what was decided of
-        them without operators, which stays, and registrations seen for the first time. Return the ids of these, which
-        are known once this is committed."""
-        undecided = batch.undecided
-        seen = {row.registration for row in rows} | {pair.registration for pair in undecided}
-        found = [
-            (int(each.id), each.subscription.name, each.subscription.owner)
-            for each in names(sorted(seen - self._known))
-        ]
-        positions = {row.position for row in rows} | {pair.position for pair in undecided}
-        publications = (
-            (*name, publication_key(name.graph, name.version), digests.get(name.position, NO_ROWS))
-            for name in batch.publications
-            if name.position in positions
-        )
-        pairs = ((pair.position, int(pair.registration), bounded_reason(pair.reason)) for pair in undecided)
-        for table, values in (("registration", found), ("publication", publications), ("undecided", pairs)):
-            write_rows(self._database, table, values, "INSERT OR IGNORE")
-        return {id for id, _, _ in found}
+    def _withhold(self, batch: OutboxBatch, registrations: Collection[int]) -> OutboxBatch:
+        """Store the rows that a pending pair of their registration precedes, if it is one of `registrations`; return
+        the others."""
+        maybe = batch.registration[np.isin(batch.registration, [*registrations])]
+        first = first_open(self._database, np.unique(maybe).tolist())
+        if not first:
+            return batch
+        pairs = zip(batch.position.tolist(), batch.registration.tolist(), strict=True)
+        behind = np.array([position >= first.get(registration, position + 1) for position, registration in pairs])
+        rows = batch.only(behind).rows()
+        write_rows(self._database, "withheld", rows)
+        self._write_publications(batch, {row.position for row in rows})
+        return batch.only(~behind)
+
+    def _late_chunks(self, rows: Sequence[OutboxRow], batch: OutboxBatch) -> Iterator[Chunked]:
+        """The chunks of rows that are recorded as pending pairs are settled: of `batch`, or withheld before."""
+        names = {name.position: name for name in batch.publications}
+        for position in sorted({row.position for row in rows} - names.keys()):
+            (found,) = read_rows(self._database, "publication", "WHERE position = ?", (position,))
+            names[position] = PublicationName(*found)
+        if rows:
+            for piece in OutboxBatch.of_rows(rows, names).cut(CHUNK_BYTES):
+                yield _chunk_of(piece, np.zeros(len(piece.publications), np.uint64), late=True)
+
+    def _write_publications(self, batch: OutboxBatch, positions: Container[int]) -> None:
+        named = [name for name in batch.publications if name.position in positions]
+        write_rows(self._database, "publication", named, "INSERT OR IGNORE")
+
+    def _write_named(self, batch: OutboxBatch, undecided: Sequence[PairReason], names: Names) -> NDArray[np.int64]:
+        """Write undecided pairs and what these are of, and the registrations that rows and they have for the first
+        time. Return the numbers of these, which are known once this is committed."""
+        pairs = [(pair.position, int(pair.registration), bounded_reason(pair.reason)) for pair in undecided]
+        seen = np.concatenate([batch.registration, np.array([pair[1] for pair in pairs], np.int64)])
+        new = self._known.missing(seen)
+        found = [(int(each.id), each.subscription.name, each.subscription.owner) for each in names(new.tolist())]
+        write_rows(self._database, "registration", found, "INSERT OR IGNORE")
+        if pairs:
+            self._write_publications(batch, {pair[0] for pair in pairs})
+            write_rows(self._database, "undecided", pairs, "INSERT OR IGNORE")
+        return new
 
     def _differing(self, batch: OutboxBatch, after: int | None, upto: int) -> tuple[int, ...]:
-        """The publications in (`after`, `upto`], all committed earlier, whose rows are not those kept. One that is not
-        kept had no rows, unless it may have been pruned."""
+        """The publications in (`after`, `upto`], all committed earlier, whose rows are not those kept, but
+        for those that may have been pruned."""
         if after is None:
             after = batch.publications[0].position - 1 if batch.publications else upto
         if after >= upto:
             return ()
-        statement = "SELECT position, digest FROM publication WHERE position > ? AND position <= ?"
-        kept: dict[int, bytes] = dict(self._database.ask(statement, (after, upto)))
-        given, forgotten = batch.between(after, upto).digests(), self.state.forgotten
-        known = sorted(position for position in kept.keys() | given.keys() if position in kept or position > forgotten)
-        return tuple(position for position in known if given.get(position, NO_ROWS) != kept.get(position, NO_ROWS))
+        after = max(after, self.state.forgotten)
+        given = _digests_by_position(batch.between(after, upto))
+        kept = _kept_digests(self._database, after, upto)
+        return tuple(sorted(each for each in kept.keys() | given.keys() if given.get(each) != kept.get(each)))
+
+
+class _Numbers:
+    """A set of numbers of registrations: a byte for each up to the largest, a set of those beyond `_SMALL`."""
+
+    def __init__(self, numbers: Iterable[int]) -> None:
+        self._has = np.zeros(1024, np.bool_)
+        self._large: set[int] = set()
+        self.add(np.fromiter(numbers, np.int64))
+
+    def add(self, numbers: NDArray[np.int64]) -> None:
+        self._has[self._small(numbers)] = True
+        self._large.update(numbers[numbers > _SMALL].tolist())
+
+    def missing(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return those of `numbers` that are not in the set, each once, ascending."""
+        small = self._small(numbers)
+        large = sorted({*numbers[numbers > _SMALL].tolist()} - self._large)
+        return np.concatenate([np.unique(small[~self._has[small]]), np.array(large, np.int64)])
+
+    def _small(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        small = numbers[numbers <= _SMALL]
+        most = int(small.max(initial=0))
+        if most >= len(self._has):
+            self._has = np.concatenate([self._has, np.zeros(most + 1, np.bool_)])
+        return small
 
 
 def _check_end(batch: OutboxBatch, upto: int) -> None:
@@ -300,40 +347,67 @@ def _check_end(batch: OutboxBatch, upto: int) -> None:
         raise ValueError(f"a publication at {batch.publications[-1].position} cannot be committed as told up to {upto}")
 
 
+def _chunks_of(batch: OutboxBatch, digests: Mapping[int, int]) -> Iterator[Chunked]:
+    """The chunks of rows that were decided without operators."""
+    for piece in batch.cut(CHUNK_BYTES):
+        mine = np.array([digests.get(name.position, 0) for name in piece.publications], np.uint64)
+        if mine.any():
+            yield _chunk_of(piece, mine)
+
+
+def _chunk_of(batch: OutboxBatch, digests: NDArray[np.uint64], late: bool = False) -> Chunked:
+    first, last = batch.publications[0].position, batch.publications[-1].position
+    return Chunked(len(batch.position), first, last, late, write_chunk(batch, digests))
+
+
+def _digests_by_position(batch: OutboxBatch) -> dict[int, int]:
+    digests = zip(batch.publications, digests_of(batch).tolist(), strict=True)
+    return {name.position: digest for name, digest in digests if digest}
+
+
+def _kept_digests(database: SqliteFile, after: int, upto: int) -> dict[int, int]:
+    """Of the publications at positions in (`after`, `upto`] that had rows which were decided without operators."""
+    kept: dict[int, int] = {}
+    with closing(read_chunks(database, "WHERE late = 0 ORDER BY number DESC")) as chunks:
+        for chunk in chunks:
+            if chunk.last_position <= after:
+                break
+            named = zip(chunk.content.publications, chunk.content.digests.tolist(), strict=True)
+            kept.update((name.position, digest) for name, digest in named if digest and after < name.position <= upto)
+    return kept
+
+
 def _prune(database: SqliteFile, state: State, upto: int) -> State:
-    """Delete the first notifications up to sequence `upto`, and the undecided pairs of the publications whose last
-    notification goes; return the state after it."""
-    rows = database.ask(
-        "SELECT sequence, position FROM notification WHERE sequence <= ? ORDER BY sequence LIMIT ?",
-        (upto, _PRUNED_AT_ONCE),
-    )
-    if not rows:
+    """Delete the first notifications up to sequence `upto`, at most some chunks of them, and the undecided pairs of the
+    publications whose last notification goes; return the state after it."""
+    if upto <= state.pruned:
         return state
-    last, position = rows[-1]
-    database.run("DELETE FROM notification WHERE sequence <= ?", [(last,)])
-    database.run("DELETE FROM late WHERE last <= ?", [(last,)])
-    left = _first_position(database)
-    return _prune_undecided(database, state._replace(pruned=last), position if left is None else left - 1)
+    statement = "SELECT number, last, last_position, late FROM chunk WHERE last <= ? ORDER BY number LIMIT ?"
+    whole = database.ask(statement, (upto, _CHUNKS_AT_ONCE))
+    pruned = upto if len(whole) < _CHUNKS_AT_ONCE else max(state.pruned, whole[-1][1])
+    position = _first_position(database, pruned - 1)  # of the last one that goes
+    database.run("DELETE FROM chunk WHERE number = ?", [row[:1] for row in whole])
+    left = _first_position(database, pruned)
+    forgotten = max([state.forgotten, *(last_position for _, _, last_position, late in whole if not late)])
+    after = state._replace(pruned=pruned, forgotten=forgotten)
+    return _prune_undecided(database, after, (position or 0) if left is None else left - 1)
 
 
 def _prune_undecided(database: SqliteFile, state: State, upto: int) -> State:
-    """Delete the undecided pairs of publications at positions up to `upto`, and publications that neither pairs nor
-    notifications need; return the state after it."""
+    """Delete the undecided pairs of publications at positions up to `upto`, and what only they need; return the state
+    after it."""
     upto = min(upto, state.progress)
     database.run("DELETE FROM undecided WHERE position <= ?", [(upto,)])
-    forgotten = max(state.forgotten, upto)
-    needed = _first_position(database)
-    database.run(
-        "DELETE FROM publication WHERE position < ?",
-        [(min(forgotten if needed is None else needed - 1, forgotten) + 1,)],
-    )
-    return state._replace(forgotten=forgotten)
+    database.run("DELETE FROM publication WHERE position <= ?", [(upto,)])
+    return state._replace(forgotten=max(state.forgotten, upto))
 
 
-def _first_position(database: SqliteFile) -> int | None:
-    """Return the first publication that a notification is of. They are in order of position, but for those of pairs
-    settled late: ``late`` has the first position of each group of these."""
-    for sequence, position in database.ask("SELECT sequence, position FROM notification ORDER BY sequence LIMIT 1"):
-        ((late,),) = database.ask("SELECT min(position) FROM late WHERE last >= ?", (sequence,))
-        return int(position if late is None else min(position, late))
+def _first_position(database: SqliteFile, after: int) -> int | None:
+    """Return the first publication that a notification beyond sequence `after` is of. They are in order of position,
+    but for those in late chunks."""
+    statement = "WHERE last > ? AND first <= last ORDER BY number LIMIT 1"
+    for chunk in [*read_chunks(database, statement, (after,))]:
+        ((late,),) = database.ask("SELECT min(first_position) FROM chunk WHERE late = 1 AND first > ?", (chunk.first,))
+        first = int(chunk.content.position[max(0, after + 1 - chunk.first) :].min())
+        return first if late is None else min(first, late)
     return None

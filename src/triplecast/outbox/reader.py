@@ -2,53 +2,40 @@
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import accumulate, zip_longest
 from pathlib import Path
-from typing import Any, NamedTuple, SupportsIndex
+from typing import NamedTuple, SupportsIndex
+
+import numpy as np
+from numpy.typing import NDArray
 
 from triplecast.end_mark import read_end_mark
 from triplecast.errors import InputError, StorageFault
-from triplecast.model.match import CHANGES, pair_id
+from triplecast.model.match import CHANGES, pair_id, publication_key
 from triplecast.outbox.tables import (
     FIELDS,
-    NOTIFICATION,
+    KEYS_AT_ONCE,
     OUTBOX,
     RESTORE,
     OutboxFile,
     Pending,
     State,
-    Value,
-    damaged,
-    notification_checksum,
+    StoredChunk,
+    read_chunks,
     read_pending,
-    verify_fields,
+    read_rows,
 )
 from triplecast.sqlite import SqliteFile, row_number
 
 DATABASE = "outbox.sqlite"
 END = "outbox.end"
 
-_JOINED = (
-    "publication.position, graph, version, accepted_at, key, digest, publication.crc,"
-    " registration.id, name, owner, registration.crc FROM {0}"
-    " LEFT JOIN publication ON publication.position = {0}.position"
-    " LEFT JOIN registration ON registration.id = {0}.registration"
-)
-"""Left joins, so that a missing row is seen."""
-_NOTIFICATIONS = (
-    "SELECT sequence, notification.position, notification.registration, change, bindings, notification.crc, "
-    f"{_JOINED.format('notification')} WHERE sequence > ? ORDER BY sequence LIMIT ?"
-)
-_UNDECIDED = (
-    "SELECT undecided.position, undecided.registration, reason, undecided.crc, "
-    f"{_JOINED.format('undecided')} WHERE undecided.position > ? AND undecided.position <= ?"
-    " ORDER BY undecided.position, undecided.registration"
-)
-
-_PAGE = 2_000
-"""Rows that a reader takes at once; between pages it holds no lock and no snapshot."""
+_IN_RANGE = "WHERE position > ? AND position <= ?"
+_PAGE_BYTES = 8 << 20
+"""Of chunks that a reader takes at once, unless one is larger; between pages it holds no lock and no snapshot."""
+_PAGE_CHUNKS = 500
 
 
 class Cursor(NamedTuple):
@@ -119,16 +106,6 @@ class UndecidedPair(NamedTuple):
     reason: str
 
 
-class Counts(NamedTuple):
-    """Rows that are there now, and how far the outbox has come."""
-
-    notifications: int
-    publications: int
-    undecided: int
-    position: int
-    sequence: int
-
-
 class OutboxReader(OutboxFile):
     """Reads an outbox, as its writer or from another process; as an empty one while there is none yet.
 
@@ -163,77 +140,114 @@ class OutboxReader(OutboxFile):
         return self._notifications(Cursor.of(since), None if limit is None else row_number(limit, "limit"))
 
     def _notifications(self, since: Cursor | int, limit: int | None) -> Iterator[Notification]:
-        mark = _read_mark(self._database.where)
+        left = (1 << 63) if limit is None else limit
+        chunks = self._chunks(since)
+        while left > 0 and (found := next(chunks, None)) is not None:
+            epoch, first, chunk = found
+            start = first - chunk.first
+            end = min(start + left, len(chunk.content.registration))
+            left -= end - start
+            yield from self._rows(epoch, chunk, start, end)
+
+    def _chunks(self, since: Cursor | int) -> Iterator[tuple[int, int, StoredChunk]]:
+        """Yield the chunks beyond a place, in order, each with the epoch and the first sequence beyond that place."""
+        where, mark = self._database.where, _read_mark(self._database.where)
         sequence = since.sequence if isinstance(since, Cursor) else since
-        while limit is None or limit > 0:
-            page = _PAGE if limit is None else min(limit, _PAGE)
+        while True:
             with self._database.reading():
                 state = self.state
-                rows = self._database.ask(_NOTIFICATIONS, (sequence, page))
-            check_mark(self._database.where, state, mark)
+                chunks = self._next_chunks(max(sequence, state.pruned))
+            check_mark(where, state, mark)
             if isinstance(since, Cursor) and since.epoch != state.epoch:
                 raise InputError(
                     f"{since} is a cursor of epoch {since.epoch}, and the outbox is in epoch {state.epoch}: "
                     "notifications were lost since and recorded again under other sequences",
                     "read again from 0 and leave out what you have by its `id`, which stays the same",
                 )
-            if not rows and state.sequence > max(sequence, state.pruned):
-                raise missing(self._database.where, f"notification {max(sequence, state.pruned) + 1}", "the sequence")
-            yield from self._verified(rows, state.epoch, max(sequence, state.pruned))
-            if len(rows) < page:
+            sequence = max(sequence, state.pruned)
+            if not chunks and state.sequence <= sequence:
                 return
-            sequence = rows[-1][0]
-            limit = None if limit is None else limit - page
+            if not chunks or chunks[0].first > sequence + 1:
+                raise missing(where, f"notification {sequence + 1}", "the sequence")
+            for chunk, follower in zip_longest(chunks, chunks[1:]):
+                yield state.epoch, sequence + 1, chunk
+                sequence = chunk.last
+                if follower is not None and follower.first != sequence + 1:
+                    raise missing(where, f"notification {sequence + 1}", "the sequence")
 
-    def _verified(self, rows: Sequence[tuple[Any, ...]], epoch: int, before: int) -> Iterator[Notification]:
-        where = self._database.where
-        joined = RowReader(where)
-        for row in rows:
-            sequence, position, registration, change, bindings, crc = row[:6]
-            verify_notification(where, (sequence, position, registration, change, bindings), crc)
-            before = check_next(where, before, sequence)
-            joined.verify_joined(f"notification {sequence}", position, row[6:13], row[13:])
-            _, graph, version, accepted_at, key, _, _, _, name, owner, _ = row[6:]
+    def _next_chunks(self, sequence: int) -> list[StoredChunk]:
+        """The first chunks beyond a sequence, of a few megabytes together."""
+        condition = "last > ? AND first <= last"
+        statement = f"SELECT number, length(body) FROM chunk WHERE {condition} ORDER BY last LIMIT ?"
+        sizes = self._database.ask(statement, (sequence, _PAGE_CHUNKS))
+        ends = list(accumulate(size for _, size in sizes))
+        numbers = [number for (number, _), end in zip(sizes, ends, strict=True) if end <= max(_PAGE_BYTES, ends[0])]
+        if not numbers:
+            return []
+        condition += " AND number <= ? ORDER BY last"
+        return list(read_chunks(self._database, f"WHERE {condition}", (sequence, max(numbers))))
+
+    def _rows(self, epoch: int, chunk: StoredChunk, start: int, end: int) -> Iterator[Notification]:
+        """The notifications of rows `start` to `end` of a chunk."""
+        content = chunk.content
+        names = self._names(content.registration[start:end])
+        bindings, offsets = content.bindings.tobytes(), content.offsets.tolist()
+        ends = np.cumsum(content.counts)
+        publication, key, row_end = None, "", 0
+        columns = content.registration[start:end].tolist(), content.change[start:end].tolist(), content.sheet[start:end]
+        for row, (registration, number, sheet) in enumerate(zip(*columns, strict=True), start):
+            if publication is None or row >= row_end:
+                place = int(np.searchsorted(ends, row, side="right"))
+                publication, row_end = content.publications[place], int(ends[place])
+                key = publication_key(publication.graph, publication.version)
+            name, owner = names[registration]
+            change = CHANGES[number]
             yield Notification(
-                Cursor(epoch, sequence),
-                pair_id(key, registration, CHANGES[change]),
-                position,
-                CHANGES[change],
-                graph,
-                version,
+                Cursor(epoch, chunk.first + row),
+                pair_id(key, registration, change),
+                publication.position,
+                change,
+                publication.graph,
+                publication.version,
                 registration,
                 name,
                 owner,
-                bindings,
-                accepted_at,
+                bindings[offsets[sheet] : offsets[sheet + 1]].decode(),
+                publication.accepted_at,
             )
+
+    def _names(self, registrations: NDArray[np.int64]) -> dict[int, tuple[str, str | None]]:
+        """Name and owner of registrations; raise `StorageFault` for one that is damaged or missing."""
+        numbers = np.unique(registrations).tolist()
+        found: dict[int, tuple[str, str | None]] = {}
+        for start in range(0, len(numbers), KEYS_AT_ONCE):
+            keys = numbers[start : start + KEYS_AT_ONCE]
+            condition = f"WHERE id IN ({', '.join('?' * len(keys))})"
+            found.update(
+                (id, (name, owner)) for id, name, owner in read_rows(self._database, "registration", condition, keys)
+            )
+        for number in numbers:
+            if number not in found:
+                raise missing(self._database.where, f"registration {number}", "a notification")
+        return found
 
     def undecided(self, after: int = 0) -> list[UndecidedPair]:
         """Return the undecided pairs of publications at positions beyond `after`, by position and registration, up to
         `State.progress`: so a later call never returns an earlier pair."""
         where = self._database.where
-        joined = RowReader(where)
+        with self._database.reading():
+            values = (row_number(after, "after"), self.progress)
+            rows = [*read_rows(self._database, "undecided", f"{_IN_RANGE} ORDER BY position, registration", values)]
+            publications = {row[0]: row for row in read_rows(self._database, "publication", _IN_RANGE, values)}
+            names = self._names(np.array([row[1] for row in rows], np.int64))
         pairs = []
-        with self._database.reading():
-            rows = self._database.ask(_UNDECIDED, (row_number(after, "after"), self.progress))
-        for row in rows:
-            position, registration, reason, crc = row[:4]
-            verify_fields(where, "undecided", row[:3], crc)
-            joined.verify_joined(f"an undecided pair of {position}", position, row[4:11], row[11:])
-            _, graph, version, _, key, _, _, _, name, owner, _ = row[4:]
-            id = pair_id(key, registration)
-            pairs.append(UndecidedPair(position, id, graph, version, registration, name, owner, reason))
+        for position, registration, reason in rows:
+            if position not in publications:
+                raise missing(where, f"publication {position}", "an undecided pair")
+            _, graph, version, _ = publications[position]
+            id = pair_id(publication_key(graph, version), registration)
+            pairs.append(UndecidedPair(position, id, graph, version, registration, *names[registration], reason))
         return pairs
-
-    def counts(self) -> Counts:
-        """Count the rows. Notifications are counted by their sequences, which have no gaps."""
-        with self._database.reading():
-            state = self.state
-            publications, undecided = (
-                int((self._database.ask(f"SELECT count(*) FROM {table}") or [(0,)])[0][0])
-                for table in ("publication", "undecided")
-            )
-        return Counts(state.sequence - state.pruned, publications, undecided, state.progress, state.sequence)
 
     def check(self) -> None:
         """Read every page and row; raise `StorageFault` for the first that is malformed, damaged or missing."""
@@ -263,42 +277,6 @@ def check_mark(where: str, state: State, mark: tuple[int, ...]) -> None:
         )
 
 
-def verify_notification(where: str, row: tuple[int, int, int, int, str], crc: object) -> None:
-    """Raise `StorageFault`, naming the row by its sequence, unless `crc` is its checksum."""
-    try:
-        sound = notification_checksum(*row) == crc
-    except (struct.error, AttributeError):  # a number that is none now, bindings that are no text
-        sound = False
-    if not sound:
-        raise damaged(where, f"notification {row[0]}")
-
-
-class RowReader:
-    """Verifies the rows that a join of one table with publications and registrations gives; each of those once."""
-
-    def __init__(self, where: str) -> None:
-        self._where = where
-        self._publication: tuple[Value, ...] = ()
-        self._registrations: set[tuple[Value, ...]] = set()
-
-    def verify_joined(self, what: str, position: int, publication: tuple[Value, ...], named: tuple[Value, ...]) -> None:
-        """Verify the rows joined to `what`, with their checksums (all None where there is none).
-
-        Raises `StorageFault` for a damaged row, and for a publication or registration that `what` needs and that is
-        missing.
-        """
-        if publication != self._publication:
-            if publication[0] is None:
-                raise missing(self._where, f"publication {position}", what)
-            verify_fields(self._where, "publication", publication[:-1], publication[-1])
-            self._publication = publication
-        if named not in self._registrations:
-            if named[0] is None:
-                raise missing(self._where, "the name of its registration", what)
-            verify_fields(self._where, "registration", named[:-1], named[-1])
-            self._registrations.add(named)
-
-
 def check_rows(database: SqliteFile, pruned: int, sequence: int) -> None:
     """Read every row; notifications `pruned` + 1 to `sequence` must be there.
 
@@ -306,27 +284,23 @@ def check_rows(database: SqliteFile, pruned: int, sequence: int) -> None:
     row needs and that is missing.
     """
     where = database.where
-    for table, fields in FIELDS.items():
-        for *row, crc in database.each(f"SELECT {fields}, crc FROM {table}"):
-            verify_fields(where, table, row, crc)
-    last = pruned
-    for *notification, crc in database.each(f"SELECT {NOTIFICATION}, crc FROM notification ORDER BY sequence"):
-        verify_notification(where, tuple(notification), crc)
-        last = check_next(where, last, notification[0])
-    if last != sequence:
-        raise missing(where, f"notification {last + 1}", "the sequence")
+    for table in FIELDS:
+        for _ in read_rows(database, table, "", ()):
+            pass
+    last, known = 0, {id for (id,) in database.ask("SELECT id FROM registration")}
+    for chunk in read_chunks(database, "ORDER BY number"):
+        if chunk.first != max(last, chunk.first - 1 if not last else 0) + 1 or chunk.first > max(last, pruned) + 1:
+            raise missing(where, f"notification {max(last, pruned) + 1}", "the sequence")
+        last = chunk.last
+        for registration in {*chunk.content.registration.tolist()} - known:
+            raise missing(where, f"registration {registration}", "a notification")
+    if max(last, pruned) != sequence:
+        raise missing(where, f"notification {max(last, pruned) + 1}", "the sequence")
     for table, needed, key in (("publication", "position", "position"), ("registration", "registration", "id")):
-        for told in ("notification", "undecided", "withheld"):
-            lost = f"SELECT {needed} FROM {told} WHERE {needed} NOT IN (SELECT {key} FROM {table}) LIMIT 1"
+        for user in ("undecided", "withheld"):
+            lost = f"SELECT {needed} FROM {user} WHERE {needed} NOT IN (SELECT {key} FROM {table}) LIMIT 1"
             for (number,) in database.ask(lost):
-                raise missing(where, f"{table} {number}", f"a row of {told}")
-
-
-def check_next(where: str, before: int, sequence: int) -> int:
-    """Return `sequence`; raise `StorageFault` unless it follows `before`: only the first notifications are pruned."""
-    if sequence != before + 1:
-        raise missing(where, f"notification {before + 1}", "the sequence")
-    return sequence
+                raise missing(where, f"{table} {number}", f"a row of {user}")
 
 
 def missing(where: str, what: str, needed_by: str) -> StorageFault:

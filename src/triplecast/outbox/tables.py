@@ -1,6 +1,7 @@
 """The tables of an outbox, and the checksum of each row: written with it, verified whenever the row is read.
 
-Pending pairs, whose operators have not answered yet, have tables of their own, as have the rows withheld behind them.
+Notifications are rows of chunks, one or more a commit; a notification's sequence follows from its place. Pending pairs,
+whose operators have not answered yet, have tables of their own, as have the rows withheld behind them.
 """
 
 from __future__ import annotations
@@ -8,12 +9,13 @@ from __future__ import annotations
 import json
 import struct
 import zlib
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple, Self
 
 from triplecast.errors import StorageFault
 from triplecast.outbox.batch import OutboxRow
+from triplecast.outbox.chunk import Chunk, read_chunk
 from triplecast.sqlite import Format, SqliteFile
 
 Value = int | str | bytes | None
@@ -21,19 +23,18 @@ Value = int | str | bytes | None
 FIELDS = MappingProxyType(
     {
         "state": "epoch, told, progress, sequence, pruned, forgotten",
-        "publication": "position, graph, version, accepted_at, key, digest",
+        "publication": "position, graph, version, accepted_at",
         "undecided": "position, registration, reason",
         "registration": "id, name, owner",
         "open_pair": "position, registration",
         "withheld": "position, registration, change, bindings",
         "open_part": "upto, after, format, body",
-        "late": "last, position",
     }
 )
-"""What `fields_checksum` is of, by table; a row of ``notification`` has a checksum that is quicker to make."""
-NOTIFICATION = "sequence, position, registration, change, bindings"
+"""What `fields_checksum` is of, by table; a row of ``chunk`` has a checksum that is quicker to make."""
+CHUNK = "first, last, first_position, last_position, late, body"
 
-_NUMBERS = struct.Struct("<qqqq")
+_NUMBERS = struct.Struct("<qqqqq")
 RESTORE = "restore outbox.sqlite from a copy, an older one too, and delete outbox.end: what it lacks is matched again"
 
 
@@ -59,16 +60,59 @@ def read_rows(database: SqliteFile, table: str, condition: str, values: Sequence
         yield row
 
 
-def notification_checksum(sequence: int, position: int, registration: int, change: int, bindings: str) -> int:
-    """Return the CRC-32 of the four numbers (64 bits each, little endian) and the bindings in UTF-8."""
-    return zlib.crc32(bindings.encode(), zlib.crc32(_NUMBERS.pack(sequence, position, registration, change)))
+def chunk_checksum(first: int, last: int, first_position: int, last_position: int, late: int) -> int:
+    """Return the CRC-32 of the numbers of a chunk (64 bits each, little endian), to go on with its body."""
+    return zlib.crc32(_NUMBERS.pack(first, last, first_position, last_position, late))
 
 
-def write_notifications(database: SqliteFile, first: int, rows: Sequence[OutboxRow]) -> None:
-    """Insert notifications, numbered from `first`."""
-    statement = f"INSERT INTO notification({NOTIFICATION}, crc) VALUES (?, ?, ?, ?, ?, ?)"
-    numbered = enumerate(rows, first)
-    database.run(statement, ((number, *row, notification_checksum(number, *row)) for number, row in numbered))
+def write_chunks(database: SqliteFile, first: int, chunks: Iterable[Chunked]) -> int:
+    """Insert chunks with notifications from sequence `first`; return the next sequence."""
+    statement = f"INSERT INTO chunk({CHUNK}, crc) VALUES (?, ?, ?, ?, ?, ?, ?)"
+    for rows, first_position, last_position, late, body in chunks:
+        numbers = first, first + rows - 1, first_position, last_position, int(late)
+        database.run(statement, [(*numbers, body, zlib.crc32(body, chunk_checksum(*numbers)))])
+        first += rows
+    return first
+
+
+class Chunked(NamedTuple):
+    """A chunk that is to be written."""
+
+    rows: int
+    first_position: int
+    """Of its publications, in order of position."""
+    last_position: int
+    late: bool
+    """Whether it is of pending pairs that were settled, and of rows withheld behind them."""
+    body: bytes
+
+
+class StoredChunk(NamedTuple):
+    """A chunk as it is stored, verified."""
+
+    first: int
+    """Sequence of its first row; `last` + 1 where it has no rows."""
+    last: int
+    first_position: int
+    last_position: int
+    late: int
+    content: Chunk
+
+
+def read_chunks(
+    database: SqliteFile, condition: str, values: Sequence[object] = ()
+) -> Generator[StoredChunk, None, None]:
+    """Yield verified chunks, one after the other; the caller holds the lock of the file meanwhile."""
+    for *numbers, body, crc in database.each(f"SELECT {CHUNK}, crc FROM chunk {condition}", values):
+        try:
+            sound = zlib.crc32(body, chunk_checksum(*numbers)) == crc
+            content = read_chunk(body) if sound else None
+        except (struct.error, TypeError, ValueError):  # numbers or bytes that are none now
+            content = None
+        if content is None or len(content.registration) != numbers[1] - numbers[0] + 1:
+            raise damaged(database.where, f"the chunk of notifications {numbers[0]!r} to {numbers[1]!r}")
+        first, last, first_position, last_position, late = numbers
+        yield StoredChunk(first, last, first_position, last_position, late, content)
 
 
 def verify_fields(where: str, table: str, fields: Sequence[Value], crc: object) -> None:
@@ -204,15 +248,6 @@ def write_open_pairs(database: SqliteFile, pairs: Iterable[Pair], parts: Iterabl
     write_rows(database, "open_part", ((upto, after, form, body) for after, upto, form, body in parts))
 
 
-def withhold(database: SqliteFile, rows: list[OutboxRow], first: Mapping[int, int]) -> list[OutboxRow]:
-    """Store the rows that a pending pair of their registration precedes (`first_open`); return the others."""
-    if not first:
-        return rows
-    behind = {row for row in rows if row.position >= first.get(row.registration, row.position + 1)}
-    write_rows(database, "withheld", sorted(behind))
-    return [row for row in rows if row not in behind]
-
-
 def end_pairs(database: SqliteFile, pairs: Sequence[Pair]) -> None:
     """Delete pending pairs, sorted, and the parts that no pending pair needs any more."""
     if not pairs:
@@ -263,10 +298,12 @@ CREATE TABLE state(
 INSERT INTO state VALUES (1, 0, 0, 0, 0, 0, 0, {fields_checksum("state", 0, 0, 0, 0, 0, 0)});
 CREATE TABLE publication(
     position INTEGER PRIMARY KEY, graph TEXT NOT NULL, version INTEGER NOT NULL, accepted_at TEXT NOT NULL,
-    key TEXT NOT NULL, digest BLOB NOT NULL, crc INTEGER NOT NULL);
-CREATE TABLE notification(
-    sequence INTEGER PRIMARY KEY, position INTEGER NOT NULL, registration INTEGER NOT NULL, change INTEGER NOT NULL,
-    bindings TEXT NOT NULL, crc INTEGER NOT NULL);
+    crc INTEGER NOT NULL);
+CREATE TABLE chunk(
+    number INTEGER PRIMARY KEY, first INTEGER NOT NULL, last INTEGER NOT NULL, first_position INTEGER NOT NULL,
+    last_position INTEGER NOT NULL, late INTEGER NOT NULL, crc INTEGER NOT NULL, body BLOB NOT NULL);
+CREATE INDEX chunk_last ON chunk(last);
+CREATE INDEX late_chunk ON chunk(first_position) WHERE late = 1;
 CREATE TABLE undecided(
     position INTEGER NOT NULL, registration INTEGER NOT NULL, reason TEXT NOT NULL, crc INTEGER NOT NULL,
     PRIMARY KEY (position, registration)) WITHOUT ROWID;
@@ -280,15 +317,8 @@ CREATE TABLE withheld(
     crc INTEGER NOT NULL, PRIMARY KEY (registration, position)) WITHOUT ROWID;
 CREATE TABLE open_part(
     upto INTEGER PRIMARY KEY, after INTEGER NOT NULL, format INTEGER NOT NULL, body BLOB NOT NULL,
-    crc INTEGER NOT NULL);
-CREATE TABLE late(last INTEGER PRIMARY KEY, position INTEGER NOT NULL, crc INTEGER NOT NULL);
-CREATE VIEW outbox AS
-    SELECT sequence, key || '-' || registration || CASE change WHEN 0 THEN '' ELSE '-removed' END AS id,
-        CASE change WHEN 0 THEN 'added' ELSE 'removed' END AS change, graph AS publication, version, position,
-        registration, name AS subscription, owner, bindings, accepted_at
-    FROM notification JOIN publication USING (position) LEFT JOIN registration ON registration.id = registration""",
+    crc INTEGER NOT NULL)""",
 )
-"""``state``: see `reader.State`. ``open_pair``: pairs whose operators have not answered yet; ``withheld``: decided rows
-that follow a pending pair of their registration; ``open_part``: what is known of pending pairs, by range of positions.
-``late``: of each group of notifications recorded as pending pairs were settled, the last sequence and the first
-position. Beyond ``state.forgotten`` a publication that is not there had no rows."""
+"""``state``: see `State`. ``chunk``: notifications; ``publication``: what undecided pairs and withheld rows are of.
+``open_pair``: pairs whose operators have not answered yet; ``withheld``: decided rows that follow a pending pair of
+their registration; ``open_part``: what is known of pending pairs, by range of positions."""

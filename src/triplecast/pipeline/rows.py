@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from triplecast.model.answers import OperatorResult
 from triplecast.model.match import Learnt, MatchStats
 from triplecast.model.open_rows import PairReason
-from triplecast.outbox import OpenPart, OutboxBatch, PublicationName
+from triplecast.outbox import OpenPart, OutboxBatch
+from triplecast.outbox.chunk import digests_of, read_chunk, write_chunk
 
 SLICES = pa.schema([("after", pa.int64()), ("upto", pa.int64()), ("manifest", pa.string())])
 MATCHES = pa.schema(
@@ -28,12 +29,7 @@ MATCHES = pa.schema(
         ("after", pa.int64()),
         ("upto", pa.int64()),
         ("work", pa.binary()),
-        ("names", pa.binary()),
-        ("position", pa.binary()),
-        ("registration", pa.binary()),
-        ("offsets", pa.binary()),
-        ("bindings", pa.binary()),
-        ("change", pa.binary()),
+        ("rows", pa.binary()),
         ("undecided", pa.binary()),
         ("awaited", pa.binary()),
         ("results", pa.binary()),
@@ -42,8 +38,8 @@ MATCHES = pa.schema(
     ]
 )
 """Positions in (`after`, `upto`] are matched by this row and its neighbours of the same range; `work` has the numbers
-of their `MatchStats`. `names`, `undecided`, `awaited`, `results` (what operators gave), `learnt` are JSON, `open` are
-`OpenPart`s, the other columns little-endian arrays with the types of `OutboxBatch`.
+of their `MatchStats`. `rows` is a chunk as the outbox stores it; `undecided`, `awaited`, `results` (what operators
+gave), `learnt` are JSON, `open` are `OpenPart`s.
 """
 
 ROW_BYTES = 32 << 20
@@ -57,20 +53,6 @@ def spark_schema(schema: pa.Schema) -> str:
     return ", ".join(f"{field.name} {_SPARK_TYPES[field.type]}" for field in schema)
 
 
-def cut(batch: OutboxBatch, size: int) -> Iterator[OutboxBatch]:
-    """The batch in pieces of whole publications with at most `size` bytes of bindings, or of one publication."""
-    positions = [name.position for name in batch.publications]
-    if batch.bindings_offsets[-1] <= size or len(positions) <= 1:
-        yield batch
-        return
-    ends = batch.bindings_offsets[[0, *np.searchsorted(batch.position, positions, side="right")]]
-    first = 0
-    while first < len(positions):
-        last = max(first + 1, int(np.searchsorted(ends, ends[first] + size, side="right")) - 1)
-        yield batch.between(positions[first] - 1, positions[last - 1])
-        first = last
-
-
 def to_rows(
     batch: OutboxBatch,
     after: int,
@@ -81,7 +63,7 @@ def to_rows(
     open: Sequence[OpenPart] = (),
 ) -> Iterator[pa.RecordBatch]:
     """Yield `MATCHES` rows for positions in (`after`, `upto`]; only the first one carries what is not of a pair."""
-    first, *others = cut(batch, ROW_BYTES)
+    first, *others = batch.cut(ROW_BYTES)
     yield to_arrow(first, after, upto, work, results, learnt, open)
     for piece in others:
         yield to_arrow(piece, after, upto, MatchStats())
@@ -99,12 +81,7 @@ def to_arrow(
     """One row of `MATCHES`."""
     columns: list[NDArray[Any] | bytes] = [
         np.array(astuple(work), "<i8"),
-        json.dumps(batch.publications).encode(),
-        batch.position.astype("<i8"),
-        batch.registration.astype("<i8"),
-        batch.bindings_offsets.astype("<i8"),
-        batch.bindings,
-        batch.change,
+        write_chunk(batch, digests_of(batch)),
         json.dumps(batch.undecided).encode(),
         json.dumps(batch.awaited).encode(),
         json.dumps([(*result[:-1], result.answer.decode()) for result in results]).encode(),
@@ -144,13 +121,8 @@ def parts_of(row: Mapping[str, Any]) -> list[OpenPart]:
 
 def from_arrow(row: Mapping[str, Any]) -> OutboxBatch:
     """The batch that `to_arrow` wrote."""
-    return OutboxBatch(
-        tuple(PublicationName(*name) for name in json.loads(row["names"])),
-        np.frombuffer(row["position"], "<i8"),
-        np.frombuffer(row["registration"], "<i8"),
-        np.frombuffer(row["change"], np.uint8),
-        np.frombuffer(row["offsets"], "<i8"),
-        np.frombuffer(row["bindings"], np.uint8),
-        tuple(PairReason(*pair) for pair in json.loads(row["undecided"])),
-        tuple(PairReason(*pair) for pair in json.loads(row["awaited"])),
+    return replace(
+        read_chunk(row["rows"]).batch(),
+        undecided=tuple(PairReason(*pair) for pair in json.loads(row["undecided"])),
+        awaited=tuple(PairReason(*pair) for pair in json.loads(row["awaited"])),
     )

@@ -26,6 +26,7 @@ def batch(
         np.array([position for position, *_ in rows], np.int64),
         np.array([registration for _, registration, _ in rows], np.int64),
         np.zeros(len(rows), np.uint8),
+        np.arange(len(rows), dtype=np.int32),
         np.cumsum([0, *map(len, encoded)], dtype=np.int64),
         np.frombuffer(b"".join(encoded), np.uint8),
         tuple(PairReason(*pair) for pair in undecided),

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from outbox_samples import batch
 
 from triplecast.model.match import MatchedBatch, Undecided
 from triplecast.model.open_rows import PairReason
 from triplecast.model.publication import Publication
 from triplecast.outbox import OutboxBatch, PublicationName
+from triplecast.outbox.chunk import digests_of, read_chunk, write_chunk
 
 
 def test_a_batch_is_made_of_publications_and_their_matches() -> None:
@@ -23,13 +26,14 @@ def test_a_batch_is_made_of_publications_and_their_matches() -> None:
     matched = MatchedBatch(
         np.array([0, 2], np.int32),
         np.array([2, 2], np.int64),
+        np.array([1, 0], np.int32),
         np.array([0, 2, 4], np.int64),
-        np.frombuffer(b"[][]", np.uint8),
+        np.frombuffer(b"[]{}", np.uint8),
         (Undecided(2, 3, "why"),),
     )
     made = OutboxBatch.of(publications, matched)
     assert made.publications == ((5, "urn:a", 1, "t5"), (7, "urn:b", 3, "t7"))
-    assert made.rows() == [(5, 2, 0, "[]"), (7, 2, 0, "[]")]
+    assert made.rows() == [(5, 2, 0, "{}"), (7, 2, 0, "[]")]
     assert made.undecided == ((7, 3, "why"),)
 
 
@@ -41,7 +45,8 @@ def test_a_batch_is_made_of_publications_and_their_matches() -> None:
         ("position", np.array([1, 3], np.int64), "does not have"),
         ("position", np.array([1, 1], np.int64), "sorted"),
         ("registration", np.array([1], np.int64), "one registration"),
-        ("bindings_offsets", np.array([0, 1], np.int64), "slice"),
+        ("sheet", np.array([0, 2], np.int32), "sheet"),
+        ("sheet", np.array([0], np.int32), "one registration"),
         ("undecided", (PairReason(3, 1, "why"),), "does not have"),
     ],
 )
@@ -73,6 +78,46 @@ def test_a_batch_is_cut_between_positions() -> None:
 def test_a_digest_tells_rows_apart_but_not_where_they_stand() -> None:
     first = batch([(1, 5, "[ab]"), (1, 6, "[c]")])
     shifted = batch([(1, 4, "[x]"), (3, 5, "[ab]"), (3, 6, "[c]")])
-    assert first.digests()[1] == shifted.digests()[3] != shifted.digests()[1]
+    assert digests_of(first)[0] == digests_of(shifted)[1] != digests_of(shifted)[0]
     for other in ([(1, 5, "[a]"), (1, 6, "b[c]")], [(1, 5, "[ab]"), (1, 7, "[c]")], [(1, 5, "[ab]"), (1, 6, "[d]")]):
-        assert batch(other).digests()[1] != first.digests()[1]
+        assert digests_of(batch(other))[0] != digests_of(first)[0]
+
+
+def test_a_digest_does_not_depend_on_how_rows_share_sheets() -> None:
+    alone = batch([(1, 5, "[ab]"), (1, 6, "[c]"), (1, 7, "[ab]")], [(2, 1, "slow")])
+    shared = replace(
+        alone, sheet=np.array([1, 0, 1], np.int32), offsets=np.array([0, 3, 7]), bindings=to_bytes("[c][ab]")
+    )
+    assert shared.rows() == alone.rows()
+    assert digests_of(alone).tolist() == digests_of(shared).tolist() == [digests_of(shared)[0], 0]
+
+
+@pytest.mark.parametrize("point", range(30))
+def test_a_chunk_is_read_as_it_was_written(point: int) -> None:
+    chance = random.Random(f"chunk {point}")
+    rows = [
+        (position, registration, chance.choice(["[]", "[{}]", '[{"x":"<urn:ä🙂>"}]', "x" * chance.randrange(99)]))
+        for position in sorted(chance.sample(range(1, 2**50), chance.randrange(6)))
+        for registration in sorted(chance.sample(range(1, chance.choice((9, 2**31, 2**40))), chance.randrange(4)))
+    ]
+    made = batch(rows, [(2**51, 3, "slow")] * chance.randrange(2))
+    made = replace(made, change=np.array([chance.randrange(2) for _ in rows], np.uint8), undecided=())
+    read = read_chunk(write_chunk(made, digests_of(made)))
+    assert (read.batch().publications, read.batch().rows()) == (made.publications, made.rows())
+    assert read.digests.tolist() == digests_of(made).tolist()
+
+
+def test_rows_are_cut_with_the_sheets_that_they_need() -> None:
+    chance = random.Random(5)
+    rows = [(position, registration, f"[{position % 3}]" * 9) for position in range(1, 40) for registration in (1, 2)]
+    whole = batch(rows)
+    for size in (1, 60, 200, 10_000):
+        pieces = list(whole.cut(size))
+        assert [row for piece in pieces for row in piece.rows()] == whole.rows()
+        assert all(len(piece.publications) == 1 or int(piece.offsets[-1]) <= size for piece in pieces)
+    kept = np.array([chance.random() < 0.5 for _ in rows])
+    assert whole.only(kept).rows() == [row for row, keep in zip(whole.rows(), kept, strict=True) if keep]
+
+
+def to_bytes(text: str) -> NDArray[np.uint8]:
+    return np.frombuffer(text.encode(), np.uint8)

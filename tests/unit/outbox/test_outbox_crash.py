@@ -22,7 +22,7 @@ with Outbox.open(sys.argv[1]) as outbox:
         rows = [(p, r, f"[{{p * r}}]") for p in range(again, position + 1) for r in range(1, 4)]
         assert outbox.commit(batch(rows, [(position, 9, "why")]), position, registrations).differing == ()
         if prune and position % 3 == 0:
-            outbox.prune(outbox.counts().sequence - 4)
+            outbox.prune(outbox.state.sequence - 4)
 """
 
 
@@ -61,7 +61,7 @@ def test_a_kill_between_the_halves_tells_the_same(tmp_path: Path, point: str) ->
         assert sorted(rows) == [(p, r, f"[{p * r}]") for p in range(1, 31) for r in range(1, 4)]
         for registration in (1, 2, 3):
             assert [p for p, each, _ in rows if each == registration] == list(range(1, 31))
-        assert (outbox.progress, outbox.told, outbox.counts().sequence) == (30, 30, 90)
+        assert (outbox.progress, outbox.told, outbox.state.sequence) == (30, 30, 90)
 
 
 @pytest.mark.parametrize("point", ["outbox.pruned", *POINTS_OF_COMMITS[:-1]])

@@ -73,11 +73,11 @@ def test_a_lost_end_is_noticed_by_writer_and_readers(killed: Path, damage: str) 
 
 def test_the_first_notifications_cannot_be_missing_unseen(killed: Path) -> None:
     with Outbox.open(killed) as outbox:
-        outbox._database.ask("DELETE FROM notification WHERE sequence = 1")
+        outbox._database.ask("DELETE FROM chunk WHERE first = 1")
         with pytest.raises(StorageFault, match="notification 1 is missing"):
             list(outbox.notifications())
         assert [each.sequence for each in outbox.notifications(1)] == [2, 3]
-        outbox._database.ask("DELETE FROM notification")
+        outbox._database.ask("DELETE FROM chunk")
         with pytest.raises(StorageFault, match="notification 3 is missing"):
             list(outbox.notifications(2))
 

@@ -227,7 +227,7 @@ def test_pruning_keeps_what_later_notifications_of_earlier_publications_need(tmp
         assert told(outbox) == [(1, 7, "[{}]"), (4, 5, "[]")]
         assert outbox.prune(4) == 1
         outbox.check()
-        assert (told(outbox), outbox.counts().publications) == ([(4, 5, "[]")], 1)
+        assert told(outbox) == [(4, 5, "[]")]
 
 
 def test_a_pair_that_waits_is_damaged_aloud(tmp_path: Path) -> None:

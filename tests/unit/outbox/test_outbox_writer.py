@@ -27,7 +27,7 @@ def test_every_write_asks_whether_another_has_followed(tmp_path: Path) -> None:
     followed = Followed()
     with Outbox.open(tmp_path, followed) as outbox:
         outbox.commit(batch([(1, 1, "[]"), (2, 1, "[]")]), 2, registrations)
-        before = outbox.counts(), list(outbox.notifications())
+        before = outbox.state, list(outbox.notifications())
         followed.since = True
         for write in (
             lambda: outbox.commit(batch([(3, 1, "[]")]), 3, registrations),
@@ -36,7 +36,7 @@ def test_every_write_asks_whether_another_has_followed(tmp_path: Path) -> None:
         ):
             with pytest.raises(FolderLocked):
                 write()
-        assert (outbox.counts(), list(outbox.notifications())) == before
+        assert (outbox.state, list(outbox.notifications())) == before
     with pytest.raises(FolderLocked):
         Outbox.open(tmp_path, followed)
 
