@@ -148,7 +148,6 @@ def ask_journal(journal: JournalFile) -> Questions:
 def ask_outbox(outbox: Outbox) -> Questions:
     yield "notifications", lambda: [replace(each, cursor=Cursor(0, each.sequence)) for each in outbox.notifications()]
     yield "undecided", outbox.undecided
-    yield "counts", outbox.counts
 
 
 class Asking:
@@ -188,8 +187,7 @@ def _rows(matched: MatchedBatch) -> object:
     return (
         matched.publication.tolist(),
         matched.registration.tolist(),
-        matched.bindings_offsets.tolist(),
-        matched.bindings[: matched.bindings_offsets[-1]].tobytes(),
+        [matched.bindings_of(row) for row in range(len(matched))],
         matched.undecided,
     )
 

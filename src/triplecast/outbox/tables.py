@@ -289,7 +289,7 @@ def _of_registrations(database: SqliteFile, statement: str, wanted: Collection[i
 
 OUTBOX = Format(
     application=0x54524F31,
-    version=1,
+    version=2,
     former=0x54434F31,
     schema=f"""
 CREATE TABLE state(

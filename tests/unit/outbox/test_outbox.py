@@ -254,7 +254,10 @@ def test_names_of_a_commit_that_failed_are_written_by_the_next(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("change", "found"),
     [
-        ("UPDATE chunk SET body = zeroblob(length(body)) WHERE last = 2", "the chunk of notifications 1 to 2 is damaged"),
+        (
+            "UPDATE chunk SET body = zeroblob(length(body)) WHERE last = 2",
+            "the chunk of notifications 1 to 2 is damaged",
+        ),
         ("UPDATE chunk SET body = hex(body) WHERE last = 5", "the chunk of notifications 3 to 5 is damaged"),
         ("UPDATE chunk SET last = 4 WHERE last = 5", "the chunk of notifications 3 to 4 is damaged"),
         ("UPDATE chunk SET first = 'x' WHERE last = 5", "notification 3 is missing"),

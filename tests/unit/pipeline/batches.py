@@ -29,6 +29,7 @@ def random_batch(seed: int, first: int = 1, publications: int = 12) -> OutboxBat
         np.array([row[0] for row in rows], np.int64),
         np.array([row[1] for row in rows], np.int64),
         np.zeros(len(rows), np.uint8),
+        np.arange(len(rows), dtype=np.int32),
         np.cumsum([0, *(len(row[2]) for row in rows)]).astype(np.int64),
         np.frombuffer(b"".join(row[2] for row in rows), np.uint8),
         tuple(undecided),

@@ -17,7 +17,7 @@ from triplecast.model.subscription import Subscription
 from triplecast.operators.asking import Asker
 from triplecast.outbox import OutboxBatch
 from triplecast.pipeline import rows, stages
-from triplecast.pipeline.rows import MATCHES, SLICES, cut, from_arrow, spark_schema, to_arrow, work_of
+from triplecast.pipeline.rows import MATCHES, SLICES, from_arrow, spark_schema, to_arrow, work_of
 from triplecast.pipeline.stages import AskedSlice, Stage, ask_slices, match_slices
 from triplecast.registry.upkeep import open_index
 
@@ -26,8 +26,8 @@ from triplecast.registry.upkeep import open_index
 @pytest.mark.parametrize("size", [1, 60, 400, 1 << 20])
 def test_pieces_through_arrow_say_what_the_batch_says(number: int, size: int, seed: int) -> None:
     batch = random_batch(seed + number)
-    pieces = list(cut(batch, size))
-    assert all(len(piece.publications) == 1 or piece.bindings_offsets[-1] <= size for piece in pieces)
+    pieces = list(batch.cut(size))
+    assert all(len(piece.publications) == 1 or piece.offsets[-1] <= size for piece in pieces)
     carried = [from_arrow(to_arrow(piece, 0, 99, MatchStats(12)).to_pylist()[0]) for piece in pieces]
     assert rows_of(*carried) == rows_of(batch)
     assert undecided_of(*carried) == undecided_of(batch)
