@@ -21,6 +21,7 @@ from triplecast.ingest.document import Document
 from triplecast.ingest.gate import GATE
 from triplecast.ingest.inbox import LINES, InboxFile, is_unchanged, open_inbox_file, read_inbox_file
 from triplecast.ingest.media_types import media_type_of
+from triplecast.model.printable import printable_name, shortened
 from triplecast.model.publication import FileState, Reject
 from triplecast.terms.nearness import nearest_names
 
@@ -143,24 +144,31 @@ def document_of_line(line: bytes, source: str, number: int, dataset: bool = Fals
         return Reject(source, "gate", f"is not JSON: {error}", _WRITE, number)
     if not isinstance(row, dict):
         return Reject(source, "gate", "is no JSON object", _WRITE, number)
+    id = row.get("id")
+    named = f"{printable_name(shortened(id, 200))}: " if isinstance(id, str) and id else ""
+
+    def refuse(reason: str, hint: str) -> Reject:
+        return Reject(source, "gate", named + reason, hint, number)
+
     for name in _WANTED:
         if not isinstance(row.get(name), str):
             near = nearest_names(name, sorted(row.keys() - set(_WANTED)), 1)
-            hint = f'was "{near[0]}" meant as "{name}"?' if near else "give all three in each line"
-            return Reject(source, "gate", f'lacks "{name}" as text', hint, number)
+            return refuse(
+                f'lacks "{name}" as text',
+                f'was "{near[0]}" meant as "{name}"?' if near else "give all three in each line",
+            )
     slips = nearest_names(_ATTACHED, sorted(row.keys() - set(_WANTED)), 1) if _ATTACHED not in row else []
     if slips:
-        reason = f'has an unknown field "{slips[0]}"'
-        return Reject(source, "gate", reason, f'write "{_ATTACHED}" if that was meant, or rename it', number)
+        return refuse(f'has an unknown field "{slips[0]}"', f'write "{_ATTACHED}" if that was meant, or rename it')
     try:
         data = row["data"].encode()
         (row["id"] + row["media_type"]).encode()
     except UnicodeEncodeError:
-        return Reject(source, "gate", "holds half a surrogate pair", "write both halves, or the character", number)
+        return refuse("holds half a surrogate pair", "write both halves, or the character")
     try:
         attachments = decode_attachments(row.get(_ATTACHED))
     except InputError as error:
-        return Reject(source, "gate", error.what, error.hint, number)
+        return refuse(error.what, error.hint)
     return Document(f"{source}:{number}", data, row["media_type"], row["id"], dataset, attachments)
 
 
