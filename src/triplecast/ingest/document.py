@@ -53,6 +53,8 @@ class ParsedDocument:
 
     drafts: tuple[Draft, ...]
     rejects: tuple[Reject, ...] = ()
+    overran: bool = False
+    """Whether it was rejected since parsing it took too long, which on another machine or day it might not."""
 
 
 def cut_groups(entries: Iterable[_Entry], most: int, size: int) -> Iterator[list[_Entry]]:

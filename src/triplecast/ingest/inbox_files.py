@@ -175,6 +175,8 @@ def document_of_line(line: bytes, source: str, number: int, dataset: bool = Fals
 LINE_BYTES = 8 * GATE.bytes
 """Most bytes of a line: a document of the largest size fits with every character escaped."""
 
+_FIRST_REST, _LONGER = 60.0, 5.0
+"""Seconds before a file that took too long is parsed again, and how many times as long before each further try."""
 _PIECE = 4 << 20
 _READ = re.compile(r"read (\d+) bytes, (\d+) lines")
 
@@ -183,10 +185,30 @@ class LongLine(Exception):
     """A line of more than `LINE_BYTES` bytes."""
 
 
+TRIES = 4
+"""How often a file is parsed that takes its parser too long, before it is rejected until it changes."""
+_OVERRAN = "overran "
+
+
+def overrun(state: FileState, before: FileState | None) -> FileState:
+    """Return the state of a file that took its parser too long; `before`: its state until then."""
+    tries = 1 + (_tries(before) if before is not None and before.digest == state.digest else 0)
+    return state._replace(outcome="rejected" if tries >= TRIES else f"{_OVERRAN}{tries}")
+
+
+def seconds_to_next_try(state: FileState) -> float | None:
+    """Return how long a file that took too long rests before it is parsed again; None for any other."""
+    return _FIRST_REST * _LONGER ** (tries - 1) if (tries := _tries(state)) else None
+
+
+def _tries(state: FileState) -> int:
+    return int(state.outcome.removeprefix(_OVERRAN)) if state.outcome.startswith(_OVERRAN) else 0
+
+
 def is_whole(state: FileState) -> bool:
-    """Whether the whole file was read, not only its first lines."""
+    """Whether nothing of the file is left to read, nor to be tried again."""
     part = _READ.fullmatch(state.outcome)
-    return part is None or int(part[1]) >= state.size
+    return not _tries(state) if part is None else int(part[1]) >= state.size
 
 
 def read_wholly(file: InboxFile) -> FileState:

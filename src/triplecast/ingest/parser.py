@@ -27,7 +27,7 @@ _LONGEST_SOURCE = 10_000
 """Characters of a source that are kept; file names have fewer."""
 
 _HINTS = {
-    "timeout": "simplify or split it",
+    "timeout": "split it, or publish it again (`run` tries a file again by itself, a line that is added again)",
     "memory": "split it into smaller documents",
     "size": "split it into smaller documents",
     "crash": "simplify it, and report it to the authors of Triplecast",
@@ -117,7 +117,7 @@ def _parsed(document: Document, outcome: bytes | RequestFailure) -> ParsedDocume
         return ParsedDocument(drafts, tuple(_storable(_named(reject, document)) for reject in parsed.rejects))
     reason = f"parsing it ended its child process ({outcome.kind}): {outcome.detail}"
     reject = Reject(document.source, "sandbox", reason, _HINTS[outcome.kind])
-    return ParsedDocument((), (_storable(_named(reject, document)),))
+    return ParsedDocument((), (_storable(_named(reject, document)),), outcome.kind == "timeout")
 
 
 def _named(reject: Reject, document: Document) -> Reject:
