@@ -133,8 +133,8 @@ def _matches(step: q.Step, row: Solution, graph: tuple[Triple, ...]) -> Iterator
                 if extended is not None:
                     yield extended
         return
-    written = tuple(node for node in (step.subject, step.object) if not isinstance(node, q.Var))
-    for pair in path_pairs(step.predicate, graph, written):
+    start, end = (None if isinstance(node, q.Var) else node for node in (step.subject, step.object))
+    for pair in path_pairs(step.predicate, graph, start, end):
         extended = _bound((step.subject, step.object), pair, row)
         if extended is not None:
             yield extended
