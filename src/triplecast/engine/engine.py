@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from triplecast.driver import Driver
+from triplecast.driver import Driver, open_outbox
 from triplecast.engine.asking import Asking
 from triplecast.engine.matching import Matching
 from triplecast.engine.previews import Preview, explain_document, preview_subscription
@@ -107,7 +107,7 @@ class Engine:
         folder = Path(folder).absolute()
         with ExitStack() as opened:
             journal = opened.enter_context(Journal.open(folder, clock, take_over))
-            outbox = opened.enter_context(Outbox.open(folder, journal.check_writer, journal.former, journal.epoch))
+            outbox = opened.enter_context(open_outbox(folder, journal))
             index = IndexWriter(SegmentFolder(folder / INDEX, journal.sole))
             engine._assemble(journal, outbox, index, clock, randomness)
             opened.pop_all()
