@@ -84,6 +84,6 @@ class Matching:
         unknown = found - self._subscriptions.keys()
         if len(self._subscriptions) + len(unknown) > SUBSCRIPTIONS_CACHED:
             self._subscriptions, unknown = {}, found
-        registrations = self._journal.registrations(sorted(unknown))
+        registrations = self._journal.registrations_at(sorted(unknown))
         self._subscriptions.update((each.id, each.subscription) for each in registrations)
         return self._subscriptions

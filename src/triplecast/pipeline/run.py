@@ -18,7 +18,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
-from triplecast.driver import Driver
+from triplecast.driver import Driver, open_outbox
 from triplecast.errors import InputError
 from triplecast.index import INDEX, IndexWriter, SegmentFolder
 from triplecast.ingest import Parser
@@ -124,7 +124,7 @@ def run(
     output = output.absolute()
     with ExitStack() as closing:
         journal = closing.enter_context(Journal.open(output))
-        outbox = closing.enter_context(Outbox.open(output, journal.check_writer, epoch=journal.epoch))
+        outbox = closing.enter_context(open_outbox(output, journal))
         check_progress(journal, outbox)
         settle_documents(journal, sources.dataset)
         known = settle_operators(journal, declared)
