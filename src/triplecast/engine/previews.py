@@ -59,13 +59,17 @@ def preview_subscription(
     first = publications[0].position - 1 if publications else 0
     taxonomies = journal.taxonomies(first, journal.head())
     known = journal.answers(first, journal.head(), operators)
-    matched = match_and_ask(matcher, asker, snapshot, publications, taxonomies, known)
     asked = {0: subscription}
+    matches: list[Match] = []
+    undecided: list[UndecidedMatch] = []
+    for of, matched in match_and_ask(matcher, asker, snapshot, publications, taxonomies, known):
+        matches += (match for _, match in matches_of(of, matched, asked, operators))
+        undecided += (pair for _, pair in undecided_of(of, matched.undecided_at(of), asked))
     times = [datetime.fromisoformat(publication.accepted_at) for publication in publications]
     return Preview(
         len(publications),
-        tuple(match for _, match in matches_of(publications, matched, asked, operators)),
-        tuple(pair for _, pair in undecided_of(publications, matched.undecided_at(publications), asked)),
+        tuple(matches),
+        tuple(undecided),
         admission.cost,
         admission.warnings,
         (times[-1] - times[0]).total_seconds() if times else 0.0,

@@ -21,6 +21,17 @@ INDEX_SOLUTIONS = 10_000
 """Solutions of a query's patterns in one publication beyond which the index leaves the pair undecided (ASK needs one
 only). The kernels state it again for themselves (`kernels.rows.SOLUTIONS_LIMIT`)."""
 
+PAIR_BYTES = 16 << 20
+"""Bytes of one pair's answer as JSON; beyond, the pair is undecided."""
+TOO_LONG = f"answer: more than {PAIR_BYTES} bytes of bindings"
+PUBLICATION_BYTES = 64 << 20
+"""Bytes that the answers of one publication may take, in the order of registration; beyond, pairs are undecided
+(decision 15). A batch is matched in pieces whose answers take no more together."""
+OPEN_BYTES = 16 << 20
+"""Bytes, as JSON, of the join rows that wait for operators in one publication; likewise."""
+PAIRS_AT_ONCE = 250_000
+"""Pairs of a piece that match, unless one publication alone has more."""
+
 
 @dataclass(frozen=True, slots=True)
 class Undecided:
