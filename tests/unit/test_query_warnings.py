@@ -123,9 +123,9 @@ def test_a_subscription_is_told_its_doubts_and_not_too_many() -> None:
 @pytest.mark.parametrize(
     ("prefix", "hint"),
     [
-        ("dct", "write dcterms:"),
+        ("terms", "write dcterms:"),
         ("scheam", "write schema:"),
-        ("prov", "write PREFIX prov: <http://www.w3.org/ns/prov#>"),
+        ("media", "write PREFIX media: <http://search.yahoo.com/mrss/>"),
         ("zzz", "add PREFIX zzz: <…>"),
     ],
 )

@@ -18,6 +18,7 @@ beside it the batches that operators are asked about; what they bring comes here
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from triplecast.driver.turns import AskBatch, Turns
@@ -35,6 +36,14 @@ class MatchRange(NamedTuple):
 
     after: int
     upto: int
+
+
+def open_outbox(folder: Path, journal: Journal) -> Outbox:
+    """Open the outbox beside a writer's journal. Raises `StorageFault`, and `FolderLocked` while the process that the
+    folder was taken over from is in the middle of a write."""
+    outbox = Outbox.open(folder, journal.check_writer, journal.former, journal.epoch, journal.outbox_mark)
+    journal.note_outbox(outbox.state.mark)
+    return outbox
 
 
 class Driver:
@@ -82,7 +91,8 @@ class Driver:
 
         Raises `StorageFault` where a publication matched again gave other rows than the first time.
         """
-        committed = self._outbox.commit(batch, upto, self._journal.registrations, after, open)
+        committed = self._outbox.commit(batch, upto, self._journal.registrations_at, after, open)
+        self._journal.note_outbox(self._outbox.state.mark)
         if committed.differing:
             raise StorageFault(
                 "outbox",
@@ -98,4 +108,6 @@ class Driver:
 
     def settle(self, batch: OutboxBatch, upto: int, after: int) -> Committed:
         """Record what became of pending pairs of publications at positions in (`after`, `upto`] (`Outbox.settle`)."""
-        return self._outbox.settle(batch, upto, self._journal.registrations, after)
+        settled = self._outbox.settle(batch, upto, self._journal.registrations_at, after)
+        self._journal.note_outbox(self._outbox.state.mark)
+        return settled

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from triplecast.driver import Driver, MatchRange
 from triplecast.engine.asking import Asking
-from triplecast.engine.receipt import Findings
+from triplecast.engine.findings import Findings
 from triplecast.journal import BYTES_AT_ONCE, Journal
 from triplecast.match import Matcher
 from triplecast.match.matcher import merge_batches
@@ -77,6 +77,7 @@ class Matching:
             if outcome is not None:
                 outcome.add(of, matched, self._subscriptions_of(matched), operators)
             after = upto
+            del of, matched  # before the next piece is made
         return upto
 
     def _subscriptions_of(self, matched: MatchedBatch) -> Mapping[int, Subscription]:
@@ -86,6 +87,6 @@ class Matching:
         unknown = found - self._subscriptions.keys()
         if len(self._subscriptions) + len(unknown) > SUBSCRIPTIONS_CACHED:
             self._subscriptions, unknown = {}, found
-        registrations = self._journal.registrations(sorted(unknown))
+        registrations = self._journal.registrations_at(sorted(unknown))
         self._subscriptions.update((each.id, each.subscription) for each in registrations)
         return self._subscriptions

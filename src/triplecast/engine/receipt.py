@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 
 from pyoxigraph import Triple
 
 from triplecast.evaluate.solutions import construct
-from triplecast.ingest import ParsedDocument
-from triplecast.journal import Acceptance, Accepted
+from triplecast.journal import Accepted
 from triplecast.languages import parse_query
 from triplecast.model.algebra import Term, from_ntriples
 from triplecast.model.events import Removal
-from triplecast.model.match import CHANGES, MatchedBatch, MatchStats, notification_id
-from triplecast.model.open_rows import PairReason
+from triplecast.model.match import MatchStats
 from triplecast.model.operators import OperatorSet
-from triplecast.model.publication import Publication, Reject
+from triplecast.model.publication import Reject
 from triplecast.model.subscription import Subscription, SubscriptionCounts
 from triplecast.taxonomy import Taxonomy
 from triplecast.taxonomy.taxonomy import BROADER, SUB_CLASS, SUB_PROPERTY, TYPE
@@ -103,11 +99,11 @@ class Receipt:
 
     publications: tuple[Accepted, ...]
     """A feed or a dataset gives several; an unchanged one is here too, and was not matched again."""
-    matches: tuple[Match, ...]
-    """By publication in order of acceptance, then by registration."""
+    matches: Sequence[Match]
+    """By publication in order of acceptance, then by registration. Each is made when it is read."""
     rejects: tuple[Reject, ...]
-    undecided: tuple[UndecidedMatch, ...]
-    pending: tuple[UndecidedMatch, ...] = ()
+    undecided: Sequence[UndecidedMatch]
+    pending: Sequence[UndecidedMatch] = ()
     """Pairs whose operators are unavailable, and why: they are recorded once these are back."""
     removal: Removal | None = None
     """Of `Engine.remove`: which version ended, and the journal position at which it did."""
@@ -115,67 +111,3 @@ class Receipt:
     @classmethod
     def of_removal(cls, removal: Removal) -> Receipt:
         return cls((), (), (), (), (), removal)
-
-
-class Findings:
-    """What matching gave for the documents of one group, by journal position."""
-
-    def __init__(self) -> None:
-        self._matches: defaultdict[int, list[Match]] = defaultdict(list)
-        self._undecided: defaultdict[int, list[UndecidedMatch]] = defaultdict(list)
-        self._pending: defaultdict[int, list[UndecidedMatch]] = defaultdict(list)
-
-    def add(
-        self,
-        publications: Sequence[Publication],
-        matched: MatchedBatch,
-        subscriptions: Mapping[int, Subscription],
-        operators: OperatorSet,
-    ) -> None:
-        for position, match in matches_of(publications, matched, subscriptions, operators):
-            self._matches[position].append(match)
-        for position, pair in undecided_of(publications, matched.undecided_at(publications), subscriptions):
-            self._undecided[position].append(pair)
-        for position, pair in undecided_of(publications, matched.open.awaited(), subscriptions):
-            self._pending[position].append(pair)
-
-    def share_out(self, parsed: Sequence[ParsedDocument], acceptance: Acceptance) -> Iterator[Receipt]:
-        """The receipt of each document; what was unchanged belongs to who brought it first."""
-        accepted = iter(acceptance.accepted)
-        for result in parsed:
-            publications = tuple(islice(accepted, len(result.drafts)))
-            new = [publication.position for publication in publications if publication.outcome == "accepted"]
-            yield Receipt(
-                publications,
-                tuple(match for position in new for match in self._matches.get(position, ())),
-                result.rejects,
-                tuple(pair for position in new for pair in self._undecided.get(position, ())),
-                tuple(pair for position in new for pair in self._pending.get(position, ())),
-            )
-
-
-def matches_of(
-    publications: Sequence[Publication],
-    matched: MatchedBatch,
-    subscriptions: Mapping[int, Subscription],
-    operators: OperatorSet,
-) -> Iterator[tuple[int, Match]]:
-    """Each match with the position of its publication, in the batch's order."""
-    bindings, offsets = matched.bindings.tobytes(), matched.bindings_offsets
-    columns = (matched.publication, matched.registration, matched.change, offsets[:-1], offsets[1:])
-    rows = zip(*(column.tolist() for column in columns), strict=True)
-    for place, registration, number, start, end in rows:
-        of, query, change = publications[place], subscriptions[registration], CHANGES[number]
-        id = notification_id(of.graph, of.version, registration, change)
-        text = bindings[start:end].decode()
-        match = Match(query.name, registration, of.graph, of.version, change, id, text, query, operators)
-        yield of.position, match
-
-
-def undecided_of(
-    publications: Sequence[Publication], pairs: Iterable[PairReason], subscriptions: Mapping[int, Subscription]
-) -> Iterator[tuple[int, UndecidedMatch]]:
-    places: dict[int, Publication] = {each.position: each for each in publications}
-    for position, registration, reason in pairs:
-        of = places[position]
-        yield position, UndecidedMatch(subscriptions[registration].name, registration, of.graph, of.version, reason)

@@ -30,7 +30,10 @@ class GateLimits:
     triples: int = 1_000_000
     term_bytes: int = MEGABYTE
     """Bytes of a term in canonical form."""
-    feed_items: int = 10_000
+    identity_bytes: int = 4096
+    """Bytes of a publication's graph IRI, which each of its matches repeats."""
+    publications: int = 10_000
+    """Items of a feed, the first of which are taken, or graphs of a dataset."""
     canonical_steps: int = 20_000
     """Permutations and hashes while blank nodes are named canonically; beyond, they keep their labels."""
 

@@ -31,6 +31,8 @@ LINES = ".jsonl"
 KNOWN = (*EXTENSIONS, LINES)
 """The extensions, in any letter case, of the files that are read."""
 
+_FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC
+"""Flags to open a folder that need not be listed (Linux)."""
 _NAMED = 5
 """Most files that a message names."""
 
@@ -113,30 +115,38 @@ def source_of(path: Sequence[str]) -> str:
 
 
 @contextlib.contextmanager
+def open_below(folder: Path, parts: Sequence[str]) -> Iterator[int]:
+    """Open the file at `parts` below `folder` and give its descriptor. No part may be a link, and a pipe is not waited
+    for. Raises OSError."""
+    descriptors: list[int] = []
+    try:
+        descriptors.append(os.open(folder, _FOLDER))
+        for name in parts[:-1]:
+            descriptors.append(os.open(name, _FOLDER | os.O_NOFOLLOW, dir_fd=descriptors[-1]))
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        descriptors.append(os.open(parts[-1], flags, dir_fd=descriptors[-1]))
+        yield descriptors[-1]
+    finally:
+        for descriptor in reversed(descriptors):
+            os.close(descriptor)
+
+
+@contextlib.contextmanager
 def open_inbox_file(folder: Path, file: InboxFile) -> Iterator[int | None]:
     """Open a file that `scan_inbox` found ready and give its descriptor; None if it is not the same file any more.
 
     No part of the path may be a link and the file must be regular, so a publisher can neither have another file of the
     machine read nor stall the reader with a pipe. Raises OSError for a file that may not be read.
     """
-    descriptors: list[int] = []
-    try:
+    with contextlib.ExitStack() as opened:
         try:
-            descriptors.append(os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
-            for name in file.path[:-1]:
-                flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-                descriptors.append(os.open(name, flags, dir_fd=descriptors[-1]))
-            flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-            descriptors.append(os.open(file.path[-1], flags, dir_fd=descriptors[-1]))
+            descriptor = opened.enter_context(open_below(folder, file.path))
         except OSError as error:
             if error.errno not in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENXIO):
                 raise
             yield None
             return
-        yield descriptors[-1] if is_unchanged(descriptors[-1], file) else None
-    finally:
-        for descriptor in reversed(descriptors):
-            os.close(descriptor)
+        yield descriptor if is_unchanged(descriptor, file) else None
 
 
 def is_unchanged(descriptor: int, file: InboxFile) -> bool:

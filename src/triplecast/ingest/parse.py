@@ -12,7 +12,7 @@ from triplecast.ingest import media_types
 from triplecast.ingest.document import Document, ParsedDocument, document_iri
 from triplecast.ingest.gate import GATE, GateLimits, refuse_compressed, refuse_nesting, refuse_size
 from triplecast.ingest.media_types import decide_type
-from triplecast.ingest.rdf import parse_rdf
+from triplecast.ingest.rdf import parse_rdf, parsed_graphs
 from triplecast.ingest.xml_document import parse_xml
 from triplecast.model.printable import printable
 from triplecast.model.publication import Reject
@@ -45,7 +45,7 @@ def _parse(document: Document, limits: GateLimits) -> ParsedDocument:
             return parse_xml(document, media_type, charset, base, limits)
         data = document.data.removeprefix(b"\xef\xbb\xbf")
         refuse_nesting(data, limits, json=media_type == media_types.JSON_LD)
-        return ParsedDocument(parse_rdf(data, media_type, base, document.dataset, limits))
+        return parsed_graphs(document, parse_rdf(data, media_type, base, document.dataset, limits))
     except DocumentRejected as error:
         meant = _guess_type(document, media_type) if error.stage == "parse" else None
         return ParsedDocument(
@@ -77,8 +77,8 @@ def _guess_type(document: Document, media_type: str | None) -> str | None:
 
 def _checked(base: str, limits: GateLimits) -> str:
     size = len(base.encode("utf-8", "replace"))
-    if size > limits.term_bytes:
-        reason = f"its graph IRI has {size} bytes, {limits.term_bytes} are allowed: {base[:60]!r}…"
+    if size > limits.identity_bytes:
+        reason = f"its graph IRI has {size} bytes, {limits.identity_bytes} are allowed: {base[:60]!r}…"
         raise DocumentRejected("gate", reason, "name the document's graph by a shorter IRI")
     try:
         return NamedNode(base).value

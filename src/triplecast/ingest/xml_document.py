@@ -76,7 +76,7 @@ def parse_xml(
 
 def _parse_rdf_xml(document: Document, xml: XmlDocument, base: str, limits: GateLimits) -> ParsedDocument:
     if RSS.encode() not in xml.data or document.dataset:
-        return ParsedDocument(parse_rdf(xml.data, media_types.RDF_XML, base, document.dataset, limits))
+        return ParsedDocument(parse_rdf(xml.data, media_types.RDF_XML, base, document.dataset, limits).drafts)
     triples = _feed_triples(xml.data, base, limits)
     if describes_feed(triples):
         feed = feed_iri(triples, base, named=document.graph is not None)
@@ -130,11 +130,11 @@ def _publish_items(
             fault = error
         if graph in kept:
             if draft is None or kept[graph].digest != draft.digest:
-                reason = f"a second item has the id {graph} and other content; the first is published"
+                reason = f"a second item has the id {shortened(graph, 201)} and other content; the first is published"
                 rejects.append(Reject(source, "feed", reason, "give every item its own id (guid, atom:id, rdf:about)"))
             continue
         room -= limits.term_bytes if draft is None else len(draft.quads)
-        if len(kept) == limits.feed_items or room < 0:
+        if len(kept) == limits.publications or room < 0:
             has_more = True
             break
         if draft is None:
@@ -143,7 +143,7 @@ def _publish_items(
         else:
             kept[graph] = draft
     if has_more:
-        bounds = f"{limits.feed_items} items or {limits.expanded_bytes} bytes written out"
+        bounds = f"{limits.publications} items or {limits.expanded_bytes} bytes written out"
         reason = f"the feed has more than {bounds}; the items before are published"
         rejects.append(Reject(source, "gate", reason, "split the feed"))
     return ParsedDocument(tuple(kept.values()), tuple(rejects))

@@ -17,6 +17,7 @@ from triplecast.model.events import Event, Removal, TaxonomyVersion
 from triplecast.model.publication import Attachments, Draft, Position, Publication, Reject
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
 from triplecast.sqlite import Format
+from triplecast.storage_faults import RESTORE
 
 Clock = Callable[[], int]
 """Microseconds since 1970-01-01T00:00:00Z; it may jump, the journal's times do not run back."""
@@ -244,8 +245,7 @@ def verify(crc: object, where: str, what: str, text: str, numbers: tuple[int, ..
     """Raises `StorageFault` unless `crc` is the checksum of the rest; a flipped bit may have changed a field's type."""
     sound = isinstance(text, str) and all(isinstance(blob, bytes) for blob in blobs)
     if not sound or checksum(text, numbers, *blobs) != crc:
-        hint = "restore the folder from a copy; what is readable is left as it is"
-        raise StorageFault(where, f"{what} is damaged (its checksum is wrong)", hint)
+        raise StorageFault(where, f"{what} is damaged (its checksum is wrong)", RESTORE)
 
 
 def checksum(text: str, numbers: tuple[int, ...], *blobs: bytes) -> int:

@@ -84,11 +84,12 @@ class Matcher:
         first = 0
         while first < len(publications) or not first:
             part = publications[first : first + self._at_once]
-            batch = self._find(snapshot, part, taxonomies)
-            matched = self._resolve_batch(batch, taxonomies)
-            self._at_once = batch.upto * 7 // 8 + 1 if batch.upto < len(part) else max(self._at_once, 2 * batch.upto)
-            yield part[: batch.upto], matched
-            first += batch.upto
+            matched = self._resolve_batch(self._find(snapshot, part, taxonomies), taxonomies)
+            done = matched.stats.publications
+            self._at_once = done * 7 // 8 + 1 if done < len(part) else max(self._at_once, 2 * done)
+            yield part[:done], matched
+            del matched  # before the next piece is made
+            first += done
             if not publications:
                 return
 

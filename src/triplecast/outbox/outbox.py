@@ -32,11 +32,12 @@ from triplecast.outbox.tables import (
     write_open_pairs,
     write_rows,
 )
-from triplecast.sqlite import SqliteFile, make_folder, row_number
+from triplecast.sqlite import SqliteFile, row_number
+from triplecast.storage_faults import make_folder
 
 _PRUNED_AT_ONCE = 50_000
 Names = Callable[[Sequence[int]], Iterable[Registration]]
-"""Gives name and owner of the ids that the outbox sees for the first time (`JournalFile.registrations`)."""
+"""Gives name and owner of the ids that the outbox sees for the first time (`JournalFile.registrations_at`)."""
 
 
 def _nobody_else() -> None:
@@ -84,11 +85,13 @@ class Outbox(OutboxReader):
         check_writer: Callable[[], None] = _nobody_else,
         former: str | None = None,
         epoch: int = 1,
+        noted: tuple[int, ...] = (),
     ) -> Outbox:
         """Open the outbox in `folder`, made where there is none.
 
         `former` is the process that the folder was taken over from (`Journal.former`). `epoch` is that of the folder's
-        writer (`Journal.epoch`): it becomes the outbox's where the end of one before may have been lost.
+        writer (`Journal.epoch`): it becomes the outbox's where the end of one before may have been lost, or where this
+        is an older copy, which lacks what was `noted` (`Journal.outbox_mark`).
 
         Raises `StorageFault` for an outbox that lost its end, and `FolderLocked` while `former` is in the middle of a
         write.
@@ -109,7 +112,8 @@ class Outbox(OutboxReader):
             except StorageFault:
                 close_untouched(database, path, OUTBOX)
                 raise
-            outbox = cls(database, check_writer, state.epoch if mark else max(epoch, state.epoch + 1))
+            is_last = bool(mark) and not state.lacks(noted)
+            outbox = cls(database, check_writer, state.epoch if is_last else max(epoch, state.epoch + 1))
             with outbox._write():
                 outbox._end = EndMark(folder / END, *outbox.state.mark)
             opened.pop_all()

@@ -47,6 +47,7 @@ _UNDECIDED = (
     " ORDER BY undecided.position, undecided.registration"
 )
 
+_READ_AGAIN = "read again from 0 and leave out what you have by its `id`, which stays the same"
 _PAGE = 2_000
 """Rows that a reader takes at once; between pages it holds no lock and no snapshot."""
 
@@ -175,7 +176,12 @@ class OutboxReader(OutboxFile):
                 raise InputError(
                     f"{since} is a cursor of epoch {since.epoch}, and the outbox is in epoch {state.epoch}: "
                     "notifications were lost since and recorded again under other sequences",
-                    "read again from 0 and leave out what you have by its `id`, which stays the same",
+                    _READ_AGAIN,
+                )
+            if isinstance(since, Cursor) and since.sequence > state.sequence:
+                raise InputError(
+                    f"{since} is beyond the last notification, {state.sequence}: the outbox is an older copy",
+                    _READ_AGAIN,
                 )
             if not rows and state.sequence > max(sequence, state.pruned):
                 raise missing(self._database.where, f"notification {max(sequence, state.pruned) + 1}", "the sequence")
@@ -252,7 +258,7 @@ def _read_mark(where: str) -> tuple[int, ...]:
 
 def check_mark(where: str, state: State, mark: tuple[int, ...]) -> None:
     """Raise `StorageFault` where an outbox has lost what its end mark, read before, says was committed."""
-    if any(now < then for now, then in zip(state.mark, mark, strict=False)):
+    if state.lacks(mark):
         epoch, told, sequence, _ = mark
         found = (
             f"it ends at notification {state.sequence} of publications up to position {state.told} (epoch "

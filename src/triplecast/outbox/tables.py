@@ -34,7 +34,10 @@ FIELDS = MappingProxyType(
 NOTIFICATION = "sequence, position, registration, change, bindings"
 
 _NUMBERS = struct.Struct("<qqqq")
-RESTORE = "restore outbox.sqlite from a copy, an older one too, and delete outbox.end: what it lacks is matched again"
+RESTORE = (
+    "restore outbox.sqlite from a copy, an older one too, or delete it, and delete outbox.end: then what is lacking is "
+    "matched again (docs/back-up.md)"
+)
 
 
 def fields_checksum(table: str, *fields: Value) -> int:
@@ -100,6 +103,10 @@ class State(NamedTuple):
     def mark(self) -> tuple[int, int, int, int]:
         """What the end mark says of it: numbers that never fall."""
         return self.epoch, self.told, self.sequence, self.pruned
+
+    def lacks(self, mark: tuple[int, ...]) -> bool:
+        """Return whether an outbox of this mark had come further in anything."""
+        return any(now < then for now, then in zip(self.mark, mark, strict=False))
 
 
 class OutboxFile:

@@ -21,6 +21,7 @@ from triplecast.languages.rewriting import calls_in
 from triplecast.model.algebra import Produce, Slot, from_ntriples
 from triplecast.model.entailment import Entailment
 from triplecast.model.operators import NO_OPERATORS, Operator, OperatorSet
+from triplecast.model.printable import printable_name, shortened
 from triplecast.model.subscription import Registration, Subscription, SubscriptionCounts
 from triplecast.operators.asking.argument_checks import shared_checker
 from triplecast.query_warnings import find_warnings
@@ -28,6 +29,8 @@ from triplecast.registry.lines import LoadedSubscriptions, SubscriptionFault
 
 WARNINGS_SHOWN = 20
 """Most warnings that are shown of many subscriptions."""
+_LONGEST_SHOWN = 200
+"""Characters of an id that a message shows."""
 _PREDICATE_WARNING = (
     "nothing in it is rarer than a predicate: it is joined with every publication that uses that predicate; "
     "a constant subject or object would narrow it"
@@ -240,11 +243,11 @@ def admit_all(loaded: LoadedSubscriptions, datasets: bool = True, operators: Ope
         try:
             admission = examine(subscription, datasets, operators).admission
         except (QuerySyntaxError, QueryRefused) as error:
-            faults.append(fault_of(error, place))
+            faults.append(fault_of(error, subscription.name, place))
             continue
         taken.append(subscription)
         kinds[admission.cost, admission.decider] += 1
-        warnings += describe_warnings(admission, place)
+        warnings += describe_warnings(admission, subscription.name, place)
     counts: Counter[str] = Counter()
     for (cost, decider), count in kinds.items():
         counts[cost] += count
@@ -252,9 +255,9 @@ def admit_all(loaded: LoadedSubscriptions, datasets: bool = True, operators: Ope
     return Admitted(tuple(taken), tuple(faults), tuple(warnings), loaded.ignored, SubscriptionCounts(**counts))
 
 
-def describe_warnings(admission: Admission, place: str) -> list[str]:
-    """A line for each of the `Admission.notes` of the subscription at `place`."""
-    return [f"{place}: note: {note}" for note in admission.notes]
+def describe_warnings(admission: Admission, name: str, place: str) -> list[str]:
+    """A line for each of the `Admission.notes` of the subscription `name` at `place`."""
+    return [f"{place}: note: {_prefix_of(name, place)}{note}" for note in admission.notes]
 
 
 def first_of(warnings: Sequence[str]) -> list[str]:
@@ -264,14 +267,21 @@ def first_of(warnings: Sequence[str]) -> list[str]:
     return [*warnings[:WARNINGS_SHOWN], *more]
 
 
-def fault_of(error: QuerySyntaxError | QueryRefused | InputError, place: str) -> SubscriptionFault:
-    """Why the subscription at `place` cannot be registered. The place goes on with line and column in its text."""
+def fault_of(error: QuerySyntaxError | QueryRefused | InputError, name: str, place: str) -> SubscriptionFault:
+    """Why the subscription `name` at `place` cannot be registered. The place goes on with line and column in its
+    text."""
+    prefix = _prefix_of(name, place)
     if isinstance(error, QuerySyntaxError):
         shown = str(replace(error, name=place, expected=()))
         _, _, reason = shown.removeprefix(f"{place}:").partition(" ")
         wanted = f"expected: {', '.join(error.expected)}" if error.expected else ""
-        return SubscriptionFault(f"{place}:{error.line}:{error.column}", reason, wanted)
+        return SubscriptionFault(f"{place}:{error.line}:{error.column}", prefix + reason, wanted)
     if isinstance(error, QueryRefused):
         where = place if error.line is None else f"{place}:{error.line}:{error.column}"
-        return SubscriptionFault(where, f"{error.construct} is refused: {error.reason}", error.hint)
+        return SubscriptionFault(where, f"{prefix}{error.construct} is refused: {error.reason}", error.hint)
     return SubscriptionFault(place, error.what, error.hint)
+
+
+def _prefix_of(name: str, place: str) -> str:
+    """Return the start of a message that names the subscription where its place, a line of a file, does not."""
+    return "" if place.endswith(name) else f"{printable_name(shortened(name, _LONGEST_SHOWN))}: "

@@ -16,7 +16,7 @@ from pathlib import Path
 from threading import Thread
 
 from triplecast.errors import InputError
-from triplecast.sqlite import storage_faults
+from triplecast.storage_faults import storage_faults
 
 SOCKET = "control.sock"
 LINE_BYTES = 32 << 20

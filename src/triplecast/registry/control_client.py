@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from triplecast.driver import open_outbox
 from triplecast.errors import FolderLocked, InputError
 from triplecast.index import INDEX, IndexWriter, SegmentFolder
 from triplecast.journal import Journal, read_address
 from triplecast.model.subscription import BROAD_PER_OWNER
 from triplecast.operators.operator_set import declared_operators
-from triplecast.outbox import Outbox
 from triplecast.registry.registry import Registry
 from triplecast.registry.requests import Requests
 from triplecast.registry.upkeep import IndexUpkeep, settle_operators
@@ -45,7 +45,7 @@ def open_requests(folder: Path, broad_per_owner: int = BROAD_PER_OWNER) -> Itera
 
 def _open(folder: Path, broad_per_owner: int, opened: ExitStack) -> Ask:
     journal = opened.enter_context(Journal.open(folder))
-    outbox = opened.enter_context(Outbox.open(folder, journal.check_writer, epoch=journal.epoch))
+    outbox = opened.enter_context(open_outbox(folder, journal))
     called = settle_operators(journal, declared_operators())
     upkeep = IndexUpkeep(
         IndexWriter(SegmentFolder(folder / INDEX, journal.sole)), journal, lambda: outbox.progress, None, lambda: called

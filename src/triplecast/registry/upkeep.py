@@ -99,6 +99,8 @@ class IndexUpkeep:
 
     def close(self) -> None:
         self._compactor.close()
+        self._index.close()
+        self.snapshot = self._index.snapshot()
 
 
 class Compactor:
@@ -174,7 +176,7 @@ def unread_subscriptions(journal: JournalFile, snapshot: Snapshot) -> tuple[str,
     other arguments now): a line for each of the first `NAMED`, and how many more."""
     ended = {*snapshot.removals.registration.tolist()}
     reasons = {each.registration: each.reason for each in snapshot.refused if each.registration not in ended}
-    first = journal.registrations(sorted(reasons)[:NAMED])
+    first = journal.registrations_at(sorted(reasons)[:NAMED])
     lines = [
         f"subscription {each.subscription.name!r} is no longer evaluated: {reasons[each.id]}; subscribe again, or "
         "declare the operator as it was"

@@ -72,10 +72,10 @@ def test_files_that_are_no_documents_are_named_and_counted(desk: Path, capsys: p
     told = capsys.readouterr().err.splitlines()
     assert told[0].startswith("skipped 7 files (an unknown extension, a link or a pipe): 0.csv, 1.csv,")
     assert told[0].endswith("4.csv and 2 more")
-    (desk / "subscriptions" / "more.sparql").write_text("ASK { ?s ?p ?o }")
+    (desk / "subscriptions" / "more.sql").write_text("ASK { ?s ?p ?o }")
     assert match(desk) == 0
     told = capsys.readouterr().err.splitlines()
-    assert told[0].endswith("among the subscriptions, which are read from .rq, .rdql, .jsonl files: more.sparql")
+    assert told[0].endswith("among the subscriptions, which are read from .rq, .sparql, .rdql, .jsonl files: more.sql")
     assert told[-1].endswith("0 subscriptions refused, 8 files skipped")
 
 
@@ -171,7 +171,7 @@ def test_a_subscription_in_an_unknown_language_stops_no_other(desk: Path, capsys
     assert match(desk, "--json") == 1
     out, err = capsys.readouterr()
     assert len(out.splitlines()) == 1
-    assert err.startswith(f"{desk / 'subscriptions' / 'more.jsonl'}:1: language klingon is refused")
+    assert err.startswith(f"{desk / 'subscriptions' / 'more.jsonl'}:1: alien: language klingon is refused")
 
 
 def test_explain_says_why_and_why_not(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:

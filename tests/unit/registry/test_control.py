@@ -78,7 +78,7 @@ def test_a_subscription_comes_is_renewed_listed_and_goes(desk: Desk) -> None:
     outcomes = desk.ask(request="subscribe", subscriptions=wanted, lease=3600)["outcomes"]
     assert [each.get("id") for each in outcomes] == ["a", "subscription-1", None, None, None]
     assert outcomes[2]["line"] == 1
-    assert outcomes[3]["error"] == "subscriptions[3] has no field 'text'"
+    assert outcomes[3]["error"] == "subscriptions[3] b: has no field 'text'"
     assert len(outcomes[0]["ticket"]) == 43
     listed = desk.ask(request="list")
     assert [(each["id"], each["source"], each["owner"]) for each in listed["subscriptions"]] == [
