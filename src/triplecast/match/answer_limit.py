@@ -10,12 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from triplecast.kernels.layout import I32, I64
-from triplecast.model.match import OPEN_BYTES, PUBLICATION_BYTES, MatchRows, Undecided
+from triplecast.model.match import ANSWER_LIMITS, MatchRows, Undecided
 
-NO_ROOM = f"answers: with those of earlier subscriptions more than {PUBLICATION_BYTES >> 20} MiB for this publication"
-NO_ROOM_TO_WAIT = (
-    f"operators: with those of earlier subscriptions more than {OPEN_BYTES >> 20} MiB of rows wait in this publication"
-)
+NO_ROOM = f"answers: {ANSWER_LIMITS.publication >> 20} MiB of one publication are taken by earlier subscriptions"
+NO_ROOM_TO_WAIT = f"operators: {ANSWER_LIMITS.waiting >> 20} MiB of waiting rows are taken by earlier subscriptions"
 _NONE = 1 << 62
 
 
@@ -23,7 +21,7 @@ class AnswerLimit:
     """The answers of a batch, in any order: some are made and added, some measured, and each moves the *cut* of its
     publication forward, the first registration whose answer does not fit. What is behind a cut is dropped at once."""
 
-    def __init__(self, limit: int = PUBLICATION_BYTES) -> None:
+    def __init__(self, limit: int) -> None:
         self.cuts: dict[int, int] = {}
         """By publication."""
         self.bytes = 0
@@ -32,7 +30,7 @@ class AnswerLimit:
         """Publication, registration and bytes of answers, or parts of answers, that are not added."""
         self.dropped: list[tuple[int, int]] = []
         """Publication and registration."""
-        self._limit = limit
+        self.limit = limit
         self._added: dict[int, list[tuple[int, bytes]]] = {}
         """By publication a heap, the last registration first."""
         self._sizes: dict[int, int] = {}
@@ -60,7 +58,7 @@ class AnswerLimit:
     def find_cuts(self) -> None:
         """Find the cuts of all that is measured or added."""
         parts = [*self.measured, *(self._added_columns(publication) for publication in self._added)]
-        if not parts or sum(int(sizes.sum()) for _, _, sizes in parts) <= self._limit:
+        if not parts or sum(int(sizes.sum()) for _, _, sizes in parts) <= self.limit:
             return
         publication, registration, size = (np.concatenate(column) for column in zip(*parts, strict=True))
         order = np.lexsort((registration, publication))
@@ -68,7 +66,7 @@ class AnswerLimit:
         before = np.concatenate([np.zeros(1, np.int64), np.cumsum(size[order])])
         starts = np.flatnonzero(np.diff(publication, prepend=-1))
         spent = before[1:] - np.repeat(before[starts], np.diff(np.append(starts, len(publication))))
-        beyond = np.flatnonzero(spent > self._limit)
+        beyond = np.flatnonzero(spent > self.limit)
         for row in beyond[np.unique(publication[beyond], return_index=True)[1]].tolist():
             self._cut(int(publication[row]), int(registration[row]))
 
@@ -101,7 +99,7 @@ class AnswerLimit:
         return [Undecided(*pair, reason) for pair in dict.fromkeys(self.dropped) if pair[0] < upto]
 
     def _has_too_much(self, publication: int, last: int) -> bool:
-        return self._sizes[publication] > self._limit or last >= self.cuts.get(publication, _NONE)
+        return self._sizes[publication] > self.limit or last >= self.cuts.get(publication, _NONE)
 
     def _cut(self, publication: int, registration: int) -> None:
         self.cuts[publication] = min(registration, self.cuts.get(publication, _NONE))

@@ -20,7 +20,7 @@ from triplecast.match.resolve import Resolution, Resolved
 from triplecast.match.segment import Scratch, Validity, encode_batch
 from triplecast.match.segment_matches import match_one, match_segment
 from triplecast.match.views import scan_views
-from triplecast.model.match import MatchedBatch, MatchRows, MatchStats, Undecided
+from triplecast.model.match import ANSWER_LIMITS, AnswerLimits, MatchedBatch, MatchRows, MatchStats, Undecided
 from triplecast.model.open_rows import EVALUATED, NO_OPEN_ROWS, OpenRows
 from triplecast.model.operators import NO_OPERATORS, OperatorSet
 from triplecast.model.publication import Publication
@@ -37,7 +37,13 @@ class Matcher:
     is called here: what they have a say in stays open.
     """
 
-    def __init__(self, evaluator: Evaluator | None = None, operators: OperatorSet = NO_OPERATORS) -> None:
+    def __init__(
+        self,
+        evaluator: Evaluator | None = None,
+        operators: OperatorSet = NO_OPERATORS,
+        limits: AnswerLimits = ANSWER_LIMITS,
+    ) -> None:
+        self.limits = limits
         self._evaluator = evaluator or Evaluator()
         self._owned = evaluator is None
         self._plans = ResidualPlans(operators)
@@ -95,7 +101,7 @@ class Matcher:
 
     def _find(self, snapshot: Snapshot, publications: Sequence[Publication], taxonomies: Taxonomies) -> BatchMatches:
         """What the index finds, of as many publications as there is room for."""
-        batch, validity = BatchMatches(publications), Validity(snapshot, publications)
+        batch, validity = BatchMatches(publications, self.limits), Validity(snapshot, publications)
         for first, last, taxonomy in taxonomies.runs(publications):
             if first < batch.upto:
                 plain = scan_views(publications[first:last], first)
@@ -107,7 +113,7 @@ class Matcher:
         return batch
 
     def _find_one(self, snapshot: Snapshot, publication: Publication, taxonomy: Taxonomy) -> BatchMatches:
-        batch = BatchMatches([publication])
+        batch = BatchMatches([publication], self.limits)
         plain = scan_views(batch.publications)
         reads = [*encode_batch(snapshot.segments, plain, self._closures.entail(snapshot.segments, taxonomy, plain))]
         match_one(reads, self._scratch_of, self._plans, Validity(snapshot, batch.publications), batch)
@@ -123,7 +129,10 @@ class Matcher:
         behind = joined & batch.open_limit.behind(place, found.registration)
         batch.open_limit.drop(place[behind], found.registration[behind])
         while True:
-            open_rows, limit = found.only(np.flatnonzero(~behind & (place < batch.upto))), AnswerLimit()
+            open_rows, limit = (
+                found.only(np.flatnonzero(~behind & (place < batch.upto))),
+                AnswerLimit(self.limits.publication),
+            )
             publications = batch.publications[: batch.upto]
             resolution = Resolution(open_rows, NO_ANSWERS, publications, taxonomies, self._plans, limit, True)
             resolved = resolution.decide(self._evaluator)

@@ -20,7 +20,7 @@ from triplecast.kernels.layout import I32, I64
 from triplecast.kernels.resolve import Terms
 from triplecast.kernels.sheets import Sheets
 from triplecast.match.answer_limit import AnswerLimit
-from triplecast.model.match import OPEN_BYTES, PAIR_BYTES, PUBLICATION_BYTES, MatchRows, MatchStats, Pairs, Undecided
+from triplecast.model.match import PAIR_BYTES, AnswerLimits, MatchRows, MatchStats, Pairs, Undecided
 from triplecast.model.open_rows import OpenRowsMaker, QueryText
 from triplecast.model.publication import Publication
 from triplecast.residual import JoinRows, NumberedTerms, PublicationConditions, ResidualPlan, ResidualPlans, Row
@@ -91,14 +91,15 @@ class JoinedRows(NamedTuple):
 class BatchMatches:
     """What is found of a batch, segment after segment, of as many of its first publications as there is room for."""
 
-    def __init__(self, publications: Sequence[Publication]) -> None:
+    def __init__(self, publications: Sequence[Publication], limits: AnswerLimits) -> None:
         self.publications = publications
+        self.limits = limits
         self.upto = len(publications)
         """All is found of the publications before this one (index into the batch)."""
         self.pairs = self.bytes = 0
         """That match, and what their answers take which are written from sheets."""
-        self.limit = AnswerLimit()
-        self.open_limit = AnswerLimit(OPEN_BYTES)
+        self.limit = AnswerLimit(limits.publication)
+        self.open_limit = AnswerLimit(limits.waiting)
         """Of the join rows that wait for operators."""
         self._open_bytes = np.zeros(len(publications), np.float64)
         self.parts: list[MatchRows] = []
@@ -119,7 +120,7 @@ class BatchMatches:
         """Note rows that will wait for operators, with the bytes of each."""
         self.open_limit.measured.append((rows.publication, registration, sizes))
         self._open_bytes += np.bincount(rows.publication, sizes, len(self.publications))
-        self.shorten(max(1, int(np.searchsorted(np.cumsum(self._open_bytes), 2 * OPEN_BYTES, side="right"))))
+        self.shorten(max(1, int(np.searchsorted(np.cumsum(self._open_bytes), 2 * self.limits.waiting, side="right"))))
 
 
 def combine(
@@ -161,7 +162,7 @@ def combine(
                 batch.limit.add(publication, registration, verdict.bindings)
                 combined += 1
                 calculated += plan.calculates
-                if batch.limit.bytes > PUBLICATION_BYTES:
+                if batch.limit.bytes > batch.limits.publication:
                     batch.shorten(max(1, publication))
     batch.stats += MatchStats(combined=combined, calculated=calculated)
     beyond = np.array(beyond_budget, np.int32).reshape(-1, 2)

@@ -12,7 +12,7 @@ from triplecast.evaluate import Background, Candidate, Evaluator
 from triplecast.evaluate.unknown import Answers
 from triplecast.match.answer_limit import AnswerLimit
 from triplecast.model.answers import GroundCall
-from triplecast.model.match import PUBLICATION_BYTES, MatchStats, Undecided
+from triplecast.model.match import MatchStats, Undecided
 from triplecast.model.open_rows import EVALUATED, OpenRows
 from triplecast.model.publication import Publication
 from triplecast.residual import NumberedTerms, PublicationConditions, ResidualPlans, Verdict, solve_pair
@@ -122,7 +122,7 @@ class Resolution:
             position = candidate.publication.position
             place = self._places[position]
             left[place] -= 1
-            if self._in_pieces and place and self._limit.bytes > PUBLICATION_BYTES:
+            if self._in_pieces and place and self._limit.bytes > self._limit.limit:
                 self._upto = min(self._upto, place)
             if place >= self._upto:
                 if not any(left[each] for each in range(self._upto)):

@@ -30,7 +30,7 @@ from triplecast.match.segment import (
     publications_of,
 )
 from triplecast.match.views import Views
-from triplecast.model.match import PAIR_BYTES, PAIRS_AT_ONCE, PUBLICATION_BYTES, TOO_LONG, MatchRows, MatchStats, Pairs
+from triplecast.model.match import PAIR_BYTES, TOO_LONG, MatchRows, MatchStats, Pairs
 from triplecast.model.open_rows import EVALUATED, QueryText
 from triplecast.residual import ResidualPlans
 from triplecast.taxonomy import EntailmentTooLarge
@@ -40,8 +40,8 @@ EXHAUSTED = (
 )
 TO_VERIFY, BEYOND_LIMIT = -1, -2
 """Of `Sheets.of_pair`: a candidate, which others decide; a pair with more solutions than `SOLUTIONS_LIMIT`."""
-SLICE_BYTES = PUBLICATION_BYTES // 4
-"""Of what is made together of a publication that has too much."""
+SLICES = 4
+"""A publication that has too much is made in slices: so many for what its answers may take."""
 _NO_PAIRS = Pairs(np.zeros(0, np.int32), np.zeros(0, np.int32))
 
 
@@ -50,8 +50,8 @@ def match_segment(
 ) -> None:
     """Add what the index knows of a batch to `batch`, of as many publications as there is room for."""
     segment, views = read.segment, read.views
-    matched = match_runs(segment, read.upto(batch.upto), scratch, max(1, PAIRS_AT_ONCE - batch.pairs))
-    sheets = make_sheets(segment, views, read.encoded, matched, scratch, max(0, PUBLICATION_BYTES - batch.bytes))
+    matched = match_runs(segment, read.upto(batch.upto), scratch, max(1, batch.limits.pairs - batch.pairs))
+    sheets = make_sheets(segment, views, read.encoded, matched, scratch, max(0, batch.limits.publication - batch.bytes))
     view = int(matched.counts[3])
     if sheets.runs < len(matched.run_view):
         view = int(matched.run_view[sheets.runs])
@@ -168,7 +168,7 @@ class SegmentMatches:
             first = np.zeros(len(left), np.bool_)
             first[np.unique(sheet, return_index=True)[1]] = True
             size *= np.where(parts[left], PART_WEIGHT * first, 1)
-            most = max(1, int(np.searchsorted(np.cumsum(size), SLICE_BYTES, side="right")))
+            most = max(1, int(np.searchsorted(np.cumsum(size), batch.limits.publication // SLICES, side="right")))
             most = int(np.searchsorted(self._registration[left], self._registration[left[most - 1]], side="right"))
             wanted = np.zeros(len(direct), np.uint8)
             wanted[left[:most]] = 1

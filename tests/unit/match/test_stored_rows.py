@@ -20,7 +20,7 @@ from triplecast.match import Matcher
 from triplecast.match.answer_limit import AnswerLimit
 from triplecast.match.resolve import Resolved
 from triplecast.model.answers import Answer, GroundCall, parse_answer
-from triplecast.model.match import MatchRows
+from triplecast.model.match import ANSWER_LIMITS, MatchRows
 from triplecast.model.open_rows import OpenRows
 from triplecast.model.publication import Publication
 from triplecast.model.stored_rows import compact, read_open_rows, write_open_rows
@@ -79,7 +79,7 @@ def test_what_is_read_again_resolves_to_the_same(seed: int) -> None:
 def resolve(
     matcher: Matcher, rows: OpenRows, known: Mapping[int, Answers], publications: Sequence[Publication]
 ) -> tuple[object, ...]:
-    limit = AnswerLimit()
+    limit = AnswerLimit(ANSWER_LIMITS.publication)
     resolved = matcher.resolve(rows, known, publications, NO_TAXONOMIES, limit)
     return outcome(resolved, *limit.close((), len(publications)))
 

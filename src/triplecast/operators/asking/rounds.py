@@ -20,7 +20,7 @@ from triplecast.match.answer_limit import AnswerLimit
 from triplecast.match.matcher import NO_ANSWERS, join_rows, merge_batches, only_pairs
 from triplecast.match.resolve import Resolved
 from triplecast.model.answers import Answer, Failed, GroundCall, OperatorResult, format_answer
-from triplecast.model.match import NO_CONDITIONS, Learnt, MatchedBatch, MatchStats, Undecided
+from triplecast.model.match import NO_CONDITIONS, AnswerLimits, Learnt, MatchedBatch, MatchStats, Undecided
 from triplecast.model.open_rows import NO_OPEN_ROWS, OpenRows
 from triplecast.model.publication import Publication
 from triplecast.model.stored_rows import read_open_rows
@@ -59,7 +59,7 @@ def settle(
     `publications` are those of the rows, by position, maybe among others; `known` are answers by position, whose calls
     are not made again. `conditions`: what the rows wait for, where they were matched just now.
     """
-    asking = AskingRound(asker, publications, known)
+    asking = AskingRound(asker, publications, known, matcher.limits)
     found = [Resolved([], open_rows, conditions, MatchStats(), len(publications))]
     if not conditions or any(asking.answers.values()):
         found = [matcher.resolve(open_rows, asking.answers, publications, taxonomies, asking.limit)]
@@ -70,7 +70,9 @@ def settle(
     if asking.lost:
         pairs = np.flatnonzero(asking.undecided(open_rows, found))
         certain = asking.certain()
-        left = matcher.resolve(open_rows.only(pairs), certain, publications, taxonomies, AnswerLimit()).open
+        left = matcher.resolve(
+            open_rows.only(pairs), certain, publications, taxonomies, AnswerLimit(matcher.limits.publication)
+        ).open
     return asking.settled(found, left)
 
 
@@ -157,7 +159,9 @@ def _ask_open(
 class AskingRound:
     """The answers that are known of a batch's publications, round after round."""
 
-    def __init__(self, asker: Asker, publications: Sequence[Publication], known: Mapping[int, Answers]) -> None:
+    def __init__(
+        self, asker: Asker, publications: Sequence[Publication], known: Mapping[int, Answers], limits: AnswerLimits
+    ) -> None:
         self._asker = asker
         self._publications: dict[int, Publication] = {each.position: each for each in publications}
         self._places: dict[int, int] = {each.position: place for place, each in enumerate(publications)}
@@ -165,7 +169,7 @@ class AskingRound:
             position: dict(known.get(position, {})) for position in self._publications
         }
         """By position."""
-        self.limit = AnswerLimit()
+        self.limit = AnswerLimit(limits.publication)
         self.lost: dict[tuple[int, GroundCall], None] = {}
         """Calls, by position, whose operators are unavailable: they count as failed, and what depends on them stays
         open."""
