@@ -25,7 +25,7 @@ LINES = {
 FILES = {
     "publish → receipt": Bound(20, 12),
     "subscribe → index": Bound(30, 28),
-    "for operators alone, but box": Bound(2_830, 23),
+    "for operators alone, but box": Bound(23, 23),
     "outside operators/, importing from it": Bound(16, 16),
 }
 
