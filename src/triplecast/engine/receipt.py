@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from pyoxigraph import Triple
 
-from triplecast.evaluate.solutions import construct
 from triplecast.journal import Accepted
-from triplecast.languages import parse_query
-from triplecast.model.algebra import Term, from_ntriples
+from triplecast.model.algebra import Term
 from triplecast.model.events import Removal
 from triplecast.model.match import MatchStats
 from triplecast.model.operators import OperatorSet
 from triplecast.model.publication import Reject
 from triplecast.model.subscription import Subscription, SubscriptionCounts
+from triplecast.results import Recorded, read_bindings
 from triplecast.taxonomy import Taxonomy
 from triplecast.taxonomy.taxonomy import BROADER, SUB_CLASS, SUB_PROPERTY, TYPE
 
@@ -72,14 +70,22 @@ class Match:
     @property
     def bindings(self) -> list[dict[str, Term]]:
         """The solutions in canonical order; an unbound variable is absent. Decoded at each call."""
-        solutions = json.loads(self.json)
-        return [{name: from_ntriples(term) for name, term in solution.items()} for solution in solutions]
+        return read_bindings(self.json)
+
+    @property
+    def answer(self) -> dict[str, object]:
+        """The solutions in SPARQL 1.1 Query Results JSON. Made at each call."""
+        return self.recorded.answer
 
     @property
     def graph(self) -> list[Triple]:
         """The triples of a ``CONSTRUCT``, sorted by their text, each once; none for another form. Made at each call."""
-        query = parse_query(self.definition.text, self.definition.language, self.definition.name, self.operators)
-        return construct(query.template, self.bindings, self.notification)
+        return self.recorded.graph
+
+    @property
+    def recorded(self) -> Recorded:
+        """The answer with its query, as commands show it."""
+        return Recorded(self.definition, self.operators, self.json, self.notification)
 
 
 @dataclass(frozen=True, slots=True)
