@@ -23,9 +23,9 @@ LINES = {
 }
 
 FILES = {
-    "publish → receipt": Bound(20, 12),
+    "publish → receipt": Bound(23, 12),
     "subscribe → index": Bound(30, 28),
-    "for operators alone, but box": Bound(23, 23),
+    "for operators alone, but box": Bound(24, 23),
     "outside operators/, importing from it": Bound(16, 16),
 }
 
