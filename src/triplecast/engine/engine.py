@@ -39,7 +39,7 @@ from triplecast.model.subscription import (
 )
 from triplecast.operators.asking import Asker
 from triplecast.operators.operator_set import Declared, declared_operators, operator_set
-from triplecast.outbox import Cursor, Notification, Outbox, UndecidedPair
+from triplecast.outbox import Cursor, Definitions, Notification, Outbox, UndecidedPair
 from triplecast.registry.admission import examine
 from triplecast.registry.listing import LiveSubscription
 from triplecast.registry.quota import check_quota
@@ -314,10 +314,18 @@ class Engine:
         with self._lock:
             return preview_subscription(subscription, admission, last, self._journal, self._matcher, self._asker)
 
-    def notifications(self, since: Cursor | str | int = 0, limit: int | None = None) -> Iterator[Notification]:
-        """The notifications after `since` (a sequence, or the `cursor` of one), in order, at most `limit`. Reading
-        raises `StorageFault`, and `InputError` for a cursor of an earlier epoch."""
-        return self._outbox.notifications(since, limit)
+    def notifications(
+        self,
+        since: Cursor | str | int = 0,
+        limit: int | None = None,
+        subscription: str | None = None,
+        owner: str | None = None,
+    ) -> Iterator[Notification]:
+        """The notifications after `since` (a sequence, or the `cursor` of one), in order, at most `limit`; only those
+        of one subscription's id or owner where these are given. Reading raises `StorageFault`, and `InputError` for a
+        cursor of an earlier epoch."""
+        definitions = Definitions(self._journal.registrations, self._current_operators())
+        return self._outbox.notifications(since, limit, subscription, owner, definitions)
 
     def subscriptions(self, owner: str | None = None) -> Iterator[LiveSubscription]:
         """Those that are live now, in order of registration; only those of `owner` where one is given. What changes

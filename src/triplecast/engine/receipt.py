@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 
 from pyoxigraph import Triple
 
-from triplecast.evaluate.solutions import construct
 from triplecast.ingest import ParsedDocument
 from triplecast.journal import Acceptance, Accepted
-from triplecast.languages import parse_query
-from triplecast.model.algebra import Term, from_ntriples
+from triplecast.model.algebra import Term
 from triplecast.model.events import Removal
+from triplecast.model.html import table_html
 from triplecast.model.match import CHANGES, MatchedBatch, MatchStats, notification_id
 from triplecast.model.open_rows import PairReason
 from triplecast.model.operators import OperatorSet
 from triplecast.model.publication import Publication, Reject
 from triplecast.model.subscription import Subscription, SubscriptionCounts
+from triplecast.results import Recorded, read_bindings
 from triplecast.taxonomy import Taxonomy
 from triplecast.taxonomy.taxonomy import BROADER, SUB_CLASS, SUB_PROPERTY, TYPE
 
@@ -34,6 +33,10 @@ class Statistics:
     work: MatchStats
     """What was matched since the engine was opened, and what it took. A publication whose operators were unavailable
     at first counts once; what they add later is added."""
+
+    def _repr_html_(self) -> str:
+        counts = ((name, getattr(part, name)) for part in (self.live, self.work) for name in part.__slots__)
+        return table_html("live subscriptions, and work since opening", ("count", ""), counts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +79,25 @@ class Match:
     @property
     def bindings(self) -> list[dict[str, Term]]:
         """The solutions in canonical order; an unbound variable is absent. Decoded at each call."""
-        solutions = json.loads(self.json)
-        return [{name: from_ntriples(term) for name, term in solution.items()} for solution in solutions]
+        return read_bindings(self.json)
+
+    @property
+    def answer(self) -> dict[str, object]:
+        """The solutions in SPARQL 1.1 Query Results JSON. Made at each call."""
+        return self.recorded.answer
 
     @property
     def graph(self) -> list[Triple]:
         """The triples of a ``CONSTRUCT``, sorted by their text, each once; none for another form. Made at each call."""
-        query = parse_query(self.definition.text, self.definition.language, self.definition.name, self.operators)
-        return construct(query.template, self.bindings, self.notification)
+        return self.recorded.graph
+
+    @property
+    def recorded(self) -> Recorded:
+        """The answer with its query, as commands show it."""
+        return Recorded(self.definition, self.operators, self.json, self.notification)
+
+    def _repr_html_(self) -> str:
+        return self.recorded.html(f"{self.subscription} matches {self.publication} v{self.version}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +129,21 @@ class Receipt:
     @classmethod
     def of_removal(cls, removal: Removal) -> Receipt:
         return cls((), (), (), (), (), removal)
+
+    def _repr_html_(self) -> str:
+        counted = {name: len(getattr(self, name)) for name in self.__slots__[:5]}
+        title = ", ".join(f"{count} {name}" for name, count in counted.items() if count) or "nothing published"
+        rejects = ((each.source, "rejected", f"{each.reason}; {each.hint}") for each in self.rejects)
+        undecided = ((each.publication, each.subscription, each.reason) for each in (*self.undecided, *self.pending))
+        return table_html(title, MATCH_COLUMNS, chain(rejects, undecided, match_cells(self.matches)))
+
+
+MATCH_COLUMNS = ("publication", "subscription", "first solution")
+
+
+def match_cells(matches: Iterable[Match]) -> Iterator[tuple[str, str, str]]:
+    """What a notebook shows of matches."""
+    return ((each.publication, each.subscription, each.recorded.first()[0]) for each in matches)
 
 
 class Findings:

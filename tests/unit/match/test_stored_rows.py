@@ -120,7 +120,7 @@ with Engine.open(Path(sys.argv[1])) as engine:
         for number in range(3):
             text = f'@prefix : <https://example.org/> . <urn:p> a :Picture ; :title "title{number}" .'
             engine.publish(text, "text/turtle", f"urn:d{number}")
-    told = sorted((each.subscription, each.publication, each.bindings) for each in engine.notifications())
+    told = sorted((each.subscription, each.publication, each.json) for each in engine.notifications())
     print(json.dumps([matched, told]))
 """
 
