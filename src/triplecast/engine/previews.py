@@ -8,7 +8,7 @@ from datetime import datetime
 
 from triplecast.compile.compiled import SubscriptionCompiler
 from triplecast.engine.findings import Findings
-from triplecast.engine.receipt import Match, UndecidedMatch
+from triplecast.engine.receipt import MATCH_COLUMNS, Match, UndecidedMatch, match_cells
 from triplecast.errors import DocumentRejected
 from triplecast.evaluate import Background
 from triplecast.explain import Explanation, explain_subscription
@@ -16,6 +16,7 @@ from triplecast.index import IndexWriter
 from triplecast.ingest import ParsedDocument
 from triplecast.journal import BYTES_AT_ONCE, Journal
 from triplecast.match import Matcher
+from triplecast.model.html import table_html
 from triplecast.model.operators import OperatorSet
 from triplecast.model.publication import Position, Publication
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
@@ -47,6 +48,10 @@ class Preview:
     def per_day(self) -> float | None:
         """Matches to expect a day, if publications keep coming as they did; None when their times do not tell."""
         return len(self.matches) * 86_400 / self.seconds if self.seconds > 0 else None
+
+    def _repr_html_(self) -> str:
+        title = f"{len(self.matches)} of {self.publications} publications match ({self.cost})"
+        return table_html(title, MATCH_COLUMNS, match_cells(self.matches))
 
 
 def preview_subscription(

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from pyoxigraph import Triple
 
 from triplecast.journal import Accepted
 from triplecast.model.algebra import Term
 from triplecast.model.events import Removal
+from triplecast.model.html import table_html
 from triplecast.model.match import MatchStats
 from triplecast.model.operators import OperatorSet
 from triplecast.model.publication import Reject
@@ -28,6 +30,10 @@ class Statistics:
     work: MatchStats
     """What was matched since the engine was opened, and what it took. A publication whose operators were unavailable
     at first counts once; what they add later is added."""
+
+    def _repr_html_(self) -> str:
+        counts = ((name, getattr(part, name)) for part in (self.live, self.work) for name in part.__slots__)
+        return table_html("live subscriptions, and work since opening", ("count", ""), counts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +93,9 @@ class Match:
         """The answer with its query, as commands show it."""
         return Recorded(self.definition, self.operators, self.json, self.notification)
 
+    def _repr_html_(self) -> str:
+        return self.recorded.html(f"{self.subscription} matches {self.publication} v{self.version}")
+
 
 @dataclass(frozen=True, slots=True)
 class UndecidedMatch:
@@ -117,3 +126,18 @@ class Receipt:
     @classmethod
     def of_removal(cls, removal: Removal) -> Receipt:
         return cls((), (), (), (), (), removal)
+
+    def _repr_html_(self) -> str:
+        counted = {name: len(getattr(self, name)) for name in self.__slots__[:5]}
+        title = ", ".join(f"{count} {name}" for name, count in counted.items() if count) or "nothing published"
+        rejects = ((each.source, "rejected", f"{each.reason}; {each.hint}") for each in self.rejects)
+        undecided = ((each.publication, each.subscription, each.reason) for each in chain(self.undecided, self.pending))
+        return table_html(title, MATCH_COLUMNS, chain(rejects, undecided, match_cells(self.matches)))
+
+
+MATCH_COLUMNS = ("publication", "subscription", "first solution")
+
+
+def match_cells(matches: Iterable[Match]) -> Iterator[tuple[str, str, str]]:
+    """What a notebook shows of matches."""
+    return ((each.publication, each.subscription, each.recorded.first()[0]) for each in matches)
