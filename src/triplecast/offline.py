@@ -111,8 +111,9 @@ def match_documents(
         for batch in cut_batches(documents):
             drafts, rejects = parse_batch(parser, batch)
             publications = versions.accept(drafts)
-            matched = match_and_ask(matcher, asker, snapshot, publications, taxonomies)
-            yield MatchedDocuments(tuple(publications), matched, tuple(rejects), called)
+            for of, matched in match_and_ask(matcher, asker, snapshot, publications, taxonomies):
+                yield MatchedDocuments(tuple(of), matched, tuple(rejects), called)
+                rejects = []
 
 
 def cut_batches(documents: Iterable[Document | Reject]) -> Iterator[list[Document | Reject]]:
