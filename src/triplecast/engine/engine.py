@@ -178,6 +178,10 @@ class Engine:
         name = "subscription" if id is None else id
         subscription = Subscription(name, text, language, scope, entailment, owner)
         (outcome,) = self._subscribe([subscription], lease, id is not None)
+        if isinstance(outcome, QuerySyntaxError) and text.endswith((".rq", ".rdql")):
+            raise InputError(
+                f"{text!r} is the name of a file, not a query", "subscribe Path(…).read_text()"
+            ) from outcome
         if isinstance(outcome, Exception):
             raise outcome
         return outcome
