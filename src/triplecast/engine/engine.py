@@ -316,7 +316,8 @@ class Engine:
         Calls that write wait for it. Raises what `subscribe` raises."""
         subscription = Subscription("preview", text, language, entailment=entailment)
         check_fields(subscription)
-        admission = examine(subscription, operators=self._current_operators()).admission
+        operators, has_taxonomy = self._current_operators(), self._registry.has_taxonomy
+        admission = examine(subscription, operators=operators, has_taxonomy=has_taxonomy).admission
         with self._lock:
             return preview_subscription(subscription, admission, last, self._journal, self._matcher, self._asker)
 
