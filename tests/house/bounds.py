@@ -15,7 +15,7 @@ class Bound(NamedTuple):
 
 
 LINES = {
-    "publish → receipt": Bound(1_640, 900),
+    "publish → receipt": Bound(1_660, 900),
     "subscribe → index": Bound(2_460, 1_800),
     "triplecast run, inside pipeline/": Bound(1_310, 1_200),
     "for operators alone, but box": Bound(2_790, 2_780),

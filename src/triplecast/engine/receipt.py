@@ -124,6 +124,8 @@ class Findings:
         self._matches: defaultdict[int, list[Match]] = defaultdict(list)
         self._undecided: defaultdict[int, list[UndecidedMatch]] = defaultdict(list)
         self._pending: defaultdict[int, list[UndecidedMatch]] = defaultdict(list)
+        self._taken: set[int] = set()
+        """Positions whose findings were owed."""
 
     def add(
         self,
@@ -139,12 +141,18 @@ class Findings:
         for position, pair in undecided_of(publications, matched.open.awaited(), subscriptions):
             self._pending[position].append(pair)
 
-    def share_out(self, parsed: Sequence[ParsedDocument], acceptance: Acceptance) -> Iterator[Receipt]:
-        """The receipt of each document; what was unchanged belongs to who brought it first."""
+    def share_out(
+        self, parsed: Sequence[ParsedDocument], acceptance: Acceptance, owed: Findings | None = None
+    ) -> Iterator[Receipt]:
+        """The receipt of each document; what was unchanged belongs to who brought it first, unless its matches are
+        `owed`."""
+        if owed is not None:
+            self._take({each.position for each in acceptance.accepted}, owed)
         accepted = iter(acceptance.accepted)
         for result in parsed:
             publications = tuple(islice(accepted, len(result.drafts)))
-            new = [publication.position for publication in publications if publication.outcome == "accepted"]
+            new = [each.position for each in publications if each.outcome == "accepted" or each.position in self._taken]
+            self._taken.difference_update(new)
             yield Receipt(
                 publications,
                 tuple(match for position in new for match in self._matches.get(position, ())),
@@ -152,6 +160,14 @@ class Findings:
                 tuple(pair for position in new for pair in self._undecided.get(position, ())),
                 tuple(pair for position in new for pair in self._pending.get(position, ())),
             )
+
+    def _take(self, positions: set[int], owed: Findings) -> None:
+        """Take over what is `owed` of publications at `positions`."""
+        for position in positions & {*owed._matches, *owed._undecided, *owed._pending}:
+            self._taken.add(position)
+            self._matches[position] = owed._matches.pop(position, [])
+            self._undecided[position] = owed._undecided.pop(position, [])
+            self._pending[position] = owed._pending.pop(position, [])
 
 
 def matches_of(
