@@ -102,7 +102,7 @@ def test_an_outbox_of_format_1_opens(folder: Path) -> None:
         first, *later = outbox.notifications()
         assert first == Notification(Cursor(9, 1), first.id, 1, "added", "urn:graph", 1, 4, "a.rq", "ada", "[]", AT)
         assert first.id == f"{key}-4"
-        assert [(each.position, each.bindings) for each in later] == [(2, "[{}]"), (3, "[]")]
+        assert [(each.position, each.json) for each in later] == [(2, "[{}]"), (3, "[]")]
 
 
 @pytest.mark.parametrize(("name", "form"), [("journal", JOURNAL), ("outbox", OUTBOX)])

@@ -16,6 +16,7 @@ from triplecast.errors import InputError
 if TYPE_CHECKING:
     from triplecast.explain import Explanation
     from triplecast.model.publication import Draft, Reject
+    from triplecast.results import Head
 
 SHOWN = 3
 """Most explanations printed for a document of many publications."""
@@ -53,6 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
     from triplecast.offline import Versions, cut_batches, parse_batch
     from triplecast.operators.operator_set import declared_operators
     from triplecast.registry.admission import admit
+    from triplecast.results import read_head
 
     taxonomy = load_taxonomy(arguments.taxonomy, arguments.broader)
     subscription = choose_subscription(arguments.subscription, arguments.id)
@@ -80,18 +82,22 @@ def run(arguments: argparse.Namespace) -> int:
     admission = admit(subscription, operators=operators)
     background = Background.of(admission.entailment, taxonomy)
     explanations = explain_subscription(subscription, publications, admission.bounded, background, operators)
-    _print(explanations, arguments.json)
+    _print(explanations, arguments.json, read_head(subscription, operators))
     if rejects or any(explanation.undecided for explanation in explanations):
         return Exit.PARTLY
     return Exit.DONE if any(explanation.matched for explanation in explanations) else Exit.NOTHING
 
 
-def _print(explanations: Sequence[Explanation], as_json: bool) -> None:
+def _print(explanations: Sequence[Explanation], as_json: bool, head: Head) -> None:
+    from triplecast.results import results_json
+
     matched = [explanation for explanation in explanations if explanation.matched]
     shown = (matched or explanations)[:SHOWN]
     for explanation in shown:
         if as_json:
-            print_json(asdict(explanation) | {"solutions": [dict(each) for each in explanation.solutions]})
+            row = asdict(explanation)
+            del row["solutions"]
+            print_json(row | {"answer": results_json(head, [dict(each) for each in explanation.solutions])})
         else:
             print_text(str(explanation))
     if len(explanations) > 1 and not as_json:

@@ -15,9 +15,10 @@ from pathlib import Path
 
 from triplecast.driver import Driver, open_outbox
 from triplecast.engine.asking import Asking
+from triplecast.engine.findings import Findings
 from triplecast.engine.matching import Matching
 from triplecast.engine.previews import Preview, explain_document, preview_subscription
-from triplecast.engine.receipt import Findings, LoadedTaxonomy, Receipt, Statistics
+from triplecast.engine.receipt import LoadedTaxonomy, Receipt, Statistics
 from triplecast.errors import InputError, OperatorWarning, QueryRefused, QuerySyntaxError
 from triplecast.evaluate import Evaluator
 from triplecast.explain import Explanation, explaining_sandbox
@@ -39,7 +40,7 @@ from triplecast.model.subscription import (
 )
 from triplecast.operators.asking import Asker
 from triplecast.operators.operator_set import Declared, declared_operators, operator_set
-from triplecast.outbox import Cursor, Notification, Outbox, UndecidedPair
+from triplecast.outbox import Cursor, Definitions, Notification, Outbox, UndecidedPair
 from triplecast.registry.admission import examine
 from triplecast.registry.listing import LiveSubscription
 from triplecast.registry.quota import check_quota
@@ -259,12 +260,13 @@ class Engine:
         documents without a receipt again: those unchanged have their matches in these receipts, as in the outbox, but
         for those whose operators were being called."""
         receipts: list[Receipt] = []
+        store = Findings().store
         try:
             for group in cut_groups(checked_documents(documents), DOCUMENTS_AT_ONCE, BYTES_AT_ONCE):
                 parsed = self._parser.parse(group)
                 drafts = [draft for result in parsed for draft in result.drafts]
                 rejects = [reject for result in parsed for reject in result.rejects]
-                outcome = Findings()
+                outcome = Findings(store)
                 with self._lock:
                     self._registry.check_documents(group)
                     self._match_accepted()
@@ -319,10 +321,18 @@ class Engine:
         with self._lock:
             return preview_subscription(subscription, admission, last, self._journal, self._matcher, self._asker)
 
-    def notifications(self, since: Cursor | str | int = 0, limit: int | None = None) -> Iterator[Notification]:
-        """The notifications after `since` (a sequence, or the `cursor` of one), in order, at most `limit`. Reading
-        raises `StorageFault`, and `InputError` for a cursor of an earlier epoch."""
-        return self._outbox.notifications(since, limit)
+    def notifications(
+        self,
+        since: Cursor | str | int = 0,
+        limit: int | None = None,
+        subscription: str | None = None,
+        owner: str | None = None,
+    ) -> Iterator[Notification]:
+        """The notifications after `since` (a sequence, or the `cursor` of one), in order, at most `limit`; only those
+        of one subscription's id or owner where these are given. Reading raises `StorageFault`, and `InputError` for a
+        cursor of an earlier epoch."""
+        definitions = Definitions(self._journal.registrations, self._current_operators())
+        return self._outbox.notifications(since, limit, subscription, owner, definitions)
 
     def subscriptions(self, owner: str | None = None) -> Iterator[LiveSubscription]:
         """Those that are live now, in order of registration; only those of `owner` where one is given. What changes

@@ -40,7 +40,7 @@ class GateLimits:
 
 GATE = GateLimits()
 
-CHILD = Limits(seconds=30.0, memory=1024 * MEGABYTE, answer=192 * MEGABYTE)
+CHILD = Limits(seconds=30.0, memory=512 * MEGABYTE, answer=192 * MEGABYTE)
 """The limits of a parser's child, beyond which the pre-parse checks do not reach."""
 
 _TEXT_TOKEN = re.compile(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from itertools import islice
 from typing import NamedTuple
@@ -52,9 +52,20 @@ def parse_rdf(data: bytes, media_type: str, base: str, dataset: bool, limits: Ga
     try:
         return _drafts(data, media_type, base, dataset, limits)
     except SyntaxError as error:
-        if media_type == media_types.JSON_LD and _REMOTE_CONTEXT in str(error):
-            return parse_rdf(inline_contexts(data), media_type, base, dataset, limits)
-        raise unreadable(error, _FORMATS[media_type], data) from None
+        if media_type != media_types.JSON_LD or _REMOTE_CONTEXT not in str(error):
+            raise unreadable(error, _FORMATS[media_type], data) from None
+    return _with_contexts(data, base, dataset, limits)  # here, where the first parser and what it holds are gone
+
+
+def _with_contexts(data: bytes, base: str, dataset: bool, limits: GateLimits) -> ParsedGraphs:
+    """Parse JSON-LD that names contexts by address."""
+    try:
+        return _drafts(inline_contexts(data), media_types.JSON_LD, base, dataset, limits)
+    except SyntaxError as error:
+        if _REMOTE_CONTEXT in str(error):  # named by a key with other escapes
+            reason = "it names a JSON-LD context by address, and contexts are never fetched"
+            raise DocumentRejected("gate", reason, 'write the key as "@context"') from None
+        raise unreadable(error, RdfFormat.JSON_LD, data) from None
 
 
 def parsed_graphs(document: Document, graphs: ParsedGraphs) -> ParsedDocument:
@@ -75,18 +86,30 @@ def parse_triples(data: bytes, media_type: str, base: str, limits: GateLimits) -
 
 
 def _drafts(data: bytes, media_type: str, base: str, dataset: bool, limits: GateLimits) -> ParsedGraphs:
+    size = len(data) + len(base)
+    if dataset or media_type not in _NAMED:
+        lines = write_lines(_quads(data, media_type, base), size, limits, dataset)
+        return ParsedGraphs((make_draft(base, lines, data, limits, dataset),))
+    faults: dict[str, DocumentRejected] = {}
+    graphs = _lines_per_graph(_quads(data, media_type, base, faults), size, limits)
+    drafts = tuple(
+        make_draft(_identity(name, number, base), graphs.pop(name, []), data, limits)
+        for number, name in enumerate(tuple(graphs) or (() if faults else (DefaultGraph(),)))
+        if ("" if isinstance(name, DefaultGraph) else str(name)) not in faults
+    )
+    return ParsedGraphs(drafts, tuple(faults.values()))
+
+
+def _quads(
+    data: bytes, media_type: str, base: str, faults: dict[str, DocumentRejected] | None = None
+) -> Iterator[Quad]:
+    """Yield the quads of a document. The parser, which may hold it in a large form, ends with the last one."""
     quads: Iterable[Quad] = parse(data, format=_FORMATS[media_type], base_iri=base)
     if media_type == media_types.JSON_LD and b"@direction" in data:
         quads = map(_without_direction, quads)
-    size = len(data) + len(base)
-    if dataset or media_type not in _NAMED:
-        lines = write_lines(quads, size, limits, dataset)
-        return ParsedGraphs((make_draft(base, lines, data, limits, dataset),))
-    faults: dict[str, DocumentRejected] = {}
-    if media_type == media_types.N_QUADS:
+    if media_type == media_types.N_QUADS and faults is not None:
         quads = _valid_quads(quads, data, faults)
-    drafts = _draft_per_graph(quads, data, base, size, limits, faults)
-    return ParsedGraphs(drafts, tuple(faults.values()))
+    yield from quads
 
 
 def _valid_quads(quads: Iterable[Quad], data: bytes, faults: dict[str, DocumentRejected]) -> Iterator[Quad]:
@@ -108,15 +131,14 @@ def _valid_quads(quads: Iterable[Quad], data: bytes, faults: dict[str, DocumentR
             faults.setdefault(graph, fault)
 
 
-def _draft_per_graph(
-    quads: Iterable[Quad], data: bytes, base: str, size: int, limits: GateLimits, without: Collection[str]
-) -> tuple[Draft, ...]:
-    """Return a draft for each graph, but for those whose name in N-Quads is in `without`, which grows meanwhile."""
-    graphs: dict[NamedNode | BlankNode | DefaultGraph, list[bytes]] = {}
-    stream = iter(quads)
+_Graphs = dict[NamedNode | BlankNode | DefaultGraph, list[bytes]]
+
+
+def _lines_per_graph(quads: Iterator[Quad], size: int, limits: GateLimits) -> _Graphs:
+    graphs: _Graphs = {}
     count = 0
     room = limits.expanded_bytes
-    while part := list(islice(stream, _PART)):
+    while part := list(islice(quads, _PART)):
         lines = write_lines((quad.triple for quad in part), size, limits, dataset=False)
         for quad, line in zip(part, lines, strict=True):
             graphs.setdefault(quad.graph_name, []).append(line)
@@ -128,11 +150,7 @@ def _draft_per_graph(
         if room < 0 or count > limits.triples:
             reason = f"the dataset has more than {limits.triples} quads or {limits.expanded_bytes} bytes written out"
             raise DocumentRejected("gate", reason, "split it into smaller documents")
-    return tuple(
-        make_draft(_identity(name, number, base), graphs.pop(name, []), data, limits)
-        for number, name in enumerate(tuple(graphs) or (() if without else (DefaultGraph(),)))
-        if ("" if isinstance(name, DefaultGraph) else str(name)) not in without
-    )
+    return graphs
 
 
 def _without_direction(quad: Quad) -> Quad:
@@ -188,6 +206,7 @@ def make_draft(graph: str, lines: list[bytes], source: bytes, limits: GateLimits
     labels = "none"
     if b"_:" in text and _BLANK_LINE.search(text):
         lines, labels = _name_blank_nodes(lines, limits)
+    del text
     quads = b"".join(sorted(set(lines)))
     digest = sha256(source if labels == "input" else quads).digest()
     return Draft(graph, quads, digest, labels, dataset)

@@ -1,14 +1,16 @@
 """The outbox: what is recorded for subscribers, in order."""
 
 from triplecast.outbox.batch import OutboxBatch, PublicationName
+from triplecast.outbox.notification import Cursor, Definitions, Notification, UndecidedPair
 from triplecast.outbox.outbox import Committed, Outbox
-from triplecast.outbox.reader import Counts, Cursor, Notification, OutboxReader, UndecidedPair
+from triplecast.outbox.reader import Counts, OutboxReader
 from triplecast.outbox.tables import OpenPart, Pending
 
 __all__ = [
     "Committed",
     "Counts",
     "Cursor",
+    "Definitions",
     "Notification",
     "OpenPart",
     "Outbox",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -13,8 +13,8 @@ from triplecast.end_mark import EndMark, close_untouched, has_content, read_end_
 from triplecast.errors import StorageFault
 from triplecast.model.answers import bounded_reason
 from triplecast.model.match import publication_key
-from triplecast.model.subscription import Registration
 from triplecast.outbox.batch import NO_ROWS, OutboxBatch, OutboxRow
+from triplecast.outbox.notification import Names
 from triplecast.outbox.reader import DATABASE, END, OutboxReader, check_mark
 from triplecast.outbox.tables import (
     OUTBOX,
@@ -36,8 +36,6 @@ from triplecast.sqlite import SqliteFile, row_number
 from triplecast.storage_faults import make_folder
 
 _PRUNED_AT_ONCE = 50_000
-Names = Callable[[Sequence[int]], Iterable[Registration]]
-"""Gives name and owner of the ids that the outbox sees for the first time (`JournalFile.registrations_at`)."""
 
 
 def _nobody_else() -> None:

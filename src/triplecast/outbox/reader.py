@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, SupportsIndex
 
 from triplecast.end_mark import read_end_mark
 from triplecast.errors import InputError, StorageFault
 from triplecast.model.match import CHANGES, pair_id
+from triplecast.model.operators import NO_OPERATORS
+from triplecast.outbox.notification import Cursor, Definitions, Notification, UndecidedPair
 from triplecast.outbox.tables import (
     FIELDS,
     NOTIFICATION,
@@ -39,8 +40,11 @@ _JOINED = (
 """Left joins, so that a missing row is seen."""
 _NOTIFICATIONS = (
     "SELECT sequence, notification.position, notification.registration, change, bindings, notification.crc, "
-    f"{_JOINED.format('notification')} WHERE sequence > ? ORDER BY sequence LIMIT ?"
+    f"{_JOINED.format('notification')} WHERE sequence > ? AND sequence <= ?{{0}} ORDER BY sequence LIMIT ?"
 )
+_OF = " AND (registration.id IS NULL OR {0} = ?)"
+"""Keeps a row whose registration is missing, so that it is seen; and the order of the join, by sequence."""
+_COUNTED = "SELECT count(*) FROM notification WHERE sequence > ? AND sequence <= ?"
 _UNDECIDED = (
     "SELECT undecided.position, undecided.registration, reason, undecided.crc, "
     f"{_JOINED.format('undecided')} WHERE undecided.position > ? AND undecided.position <= ?"
@@ -50,74 +54,9 @@ _UNDECIDED = (
 _READ_AGAIN = "read again from 0 and leave out what you have by its `id`, which stays the same"
 _PAGE = 2_000
 """Rows that a reader takes at once; between pages it holds no lock and no snapshot."""
-
-
-class Cursor(NamedTuple):
-    """A place in an outbox: where a reader has come to, and in which life of the outbox.
-
-    The epoch rises whenever notifications may have been lost and recorded again, under other sequences.
-    """
-
-    epoch: int
-    sequence: int
-
-    def __str__(self) -> str:
-        return f"{self.epoch}:{self.sequence}"
-
-    @classmethod
-    def of(cls, since: Cursor | str | SupportsIndex) -> Cursor | int:
-        """Return the cursor that `since` is or spells (``EPOCH:SEQUENCE``), or the sequence that it is.
-
-        Raises TypeError for another type, `InputError` for a number that no row can have.
-        """
-        if isinstance(since, str):
-            epoch, colon, sequence = since.partition(":")
-            numbers = [epoch, sequence] if colon else [epoch]
-            if not all(number.isdecimal() and number.isascii() and len(number) < 20 for number in numbers):
-                raise InputError(f"{since!r} is no cursor", "give a sequence, or the `cursor` of a notification")
-            since = cls(int(epoch), int(sequence)) if colon else int(epoch)
-        if isinstance(since, Cursor):
-            return cls(row_number(since.epoch, "an epoch"), row_number(since.sequence, "since"))
-        return row_number(since, "since")
-
-
-@dataclass(frozen=True, slots=True)
-class Notification:
-    """One row of the view ``outbox``."""
-
-    cursor: Cursor
-    id: str
-    position: int
-    """Of the publication in the journal."""
-    change: str
-    publication: str
-    """The graph IRI."""
-    version: int
-    registration: int
-    subscription: str
-    """The subscriber's id for the subscription."""
-    owner: str | None
-    bindings: str
-    """JSON: a list of objects from variable name to the N-Triples form of its term."""
-    accepted_at: str
-
-    @property
-    def sequence(self) -> int:
-        """Strictly increasing, never given again."""
-        return self.cursor.sequence
-
-
-class UndecidedPair(NamedTuple):
-    """A pair that was not decided, under the id that its notification would have had."""
-
-    position: int
-    id: str
-    publication: str
-    version: int
-    registration: int
-    subscription: str
-    owner: str | None
-    reason: str
+_SCANNED = 100_000
+"""Rows that one statement looks at for those of a subscription or an owner: they have no index of their own, which
+every commit would have to pay for."""
 
 
 class Counts(NamedTuple):
@@ -153,24 +92,39 @@ class OutboxReader(OutboxFile):
         return sum(count for (count,) in self._database.ask("SELECT count(DISTINCT position) FROM open_pair"))
 
     def notifications(
-        self, since: Cursor | str | SupportsIndex = 0, limit: int | None = None
+        self,
+        since: Cursor | str | SupportsIndex = 0,
+        limit: int | None = None,
+        subscription: str | None = None,
+        owner: str | None = None,
+        definitions: Definitions | None = None,
     ) -> Iterator[Notification]:
         """Return the notifications after `since` (a sequence, or a cursor), in order, as far as they are there when
-        their page is read.
+        their page is read; only those of a `subscription`'s id and of an `owner`, if given. They have their queries
+        where `definitions` are given.
 
         Raises `StorageFault` at the first that is damaged or missing, `InputError` for numbers that cannot be and for a
         cursor of an earlier epoch.
         """
-        return self._notifications(Cursor.of(since), None if limit is None else row_number(limit, "limit"))
+        most = None if limit is None else row_number(limit, "limit")
+        return self._notifications(Cursor.of(since), most, {"name": subscription, "owner": owner}, definitions)
 
-    def _notifications(self, since: Cursor | int, limit: int | None) -> Iterator[Notification]:
+    def _notifications(
+        self, since: Cursor | int, limit: int | None, wanted: dict[str, str | None], definitions: Definitions | None
+    ) -> Iterator[Notification]:
         mark = _read_mark(self._database.where)
         sequence = since.sequence if isinstance(since, Cursor) else since
+        values = [value for value in wanted.values() if value is not None]
+        statement = _NOTIFICATIONS.format("".join(_OF.format(name) for name in wanted if wanted[name] is not None))
         while limit is None or limit > 0:
             page = _PAGE if limit is None else min(limit, _PAGE)
             with self._database.reading():
                 state = self.state
-                rows = self._database.ask(_NOTIFICATIONS, (sequence, page))
+                last = min(sequence + _SCANNED, state.sequence) if values else (1 << 63) - 1
+                rows = self._database.ask(statement, (sequence, last, *values, page))
+                end = rows[-1][0] if len(rows) == page else min(last, state.sequence)
+                before = max(sequence, state.pruned)
+                there = self._database.ask(_COUNTED, (sequence, end))[0][0] if values and end > sequence else len(rows)
             check_mark(self._database.where, state, mark)
             if isinstance(since, Cursor) and since.epoch != state.epoch:
                 raise InputError(
@@ -183,21 +137,30 @@ class OutboxReader(OutboxFile):
                     f"{since} is beyond the last notification, {state.sequence}: the outbox is an older copy",
                     _READ_AGAIN,
                 )
-            if not rows and state.sequence > max(sequence, state.pruned):
-                raise missing(self._database.where, f"notification {max(sequence, state.pruned) + 1}", "the sequence")
-            yield from self._verified(rows, state.epoch, max(sequence, state.pruned))
-            if len(rows) < page:
+            yield from self._verified(rows, state.epoch, None if values else before, definitions)
+            if there != max(0, end - before):
+                what = (
+                    f"a notification of {before + 1} to {end}" if values else f"notification {before + len(rows) + 1}"
+                )
+                raise missing(self._database.where, what, "the sequence")
+            if end >= state.sequence:
                 return
-            sequence = rows[-1][0]
-            limit = None if limit is None else limit - page
+            sequence = end
+            limit = None if limit is None else limit - len(rows)
 
-    def _verified(self, rows: Sequence[tuple[Any, ...]], epoch: int, before: int) -> Iterator[Notification]:
+    def _verified(
+        self, rows: Sequence[tuple[Any, ...]], epoch: int, before: int | None, definitions: Definitions | None
+    ) -> Iterator[Notification]:
+        """`before`: the sequence that these follow without a gap, if they do."""
         where = self._database.where
         joined = RowReader(where)
+        registrations = definitions.registrations(sorted({row[2] for row in rows})) if definitions and rows else ()
+        defined = {int(each.id): each.subscription for each in registrations}
+        operators = definitions.operators if definitions else NO_OPERATORS
         for row in rows:
             sequence, position, registration, change, bindings, crc = row[:6]
             verify_notification(where, (sequence, position, registration, change, bindings), crc)
-            before = check_next(where, before, sequence)
+            before = before if before is None else check_next(where, before, sequence)
             joined.verify_joined(f"notification {sequence}", position, row[6:13], row[13:])
             _, graph, version, accepted_at, key, _, _, _, name, owner, _ = row[6:]
             yield Notification(
@@ -212,6 +175,8 @@ class OutboxReader(OutboxFile):
                 owner,
                 bindings,
                 accepted_at,
+                defined.get(registration),
+                operators,
             )
 
     def undecided(self, after: int = 0) -> list[UndecidedPair]:

@@ -48,7 +48,17 @@ def test_match_prints_a_json_line_a_match_and_nothing_else_on_stdout(
             "publication": "urn:triplecast:document:1.ttl",
             "subscription": "titles.rq",
             "change": "added",
-            "bindings": [{"s": "<https://example.org/1>", "t": '"Air"'}],
+            "answer": {
+                "head": {"vars": ["s", "t"]},
+                "results": {
+                    "bindings": [
+                        {
+                            "s": {"type": "uri", "value": "https://example.org/1"},
+                            "t": {"type": "literal", "value": "Air"},
+                        }
+                    ]
+                },
+            },
         }
     ]
     counts = json.loads(err)
@@ -179,7 +189,8 @@ def test_explain_says_why_and_why_not(desk: Path, capsys: pytest.CaptureFixture[
     assert main(["explain", document, str(desk / "subscriptions" / "titles.rq")]) == 0
     assert "titles.rq matches urn:triplecast:document:1.ttl" in capsys.readouterr().out
     assert main(["explain", document, str(desk / "subscriptions" / "titles.rq"), "--json"]) == 0
-    assert isinstance(json.loads(capsys.readouterr().out)["solutions"][0], dict)
+    (solution,) = json.loads(capsys.readouterr().out)["answer"]["results"]["bindings"]
+    assert solution["t"] == {"type": "literal", "value": "Air"}
     assert main(["explain", document, str(desk / "subscriptions" / "titles.rq"), "--graph", "urn:other"]) == 2
     assert "it has urn:triplecast:document:1.ttl" in capsys.readouterr().err
     assert main(["explain", document, str(desk / "subscriptions" / "long.rq")]) == 3
@@ -205,8 +216,12 @@ def test_notifications_of_an_engine(desk: Path, capsys: pytest.CaptureFixture[st
     assert main(["notifications", str(desk / "state"), "--json"]) == 0
     (row,) = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert (row["sequence"], row["subscription"], row["owner"], row["version"]) == (1, "titles", "ada", 1)
-    assert row["bindings"] == [{"s": "<https://example.org/1>"}]
+    assert row["answer"]["results"]["bindings"] == [{"s": {"type": "uri", "value": "https://example.org/1"}}]
     assert main(["notifications", str(desk / "state"), "--since", "1"]) == 3
+    for found, *options in ((1, "--owner", "ada"), (0, "--owner", "bob"), (1, "--subscription", "titles")):
+        assert main(["notifications", str(desk / "state"), *options]) == (0 if found else 3)
+        assert capsys.readouterr().out.count("\n") == found
+    assert main(["notifications", str(desk / "state"), "--owner", "ada", "--undecided"]) == 2
 
 
 def test_what_was_rejected_and_what_was_not_decided_is_listed(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -90,7 +90,9 @@ def test_match_asks_them(place: Path) -> None:
     answer = call(place, "match", *files, "--json")
     (row,) = map(json.loads, answer.stdout.splitlines())
     assert row["publication"] == "urn:d0"
-    assert row["bindings"] == [{"n": '"5"^^<http://www.w3.org/2001/XMLSchema#integer>'}]
+    assert row["answer"]["results"]["bindings"] == [
+        {"n": {"type": "literal", "value": "5", "datatype": "http://www.w3.org/2001/XMLSchema#integer"}}
+    ]
     assert "in.jsonl:4: gate: urn:x: the attachment <urn:pic> is no base64" in answer.stderr
     asked = "operator <https://example.org/pictures#size>(<urn:pic>) version 2 cannot"
     assert f"undecided urn:d2 large.rq: {asked}" in answer.stderr

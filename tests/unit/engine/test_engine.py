@@ -42,7 +42,7 @@ def test_a_publication_is_matched_when_its_receipt_is_given() -> None:
         ]
         assert (receipt.rejects, receipt.undecided) == ((), ())
         sent = list(engine.notifications())
-        assert [(n.id, n.subscription, n.owner, n.bindings) for n in sent] == [
+        assert [(n.id, n.subscription, n.owner, n.json) for n in sent] == [
             (receipt.matches[0].notification, "rail", "ada", receipt.matches[0].json),
             (receipt.matches[1].notification, "subscription-2", None, receipt.matches[1].json),
         ]

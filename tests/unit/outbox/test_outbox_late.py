@@ -23,7 +23,7 @@ def decided(rows: list[tuple[int, int, str]], awaited: list[tuple[int, int]]) ->
 
 
 def told(outbox: OutboxReader) -> list[tuple[int, int, str]]:
-    return [(each.version, each.registration, each.bindings) for each in outbox.notifications()]
+    return [(each.version, each.registration, each.json) for each in outbox.notifications()]
 
 
 def test_what_is_decided_is_told_at_once_and_the_rest_when_it_is_settled(tmp_path: Path) -> None:
