@@ -180,6 +180,10 @@ class Engine:
         name = "subscription" if id is None else id
         subscription = Subscription(name, text, language, scope, entailment, owner)
         (outcome,) = self._subscribe([subscription], lease, id is not None)
+        if isinstance(outcome, QuerySyntaxError) and text.endswith((".rq", ".rdql")):
+            raise InputError(
+                f"{text!r} is the name of a file, not a query", "subscribe Path(…).read_text()"
+            ) from outcome
         if isinstance(outcome, Exception):
             raise outcome
         return outcome
@@ -317,7 +321,8 @@ class Engine:
         Calls that write wait for it. Raises what `subscribe` raises."""
         subscription = Subscription("preview", text, language, entailment=entailment)
         check_fields(subscription)
-        admission = examine(subscription, operators=self._current_operators()).admission
+        operators, has_taxonomy = self._current_operators(), self._registry.has_taxonomy
+        admission = examine(subscription, operators=operators, has_taxonomy=has_taxonomy).admission
         with self._lock:
             return preview_subscription(subscription, admission, last, self._journal, self._matcher, self._asker)
 

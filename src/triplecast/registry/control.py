@@ -30,7 +30,7 @@ STALL_SECONDS = 30.0
 """How long a client may take to read an answer."""
 PATH_BYTES = 100
 """The longest path that every system takes for a socket."""
-_TOO_LONG = b'{"error": "the request has more than 8388608 bytes", "hint": "split it"}\n'
+_TOO_LONG = b'{"error": "the request has more than %d bytes", "hint": "split it"}\n' % LINE_BYTES
 
 
 class ControlServer:
