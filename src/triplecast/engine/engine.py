@@ -180,10 +180,6 @@ class Engine:
         name = "subscription" if id is None else id
         subscription = Subscription(name, text, language, scope, entailment, owner)
         (outcome,) = self._subscribe([subscription], lease, id is not None)
-        if isinstance(outcome, QuerySyntaxError) and text.endswith((".rq", ".rdql")):
-            raise InputError(
-                f"{text!r} is the name of a file, not a query", "subscribe Path(…).read_text()"
-            ) from outcome
         if isinstance(outcome, Exception):
             raise outcome
         return outcome
@@ -333,9 +329,8 @@ class Engine:
         subscription: str | None = None,
         owner: str | None = None,
     ) -> Iterator[Notification]:
-        """The notifications after `since` (a sequence, or the `cursor` of one), in order, at most `limit`; only those
-        of one subscription's id or owner where these are given. Reading raises `StorageFault`, and `InputError` for a
-        cursor of an earlier epoch."""
+        """The notifications after `since` (a sequence, or the `cursor` of one), in order, at most `limit`, of one id or
+        owner if given. Reading raises `StorageFault`, and `InputError` for a cursor of an earlier epoch."""
         definitions = Definitions(self._journal.registrations, self._current_operators())
         return self._outbox.notifications(since, limit, subscription, owner, definitions)
 
