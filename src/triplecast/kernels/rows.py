@@ -73,7 +73,7 @@ def collect_sheets(
     """The sheets of the decided runs of `matched`, as many as there is room for."""
     of_pair = np.full(len(matched.subscription), np.int32(-1), np.int32)
     ranks = np.empty(len(terms.start), np.int32)
-    lengths = np.full(len(terms.start), np.int32(-1), np.int32)
+    lengths = np.full(len(terms.start) if limits.room < 0 else 0, np.int32(-1), np.int32)
     all_wanted = len(limits.wanted) == 0
     taken = np.int64(0)
     runs = len(matched.run_view)
@@ -169,7 +169,6 @@ def collect_sheets(
         growing.rows[:rows],
         growing.cells[:cells],
         growing.bytes[:sheets],
-        lengths,
         runs,
     )
 

@@ -26,9 +26,7 @@ class Sheets(NamedTuple):
     cells: I32
     """Batch-global terms, by variable, row after row."""
     sizes: I64
-    """[sheets] bytes as JSON."""
-    lengths: I32
-    """[terms] bytes inside a JSON string; -1: in no sheet."""
+    """[sheets] bytes as JSON: where they are only measured; else at least so many, as if nothing were escaped."""
     runs: int
     """How many runs there was room for."""
 
@@ -60,7 +58,8 @@ def escaped_length(terms: Terms, term: int) -> int:
 
 @borrowing
 def sheet_size(answers: Answers, answer: int, selected: I64, cells: I32, terms: Terms, lengths: I32) -> int:
-    """Bytes of a sheet as JSON; fills in the lengths of its terms."""
+    """Bytes of a sheet as JSON. `lengths`: of terms, -1 where not known yet, which are filled in; empty: as if nothing
+    were escaped."""
     first, last = answers.offsets[answer], answers.offsets[answer + 1]
     of_row = 3 + max(0, 2 * (last - first) - 1)
     for column in range(first, last):
@@ -69,6 +68,9 @@ def sheet_size(answers: Answers, answer: int, selected: I64, cells: I32, terms: 
     for row in selected:
         for column in range(first, last):
             term = cells[row + answers.variable[column]]
+            if len(lengths) == 0:
+                size += terms.length[term]
+                continue
             if lengths[term] < 0:
                 lengths[term] = escaped_length(terms, term)
             size += lengths[term]

@@ -187,10 +187,10 @@ class SegmentMatches:
         json, offsets = render_sheets(sheets, self.segment.tables.answers, terms, limits)
         sheet = sheets.of_pair[: len(direct)][direct]
         publication, registration = self._publication[direct], self._registration[direct]
-        long = sheets.sizes[sheet] > PAIR_BYTES
+        lengths = offsets[sheet + 1] - offsets[sheet]
+        long = (lengths == 0) | (lengths > PAIR_BYTES)
         for place, of in zip(publication[long].tolist(), registration[long].tolist(), strict=True):
             batch.leave_undecided(place, of, TOO_LONG)
-        lengths = offsets[sheet + 1] - offsets[sheet]
         part = MatchRows(publication, registration, json, offsets[sheet], lengths)
         batch.parts.append(only_rows(part, ~long))
         batch.bytes += int(lengths.sum())
