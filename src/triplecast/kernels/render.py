@@ -12,13 +12,13 @@ from triplecast.kernels.sheets import BACKSLASH, QUOTE, SheetLimits, Sheets
 
 @njit
 def render_sheets(sheets: Sheets, answers: Answers, terms: Terms, limits: SheetLimits) -> tuple[U8, I64]:
-    """(JSON of the sheets that are written so, [sheets + 1] where each begins)."""
+    """(JSON of the sheets that are written so, as many as there is room for, [sheets + 1] where each begins)."""
     offsets = np.zeros(len(sheets.answer) + 1, np.int64)
     json = np.empty(4096, np.uint8)
     filled = 0
     for sheet in range(len(sheets.answer)):
         answer = sheets.answer[sheet]
-        if sheets.offsets[sheet] == sheets.offsets[sheet + 1] or limits.weight[answer] > 0:
+        if filled > limits.room or limits.weight[answer] > 0:
             offsets[sheet + 1] = filled
             continue
         first, last = answers.offsets[answer], answers.offsets[answer + 1]
@@ -52,10 +52,14 @@ def render_sheets(sheets: Sheets, answers: Answers, terms: Terms, limits: SheetL
                 filled += 1
             json[filled] = ord("}")
             filled += 1
+            if filled - offsets[sheet] > limits.longest:
+                break
         if filled + 4 > len(json):
             json = _grow(json, filled, 4)
         json[filled] = ord("]")
         filled += 1
+        if filled - offsets[sheet] > limits.longest:
+            filled = offsets[sheet]
         offsets[sheet + 1] = filled
     return json[:filled], offsets
 

@@ -26,7 +26,7 @@ class Sheets(NamedTuple):
     cells: I32
     """Batch-global terms, by variable, row after row."""
     sizes: I64
-    """[sheets] bytes as JSON: where they are only measured; else at least so many, as if nothing were escaped."""
+    """[sheets] bytes as JSON: where they are only measured, or read row by row; else 0."""
     runs: int
     """How many runs there was room for."""
 
@@ -35,14 +35,18 @@ class SheetLimits(NamedTuple):
     """What sheets may take."""
 
     room: int
-    """Bytes of JSON, each pair's counted; negative: sheets are only measured."""
+    """Bytes that rows may take; negative: sheets are only measured."""
     longest: int
-    """Bytes of one sheet; a longer one is only measured."""
+    """Bytes of one sheet as JSON; a longer one is not written."""
     weight: I64
-    """[answers] 0: its sheets are written as JSON. Another: they are read row by row, and each, once for all pairs that
-    share it, takes so many times its bytes."""
+    """[answers] 0: its sheets are written as JSON. Another: they are read row by row, and take so many times their
+    bytes."""
     wanted: U8
     """[pairs] 0: left out. Empty: all are wanted."""
+
+
+BYTES_A_ROW = 16
+"""In memory, of a row that is written as JSON."""
 
 
 @borrowing
@@ -58,8 +62,7 @@ def escaped_length(terms: Terms, term: int) -> int:
 
 @borrowing
 def sheet_size(answers: Answers, answer: int, selected: I64, cells: I32, terms: Terms, lengths: I32) -> int:
-    """Bytes of a sheet as JSON. `lengths`: of terms, -1 where not known yet, which are filled in; empty: as if nothing
-    were escaped."""
+    """Bytes of a sheet as JSON; fills in the lengths of its terms (-1: not known yet)."""
     first, last = answers.offsets[answer], answers.offsets[answer + 1]
     of_row = 3 + max(0, 2 * (last - first) - 1)
     for column in range(first, last):
@@ -68,9 +71,6 @@ def sheet_size(answers: Answers, answer: int, selected: I64, cells: I32, terms: 
     for row in selected:
         for column in range(first, last):
             term = cells[row + answers.variable[column]]
-            if len(lengths) == 0:
-                size += terms.length[term]
-                continue
             if lengths[term] < 0:
                 lengths[term] = escaped_length(terms, term)
             size += lengths[term]
