@@ -200,7 +200,7 @@ class SegmentMatches:
             batch.leave_undecided(place, of, TOO_LONG)
         part = MatchRows(publication, registration, json, offsets[sheet], lengths)
         batch.parts.append(only_rows(part, ~long))
-        batch.bytes += int(lengths.sum())
+        batch.bytes += int(lengths[publication < batch.upto].sum())
 
     def end(self) -> None:
         """Add the pairs that others decide, or nobody."""
