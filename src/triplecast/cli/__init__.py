@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from io import TextIOWrapper
 
-from triplecast.cli import demo, doctor, explain, match, notifications, operators, preview, run, subscriptions
+from triplecast.cli import demo, doctor, explain, match, notifications, operators, preview, run, show, subscriptions
 from triplecast.cli.terminal import Exit, say
 from triplecast.errors import TriplecastError
 
-COMMANDS = (demo, match, run, notifications, subscriptions, explain, preview, operators, doctor)
+COMMANDS = (demo, match, run, notifications, subscriptions, explain, preview, operators, show, doctor)
 STDOUT = 1
 
 

@@ -117,6 +117,8 @@ class Receipt:
     """Pairs whose operators are unavailable, and why: they are recorded once these are back."""
     removal: Removal | None = None
     """Of `Engine.remove`: which version ended, and the journal position at which it did."""
+    warnings: tuple[str, ...] = ()
+    """On a document that is probably not what was meant, such as one without triples."""
 
     @classmethod
     def of_removal(cls, removal: Removal) -> Receipt:
@@ -157,6 +159,7 @@ class Findings:
                 result.rejects,
                 tuple(pair for position in new for pair in self._undecided.get(position, ())),
                 tuple(pair for position in new for pair in self._pending.get(position, ())),
+                warnings=result.warnings,
             )
 
 
