@@ -20,8 +20,8 @@ from triplecast.index import Segment
 from triplecast.kernels import conditions, join, layout, probe, rows, runs, trees, walk
 from triplecast.kernels.layout import FACT_PHRASES, I32
 from triplecast.kernels.probe import make_hits
-from triplecast.kernels.rows import Sheets
 from triplecast.kernels.runs import MatchedRuns, make_work
+from triplecast.kernels.sheets import Sheets
 from triplecast.kernels.wordbank import WordBank
 from triplecast.match.views import cut_views_texts, encode, find_identity, scan_views
 from triplecast.model.publication import Publication
@@ -87,7 +87,7 @@ def meter(segment: Segment, publications: Sequence[Publication]) -> Metered:
         work[WORDS] += _count_words(bank, int(index.facts[FACT_PHRASES]))
     kernels = _make_twins(work)
     with np.errstate(over="ignore"):
-        matched = kernels["match_views"](index, encoded, make_work(segment.members), make_hits(index, encoded))
+        matched = kernels["match_views"](index, encoded, make_work(segment.members), make_hits(index, encoded), 1 << 62)
         looked_up = work[LOOKUPS]
         sheets = kernels["collect_sheets"](
             index, segment.tables.answers, encoded, matched, make_hits(index, encoded), views.terms

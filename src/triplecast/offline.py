@@ -114,8 +114,9 @@ def match_documents(
         for batch in cut_batches(documents):
             drafts, rejects, warnings = parse_batch(parser, batch)
             publications = versions.accept(drafts)
-            matched = match_and_ask(matcher, asker, snapshot, publications, taxonomies)
-            yield MatchedDocuments(tuple(publications), matched, tuple(rejects), tuple(warnings), called)
+            for of, matched in match_and_ask(matcher, asker, snapshot, publications, taxonomies):
+                yield MatchedDocuments(tuple(of), matched, tuple(rejects), tuple(warnings), called)
+                rejects, warnings = [], []
 
 
 def cut_batches(documents: Iterable[Document | Reject]) -> Iterator[list[Document | Reject]]:

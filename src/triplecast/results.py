@@ -15,6 +15,7 @@ from pyoxigraph import BlankNode, NamedNode, Triple
 from triplecast.errors import QueryRefused, QuerySyntaxError
 from triplecast.languages import parse_query, parse_template
 from triplecast.model.algebra import Term, from_ntriples
+from triplecast.model.html import table_html
 from triplecast.model.operators import OperatorSet
 from triplecast.model.subscription import Subscription
 
@@ -108,6 +109,12 @@ class Recorded(NamedTuple):
         head = head_of(self.definition, self.operators, solutions)
         row: dict[str, object] = {"answer": results_json(head, solutions)}
         return row | {"graph": graph_text(self.graph)} if head.form == "construct" else row
+
+    def html(self, title: str) -> str:
+        """A table of the solutions below a title."""
+        solutions = json.loads(self.json)
+        names = head_of(self.definition, self.operators, solutions).variables
+        return table_html(title, names, ([each.get(name, "") for name in names] for each in solutions if names))
 
     def first(self) -> tuple[str, int]:
         """The first solution as a line, in the order of SELECT, and how many more there are."""

@@ -27,6 +27,9 @@ PAGE = 8192
 """Bytes: fastest of 4,096 to 32,768 for 4 KB rows, read and written (docs/storage.md)."""
 CHECKPOINT = 4096
 """Pages in the write-ahead log (32 MB) before they are moved to the file."""
+CACHE = -32 << 10
+"""What a database without a path keeps in memory, in kilobytes and negative; the rest is in a temporary file.
+"""
 PATIENCE = 30_000
 """Milliseconds that a statement waits for a lock that another tool holds on the file."""
 
@@ -71,7 +74,7 @@ class SqliteFile:
 
     @classmethod
     def writer(cls, path: Path | None, form: Format) -> SqliteFile:
-        """Makes the file where there is none. Without a path the database is in memory."""
+        """Makes the file where there is none. Without a path the database ends with the process (`CACHE`)."""
         return cls(path, form, _open_writer(path, form))
 
     @classmethod
@@ -196,7 +199,7 @@ class SqliteFile:
 
     def _forked(self) -> bool:
         """Whether this is a child's copy of what its parent opened: two writers by one connection damage the file."""
-        return self._path is not None and self._process != os.getpid()
+        return self._process != os.getpid()
 
 
 _OPEN: WeakSet[SqliteFile] = WeakSet()
@@ -248,7 +251,7 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
 def _open_writer(path: Path | None, form: Format) -> sqlite3.Connection:
     where = str(path or "memory")
     with storage_faults(where):
-        name = path.absolute() if path else ":memory:"  # a relative one that begins with file: would be a URI
+        name = path.absolute() if path else ""  # a relative one that begins with file: would be a URI
         connection = sqlite3.connect(name, isolation_level=None, check_same_thread=False)
         try:
             _demand(connection, where, "busy_timeout", PATIENCE)
@@ -256,6 +259,8 @@ def _open_writer(path: Path | None, form: Format) -> sqlite3.Connection:
             if fresh:
                 connection.execute(f"PRAGMA page_size={PAGE}")
             _demand(connection, where, "journal_mode", "wal" if path else "memory")
+            if not path:
+                _demand(connection, where, "cache_size", CACHE)
             _demand(connection, where, "synchronous", 2, "FULL")
             _demand(connection, where, "fullfsync", 1)
             _demand(connection, where, "checkpoint_fullfsync", 1)

@@ -9,13 +9,69 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 from io import TextIOWrapper
+from types import MappingProxyType
+from typing import NoReturn
 
-from triplecast.cli import demo, doctor, explain, match, notifications, operators, preview, run, show, subscriptions
+from triplecast.cli import (
+    completion,
+    demo,
+    doctor,
+    explain,
+    match,
+    notifications,
+    operators,
+    preview,
+    publish,
+    run,
+    show,
+    subscriptions,
+)
 from triplecast.cli.terminal import Exit, say
 from triplecast.errors import TriplecastError
 
-COMMANDS = (demo, match, run, notifications, subscriptions, explain, preview, operators, show, doctor)
+COMMANDS = (
+    demo,
+    match,
+    run,
+    subscriptions,
+    publish,
+    notifications,
+    explain,
+    preview,
+    show,
+    operators,
+    doctor,
+    completion,
+)
+EXAMPLES = MappingProxyType(
+    {
+        "demo": "triplecast demo",
+        "match": "triplecast match --subscriptions rail.rq --publications feed.atom inbox",
+        "run": "triplecast run --subscriptions subscriptions --inbox inbox --output news",
+        "subscribe": "triplecast subscribe news rail.rq --owner ada --lease forever",
+        "unsubscribe": "triplecast unsubscribe news rail.rq",
+        "subscriptions": "triplecast subscriptions news --owner ada",
+        "status": "triplecast status news",
+        "publish": "triplecast publish news feed.atom",
+        "notifications": "triplecast notifications news --since 8 --follow",
+        "explain": "triplecast explain feed.atom rail.rq",
+        "preview": "triplecast preview rail.rq --publications feed.atom inbox",
+        "show": "triplecast show feed.atom",
+        "operators": "triplecast operators --operators boats",
+        "doctor": "triplecast doctor",
+        "completion": 'eval "$(triplecast completion bash)"',
+    }
+)
+"""A right call of each command, which its help and a wrong call show."""
 STDOUT = 1
+
+
+class CommandParser(argparse.ArgumentParser):
+    """The parser of one command: a wrong call shows a right one."""
+
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        self.exit(Exit.FAILED, f"{self.prog}: error: {message}; for example: {EXAMPLES[self.prog.split()[-1]]}\n")
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -26,9 +82,11 @@ def build_parser() -> argparse.ArgumentParser:
         "nothing could be done; 3 done, but nothing matched.",
     )
     parser.add_argument("--version", action="version", version=f"triplecast {version('triplecast')}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=CommandParser)
     for command in COMMANDS:
         command.add_parser(commands)
+    for name, example in EXAMPLES.items():
+        commands.choices[name].epilog = f"Example: {example}"
     return parser
 
 

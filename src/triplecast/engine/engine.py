@@ -15,9 +15,10 @@ from pathlib import Path
 
 from triplecast.driver import Driver, open_outbox
 from triplecast.engine.asking import Asking
+from triplecast.engine.findings import Findings
 from triplecast.engine.matching import Matching
 from triplecast.engine.previews import Preview, explain_document, preview_subscription
-from triplecast.engine.receipt import Findings, LoadedTaxonomy, Receipt, Statistics
+from triplecast.engine.receipt import LoadedTaxonomy, Receipt, Statistics
 from triplecast.errors import InputError, OperatorWarning, QueryRefused, QuerySyntaxError
 from triplecast.evaluate import Evaluator
 from triplecast.explain import Explanation, explaining_sandbox
@@ -256,12 +257,13 @@ class Engine:
         before. Of the group that failed all or nothing was accepted, and the next call matches it; so publish the
         documents without a receipt again: those unchanged are in the outbox."""
         receipts: list[Receipt] = []
+        store = Findings().store
         try:
             for group in cut_groups(checked_documents(documents), DOCUMENTS_AT_ONCE, BYTES_AT_ONCE):
                 parsed = self._parser.parse(group)
                 drafts = [draft for result in parsed for draft in result.drafts]
                 rejects = [reject for result in parsed for reject in result.rejects]
-                outcome = Findings()
+                outcome = Findings(store)
                 with self._lock:
                     self._registry.check_documents(group)
                     self._match_accepted()

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain
 
 from pyoxigraph import Triple
 
-from triplecast.ingest import ParsedDocument
-from triplecast.journal import Acceptance, Accepted
+from triplecast.journal import Accepted
 from triplecast.model.algebra import Term
 from triplecast.model.events import Removal
-from triplecast.model.match import CHANGES, MatchedBatch, MatchStats, notification_id
-from triplecast.model.open_rows import PairReason
+from triplecast.model.html import table_html
+from triplecast.model.match import MatchStats
 from triplecast.model.operators import OperatorSet
-from triplecast.model.publication import Publication, Reject
+from triplecast.model.publication import Reject
 from triplecast.model.subscription import Subscription, SubscriptionCounts
 from triplecast.results import Recorded, read_bindings
 from triplecast.taxonomy import Taxonomy
@@ -32,6 +30,10 @@ class Statistics:
     work: MatchStats
     """What was matched since the engine was opened, and what it took. A publication whose operators were unavailable
     at first counts once; what they add later is added."""
+
+    def _repr_html_(self) -> str:
+        counts = ((name, getattr(part, name)) for part in (self.live, self.work) for name in part.__slots__)
+        return table_html("live subscriptions, and work since opening", ("count", ""), counts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +93,9 @@ class Match:
         """The answer with its query, as commands show it."""
         return Recorded(self.definition, self.operators, self.json, self.notification)
 
+    def _repr_html_(self) -> str:
+        return self.recorded.html(f"{self.subscription} matches {self.publication} v{self.version}")
+
 
 @dataclass(frozen=True, slots=True)
 class UndecidedMatch:
@@ -109,11 +114,11 @@ class Receipt:
 
     publications: tuple[Accepted, ...]
     """A feed or a dataset gives several; an unchanged one is here too, and was not matched again."""
-    matches: tuple[Match, ...]
-    """By publication in order of acceptance, then by registration."""
+    matches: Sequence[Match]
+    """By publication in order of acceptance, then by registration. Each is made when it is read."""
     rejects: tuple[Reject, ...]
-    undecided: tuple[UndecidedMatch, ...]
-    pending: tuple[UndecidedMatch, ...] = ()
+    undecided: Sequence[UndecidedMatch]
+    pending: Sequence[UndecidedMatch] = ()
     """Pairs whose operators are unavailable, and why: they are recorded once these are back."""
     removal: Removal | None = None
     """Of `Engine.remove`: which version ended, and the journal position at which it did."""
@@ -124,67 +129,17 @@ class Receipt:
     def of_removal(cls, removal: Removal) -> Receipt:
         return cls((), (), (), (), (), removal)
 
-
-class Findings:
-    """What matching gave for the documents of one group, by journal position."""
-
-    def __init__(self) -> None:
-        self._matches: defaultdict[int, list[Match]] = defaultdict(list)
-        self._undecided: defaultdict[int, list[UndecidedMatch]] = defaultdict(list)
-        self._pending: defaultdict[int, list[UndecidedMatch]] = defaultdict(list)
-
-    def add(
-        self,
-        publications: Sequence[Publication],
-        matched: MatchedBatch,
-        subscriptions: Mapping[int, Subscription],
-        operators: OperatorSet,
-    ) -> None:
-        for position, match in matches_of(publications, matched, subscriptions, operators):
-            self._matches[position].append(match)
-        for position, pair in undecided_of(publications, matched.undecided_at(publications), subscriptions):
-            self._undecided[position].append(pair)
-        for position, pair in undecided_of(publications, matched.open.awaited(), subscriptions):
-            self._pending[position].append(pair)
-
-    def share_out(self, parsed: Sequence[ParsedDocument], acceptance: Acceptance) -> Iterator[Receipt]:
-        """The receipt of each document; what was unchanged belongs to who brought it first."""
-        accepted = iter(acceptance.accepted)
-        for result in parsed:
-            publications = tuple(islice(accepted, len(result.drafts)))
-            new = [publication.position for publication in publications if publication.outcome == "accepted"]
-            yield Receipt(
-                publications,
-                tuple(match for position in new for match in self._matches.get(position, ())),
-                result.rejects,
-                tuple(pair for position in new for pair in self._undecided.get(position, ())),
-                tuple(pair for position in new for pair in self._pending.get(position, ())),
-                warnings=result.warnings,
-            )
+    def _repr_html_(self) -> str:
+        counted = {name: len(getattr(self, name)) for name in self.__slots__[:5]}
+        title = ", ".join(f"{count} {name}" for name, count in counted.items() if count) or "nothing published"
+        rejects = ((each.source, "rejected", f"{each.reason}; {each.hint}") for each in self.rejects)
+        undecided = ((each.publication, each.subscription, each.reason) for each in chain(self.undecided, self.pending))
+        return table_html(title, MATCH_COLUMNS, chain(rejects, undecided, match_cells(self.matches)))
 
 
-def matches_of(
-    publications: Sequence[Publication],
-    matched: MatchedBatch,
-    subscriptions: Mapping[int, Subscription],
-    operators: OperatorSet,
-) -> Iterator[tuple[int, Match]]:
-    """Each match with the position of its publication, in the batch's order."""
-    bindings, offsets = matched.bindings.tobytes(), matched.bindings_offsets
-    columns = (matched.publication, matched.registration, matched.change, offsets[:-1], offsets[1:])
-    rows = zip(*(column.tolist() for column in columns), strict=True)
-    for place, registration, number, start, end in rows:
-        of, query, change = publications[place], subscriptions[registration], CHANGES[number]
-        id = notification_id(of.graph, of.version, registration, change)
-        text = bindings[start:end].decode()
-        match = Match(query.name, registration, of.graph, of.version, change, id, text, query, operators)
-        yield of.position, match
+MATCH_COLUMNS = ("publication", "subscription", "first solution")
 
 
-def undecided_of(
-    publications: Sequence[Publication], pairs: Iterable[PairReason], subscriptions: Mapping[int, Subscription]
-) -> Iterator[tuple[int, UndecidedMatch]]:
-    places: dict[int, Publication] = {each.position: each for each in publications}
-    for position, registration, reason in pairs:
-        of = places[position]
-        yield position, UndecidedMatch(subscriptions[registration].name, registration, of.graph, of.version, reason)
+def match_cells(matches: Iterable[Match]) -> Iterator[tuple[str, str, str]]:
+    """What a notebook shows of matches."""
+    return ((each.publication, each.subscription, each.recorded.first()[0]) for each in matches)

@@ -7,63 +7,60 @@ import numpy as np
 from triplecast.kernels import borrowing, inlined, njit
 from triplecast.kernels.layout import I64, U8, Answers, empty_answers
 from triplecast.kernels.resolve import Terms, empty_terms
-from triplecast.kernels.rows import Sheets
-
-_QUOTE, _BACKSLASH = ord('"'), ord("\\")
+from triplecast.kernels.sheets import BACKSLASH, QUOTE, SheetLimits, Sheets
 
 
 @njit
-def render_sheets(sheets: Sheets, answers: Answers, terms: Terms) -> tuple[U8, I64]:
-    """(JSON of all sheets, [sheets + 1] where each begins)."""
+def render_sheets(sheets: Sheets, answers: Answers, terms: Terms, limits: SheetLimits) -> tuple[U8, I64]:
+    """(JSON of the sheets that are written so, [sheets + 1] where each begins)."""
     offsets = np.zeros(len(sheets.answer) + 1, np.int64)
-    json = np.empty(4096, np.uint8)
+    for sheet in range(len(sheets.answer)):
+        empty = sheets.offsets[sheet] == sheets.offsets[sheet + 1] or limits.weight[sheets.answer[sheet]] > 0
+        offsets[sheet + 1] = offsets[sheet] + (0 if empty else sheets.sizes[sheet])
+    json = np.empty(offsets[-1], np.uint8)
     filled = 0
     for sheet in range(len(sheets.answer)):
-        answer = sheets.answer[sheet]
-        first, last = answers.offsets[answer], answers.offsets[answer + 1]
-        if filled + 4 > len(json):
-            json = _grow(json, filled, 4)
-        json[filled] = ord("[")
+        if offsets[sheet + 1] > offsets[sheet]:
+            filled = _write_sheet(sheets, sheet, answers, terms, json, filled)
+        assert filled == offsets[sheet + 1]
+    return json, offsets
+
+
+@borrowing
+def _write_sheet(sheets: Sheets, sheet: int, answers: Answers, terms: Terms, json: U8, filled: int) -> int:
+    """The rows of a sheet, measured by `sheets.sheet_size`; return where they end."""
+    answer = sheets.answer[sheet]
+    first, last = answers.offsets[answer], answers.offsets[answer + 1]
+    json[filled] = ord("[")
+    filled += 1
+    for row in range(sheets.offsets[sheet], sheets.offsets[sheet + 1]):
+        cell = sheets.rows[row]
+        if row > sheets.offsets[sheet]:
+            json[filled] = ord(",")
+            filled += 1
+        json[filled] = ord("{")
         filled += 1
-        for row in range(sheets.offsets[sheet], sheets.offsets[sheet + 1]):
-            cell = sheets.rows[row]
-            if filled + 4 > len(json):
-                json = _grow(json, filled, 4)
-            if row > sheets.offsets[sheet]:
+        for column in range(first, last):
+            term = sheets.cells[cell + answers.variable[column]]
+            if column > first:
                 json[filled] = ord(",")
                 filled += 1
-            json[filled] = ord("{")
-            filled += 1
-            for column in range(first, last):
-                term = sheets.cells[cell + answers.variable[column]]
-                name, name_end = answers.name_offsets[column], answers.name_offsets[column + 1]
-                most = name_end - name + 6 * np.int64(terms.length[term]) + 8
-                if filled + most > len(json):
-                    json = _grow(json, filled, most)
-                if column > first:
-                    json[filled] = ord(",")
-                    filled += 1
-                for at in range(name, name_end):
-                    json[filled] = answers.names[at]
-                    filled += 1
-                filled = _write_escaped(json, filled, terms, term)
-                json[filled] = _QUOTE
+            for at in range(answers.name_offsets[column], answers.name_offsets[column + 1]):
+                json[filled] = answers.names[at]
                 filled += 1
-            json[filled] = ord("}")
+            if sheets.lengths[term] == terms.length[term]:
+                start = terms.start[term]
+                for at in range(terms.length[term]):
+                    json[filled + at] = terms.text[start + at]
+                filled += terms.length[term]
+            else:
+                filled = _write_escaped(json, filled, terms, term)
+            json[filled] = QUOTE
             filled += 1
-        if filled + 4 > len(json):
-            json = _grow(json, filled, 4)
-        json[filled] = ord("]")
+        json[filled] = ord("}")
         filled += 1
-        offsets[sheet + 1] = filled
-    return json[:filled], offsets
-
-
-@njit
-def _grow(json: U8, filled: int, more: int) -> U8:
-    larger = np.empty(2 * (filled + more), np.uint8)
-    larger[:filled] = json[:filled]
-    return larger
+    json[filled] = ord("]")
+    return filled + 1
 
 
 @inlined
@@ -72,8 +69,8 @@ def _write_escaped(json: U8, filled: int, terms: Terms, term: int) -> int:
     start = terms.start[term]
     for at in range(start, start + terms.length[term]):
         byte = terms.text[at]
-        if byte in (_QUOTE, _BACKSLASH):
-            json[filled] = _BACKSLASH
+        if byte in (QUOTE, BACKSLASH):
+            json[filled] = BACKSLASH
             filled += 1
         elif byte < 0x20:
             filled = _write_control(json, filled, byte)
@@ -85,7 +82,7 @@ def _write_escaped(json: U8, filled: int, terms: Terms, term: int) -> int:
 
 @borrowing
 def _write_control(json: U8, filled: int, byte: int) -> int:
-    json[filled] = _BACKSLASH
+    json[filled] = BACKSLASH
     short = ord("u")
     if byte == 8:
         short = ord("b")
@@ -108,20 +105,17 @@ def _write_control(json: U8, filled: int, byte: int) -> int:
     return filled + 6
 
 
-@njit
-def gather(source: U8, starts: I64, lengths: I64) -> tuple[U8, I64]:
-    """The slices one after the other, and [n + 1] where each begins."""
-    offsets = np.zeros(len(starts) + 1, np.int64)
+@borrowing
+def gather(source: U8, starts: I64, lengths: I64, target: U8, places: I64) -> None:
+    """Copy slices of `source`, each to its place."""
     for i in range(len(starts)):
-        offsets[i + 1] = offsets[i] + lengths[i]
-    gathered = np.empty(offsets[-1], np.uint8)
-    for i in range(len(starts)):
-        gathered[offsets[i] : offsets[i + 1]] = source[starts[i] : starts[i] + lengths[i]]
-    return gathered, offsets
+        start, place = starts[i], places[i]
+        for at in range(lengths[i]):
+            target[place + at] = source[start + at]
 
 
 def warm_up() -> None:
-    none = np.zeros(0, np.int32)
-    sheets = Sheets(none, none, np.zeros(1, np.int64), np.zeros(0, np.int64), none)
-    json, _ = render_sheets(sheets, empty_answers(), empty_terms())
-    gather(json, np.zeros(0, np.int64), np.zeros(0, np.int64))
+    none, wide = np.zeros(0, np.int32), np.zeros(0, np.int64)
+    sheets = Sheets(none, none, np.zeros(1, np.int64), wide, none, wide, none, 0)
+    json, _ = render_sheets(sheets, empty_answers(), empty_terms(), SheetLimits(0, 0, wide, np.zeros(0, np.uint8)))
+    gather(json, wide, wide, json, wide)

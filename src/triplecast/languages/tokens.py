@@ -65,7 +65,8 @@ PROLOGUE = re.compile(
 )
 """Leading space, comments and well-formed declarations; the grammar says what is wrong with anything else."""
 
-LITERAL_PARTS = re.compile(rf"({STRING})(?:{SPACE}(?:@([A-Za-z0-9-]+)|\^\^{SPACE}({IRI_REFERENCE}|{NAME})))?")
+LITERAL_PARTS = re.compile(rf"({STRING})(?:{SPACE}@([A-Za-z0-9-]+))?(?:{SPACE}\^\^{SPACE}({IRI_REFERENCE}|{NAME}))?")
+"""Text, tag and datatype; only RDQL's tokens have both."""
 _CODEPOINT = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(?s:.))")
 _STRING_ESCAPE = re.compile(r"\\(?s:(.))")
 _STRING_ESCAPES = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f", "\\": "\\", '"': '"', "'": "'"}
@@ -327,20 +328,18 @@ def clip(text: str) -> str:
     return text if len(text) <= 60 else f"{text[:57]}…"
 
 
-def unescape_string(token: str) -> str:
-    """The value of a string token with its quotation marks. Raises ValueError for an unknown escape."""
+def unescape_string(token: str, loose: bool = False) -> str:
+    """The value of a string token with its quotation marks. Raises ValueError for an unknown escape; where they are
+    `loose`, it stands for its character."""
     width = 3 if token[:3] in ('"""', "'''") and len(token) >= 6 else 1
     body = token[width:-width]
     if "\\" not in body:
         return body
 
     def character(match: re.Match[str]) -> str:
-        try:
-            return _STRING_ESCAPES[match[1]]
-        except KeyError:
-            raise ValueError(
-                f"unknown escape \\{match[1]} in a string; known are \\t \\b \\n \\r \\f \\\\ \\\" \\'"
-            ) from None
+        if loose or match[1] in _STRING_ESCAPES:
+            return _STRING_ESCAPES.get(match[1], match[1])
+        raise ValueError(f"unknown escape \\{match[1]} in a string; known are \\t \\b \\n \\r \\f \\\\ \\\" \\'")
 
     return _STRING_ESCAPE.sub(character, body)
 

@@ -21,6 +21,25 @@ INDEX_SOLUTIONS = 10_000
 """Solutions of a query's patterns in one publication beyond which the index leaves the pair undecided (ASK needs one
 only). The kernels state it again for themselves (`kernels.rows.SOLUTIONS_LIMIT`)."""
 
+PAIR_BYTES = 16 << 20
+"""Bytes of one pair's answer as JSON; beyond, the pair is undecided."""
+TOO_LONG = f"answer: more than {PAIR_BYTES} bytes of bindings"
+
+
+class AnswerLimits(NamedTuple):
+    """What is in memory at once of answers (decision 15)."""
+
+    publication: int = 64 << 20
+    """Bytes that the answers of one publication may take, in the order of registration; beyond, pairs are undecided.
+    A batch is matched in pieces whose answers take no more together."""
+    waiting: int = 16 << 20
+    """Bytes, as JSON, of the join rows that wait for operators in one publication; likewise."""
+    pairs: int = 250_000
+    """Pairs of a piece that match, unless one publication alone has more."""
+
+
+ANSWER_LIMITS = AnswerLimits()
+
 
 @dataclass(frozen=True, slots=True)
 class Undecided:
@@ -56,7 +75,7 @@ class MatchRows(NamedTuple):
         return cls(
             np.array(publication, np.int32),
             np.array(registration, np.int64),
-            np.frombuffer(bytearray(b"".join(bindings)), np.uint8),
+            np.frombuffer(bytearray().join(bindings), np.uint8),
             np.cumsum(lengths) - lengths,
             lengths,
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from triplecast.model.match import MatchedBatch
 from triplecast.model.open_rows import PairReason
 from triplecast.model.publication import Publication
+
+DECODED_AT_ONCE = 4 << 20
 
 
 class PublicationName(NamedTuple):
@@ -121,11 +123,22 @@ class OutboxBatch:
         )
 
     def rows(self) -> list[OutboxRow]:
-        raw, offsets = self.bindings.tobytes(), self.bindings_offsets.tolist()
-        slices = map(slice, offsets, offsets[1:])
-        texts = map(raw.decode().__getitem__, slices) if raw.isascii() else (raw[part].decode() for part in slices)
-        columns = (self.position.tolist(), self.registration.tolist(), self.change.tolist(), texts)
+        columns = (self.position.tolist(), self.registration.tolist(), self.change.tolist(), self._texts())
         return list(map(OutboxRow, *columns))
+
+    def _texts(self) -> Iterator[str]:
+        """The bindings of each row, decoded some megabytes at a time."""
+        ends, first = self.bindings_offsets[1:], 0
+        while first < len(ends):
+            start = int(self.bindings_offsets[first])
+            last = max(first + 1, int(np.searchsorted(ends, start + DECODED_AT_ONCE, side="right")))
+            raw = self.bindings[start : ends[last - 1]].tobytes()
+            offsets = (self.bindings_offsets[first : last + 1] - start).tolist()
+            slices = map(slice, offsets, offsets[1:])
+            yield from (
+                map(raw.decode().__getitem__, slices) if raw.isascii() else (raw[part].decode() for part in slices)
+            )
+            first = last
 
     def digests(self) -> dict[int, bytes]:
         """Return, by position, 16 bytes that tell the rows of a publication from others."""
@@ -136,7 +149,7 @@ class OutboxBatch:
             offsets = self.bindings_offsets[start : end + 1]
             state = hashlib.blake2b(self.registration[start:end].astype("<i8").tobytes(), digest_size=16)
             state.update((offsets - offsets[0]).astype("<i8").tobytes())
-            state.update(self.bindings[offsets[0] : offsets[-1]].tobytes())
+            state.update(np.ascontiguousarray(self.bindings[offsets[0] : offsets[-1]]).data)
             state.update(self.change[start:end].tobytes())
             found[position] = state.digest()
         return found

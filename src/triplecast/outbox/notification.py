@@ -98,6 +98,9 @@ class Notification:
         """The answer with its query, as commands show it."""
         return Recorded(self.definition, self.operators, self.json, self.id)
 
+    def _repr_html_(self) -> str:
+        return self.recorded.html(f"{self.sequence}: {self.subscription} matches {self.publication} v{self.version}")
+
 
 class UndecidedPair(NamedTuple):
     """A pair that was not decided, under the id that its notification would have had."""

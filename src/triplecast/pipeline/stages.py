@@ -16,7 +16,6 @@ from triplecast.evaluate import Evaluator
 from triplecast.index import INDEX, SegmentFolder, open_snapshot
 from triplecast.journal import BYTES_AT_ONCE
 from triplecast.match import Matcher
-from triplecast.model.match import MatchStats
 from triplecast.model.operators import NO_OPERATORS, SCHEDULE, OperatorSet
 from triplecast.model.stored_rows import FORMAT, write_open_rows
 from triplecast.operators.asking import Asker, settle_stored
@@ -84,15 +83,14 @@ def match_slice(stage: Stage, manifest: str, after: int, upto: int) -> Iterator[
         publications = journal.publications(start, upto, CHUNK, BYTES_AT_ONCE)
         if not publications and any_sent:
             return
-        batch, work, parts = OutboxBatch.joined(()), MatchStats(), []
-        if publications:
-            first, start = start, publications[-1].position
-            matched = matcher.match(snapshot, publications, journal.taxonomies(first, start))
-            batch, work = OutboxBatch.of(publications, matched), matched.stats
+        taxonomies = journal.taxonomies(start, publications[-1].position if publications else upto)
+        for of, matched in matcher.match_pieces(snapshot, publications, taxonomies):
+            parts: list[OpenPart] = []
+            first, start = start, of[-1].position if of else upto
             if matched.open.pairs:
                 parts = [OpenPart(first, start, FORMAT, write_open_rows(matched.open, stage.operators.grammar))]
-        reach("pipeline.batch-matched")
-        yield from to_rows(batch, after, upto, work, open=parts)
+            reach("pipeline.batch-matched")
+            yield from to_rows(OutboxBatch.of(of, matched), after, upto, matched.stats, open=parts)
         any_sent = True
 
 

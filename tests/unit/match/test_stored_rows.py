@@ -17,19 +17,21 @@ from tests.properties.test_operators import Asking, made, publications_of, snaps
 from tests.unit.journal.journal_samples import run_and_crash
 from triplecast.evaluate.unknown import Answers
 from triplecast.match import Matcher
+from triplecast.match.answer_limit import AnswerLimit
 from triplecast.match.resolve import Resolved
 from triplecast.model.answers import Answer, GroundCall, parse_answer
+from triplecast.model.match import ANSWER_LIMITS, MatchRows
 from triplecast.model.open_rows import OpenRows
 from triplecast.model.publication import Publication
 from triplecast.model.stored_rows import compact, read_open_rows, write_open_rows
 from triplecast.outbox import Outbox, OutboxReader
 from triplecast.outbox.tables import write_open_pairs
+from triplecast.taxonomy import NO_TAXONOMIES
 
 GRAMMAR = "of these tests"
 
 
-def outcome(resolved: Resolved) -> tuple[object, ...]:
-    decided = resolved.decided
+def outcome(resolved: Resolved, decided: MatchRows) -> tuple[object, ...]:
     ends = zip(decided.start.tolist(), decided.length.tolist(), strict=True)
     rows = [decided.text[start : start + length].tobytes() for start, length in ends]
     pairs = zip(decided.publication.tolist(), decided.registration.tolist(), rows, strict=True)
@@ -77,7 +79,9 @@ def test_what_is_read_again_resolves_to_the_same(seed: int) -> None:
 def resolve(
     matcher: Matcher, rows: OpenRows, known: Mapping[int, Answers], publications: Sequence[Publication]
 ) -> tuple[object, ...]:
-    return outcome(matcher.resolve(rows, known, publications))
+    limit = AnswerLimit(ANSWER_LIMITS.publication)
+    resolved = matcher.resolve(rows, known, publications, NO_TAXONOMIES, limit)
+    return outcome(resolved, *limit.close((), len(publications)))
 
 
 def test_bytes_that_are_none_are_refused(seed: int) -> None:
