@@ -48,6 +48,8 @@ class Format(NamedTuple):
     """Statements that make an empty file of this format."""
     former: int = 0
     """The ``application_id`` of files made before formats counted from 1, which are refused by name."""
+    repair: str = RESTORE
+    """The hint of an error that finds the file damaged."""
 
 
 class SqliteFile:
@@ -70,6 +72,8 @@ class SqliteFile:
         self._follows = path is not None and connection is None
         self._followed: tuple[int, int] | None = None
         """The file that a follower has open."""
+        self._immutable = False
+        """Whether a follower reads without the shared memory that it may not make: nobody writes."""
         _OPEN.add(self)
 
     @classmethod
@@ -90,7 +94,7 @@ class SqliteFile:
 
     def ask(self, statement: str, values: Sequence[object] = ()) -> list[Any]:
         """All rows of a statement that reads."""
-        with self.lock, storage_faults(self.where):
+        with self.lock, storage_faults(self.where, self._form.repair):
             connection = self._connected()
             return [] if connection is None else connection.execute(statement, tuple(values)).fetchall()
 
@@ -98,14 +102,16 @@ class SqliteFile:
         """The row of a statement that finds one in every sound file; `StorageFault` where it does not."""
         rows = self.ask(statement, values)
         if len(rows) != 1:
-            raise StorageFault(self.where, f"the file is damaged ({len(rows)} rows where one belongs)", RESTORE)
+            raise StorageFault(
+                self.where, f"the file is damaged ({len(rows)} rows where one belongs)", self._form.repair
+            )
         return rows[0]
 
     @contextmanager
     def reading(self) -> Iterator[None]:
         """All statements inside see one state of the file, whatever another process commits meanwhile; inside `write`
         they do so anyway."""
-        with self.lock, storage_faults(self.where):
+        with self.lock, storage_faults(self.where, self._form.repair):
             connection = self._connected()
             if connection is None or connection.in_transaction:
                 yield
@@ -119,14 +125,14 @@ class SqliteFile:
 
     def each(self, statement: str, values: Sequence[object] = ()) -> Generator[tuple[Any, ...], None, None]:
         """The rows of a statement one by one; the caller holds `lock` meanwhile."""
-        with storage_faults(self.where):
+        with storage_faults(self.where, self._form.repair):
             connection = self._connected()
             if connection is not None:
                 yield from connection.execute(statement, tuple(values))
 
     def run(self, statement: str, rows: Iterable[Sequence[object]] = ((),)) -> None:
         """Executes a statement that writes, once for each of `rows`, inside `write`."""
-        with storage_faults(self.where):
+        with storage_faults(self.where, self._form.repair):
             connection = self._connected()
             if connection is None or not connection.in_transaction:
                 raise StorageFault(self.where, "it is not being written", "open it for writing")
@@ -146,7 +152,7 @@ class SqliteFile:
             if connection is None:
                 raise StorageFault(self.where, "it is open for reading only", "open it for writing")
             try:
-                with storage_faults(self.where), _transaction(connection):
+                with storage_faults(self.where, self._form.repair), _transaction(connection):
                     yield
             except StorageFault as fault:
                 cause = fault.__cause__
@@ -175,7 +181,7 @@ class SqliteFile:
         """Reads every page and raises `StorageFault` for the first that is malformed."""
         for (answer,) in self.ask("PRAGMA quick_check(1)"):
             if answer != "ok":
-                raise StorageFault(self.where, f"SQLite finds it malformed: {answer}", RESTORE)
+                raise StorageFault(self.where, f"SQLite finds it malformed: {answer}", self._form.repair)
 
     def _connected(self) -> sqlite3.Connection | None:
         if self._closed:
@@ -191,11 +197,13 @@ class SqliteFile:
     def _follow(self, path: Path) -> None:
         """Open the file that is there now, unless it is open, or a transaction still reads the one before."""
         there = file_identity(path)
-        if self._connection is not None and (there == self._followed or self._connection.in_transaction):
+        is_sound = there == self._followed and not (self._immutable and _log(path).exists())
+        if self._connection is not None and (is_sound or self._connection.in_transaction):
             return
         if self._connection is not None:
             self._connection.close()
-        self._connection, self._followed = _open_follower(path, self._form), there
+        self._immutable = not os.access(path.parent, os.W_OK) and not _log(path).exists()
+        self._connection, self._followed = _open_follower(path, self._form, self._immutable), there
 
     def _forked(self) -> bool:
         """Whether this is a child's copy of what its parent opened: two writers by one connection damage the file."""
@@ -250,7 +258,7 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 def _open_writer(path: Path | None, form: Format) -> sqlite3.Connection:
     where = str(path or "memory")
-    with storage_faults(where):
+    with storage_faults(where, form.repair):
         name = path.absolute() if path else ""  # a relative one that begins with file: would be a URI
         connection = sqlite3.connect(name, isolation_level=None, check_same_thread=False)
         try:
@@ -283,12 +291,16 @@ def _open_writer(path: Path | None, form: Format) -> sqlite3.Connection:
     return connection
 
 
-def _open_follower(path: Path, form: Format) -> sqlite3.Connection | None:
+def _log(path: Path) -> Path:
+    return path.with_name(f"{path.name}-wal")
+
+
+def _open_follower(path: Path, form: Format, immutable: bool) -> sqlite3.Connection | None:
     """None while the writer has not yet made the file or its tables."""
     if not os.path.exists(path):
         return None
-    with storage_faults(path):
-        address = f"file:{quote(os.fsencode(path.absolute()))}?mode=ro"
+    with storage_faults(path, form.repair):
+        address = f"file:{quote(os.fsencode(path.absolute()))}?mode=ro{'&immutable=1' * immutable}"
         connection = sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False)
         try:
             _demand(connection, str(path), "busy_timeout", PATIENCE)

@@ -17,7 +17,9 @@ from triplecast.errors import InputError, StorageFault, StorageFull
 
 LOST_WRITES = frozenset({sqlite3.SQLITE_IOERR_FSYNC, sqlite3.SQLITE_IOERR_DIR_FSYNC})
 HELD = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
-_DAMAGE = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_SCHEMA, sqlite3.SQLITE_MISMATCH})
+_CORRUPT = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_SCHEMA, sqlite3.SQLITE_MISMATCH)
+_DAMAGE = frozenset({*_CORRUPT, sqlite3.SQLITE_ERROR})
+"""The last one says that a table or column is not there, as a damaged schema does: no statement names another."""
 _UNWRITTEN = frozenset({sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMSIZE})
 _PROBE = 64 << 10
 """Bytes: SQLite extends its shared memory by half as much at once."""
@@ -31,21 +33,22 @@ _CHECK_DISK = "check the disk and the rights on the folder"
 
 
 @contextmanager
-def storage_faults(where: str | Path) -> Iterator[None]:
-    """Tells SQLite's and the operating system's errors as a `StorageFault` that says how to fix it.
+def storage_faults(where: str | Path, repair: str = RESTORE) -> Iterator[None]:
+    """Tells SQLite's and the operating system's errors as a `StorageFault` that says how to fix it; `repair` says it of
+    damage.
 
     Text that cannot be written (a lone surrogate) is the caller's `InputError`.
     """
     try:
         yield
     except sqlite3.Error as error:
-        raise _fault(str(where), error) from error
+        raise _fault(str(where), error, repair) from error
     except OSError as error:
         if error.errno in _NO_SPACE_ERRORS:
             raise StorageFull(str(where), f"there is no space to write ({error.strerror})", _MAKE_SPACE) from error
         raise StorageFault(str(where), f"cannot be read or written ({error.strerror})", _CHECK_DISK) from error
     except UnicodeDecodeError as error:  # of the schema: of a row SQLite's error says so
-        raise StorageFault(str(where), f"the file is damaged ({error})", RESTORE) from error
+        raise StorageFault(str(where), f"the file is damaged ({error})", repair) from error
     except UnicodeEncodeError as error:
         raise InputError(
             f"{error.object!r} holds half a character", "give text that can be written as UTF-8"
@@ -74,17 +77,18 @@ def make_folder(folder: Path) -> None:
             sync_folder(each.parent)
 
 
-def _fault(where: str, error: sqlite3.Error) -> StorageFault:
+def _fault(where: str, error: sqlite3.Error, repair: str) -> StorageFault:
     code = getattr(error, "sqlite_errorcode", 0)
     if code == sqlite3.SQLITE_FULL or (code in _UNWRITTEN and _no_more_can_be_written(where)):
         return StorageFull(where, f"there is no space to write ({error})", _MAKE_SPACE)
     if code in LOST_WRITES:
         return StorageFault(where, f"the disk refused to sync ({error})", "check the disk, then start again")
     if code & 0xFF in _DAMAGE or "decode" in str(error):
-        return StorageFault(where, f"the file is damaged ({error})", RESTORE)
+        return StorageFault(where, f"the file is damaged ({error})", repair)
     if code & 0xFF in HELD:
         return StorageFault(where, f"another program holds it locked ({error})", "close that program and try again")
-    return StorageFault(where, f"SQLite cannot use it ({error})", _CHECK_DISK)
+    copy = ", or copy the folder to where it can be written" * (code & 0xFF == sqlite3.SQLITE_CANTOPEN)
+    return StorageFault(where, f"SQLite cannot use it ({error})", f"{_CHECK_DISK}{copy}")
 
 
 def _no_more_can_be_written(where: str) -> bool:

@@ -24,7 +24,7 @@ _TOKENS = re.compile(
     r"""(?P<space>\s+|//[^\n]*|/\*.*?\*/)
       | (?P<variable>\?\w+) | (?P<iri><[^<>\s]+>) | (?P<name>[A-Za-z]\w*:[\w-]*)
       | (?P<text>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')
-      | (?P<match>[=!~]~\s*/(?:[^/\\]|\\.)*/[a-z]*)
+      | (?P<match>[=!~]~\s*(?:/(?:[^/\\]|\\.)*/|m!(?:[^!\\]|\\.)*!)[a-z]*)
       | (?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?) | (?P<word>\w+)
       | (?P<tag>@[A-Za-z]+(?:-[A-Za-z0-9]+)*)
       | (?P<sign>\^\^|&&|\|\||[=!<>]=|.)""",
@@ -304,7 +304,7 @@ def _connected(asked: Asked, decisive: bool, arguments: list[Any], row: Row) -> 
 
 
 def _matched(text: str, written: str) -> Term:
-    found = re.fullmatch(r"([=!~])~\s*/(.*)/([a-z]*)", written, re.DOTALL)
+    found = re.fullmatch(r"([=!~])~\s*(?:/|m!)(.*)[/!]([a-z]*)", written, re.DOTALL)
     assert found is not None
     flags = re.IGNORECASE if "i" in found[3] else 0
     return TRUE if (re.search(found[2], text, flags) is not None) == (found[1] != "!") else FALSE

@@ -20,13 +20,14 @@ if TYPE_CHECKING:
 _NO_ORDER = "no rdfs:subClassOf or rdfs:subPropertyOf (--broader reads skos:broader too)"
 
 
-def load_admitted(paths: list[Path], datasets: bool = True) -> Admitted:
+def load_admitted(paths: list[Path], datasets: bool = True, taxonomy: Taxonomy | None = None) -> Admitted:
     """Load the valid subscriptions (for datasets, or not). Report the others, and files that are skipped, on stderr."""
     from triplecast.operators.operator_set import declared_operators
     from triplecast.registry.admission import admit_all
     from triplecast.registry.files import describe_unread, load_subscriptions
 
-    admitted = admit_all(load_subscriptions(paths), datasets, declared_operators())
+    has_taxonomy = None if taxonomy is None else bool(taxonomy.lines)
+    admitted = admit_all(load_subscriptions(paths), datasets, declared_operators(), has_taxonomy)
     say_faults()
     if admitted.ignored:
         say(describe_unread(admitted.ignored))

@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     from triplecast.registry.admission import first_of
 
     taxonomy = load_taxonomy(arguments.taxonomy, arguments.broader)
-    admitted = load_admitted(arguments.subscriptions, datasets=arguments.dataset)
+    admitted = load_admitted(arguments.subscriptions, arguments.dataset, taxonomy)
     for line in first_of(admitted.warnings):
         say(line)
     tally = Tally(len(admitted.faults), arguments.json)

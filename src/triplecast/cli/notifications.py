@@ -28,11 +28,13 @@ Row = tuple[str | int, dict[str, object], str]
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "notifications",
-        help="list notifications, rejects or undecided pairs of a run",
-        description="Print the notifications of a run in order. With --rejects, print the documents that it rejected; "
+        help="list notifications, rejects or undecided pairs of a folder",
+        description="Print the notifications of a folder in order. With --rejects, print rejected documents; "
         "with --undecided, the pairs of a publication and a subscription whose operator failed or budget ran out.",
     )
-    parser.add_argument("folder", metavar="DIR", type=Path, help="read this output folder of a run")
+    parser.add_argument(
+        "folder", metavar="DIR", type=Path, help="the folder of a run, of `triplecast publish` or of Engine.open"
+    )
     parser.add_argument(
         "--since",
         metavar="SEQUENCE",
@@ -64,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.follow and not (arguments.folder / DATABASE).exists():
         raise InputError(
             f"no outbox in {arguments.folder}",
-            "give the --output folder of `triplecast run`, or wait for it with --follow",
+            "give the folder of a run, of `triplecast publish` or of Engine.open, or wait for it with --follow",
         )
     since: str | int = arguments.since
     after, printed = arguments.after, 0

@@ -45,11 +45,13 @@ def run(arguments: argparse.Namespace) -> int:
     from triplecast.ingest.document_files import read_documents
     from triplecast.offline import match_documents
     from triplecast.operators.operator_set import declared_operators
-    from triplecast.registry.admission import Admitted, admit
+    from triplecast.registry.admission import Admitted, examine
 
     taxonomy = load_taxonomy(arguments.taxonomy, arguments.broader)
     subscription = choose_subscription(arguments.subscription, arguments.id)
-    admission = admit(subscription, operators=declared_operators())
+    operators = declared_operators()
+    taken = examine(subscription, operators=operators, is_live=True, has_taxonomy=lambda: bool(taxonomy.lines))
+    admission = taken.admission
     publications = matches = undecided = rejected = 0
     examples: list[OfflineMatch] = []
     check_publications(arguments.publications)

@@ -62,7 +62,8 @@ def run(arguments: argparse.Namespace) -> int:
         if made:
             say(f"{arguments.folder} held no journal: a new one is made there")
         say_faults()
-        if next(engine.subscriptions(), None) is None:
+        live = engine.statistics().live
+        if not live.narrow + live.predicate + live.broad:
             say(f"no subscription is live in {arguments.folder}: add one with `triplecast subscribe`")
         for batch in cut_batches(documents):
             for each in batch:

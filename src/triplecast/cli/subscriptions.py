@@ -167,11 +167,11 @@ def unsubscribe(arguments: argparse.Namespace) -> int:
 
 
 def subscriptions(arguments: argparse.Namespace) -> int:
-    from triplecast.registry.control_client import open_requests
+    from triplecast.registry.control_client import open_reading
 
     _check_folder(arguments.folder)
     after: Any = 0
-    with open_requests(arguments.folder) as ask:
+    with open_reading(arguments.folder) as ask:
         while after is not None:
             answer: Any = ask({"request": "list", "owner": arguments.owner, "after": after})
             for row in answer["subscriptions"]:
@@ -189,10 +189,10 @@ def subscriptions(arguments: argparse.Namespace) -> int:
 
 
 def status(arguments: argparse.Namespace) -> int:
-    from triplecast.registry.control_client import open_requests
+    from triplecast.registry.control_client import open_reading
 
     _check_folder(arguments.folder)
-    with open_requests(arguments.folder) as ask:
+    with open_reading(arguments.folder) as ask:
         row: Any = ask({"request": "status"})
     if arguments.json:
         print_json(row)

@@ -119,6 +119,8 @@ class Engine:
     ) -> None:
         check_progress(journal, outbox)
         self._lock = threading.RLock()
+        self._owed: Findings | None = None
+        """Of the documents that were accepted last by a call that raised: published again, they have their matches."""
         self._clock = clock
         self._journal = journal
         self._outbox = outbox
@@ -178,6 +180,10 @@ class Engine:
         name = "subscription" if id is None else id
         subscription = Subscription(name, text, language, scope, entailment, owner)
         (outcome,) = self._subscribe([subscription], lease, id is not None)
+        if isinstance(outcome, QuerySyntaxError) and text.endswith((".rq", ".rdql")):
+            raise InputError(
+                f"{text!r} is the name of a file, not a query", "subscribe Path(…).read_text()"
+            ) from outcome
         if isinstance(outcome, Exception):
             raise outcome
         return outcome
@@ -255,7 +261,8 @@ class Engine:
 
         Raises `StorageFault`, `InputError`, for what is no document TypeError: their `receipts` are those of the groups
         before. Of the group that failed all or nothing was accepted, and the next call matches it; so publish the
-        documents without a receipt again: those unchanged are in the outbox."""
+        documents without a receipt again: those unchanged have their matches in these receipts, as in the outbox, but
+        for those whose operators were being called."""
         receipts: list[Receipt] = []
         store = Findings().store
         try:
@@ -268,8 +275,10 @@ class Engine:
                     self._registry.check_documents(group)
                     self._match_accepted()
                     acceptance = self._journal.commit_documents(drafts, rejects)
+                    owed, self._owed = self._owed, outcome
                     self._match_accepted(outcome)
-                receipts += outcome.share_out(parsed, acceptance)
+                    self._owed = owed
+                receipts += outcome.share_out(parsed, acceptance, owed)
         except Exception as error:
             vars(error)["receipts"] = tuple(receipts)  # also a TypeError, and what `documents` itself raises
             raise
@@ -312,7 +321,8 @@ class Engine:
         Calls that write wait for it. Raises what `subscribe` raises."""
         subscription = Subscription("preview", text, language, entailment=entailment)
         check_fields(subscription)
-        admission = examine(subscription, operators=self._current_operators()).admission
+        operators, has_taxonomy = self._current_operators(), self._registry.has_taxonomy
+        admission = examine(subscription, operators=operators, has_taxonomy=has_taxonomy).admission
         with self._lock:
             return preview_subscription(subscription, admission, last, self._journal, self._matcher, self._asker)
 
@@ -389,6 +399,7 @@ class Engine:
             return self._registry.change(API, candidates, lease=end, tickets=True)
 
     def _match_accepted(self, outcome: Findings | None = None) -> None:
-        """Match what the journal has and the outbox has not, and tell `outcome` what was matched."""
+        """Match what the journal has and the outbox has not, and tell `outcome` what was matched; without one, the
+        documents that were accepted last by a call that raised."""
         self._current_operators()
-        self._matching.follow(outcome)
+        self._matching.follow(self._owed if outcome is None else outcome)

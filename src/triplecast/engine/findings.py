@@ -181,12 +181,17 @@ class Findings:
     def undecided(self, positions: Iterable[int]) -> Sequence[UndecidedMatch]:
         return self._undecided.of(positions)
 
-    def share_out(self, parsed: Sequence[ParsedDocument], acceptance: Acceptance) -> Iterator[Receipt]:
-        """The receipt of each document; what was unchanged belongs to who brought it first."""
+    def share_out(
+        self, parsed: Sequence[ParsedDocument], acceptance: Acceptance, owed: Findings | None
+    ) -> Iterator[Receipt]:
+        """The receipt of each document; what was unchanged belongs to who brought it first, unless its matches are
+        `owed`, which are given once."""
+        taken = self._take({each.position for each in acceptance.accepted}, owed) if owed else set()
         accepted = iter(acceptance.accepted)
         for result in parsed:
             publications = tuple(islice(accepted, len(result.drafts)))
-            new = [publication.position for publication in publications if publication.outcome == "accepted"]
+            new = [each.position for each in publications if each.outcome == "accepted" or each.position in taken]
+            taken.difference_update(new)
             yield Receipt(
                 publications,
                 self.matches(new),
@@ -195,6 +200,14 @@ class Findings:
                 self._pending.of(new),
                 warnings=result.warnings,
             )
+
+    def _take(self, positions: set[int], owed: Findings) -> set[int]:
+        """Take over what is owed of publications at `positions`; return those of which something was."""
+        return (
+            self._matches.take(owed._matches, positions)
+            | self._undecided.take(owed._undecided, positions)
+            | self._pending.take(owed._pending, positions)
+        )
 
 
 class _ByPosition(Generic[_Made]):
@@ -209,6 +222,11 @@ class _ByPosition(Generic[_Made]):
         ends = [*starts[1:].tolist(), len(positions)]
         for position, start, end in zip(different.tolist(), starts.tolist(), ends, strict=True):
             self._parts[position].append((columns, range(start, end)))
+
+    def take(self, others: _ByPosition[_Made], positions: set[int]) -> set[int]:
+        found = positions & others._parts.keys()
+        self._parts.update((position, others._parts.pop(position)) for position in found)
+        return found
 
     def of(self, positions: Iterable[int]) -> Sequence[_Made]:
         parts = [part for position in positions for part in self._parts.get(position, ())]

@@ -56,6 +56,8 @@ def _files(path: Path, inbox: Path | None) -> tuple[Path, Sequence[InboxFile]]:
     if path.is_dir():
         return path, scan_inbox(path, {}, {}, 0.0, quiet=0.0).ready
     if not path.is_file():
+        if path.parts[0] in ("http:", "https:"):
+            raise InputError(f"{path} is an address, and nothing is fetched", "save it as a file first")
         what = "is neither a file nor a folder" if path.exists() else "does not exist"
         raise InputError(f"{path} {what}", "name a file or a folder of documents")
     real = path.resolve()

@@ -80,6 +80,8 @@ def sources(text: str) -> tuple[str, ...]:
 
 BARE_IRI = r"[A-Za-z][A-Za-z0-9+.\-]*+://[^\s<>\"{}|^`\\,()]++"
 _TAG = r"@[A-Za-z]+(?:-[A-Za-z0-9]+)*"
+_MARKED = "|".join(rf"m{mark}(?:[^{mark}\\\r\n]|\\[^\r\n])*+{mark}" for mark in ("!", "%", r"\#"))
+"""A pattern between other marks, as Jena prints one that holds a slash."""
 
 TOKEN = re.compile(
     rf"\?[{tokens.NAME_START}_0-9][{tokens.VARIABLE_CHARACTER}]*+|{tokens.IRI_REFERENCE}|[,()]"
@@ -87,10 +89,10 @@ TOKEN = re.compile(
     rf"|{BARE_IRI}|{tokens.NAME}|[{tokens.NAME_START}_][{tokens.NAME_CHARACTER}]*+"
     rf"|(?:{tokens.STRING})(?:{tokens.SPACE}{_TAG})?"
     rf"(?:{tokens.SPACE}\^\^{tokens.SPACE}(?:{tokens.IRI_REFERENCE}|{tokens.NAME}))?"
-    r"|[=!~]~[ \t\r\n]*+m?/(?![/*])(?:[^/\\\r\n]|\\[^\r\n])*+/[A-Za-z]*+|[=!~]~"
+    rf"|[=!~]~[ \t\r\n]*+(?:m?/(?![/*])(?:[^/\\\r\n]|\\[^\r\n])*+/|{_MARKED})[A-Za-z]*+|[=!~]~"
     rf"|{tokens.NUMBER}|&&|\|\||==|!=|<=|>>>|>>|>=|<<|\^\^|\S"
 )
-MATCH_PARTS = re.compile(r"([=!~])~[ \t\r\n]*(?:m?/((?:[^/\\]|\\.)*)/([A-Za-z]*))?")
+MATCH_PARTS = re.compile(r"([=!~])~[ \t\r\n]*(?:m?([/!%#])((?:(?!\2)[^\\]|\\.)*)\2([A-Za-z]*))?")
 
 _PUNCTUATION = {
     ",": "_COMMA", "(": "_LPAR", ")": "_RPAR", "*": "STAR", "/": "SLASH", "+": "PLUS", "-": "MINUS", "!": "BANG",
@@ -292,7 +294,7 @@ def _match(translation: Translation, children: list[Any]) -> Operation:
     token = children[1]
     parts = MATCH_PARTS.fullmatch(str(token))
     assert parts is not None
-    pattern, flags = parts[2], parts[3]
+    pattern, flags = parts[3], parts[4]
     if len(children) > 2:
         translation.keep(children[2])
         pattern, flags = translation.resolve(children[2]).value, ""

@@ -263,6 +263,7 @@ OUTBOX = Format(
     application=0x54524F31,
     version=1,
     former=0x54434F31,
+    repair=RESTORE,
     schema=f"""
 CREATE TABLE state(
     one INTEGER PRIMARY KEY CHECK (one = 1), epoch INTEGER NOT NULL, told INTEGER NOT NULL, progress INTEGER NOT NULL,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import NamedTuple
@@ -26,6 +26,7 @@ from triplecast.model.subscription import Registration, Subscription, Subscripti
 from triplecast.operators.asking.argument_checks import shared_checker
 from triplecast.query_warnings import find_warnings
 from triplecast.registry.lines import LoadedSubscriptions, SubscriptionFault
+from triplecast.registry.taxonomy_warnings import warn_taxonomy
 
 WARNINGS_SHOWN = 20
 """Most warnings that are shown of many subscriptions."""
@@ -94,16 +95,24 @@ class AdmittedSubscription(NamedTuple):
 
 
 def examine(
-    subscription: Subscription, datasets: bool = True, operators: OperatorSet = NO_OPERATORS, is_live: bool = False
+    subscription: Subscription,
+    datasets: bool = True,
+    operators: OperatorSet = NO_OPERATORS,
+    is_live: bool = False,
+    has_taxonomy: Callable[[], bool] | None = None,
 ) -> AdmittedSubscription:
     """Admit a subscription. Raises `QuerySyntaxError` or `QueryRefused`, both with the subscription's name.
 
     `datasets`: whether publications may hold several named graphs; a query that needs such is refused where not.
     Unless it `is_live` already, its operators check the constants in their arguments (`operator(check=…)`).
+    With `has_taxonomy`, it is warned where its entailment and the taxonomy do not fit.
     """
     try:
         compiled = compile_subscription(subscription, operators)
         admission = _describe(subscription, compiled, datasets, operators)
+        if has_taxonomy is not None:
+            more = tuple(warn_taxonomy(compiled.template, compiled.constants, admission.entailment, has_taxonomy))
+            admission = replace(admission, warnings=admission.warnings + more) if more else admission
         if not is_live:
             refuse_unanswerable(compiled, subscription, operators)
     except (QuerySyntaxError, QueryRefused) as fault:
@@ -233,15 +242,21 @@ class Admitted:
     live: SubscriptionCounts = field(default_factory=SubscriptionCounts)
 
 
-def admit_all(loaded: LoadedSubscriptions, datasets: bool = True, operators: OperatorSet = NO_OPERATORS) -> Admitted:
+def admit_all(
+    loaded: LoadedSubscriptions,
+    datasets: bool = True,
+    operators: OperatorSet = NO_OPERATORS,
+    has_taxonomy: bool | None = None,
+) -> Admitted:
     """The valid subscriptions of some files; the files' faults first, then those of the queries (`examine`)."""
+    is_loaded = None if has_taxonomy is None else lambda: has_taxonomy
     taken: list[Subscription] = []
     faults = [*loaded.faults]
     warnings: list[str] = []
     kinds: Counter[tuple[str, str]] = Counter()
     for subscription, place in zip(loaded.subscriptions, loaded.places, strict=True):
         try:
-            admission = examine(subscription, datasets, operators).admission
+            admission = examine(subscription, datasets, operators, has_taxonomy=is_loaded).admission
         except (QuerySyntaxError, QueryRefused) as error:
             faults.append(fault_of(error, subscription.name, place))
             continue

@@ -82,9 +82,17 @@ class Registry:
         Takes no lock: it may parse a long text or call a worker."""
         try:
             check_fields(subscription)
-            return examine(subscription, self._documents != "graph", self.index.operators())._replace(named=named)
+            found = examine(
+                subscription, self._documents != "graph", self.index.operators(), has_taxonomy=self.has_taxonomy
+            )
+            return found._replace(named=named)
         except (QuerySyntaxError, QueryRefused, InputError) as error:
             return error
+
+    def has_taxonomy(self) -> bool:
+        """Whether the next publication is matched with a taxonomy."""
+        head = self._journal.head()
+        return any(version.lines for version in self._journal.taxonomies(head, head).versions)
 
     def change(
         self,

@@ -54,6 +54,8 @@ def test_what_is_wrong_is_named_and_stops_no_other(news: Path, capsys: pytest.Ca
     assert main(["publish", "news", "1.ttl", "2.ttl", "--graph", "urn:g"]) == 2
     assert "--graph names one document, and there are 2; leave it out" in capsys.readouterr().err
     assert main(["publish", "news", "missing.ttl"]) == 2
+    assert main(["publish", "news", "https://example.org/feed.atom"]) == 2
+    assert "is an address, and nothing is fetched; save it as a file first" in capsys.readouterr().err
 
 
 def test_a_document_can_be_named(news: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+import subprocess
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 from engine_samples import ANY_TITLE, TITLES, turtle
+from test_trouble_while_asked import small_disk
 
 from triplecast import FOREVER, Engine, StorageFault
 from triplecast.errors import InputError
-from triplecast.journal import Journal
+from triplecast.journal import Journal, JournalFile
 from triplecast.model.match import Learnt
+from triplecast.outbox import Outbox
 
 AT = 1_800_000_000_000_000
 
@@ -100,3 +103,25 @@ def test_a_cursor_beyond_the_end_is_refused(folder: Path) -> None:
         assert list(engine.notifications("1:2")) == list(engine.notifications(7)) == []
         with pytest.raises(InputError, match="1:3 is beyond the last notification, 2: the outbox is an older copy"):
             list(engine.notifications("1:3"))
+
+
+def test_a_folder_that_cannot_be_written_is_read(folder: Path, tmp_path: Path) -> None:
+    """No test had a folder without the right to write: SQLite's shared memory could always be made."""
+    with small_disk(tmp_path / "disk", "16m") as disk:
+        copy = shutil.copytree(folder, disk / "closed", ignore=shutil.ignore_patterns("disk"))
+        with Engine.open(folder, lambda: AT):
+            shutil.copytree(folder, disk / "killed", ignore=shutil.ignore_patterns("disk", "*-shm"))
+        subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
+        with Outbox.read_only(copy) as outbox, JournalFile.read_only(copy) as journal:
+            outbox.check()
+            journal.check()
+            assert len(list(outbox.notifications())) == 2
+            assert journal.count_live(AT) == 2
+        with Outbox.read_only(disk / "killed") as outbox, pytest.raises(StorageFault, match="copy the folder to where"):
+            outbox.check()
+        subprocess.run(["mount", "-o", "remount,rw", disk], check=True)
+        with Outbox.read_only(copy) as outbox:
+            assert len(list(outbox.notifications())) == 2
+            with Engine.open(copy, lambda: AT) as engine:
+                engine.publish(turtle("B"), "text/turtle", "urn:b")
+                assert len(list(outbox.notifications())) == 4

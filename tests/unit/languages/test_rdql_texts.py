@@ -186,6 +186,9 @@ def test_literals_are_terms_as_written(written: str, meant: Literal) -> None:
         ("?y", number(Y)),
         ("!?y && ?x", Operation("&&", (Operation("!", (number(Y),)), X))),
         ("?y =~ /a\\/b c/i", Call("REGEX", (text(Y), Literal("a\\/b c"), Literal("i")))),
+        ("?y =~ m!a/b!i && ?y !~ m%a\\%b% ", Operation("&&", (
+            Call("REGEX", (text(Y), Literal("a/b"), Literal("i"))),
+            Operation("!", (Call("REGEX", (text(Y), Literal("a\\%b"), Literal(""))),))))),
         ("?y =~m/a/", Call("REGEX", (text(Y), Literal("a"), Literal("")))),
         ("?y !~ 'a\\\\d'", Operation("!", (Call("REGEX", (text(Y), Literal("a\\d"), Literal(""))),))),
         ("(?y == 1) == true", Operation("=", (
@@ -305,6 +308,7 @@ def test_a_template_serves_all_constants_of_a_kind() -> None:
         (f"{ONE} AND ?y =~ /a b/", f"{ONE} AND ?y =~ /a  b/"),
         (f"{ONE} AND ?y =~ /a b/", f"{ONE} AND ?y =~ /a\\32;b/"),
         (f"{ONE} AND ?y =~ /a/", f"{ONE} AND ?y =~ /a/i"),
+        (f"{ONE} AND ?y =~ m#a/b#", f"{ONE} AND ?y =~ m#a/c#"),
         (f"{ONE} AND ?y =~ 'a'", f"{ONE} AND ?y =~ 'b'"),
         (f"{ONE} AND ?y =~ 'a'", f"{ONE} AND ?y !~ 'a'"),
         (f"{ONE} AND ?y langeq 'a'", f"{ONE} AND ?y langeq 'a-b'"),

@@ -51,6 +51,7 @@ def test_a_query_that_ends_too_early_is_told_at_its_end() -> None:
         ("ASK { _:a ?p ?o OPTIONAL { ?x ?y ?z } _:a ?q ?r }", (1, 39), "the blank node _:a is used in two groups"),
         ("ASK { _:a ?p ?o BIND(1 AS ?x) _:a ?q ?r }", (1, 31), "the blank node _:a is used in two groups"),
         ("ASK { ?x ?p ?o BIND(1 AS ?x) }", (1, 26), "?x has a value already"),
+        ("ASK { ?x rdf:type * . }", (1, 19), "* is no term; write a variable, such as ?any"),
         ("ASK { { ?s ?p ?x } UNION { ?s ?p ?y } BIND(1 AS ?y) }", (1, 49), "?y has a value already"),
         ("SELECT (1 AS ?x) { ?x ?p ?o }", (1, 14), "?x has a value already"),
         ("SELECT (1 AS ?x) (2 AS ?x) { }", (1, 24), "?x has a value already"),
