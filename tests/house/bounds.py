@@ -19,7 +19,7 @@ LINES = {
     "subscribe → index": Bound(2_490, 1_800),
     "triplecast run, inside pipeline/": Bound(1_310, 1_200),
     "for operators alone, but box": Bound(2_830, 2_780),
-    "src": Bound(46_250, 39_000),
+    "src": Bound(46_500, 39_000),
 }
 
 FILES = {
