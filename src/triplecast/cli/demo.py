@@ -87,14 +87,13 @@ class _Matched(NamedTuple):
 
 
 def _count(notifications: Iterable[Notification], subscriptions: Path) -> list[_Matched]:
+    from triplecast.registry.files import load_subscriptions
+
     counts: Counter[str] = Counter()
     first: dict[str, Notification] = {}
     for each in notifications:
         counts[each.subscription] += 1
         first.setdefault(each.subscription, each)
-    found = []
-    for path in sorted(subscriptions.rglob("*.rq")):
-        name = path.relative_to(subscriptions).as_posix()
-        query = path.read_text("utf-8").splitlines()[0].lstrip("# ")
-        found.append(_Matched(name, query, counts[name], first.get(name)))
-    return found
+    found = load_subscriptions([subscriptions]).subscriptions
+    queries = [(each.name, each.text.splitlines()[0].lstrip("# ")) for each in found]
+    return [_Matched(name, query, counts[name], first.get(name)) for name, query in queries]

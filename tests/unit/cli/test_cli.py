@@ -273,6 +273,41 @@ def test_following_waits_for_the_folder(
     assert "titles  https://example.org/doc v1" in capsys.readouterr().out
 
 
+def test_who_follows_one_owner_gets_each_once_and_passes_over_the_others(
+    desk: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import triplecast
+    from triplecast.outbox.reader import OutboxReader
+
+    starts: list[object] = []
+    read = OutboxReader.notifications
+
+    def noted(self: OutboxReader, since: object, *more: object) -> object:
+        starts.append(since)
+        return read(self, since, *more)  # type: ignore[arg-type]
+
+    with triplecast.Engine.open(desk / "state") as engine:
+        for name, owner in (("titles", "ada"), ("others", "bob")):
+            engine.subscribe("SELECT ?s WHERE { ?s dcterms:title ?t }", id=name, owner=owner)
+
+    def publish(seconds: float) -> None:
+        if len(starts) == 4:
+            raise KeyboardInterrupt
+        with triplecast.Engine.open(desk / "state") as engine:
+            engine.publish(RECORD, media_type="text/turtle", graph=f"urn:{len(starts)}")
+
+    monkeypatch.setattr("triplecast.cli.notifications.sleep", publish)
+    monkeypatch.setattr(OutboxReader, "notifications", noted)
+    assert main(["notifications", str(desk / "state"), "--follow", "--owner", "ada"]) == 130
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[:3] for line in lines] == [
+        ["1", "titles", "urn:1"],
+        ["3", "titles", "urn:2"],
+        ["5", "titles", "urn:3"],
+    ]
+    assert [str(start).rpartition(":")[2] for start in starts] == ["0", "0", "2", "4"]
+
+
 def test_doctor_finds_everything_here(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor", "--json"]) == 0
     states = {row["what"]: row["state"] for row in map(json.loads, capsys.readouterr().out.splitlines())}
