@@ -20,6 +20,7 @@ from triplecast.match import Matcher
 from triplecast.model.events import TaxonomyVersion
 from triplecast.model.match import CHANGES, MatchedBatch, notification_id
 from triplecast.model.operators import SCHEDULE, OperatorSet, check_schedule
+from triplecast.model.printable import printable_name
 from triplecast.model.publication import Draft, Position, Publication, Reject
 from triplecast.model.subscription import Registration, RegistrationId, Subscription
 from triplecast.operators.asking import Asker, match_and_ask
@@ -54,6 +55,8 @@ class MatchedDocuments:
     publications: tuple[Publication, ...]
     matched: MatchedBatch
     rejects: tuple[Reject, ...]
+    warnings: tuple[str, ...]
+    """On documents that are probably not what was meant."""
     operators: OperatorSet
     """Those that the subscriptions may call."""
 
@@ -109,11 +112,11 @@ def match_documents(
     asker = Asker(schedule=check_schedule(schedule), operators=called)
     with Evaluator() as evaluator, Parser() as parser, Matcher(evaluator, called) as matcher, closing(asker):
         for batch in cut_batches(documents):
-            drafts, rejects = parse_batch(parser, batch)
+            drafts, rejects, warnings = parse_batch(parser, batch)
             publications = versions.accept(drafts)
             for of, matched in match_and_ask(matcher, asker, snapshot, publications, taxonomies):
-                yield MatchedDocuments(tuple(of), matched, tuple(rejects), called)
-                rejects = []
+                yield MatchedDocuments(tuple(of), matched, tuple(rejects), tuple(warnings), called)
+                rejects, warnings = [], []
 
 
 def cut_batches(documents: Iterable[Document | Reject]) -> Iterator[list[Document | Reject]]:
@@ -121,11 +124,12 @@ def cut_batches(documents: Iterable[Document | Reject]) -> Iterator[list[Documen
     return cut_groups(documents, BATCH_DOCUMENTS, BATCH_BYTES)
 
 
-def parse_batch(parser: Parser, batch: Sequence[Document | Reject]) -> tuple[list[Draft], list[Reject]]:
-    """Parse a batch; return drafts and rejects in its order."""
+def parse_batch(parser: Parser, batch: Sequence[Document | Reject]) -> tuple[list[Draft], list[Reject], list[str]]:
+    """Parse a batch; return drafts, rejects and warnings in its order."""
     parsed = iter(parser.parse([document for document in batch if isinstance(document, Document)]))
     drafts: list[Draft] = []
     rejects: list[Reject] = []
+    warnings: list[str] = []
     for entry in batch:
         if isinstance(entry, Reject):
             rejects.append(entry)
@@ -133,7 +137,8 @@ def parse_batch(parser: Parser, batch: Sequence[Document | Reject]) -> tuple[lis
             found = next(parsed)
             drafts += found.drafts
             rejects += found.rejects
-    return drafts, rejects
+            warnings += [f"{printable_name(entry.source)}: note: {warning}" for warning in found.warnings]
+    return drafts, rejects, warnings
 
 
 class Versions:

@@ -23,12 +23,26 @@ from triplecast.cli import (
     preview,
     publish,
     run,
+    show,
     subscriptions,
 )
 from triplecast.cli.terminal import Exit, say
 from triplecast.errors import TriplecastError
 
-COMMANDS = (demo, match, run, subscriptions, publish, notifications, explain, preview, operators, doctor, completion)
+COMMANDS = (
+    demo,
+    match,
+    run,
+    subscriptions,
+    publish,
+    notifications,
+    explain,
+    preview,
+    show,
+    operators,
+    doctor,
+    completion,
+)
 EXAMPLES = MappingProxyType(
     {
         "demo": "triplecast demo",
@@ -42,6 +56,7 @@ EXAMPLES = MappingProxyType(
         "notifications": "triplecast notifications news --since 8 --follow",
         "explain": "triplecast explain feed.atom rail.rq",
         "preview": "triplecast preview rail.rq --publications feed.atom inbox",
+        "show": "triplecast show feed.atom",
         "operators": "triplecast operators --operators boats",
         "doctor": "triplecast doctor",
         "completion": 'eval "$(triplecast completion bash)"',

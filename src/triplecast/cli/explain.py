@@ -62,7 +62,9 @@ def run(arguments: argparse.Namespace) -> int:
     rejects: list[Reject] = []
     with Parser() as parser:
         for batch in cut_batches(read_documents([arguments.publication], arguments.dataset, arguments.inbox)):
-            found, refused = parse_batch(parser, batch)
+            found, refused, warnings = parse_batch(parser, batch)
+            for line in warnings:
+                say(line)
             drafts += found
             rejects += refused
     publications = [replace(publication, version=0) for publication in Versions().accept(drafts)]

@@ -96,6 +96,8 @@ class Tally:
         matched = outcome.matched
         for match in outcome.matches(subscriptions):
             self._print(match)
+        for line in outcome.warnings:
+            say(line)
         for reject in outcome.rejects:
             say(describe_reject(reject))
         for pair in matched.undecided:

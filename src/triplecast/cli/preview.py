@@ -63,6 +63,8 @@ def run(arguments: argparse.Namespace) -> int:
         rejected += len(outcome.rejects)
         for reject in outcome.rejects:
             say(describe_reject(reject))
+        for line in outcome.warnings:
+            say(line)
         for pair in outcome.matched.undecided:
             say(f"undecided {outcome.publications[pair.publication].graph}: {pair.reason}")
         examples += islice(outcome.matches((subscription,)), SHOWN - len(examples))

@@ -192,7 +192,14 @@ class Findings:
             publications = tuple(islice(accepted, len(result.drafts)))
             new = [each.position for each in publications if each.outcome == "accepted" or each.position in taken]
             taken.difference_update(new)
-            yield Receipt(publications, self.matches(new), result.rejects, self.undecided(new), self._pending.of(new))
+            yield Receipt(
+                publications,
+                self.matches(new),
+                result.rejects,
+                self.undecided(new),
+                self._pending.of(new),
+                warnings=result.warnings,
+            )
 
     def _take(self, positions: set[int], owed: Findings) -> set[int]:
         """Take over what is owed of publications at `positions`; return those of which something was."""

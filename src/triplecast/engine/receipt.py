@@ -122,6 +122,8 @@ class Receipt:
     """Pairs whose operators are unavailable, and why: they are recorded once these are back."""
     removal: Removal | None = None
     """Of `Engine.remove`: which version ended, and the journal position at which it did."""
+    warnings: tuple[str, ...] = ()
+    """On a document that is probably not what was meant, such as one without triples."""
 
     @classmethod
     def of_removal(cls, removal: Removal) -> Receipt:

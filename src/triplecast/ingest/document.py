@@ -55,6 +55,8 @@ class ParsedDocument:
     rejects: tuple[Reject, ...] = ()
     overran: bool = False
     """Whether it was rejected since parsing it took too long, which on another machine or day it might not."""
+    warnings: tuple[str, ...] = ()
+    """What is probably not meant."""
 
 
 def cut_groups(entries: Iterable[_Entry], most: int, size: int) -> Iterator[list[_Entry]]:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from triplecast.errors import DocumentRejected, InputError
 from triplecast.ingest.document import Document
+from triplecast.ingest.gate import GATE
 from triplecast.ingest.inbox import KNOWN, InboxFile, distinct_paths, scan_inbox, source_of
 from triplecast.ingest.inbox_files import is_whole, read_groups
 from triplecast.ingest.parser import Parser
 from triplecast.model.publication import Reject
 from triplecast.taxonomy import NO_TAXONOMY, Taxonomy, read_taxonomy
+
+STDIN = Path("-")
 
 
 def read_documents(
@@ -21,11 +25,16 @@ def read_documents(
 
     A file is one document, a ``.jsonl`` file one a line. Its source is its path relative to the folder given; for a
     file given itself, its path in `inbox`, or its name. In a folder, links and files with another extension are
-    skipped; a file given itself may be a link and have any extension. At most one group (`inbox_files`) is held in
+    skipped; a file given itself may be a link and have any extension. ``-`` is the document on standard input, whose
+    content tells its format. At most one group (`inbox_files`) is held in
     memory. Raises InputError for a missing path and if nothing is found.
     """
     found = False
     for path in distinct_paths(paths):
+        if path == STDIN:
+            found = True
+            yield Document("stdin", sys.stdin.buffer.read(GATE.bytes + 1), dataset=dataset)
+            continue
         folder, files = _files(path, inbox)
         found = found or bool(files)
         unread = {file.source: file for file in files}

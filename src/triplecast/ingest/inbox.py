@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from triplecast.errors import InputError
-from triplecast.ingest.media_types import EXTENSIONS
+from triplecast.ingest.media_types import EXTENSIONS, media_type_of
 from triplecast.model.printable import decodable, printable_name
 from triplecast.model.publication import FileState
 
@@ -29,7 +29,7 @@ LINES = ".jsonl"
 """Extension of files with many publications, ``{"id", "media_type", "data"}`` a line."""
 
 KNOWN = (*EXTENSIONS, LINES)
-"""The extensions, in any letter case, of the files that are read."""
+"""The extensions, in any letter case, of the files that are read; all but the last may be followed by ``.gz``."""
 
 _FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC
 """Flags to open a folder that need not be listed (Linux)."""
@@ -86,7 +86,7 @@ def scan_inbox(
         if entry is None:
             ignored.append(f"{source}/")
             continue
-        if os.path.splitext(entry.name)[1].lower() not in KNOWN or not entry.is_file(follow_symlinks=False):
+        if not is_known(entry.name) or not entry.is_file(follow_symlinks=False):
             ignored.append(source)
             continue
         try:
@@ -106,6 +106,11 @@ def scan_inbox(
             ready.append(InboxFile(source, path, *stamp))
     ready.sort()
     return Scan(tuple(ready), seen, len(seen) - len(ready), tuple(sorted(ignored)))
+
+
+def is_known(name: str) -> bool:
+    """Whether the extension of a file's name is that of a document."""
+    return media_type_of(name) is not None or os.path.splitext(name)[1].lower() == LINES
 
 
 def source_of(path: Sequence[str]) -> str:

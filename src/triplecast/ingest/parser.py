@@ -114,7 +114,8 @@ def _parsed(document: Document, outcome: bytes | RequestFailure) -> ParsedDocume
     if isinstance(outcome, bytes):
         parsed = unpack_parsed(outcome)
         drafts = share_attachments(parsed.drafts, document.attachments)
-        return ParsedDocument(drafts, tuple(_storable(_named(reject, document)) for reject in parsed.rejects))
+        rejects = tuple(_storable(_named(reject, document)) for reject in parsed.rejects)
+        return replace(parsed, drafts=drafts, rejects=rejects)
     reason = f"parsing it ended its child process ({outcome.kind}): {outcome.detail}"
     reject = Reject(document.source, "sandbox", reason, _HINTS[outcome.kind])
     return ParsedDocument((), (_storable(_named(reject, document)),), outcome.kind == "timeout")

@@ -14,6 +14,7 @@ from triplecast.ingest import ParsedDocument, Parser
 from triplecast.ingest.inbox import Look, describe_ignored, scan_inbox
 from triplecast.ingest.inbox_files import DocumentGroup, is_whole, overrun, read_groups, seconds_to_next_try
 from triplecast.journal import Journal
+from triplecast.model.printable import printable_name
 from triplecast.model.publication import Reject
 
 
@@ -123,3 +124,6 @@ class Acceptor:
                 self._whole.pop(source, None)
         for reject in rejects:
             self._report(reject)
+        for document, result in zip(group.documents, parsed, strict=True):
+            for warning in result.warnings:
+                self._report(f"{printable_name(document.source)}: note: {warning}")

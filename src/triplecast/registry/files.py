@@ -13,6 +13,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -28,6 +29,7 @@ LANGUAGES: Mapping[str, str] = {".rq": "sparql", ".sparql": "sparql", ".rdql": "
 """The language that a file's extension says."""
 
 LINES = ".jsonl"
+STDIN = Path("-")
 QUERY_BYTES = 4 << 20
 """Of a file with one query: no more can hold the characters that a query may have."""
 LINES_BYTES = 256 << 20
@@ -72,13 +74,22 @@ class FoundFiles(NamedTuple):
 
 
 def load_subscriptions(paths: Sequence[Path]) -> LoadedSubscriptions:
-    """Every subscription below `paths` (files and folders).
+    """Every subscription below `paths` (files, folders, and ``-`` for a query or lines on standard input).
 
     Raises InputError for a path that is missing, a folder without any subscription and a file of another kind.
     """
-    found = find_subscription_files(paths)
-    loaded = join_contents([read_subscription_file(file).loaded for file in found.files])
-    return replace(loaded, ignored=found.ignored)
+    found = find_subscription_files([path for path in paths if path != STDIN])
+    contents = [read_subscription_file(file).loaded for file in found.files]
+    if STDIN in paths:
+        contents.append(_read_stdin().loaded)
+    return replace(join_contents(contents), ignored=found.ignored)
+
+
+def _read_stdin() -> FileContent:
+    content = sys.stdin.buffer.read(LINES_BYTES)
+    if content.lstrip().startswith(b"{"):  # as no query does
+        return read_lines(content, "stdin", {})
+    return _of_query(content, "stdin", "sparql", "stdin")
 
 
 def find_subscription_files(paths: Sequence[Path]) -> FoundFiles:
@@ -136,12 +147,15 @@ def read_subscription_file(file: SubscriptionFile, before: FileContent | None = 
         return _unread(content)
     if file.path.suffix == LINES:
         return read_lines(content, place, before.lines if before is not None else {})
+    return _of_query(content, file.name, LANGUAGES[file.path.suffix], place)
+
+
+def _of_query(content: bytes, name: str, language: str, place: str) -> FileContent:
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         return _unread(not_utf8(place, error))
-    subscription = Subscription(file.name, text, LANGUAGES[file.path.suffix])
-    return FileContent(LoadedSubscriptions((subscription,), (place,), ()))
+    return FileContent(LoadedSubscriptions((Subscription(name, text, language),), (place,), ()))
 
 
 def _read_regular(file: SubscriptionFile, place: str) -> bytes | SubscriptionFault:
