@@ -67,10 +67,10 @@ def draw_query(chance: Random) -> q.Query:
     pattern: q.Pattern = q.Basic((q.Step(S, TYPE, KIND),))
     for key, variable in zip(KEYS, (M, N), strict=True):
         pattern = q.Optional(pattern, q.Basic((q.Step(S, key, variable),)))
-    keys = chance.choice(((M, N), (N, M), (M,), (M, N, S), (M, S), (q.Call("STR", (M,)), N)))
+    keys = chance.choice(((M, N), (N, M), (M,), (M, N, S), (N, M, S), (M, S), (q.Call("STR", (M,)), N)))
     order = tuple((key, chance.random() < 0.5) for key in keys)
     limit, offset = chance.choice((100, 1, 3, 7)), chance.choice((0, 0, 1, 5))
-    columns = chance.choice(((S,), (S, M), (M, N), None, (M,)))
+    columns = chance.choice(((S,), (S,), (S,), (S, M), (M, N), None, (M,)))
     return q.Query("select", q.Select(pattern, columns, chance.random() < 0.2, order, offset, limit))
 
 

@@ -12,55 +12,63 @@ from triplecast.kernels.sheets import BACKSLASH, QUOTE, SheetLimits, Sheets
 
 @njit
 def render_sheets(sheets: Sheets, answers: Answers, terms: Terms, limits: SheetLimits) -> tuple[U8, I64]:
-    """(JSON of the sheets that are written so, [sheets + 1] where each begins)."""
+    """(JSON of the sheets that are written so, as many as there is room for, [sheets + 1] where each begins)."""
     offsets = np.zeros(len(sheets.answer) + 1, np.int64)
-    for sheet in range(len(sheets.answer)):
-        empty = sheets.offsets[sheet] == sheets.offsets[sheet + 1] or limits.weight[sheets.answer[sheet]] > 0
-        offsets[sheet + 1] = offsets[sheet] + (0 if empty else sheets.sizes[sheet])
-    json = np.empty(offsets[-1], np.uint8)
+    json = np.empty(4096, np.uint8)
     filled = 0
     for sheet in range(len(sheets.answer)):
-        if offsets[sheet + 1] > offsets[sheet]:
-            filled = _write_sheet(sheets, sheet, answers, terms, json, filled)
-        assert filled == offsets[sheet + 1]
-    return json, offsets
-
-
-@borrowing
-def _write_sheet(sheets: Sheets, sheet: int, answers: Answers, terms: Terms, json: U8, filled: int) -> int:
-    """The rows of a sheet, measured by `sheets.sheet_size`; return where they end."""
-    answer = sheets.answer[sheet]
-    first, last = answers.offsets[answer], answers.offsets[answer + 1]
-    json[filled] = ord("[")
-    filled += 1
-    for row in range(sheets.offsets[sheet], sheets.offsets[sheet + 1]):
-        cell = sheets.rows[row]
-        if row > sheets.offsets[sheet]:
-            json[filled] = ord(",")
-            filled += 1
-        json[filled] = ord("{")
+        answer = sheets.answer[sheet]
+        if filled > limits.room or limits.weight[answer] > 0:
+            offsets[sheet + 1] = filled
+            continue
+        first, last = answers.offsets[answer], answers.offsets[answer + 1]
+        if filled + 4 > len(json):
+            json = _grow(json, filled, 4)
+        json[filled] = ord("[")
         filled += 1
-        for column in range(first, last):
-            term = sheets.cells[cell + answers.variable[column]]
-            if column > first:
+        for row in range(sheets.offsets[sheet], sheets.offsets[sheet + 1]):
+            cell = sheets.rows[row]
+            if filled + 4 > len(json):
+                json = _grow(json, filled, 4)
+            if row > sheets.offsets[sheet]:
                 json[filled] = ord(",")
                 filled += 1
-            for at in range(answers.name_offsets[column], answers.name_offsets[column + 1]):
-                json[filled] = answers.names[at]
-                filled += 1
-            if sheets.lengths[term] == terms.length[term]:
-                start = terms.start[term]
-                for at in range(terms.length[term]):
-                    json[filled + at] = terms.text[start + at]
-                filled += terms.length[term]
-            else:
-                filled = _write_escaped(json, filled, terms, term)
-            json[filled] = QUOTE
+            json[filled] = ord("{")
             filled += 1
-        json[filled] = ord("}")
+            for column in range(first, last):
+                term = sheets.cells[cell + answers.variable[column]]
+                name, name_end = answers.name_offsets[column], answers.name_offsets[column + 1]
+                most = name_end - name + 6 * np.int64(terms.length[term]) + 8
+                if filled + most > len(json):
+                    json = _grow(json, filled, most)
+                if column > first:
+                    json[filled] = ord(",")
+                    filled += 1
+                for at in range(name, name_end):
+                    json[filled] = answers.names[at]
+                    filled += 1
+                filled = _write_escaped(json, filled, terms, term)
+                json[filled] = QUOTE
+                filled += 1
+            json[filled] = ord("}")
+            filled += 1
+            if filled - offsets[sheet] > limits.longest:
+                break
+        if filled + 4 > len(json):
+            json = _grow(json, filled, 4)
+        json[filled] = ord("]")
         filled += 1
-    json[filled] = ord("]")
-    return filled + 1
+        if filled - offsets[sheet] > limits.longest:
+            filled = offsets[sheet]
+        offsets[sheet + 1] = filled
+    return json[:filled], offsets
+
+
+@njit
+def _grow(json: U8, filled: int, more: int) -> U8:
+    larger = np.empty(2 * (filled + more), np.uint8)
+    larger[:filled] = json[:filled]
+    return larger
 
 
 @inlined
@@ -116,6 +124,6 @@ def gather(source: U8, starts: I64, lengths: I64, target: U8, places: I64) -> No
 
 def warm_up() -> None:
     none, wide = np.zeros(0, np.int32), np.zeros(0, np.int64)
-    sheets = Sheets(none, none, np.zeros(1, np.int64), wide, none, wide, none, 0)
+    sheets = Sheets(none, none, np.zeros(1, np.int64), wide, none, wide, 0)
     json, _ = render_sheets(sheets, empty_answers(), empty_terms(), SheetLimits(0, 0, wide, np.zeros(0, np.uint8)))
     gather(json, wide, wide, json, wide)

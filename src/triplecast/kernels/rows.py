@@ -41,7 +41,7 @@ from triplecast.kernels.probe import Hits, clear_bits, make_hits, probe
 from triplecast.kernels.resolve import Terms, empty_terms
 from triplecast.kernels.row_order import drop_repeated, rank_terms, sort_rows
 from triplecast.kernels.runs import MatchedRuns
-from triplecast.kernels.sheets import SheetLimits, Sheets, sheet_size
+from triplecast.kernels.sheets import BYTES_A_ROW, SheetLimits, Sheets, sheet_size
 from triplecast.kernels.walk import EXHAUSTED, STEPS_LIMIT, Walk, abandon, advance, begin, make_state
 
 SOLUTIONS_LIMIT = 10_000
@@ -123,8 +123,6 @@ def collect_sheets(
             shared = entry < 0 or solutions <= 1 or asks
             if shared and previous >= 0 and growing.answer[previous] == answer:
                 of_pair[pair] = previous
-                if limits.weight[answer] == 0 and growing.bytes[previous] <= limits.longest:
-                    taken += growing.bytes[previous]
                 continue
             count = 1
             if asks:
@@ -141,12 +139,11 @@ def collect_sheets(
                 if answers.flags[answer] & DISTINCT_FLAG:
                     count = drop_repeated(selected[:count], growing.cells, columns)
             written = 4  # [{}]
-            if not asks:
-                written = sheet_size(answers, answer, selected[:count], growing.cells, terms, lengths)
             weight = limits.weight[answer]
-            if weight > 0 or written <= limits.longest:
-                taken += written * max(1, weight)
-            kept = 0 if limits.room < 0 or (weight == 0 and written > limits.longest) else count
+            if not asks and (weight > 0 or limits.room < 0):
+                written = sheet_size(answers, answer, selected[:count], growing.cells, terms, lengths)
+            taken += written * weight + count * BYTES_A_ROW
+            kept = 0 if limits.room < 0 else count
             if growing.sizes[0] == len(growing.answer) or growing.sizes[1] + kept > len(growing.rows):
                 growing = _double_sheets(growing, kept)
             _add_sheet(growing, answer, selected[:kept], written)
@@ -169,7 +166,6 @@ def collect_sheets(
         growing.rows[:rows],
         growing.cells[:cells],
         growing.bytes[:sheets],
-        lengths,
         runs,
     )
 

@@ -26,9 +26,7 @@ class Sheets(NamedTuple):
     cells: I32
     """Batch-global terms, by variable, row after row."""
     sizes: I64
-    """[sheets] bytes as JSON."""
-    lengths: I32
-    """[terms] bytes inside a JSON string; -1: in no sheet."""
+    """[sheets] bytes as JSON: where they are only measured, or read row by row; else 0."""
     runs: int
     """How many runs there was room for."""
 
@@ -37,32 +35,34 @@ class SheetLimits(NamedTuple):
     """What sheets may take."""
 
     room: int
-    """Bytes of JSON, each pair's counted; negative: sheets are only measured."""
+    """Bytes that rows may take; negative: sheets are only measured."""
     longest: int
-    """Bytes of one sheet; a longer one is only measured."""
+    """Bytes of one sheet as JSON; a longer one is not written."""
     weight: I64
-    """[answers] 0: its sheets are written as JSON. Another: they are read row by row, and each, once for all pairs that
-    share it, takes so many times its bytes."""
+    """[answers] 0: its sheets are written as JSON. Another: they are read row by row, and take so many times their
+    bytes."""
     wanted: U8
     """[pairs] 0: left out. Empty: all are wanted."""
+
+
+BYTES_A_ROW = 16
+"""In memory, of a row that is written as JSON."""
 
 
 @borrowing
 def escaped_length(terms: Terms, term: int) -> int:
     """Bytes of a term's text inside a JSON string (`render`)."""
-    start, length = terms.start[term], int(terms.length[term])
-    for at in range(start, start + terms.length[term]):
+    start, more = terms.start[term], 0
+    for at in range(start, start + terms.length[term]):  # without a branch, so that many bytes are looked at at once
         byte = terms.text[at]
-        if byte in (QUOTE, BACKSLASH):
-            length += 1
-        elif byte < 0x20:
-            length += 1 if 8 <= byte <= 13 and byte != 11 else 5
-    return length
+        escaped = int(byte == QUOTE) + int(byte == BACKSLASH) + 5 * int(byte < 0x20)
+        more += escaped - 4 * int((byte >= 8) & (byte <= 13) & (byte != 11))
+    return int(terms.length[term]) + more
 
 
 @borrowing
 def sheet_size(answers: Answers, answer: int, selected: I64, cells: I32, terms: Terms, lengths: I32) -> int:
-    """Bytes of a sheet as JSON; fills in the lengths of its terms."""
+    """Bytes of a sheet as JSON; fills in the lengths of its terms (-1: not known yet)."""
     first, last = answers.offsets[answer], answers.offsets[answer + 1]
     of_row = 3 + max(0, 2 * (last - first) - 1)
     for column in range(first, last):

@@ -62,8 +62,9 @@ def match_segment(
         found = SegmentMatches(read, matched, scratch, plans, validity, batch)
         found.note(sheets)
         found.note_waiting(sheets)
-        found.take(sheets)
-        found.end()
+        found.take(sheets, False)
+        if batch.upto:
+            found.end()
 
 
 def match_one(
@@ -89,7 +90,8 @@ def match_one(
     for found, sheets in measured:
         for wanted in found.slices(sheets):
             found.take(
-                make_sheets(found.segment, found.views, found.encoded, found.matched, found.scratch, wanted=wanted)
+                make_sheets(found.segment, found.views, found.encoded, found.matched, found.scratch, wanted=wanted),
+                True,
             )
         found.end()
 
@@ -175,25 +177,30 @@ class SegmentMatches:
             yield wanted
             left = left[most:]
 
-    def take(self, sheets: Sheets) -> None:
-        """Add what sheets decide."""
+    def take(self, sheets: Sheets, alone: bool) -> None:
+        """Add what sheets decide, as far as there is room; all of it for a publication `alone`."""
         batch, terms = self._batch, self.views.terms
         direct, parts = self._of(sheets)
         if self._members is not None:
             rows = self._rows(sheets, parts)
             beyond = combine(self._members, rows, sheets, terms, self._incomplete, batch)
             self._candidates = _distinct(self._candidates, beyond)
-        limits = SheetLimits(0, PAIR_BYTES, self.scratch.weight, ALL)
+        room = EVERYTHING if alone else max(0, batch.limits.publication - batch.bytes)
+        limits = SheetLimits(room, PAIR_BYTES, self.scratch.weight, ALL)
         json, offsets = render_sheets(sheets, self.segment.tables.answers, terms, limits)
         sheet = sheets.of_pair[: len(direct)][direct]
         publication, registration = self._publication[direct], self._registration[direct]
-        long = sheets.sizes[sheet] > PAIR_BYTES
+        lengths = offsets[sheet + 1] - offsets[sheet]
+        if not alone:
+            cut = np.flatnonzero((np.cumsum(lengths) > room) | (offsets[sheet] > room))
+            if len(cut):
+                batch.shorten(int(publication[cut[0]]))
+        long = lengths == 0
         for place, of in zip(publication[long].tolist(), registration[long].tolist(), strict=True):
             batch.leave_undecided(place, of, TOO_LONG)
-        lengths = offsets[sheet + 1] - offsets[sheet]
         part = MatchRows(publication, registration, json, offsets[sheet], lengths)
         batch.parts.append(only_rows(part, ~long))
-        batch.bytes += int(lengths.sum())
+        batch.bytes += int(lengths[publication < batch.upto].sum())
 
     def end(self) -> None:
         """Add the pairs that others decide, or nobody."""

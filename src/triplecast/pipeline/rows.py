@@ -27,6 +27,7 @@ MATCHES = pa.schema(
     [
         ("after", pa.int64()),
         ("upto", pa.int64()),
+        ("left", pa.int64()),
         ("work", pa.binary()),
         ("names", pa.binary()),
         ("position", pa.binary()),
@@ -41,7 +42,8 @@ MATCHES = pa.schema(
         ("open", pa.binary()),
     ]
 )
-"""Positions in (`after`, `upto`] are matched by this row and its neighbours of the same range; `work` has the numbers
+"""Positions in (`after`, `upto`] are matched by this row and its neighbours of the same range, but those beyond `left`,
+which were left to another job because the answers took too much. `work` has the numbers
 of their `MatchStats`. `names`, `undecided`, `awaited`, `results` (what operators gave), `learnt` are JSON, `open` are
 `OpenPart`s, the other columns little-endian arrays with the types of `OutboxBatch`.
 """
@@ -95,8 +97,9 @@ def to_arrow(
     results: Sequence[OperatorResult] = (),
     learnt: Sequence[Learnt] = (),
     open: Sequence[OpenPart] = (),
+    left: int | None = None,
 ) -> pa.RecordBatch:
-    """One row of `MATCHES`."""
+    """One row of `MATCHES`; nothing is `left` by default."""
     columns: list[NDArray[Any] | bytes] = [
         np.array(astuple(work), "<i8"),
         json.dumps(batch.publications).encode(),
@@ -112,7 +115,7 @@ def to_arrow(
         b"".join([_PART.pack(*part[:3], len(part.body)) + part.body for part in open]),
     ]
     buffers = [column if isinstance(column, bytes) else column.tobytes() for column in columns]
-    values = [[after], [upto], *([buffer] for buffer in buffers)]
+    values = [[after], [upto], [upto if left is None else left], *([buffer] for buffer in buffers)]
     arrays = [pa.array(value, field.type) for value, field in zip(values, MATCHES, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=MATCHES)
 

@@ -57,13 +57,13 @@ def test_rendering_is_json_dumps() -> None:
         rows,
         cells,
         np.array(sizes, np.int64),
-        lengths,
         0,
     )
-    limits = SheetLimits(0, 0, np.zeros(1, np.int64), np.zeros(0, np.uint8))
+    limits = SheetLimits(1 << 20, 1 << 20, np.zeros(1, np.int64), np.zeros(0, np.uint8))
     text, offsets = render_sheets(sheets, answers, terms, limits)
     wanted = [{"v": texts[cells[row + 1]], "ü": texts[cells[row]]} for row in rows]
     for sheet, part in enumerate((wanted[:3], wanted[3:])):
+        assert offsets[sheet + 1] - offsets[sheet] == sizes[sheet]
         written = text[offsets[sheet] : offsets[sheet + 1]].tobytes().decode()
         assert written == json.dumps(part, ensure_ascii=False, separators=(",", ":"))
 
