@@ -23,7 +23,7 @@ LINES = {
 }
 
 FILES = {
-    "publish → receipt": Bound(1_970, 12),
+    "publish → receipt": Bound(23, 12),
     "subscribe → index": Bound(31, 28),
     "for operators alone, but box": Bound(24, 23),
     "outside operators/, importing from it": Bound(16, 16),
