@@ -15,9 +15,9 @@ class Bound(NamedTuple):
 
 
 LINES = {
-    "publish → receipt": Bound(1_970, 900),
+    "publish → receipt": Bound(1_990, 900),
     "subscribe → index": Bound(2_490, 1_800),
-    "triplecast run, inside pipeline/": Bound(1_310, 1_200),
+    "triplecast run, inside pipeline/": Bound(1_350, 1_200),
     "for operators alone, but box": Bound(2_830, 2_780),
     "src": Bound(46_500, 39_000),
 }

@@ -29,7 +29,7 @@ STATED = (
     ("language.md", f"and clauses such as `FILTER`, `VALUES`, `OPTIONAL`|{LARGEST.patterns:,}|"),
     ("language.md", f"|operators, functions and mentions of variables in expressions|{LARGEST.operators:,}|"),
     ("language.md", f"multiplied out into at most {CASES_LIMIT} conjunctions"),
-    ("language.md", f"at most {PATTERNS_LIMIT} triple patterns and {ATOMS_LIMIT} comparisons"),
+    ("language.md", f"{PATTERNS_LIMIT} triple patterns or {ATOMS_LIMIT} comparisons of one"),
     ("language.md", f"|more than {CASES_LIMIT} conjunctions, {PATTERNS_LIMIT} triple patterns or {ATOMS_LIMIT} comp"),
     ("language.md", f"calculated after the join has at most {RESIDUAL_LIMIT} parts"),
     ("language.md", f"a `UNION` with more than {BRANCHES_LIMIT} alternatives"),

@@ -24,9 +24,9 @@ def documents(count: int) -> list[Document]:
 
 def test_groups_are_bounded_by_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     taken, matched = [], []
-    commit_documents, match = Journal.commit_documents, Matcher.match
+    commit_documents, match = Journal.commit_documents, Matcher.match_pieces
     monkeypatch.setattr(Journal, "commit_documents", lambda *a: taken.append(len(a[1])) or commit_documents(*a))
-    monkeypatch.setattr(Matcher, "match", lambda *a: matched.append(len(a[2])) or match(*a))
+    monkeypatch.setattr(Matcher, "match_pieces", lambda *a: matched.append(len(a[2])) or match(*a))
     with Engine() as engine:
         monkeypatch.setattr(matching, "BYTES_AT_ONCE", 2_500)
         monkeypatch.setattr(engine_module, "BYTES_AT_ONCE", 2_500)
@@ -41,10 +41,10 @@ def test_a_backlog_is_matched_by_bytes_and_makes_no_objects(tmp_path: Path, monk
         lines = [f'<urn:{n}> <https://example.org/title> "{"x" * 1_000}" .\n'.encode() for n in range(7)]
         journal.accept([Draft(f"urn:{n}", line, line[:32], "none") for n, line in enumerate(lines)])
     matched = []
-    match = Matcher.match
-    monkeypatch.setattr(Matcher, "match", lambda *a: matched.append(len(a[2])) or match(*a))
+    match = Matcher.match_pieces
+    monkeypatch.setattr(Matcher, "match_pieces", lambda *a: matched.append(len(a[2])) or match(*a))
     monkeypatch.setattr(matching, "BYTES_AT_ONCE", 2_500)
-    monkeypatch.setattr("triplecast.engine.receipt.Match", None)
+    monkeypatch.setattr("triplecast.engine.findings.Match", None)
     with Engine.open(tmp_path) as engine:
         assert [n.publication for n in engine.notifications()] == [f"urn:{n}" for n in range(7)]
         assert matched == [3, 3, 1]
