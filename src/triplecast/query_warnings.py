@@ -345,8 +345,8 @@ def _describe_comparison(comparison: _Comparison, text: str, constants: Constant
             else None
         )
     if kind == ValueClass.ILL and has_values(_datatype(text)):
-        holds = "is never true" if operator in _ORDERS else "finds no value"
-        return f"{shown} {holds}: by its form or its bounds the literal is no value of its datatype; fix it"
+        holds = "is never true" if operator in _ORDERS else "compares the literal itself, not a value"
+        return f"{shown} {holds}: by its form, bounds or digits (18 on either side of the point) it has none; fix it"
     if kind == ValueClass.ILL and doubt_iri(_datatype(text)) is not None:
         return None
     if operator in _ORDERS and kind in (ValueClass.IRI, ValueClass.LANG, ValueClass.ILL):

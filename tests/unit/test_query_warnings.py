@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from triplecast import Engine
 from triplecast.errors import QuerySyntaxError
 from triplecast.languages import parse_template
 from triplecast.model.subscription import Subscription
@@ -26,8 +27,11 @@ def warnings_of(text: str) -> tuple[str, ...]:
         ("SELECT ?x { ?x :p ?y FILTER(?z > 3) }", "?z in FILTER is bound by nothing"),
         ("SELECT ?x { ?x :p ?y } ORDER BY ?w", "?w in ORDER BY is bound by nothing"),
         ("SELECT ?x (SUM(?w) AS ?n) { ?x :p ?y } GROUP BY ?x", "?w in an aggregate is bound by nothing"),
-        ("SELECT ?x { ?x :p ?y FILTER(?y > 'abc'^^xsd:integer) }", "is never true: by its form or its bounds"),
-        ("SELECT ?x { ?x :p ?y FILTER(?y = '2026-02-30'^^xsd:date) }", "finds no value: by its form or its bounds"),
+        ("SELECT ?x { ?x :p ?y FILTER(?y > 'abc'^^xsd:integer) }", "is never true: by its form, bounds or digits"),
+        (
+            "SELECT ?x { ?x :p ?y FILTER(?y = '2026-02-30'^^xsd:date) }",
+            "compares the literal itself, not a value: by its form",
+        ),
         ("SELECT ?x { ?x :p ?y FILTER(?y < :b) }", "?y < <urn:x:b> is never true: only numbers"),
         ("SELECT ?x { ?x :p ?y FILTER('a'@en <= ?y) }", '?y >= "a"@en is never true: only numbers'),
         ("SELECT ?x { ?x :p ?y FILTER(?x = 'http://a') }", '?x = "http://a" is never true: ?x is a subject or pred'),
@@ -141,3 +145,19 @@ def test_an_undeclared_prefix_suggests_what_was_meant(prefix: str, hint: str) ->
     with pytest.raises(QuerySyntaxError, match="is not declared") as fault:
         parse_template(f"ASK {{ ?x {prefix}:title ?y }}")
     assert fault.value.message.endswith(hint)
+
+
+@pytest.mark.parametrize("literal", ['"200"^^xsd:byte', '"maybe"^^xsd:boolean', "0.1234567890123456789"])
+def test_a_literal_without_a_value_still_equals_itself(literal: str) -> None:
+    """What a warning states is true: the query matches the identical term, and an order of it nothing."""
+    with Engine() as engine:
+        same = engine.subscribe(
+            f"PREFIX : <https://example.org/> SELECT ?x {{ ?x :p ?n FILTER(?n = {literal}) }}", id="same"
+        )
+        less = engine.subscribe(
+            f"PREFIX : <https://example.org/> SELECT ?x {{ ?x :p ?n FILTER(?n <= {literal}) }}", id="less"
+        )
+        assert "compares the literal itself" in " ".join(same.warnings)
+        assert "is never true" in " ".join(less.warnings)
+        data = f"PREFIX xsd: <http://www.w3.org/2001/XMLSchema#> <urn:a> <https://example.org/p> {literal} ."
+        assert [match.subscription for match in engine.publish(data, "text/turtle").matches] == ["same"]
