@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from triplecast import Engine, StorageFault
 from triplecast.cli import main
+from triplecast.journal import Journal
+from triplecast.registry.control_client import open_requests
 
 QUERY = "SELECT ?a { ?a <http://e/p> 1 }"
 
@@ -84,3 +87,38 @@ def test_a_syntax_error_names_the_file_and_what_is_expected_once(
     shown = capsys.readouterr().err
     assert f"{tmp_path / 'a.rq'}: line 1:1: " in shown
     assert (shown.count("a.rq"), shown.count("expected:")) == (1, 1)
+
+
+def test_nothing_is_written_to_a_journal_that_is_older_than_its_outbox(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """New records would take the positions of the lost ones, and new notifications the ids of earlier ones."""
+    folder, query, document = tmp_path / "f", tmp_path / "a.rq", tmp_path / "a.ttl"
+    query.write_text(QUERY)
+    document.write_text("<http://e/a> <http://e/p> 1 .")
+    with Engine.open(folder) as engine:
+        engine.subscribe(QUERY, id="rail")
+        engine.publish("<http://e/x> <http://e/p> 1 .", "text/turtle", "urn:x")
+    older = (folder / "journal.sqlite").read_bytes()
+    with Engine.open(folder) as engine:
+        for name in ("urn:y", "urn:z"):
+            engine.publish(f"<{name}> <http://e/p> 1 .", "text/turtle", name)
+    for path in (*folder.glob("*.end"), *folder.glob("journal.sqlite-*")):
+        path.unlink()
+    (folder / "journal.sqlite").write_bytes(older)
+    found = f"{folder / 'journal.sqlite'}: it ends at position 2, but 4 has been matched; restore journal and outbox"
+    for command in (
+        ["status", str(folder)],
+        ["status", str(folder), "--json"],
+        ["subscribe", str(folder), str(query)],
+        ["unsubscribe", str(folder), "rail"],
+        ["publish", str(folder), str(document)],
+        ["status", str(folder)],
+    ):
+        assert main(command) == 2
+        assert capsys.readouterr().err == f"triplecast {command[0]}: {found} from one copy\n"
+    renewal = {"request": "renew", "id": "rail", "lease": 60}
+    with pytest.raises(StorageFault, match="ends at position 2, but 4"), open_requests(folder) as ask:
+        ask(renewal)
+    with Journal.read_only(folder) as journal:
+        assert journal.head() == 2
