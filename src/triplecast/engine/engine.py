@@ -274,8 +274,8 @@ class Engine:
                     self._match_accepted(outcome)
                     self._owed = owed
                 receipts += outcome.share_out(parsed, acceptance, owed)
-        except Exception as error:
-            vars(error)["receipts"] = tuple(receipts)  # also a TypeError, and what `documents` itself raises
+        except BaseException as error:
+            vars(error)["receipts"] = tuple(receipts)  # also a TypeError, Ctrl-C, and what `documents` itself raises
             raise
         return receipts
 
