@@ -54,6 +54,22 @@ def is_new_journal(folder: Path) -> bool:
     return True
 
 
+def say_unknown(folder: Path, owner: str | None, subscription: str | None = None) -> None:
+    """Say on stderr which of the names no subscription of the folder ever had, and the nearest that one had."""
+    from triplecast.journal import JournalFile
+    from triplecast.terms.nearness import nearest_names
+
+    with JournalFile.read_only(folder) as journal:
+        parts = journal.registry_slices(0, journal.head(), 1000)
+        known = {(each.subscription.owner, each.subscription.name) for part in parts for each in part.changes.added}
+    for place, (what, wanted) in enumerate((("owner", owner), ("id", subscription))):
+        names = {each for pair in known if (each := pair[place])}
+        if wanted is not None and wanted not in names:
+            near = nearest_names(wanted, sorted(names), 1)
+            meant = f"; was {printable_name(near[0])} meant?" if near else ""
+            say(f"no subscription in {folder} has the {what} {printable_name(wanted)}{meant}")
+
+
 def add_paths(parser: argparse.ArgumentParser, *options: str) -> None:
     """Add required options that take files and folders."""
     for option in options:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from triplecast.cli.inputs import is_new_journal
+from triplecast.cli.inputs import is_new_journal, say_unknown
 from triplecast.cli.operators import add_operators, say_faults
 from triplecast.cli.terminal import Exit, clip, count_of, print_json, print_text, say
 from triplecast.errors import InputError
@@ -173,9 +173,11 @@ def subscriptions(arguments: argparse.Namespace) -> int:
 
     _check_folder(arguments.folder)
     after: Any = 0
+    listed = 0
     with open_reading(arguments.folder) as ask:
         while after is not None:
             answer: Any = ask({"request": "list", "owner": arguments.owner, "after": after})
+            listed += len(answer["subscriptions"])
             for row in answer["subscriptions"]:
                 if arguments.json:
                     print_json(row)
@@ -187,6 +189,8 @@ def subscriptions(arguments: argparse.Namespace) -> int:
                         clip(f"{printable_name(row['id'])}  {row['source']}  {row['cost']}{owner}{lease}  {text}")
                     )
             after = answer["after"]
+    if arguments.owner is not None and not listed:
+        say_unknown(arguments.folder, arguments.owner)
     return Exit.DONE
 
 

@@ -84,3 +84,17 @@ def test_while_another_has_the_folder(news: Path, capsys: pytest.CaptureFixture[
         journal.announce(str(news / "control.sock"))
         assert main(["publish", "news", "1.ttl"]) == 2
         assert "it is a run: move the files into its inbox" in capsys.readouterr().err
+
+
+def test_a_name_that_nobody_has_is_said(news: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A misspelt name looked like one without notifications."""
+    assert main(["subscribe", "news", "a.rq", "--id", "rail", "--owner", "ada"]) == 0
+    capsys.readouterr()
+    for words, said in (
+        (["notifications", "news", "--owner", "adda"], "no subscription in news has the owner adda; was ada meant?\n"),
+        (["notifications", "news", "--subscription", "nope"], "no subscription in news has the id nope\n"),
+        (["notifications", "news", "--owner", "ada", "--subscription", "rail"], ""),
+        (["subscriptions", "news", "--owner", "adda"], "no subscription in news has the owner adda; was ada meant?\n"),
+    ):
+        assert main(words) == (3 if words[0] == "notifications" else 0)
+        assert capsys.readouterr() == ("", said)
