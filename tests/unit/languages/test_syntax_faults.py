@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from triplecast.errors import QueryRefused, QuerySyntaxError
-from triplecast.languages import directives, parse_query, parse_template, refusals
+from triplecast.languages import directives, parse_query, parse_template, refusals, unread_directive
 from triplecast.languages.tokens import FUNCTIONS, KEYWORDS
 from triplecast.languages.vocabularies import DECLARED
 
@@ -160,11 +160,13 @@ def test_languages_are_chosen_by_name() -> None:
         ("# triplecast: entailment=rdfs\nASK {}", {"entailment": "rdfs"}),
         ("\ufeff\n#triplecast: Entailment = rdfs, scope=publication", {"entailment": "rdfs", "scope": "publication"}),
         ("ASK {} # triplecast: entailment=rdfs", {}),
-        ("# another comment\n# triplecast: entailment=rdfs", {}),
+        ("# another comment\n# triplecast: entailment=rdfs", {"entailment": "rdfs"}),
+        ("// of RDQL\n/* and\n # triplecast: a=b */ # triplecast: entailment=rdfs", {"entailment": "rdfs"}),
+        ("PREFIX : <urn:>\n# triplecast: entailment=rdfs\nASK {}", {}),
         ("", {}),
     ],
 )
-def test_directives_stand_in_the_first_line(text: str, found: dict[str, str]) -> None:
+def test_directives_stand_above_the_query(text: str, found: dict[str, str]) -> None:
     assert directives(text) == found
 
 
@@ -214,3 +216,20 @@ def test_a_wrong_language_tag_says_what_a_right_one_is(tag: str, language: str) 
     hint = "join letters and digits, eight at most, by hyphens, as in en-US"
     assert caught.value.message == f"{tag} is no language tag; {hint}"
     assert caught.value.column == text.index("@") + 1
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "line"),
+    [
+        ("# triplecast: entailment=rdfs\nASK {}", "sparql", None),
+        ("# first\n# triplecast: entailment=rdfs\nASK {}", "sparql", None),
+        ("ASK { ?s <urn:a#triplecast:x> '# triplecast: b=c' }", "sparql", None),
+        ("PREFIX : <urn:a#>\n# triplecast: entailment=rdfs\nASK {}", "sparql", 2),
+        ("ASK {\n ?s ?p 'a' # triplecast: entailment=rdfs\n}", "sparql", 2),
+        ("# triplecast: entailment=rdfs\n# triplecast: entailment=none\nASK {}", "sparql", 2),
+        ("SELECT ?x\nWHERE (?x, <urn:p>, 'a')\n# triplecast: entailment=rdfs", "rdql", 3),
+    ],
+)
+def test_a_directive_that_is_not_read_is_found(text: str, language: str, line: int | None) -> None:
+    found = unread_directive(text, language)
+    assert (found and found[0]) == line
