@@ -92,6 +92,16 @@ def add_taxonomy(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--broader", action="store_true", help="read skos:broader as part of the taxonomy")
 
 
+def absolute_iri(text: str) -> str:
+    """The type of an option that takes an IRI."""
+    from pyoxigraph import NamedNode
+
+    try:
+        return NamedNode(text).value
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no absolute IRI") from None
+
+
 def load_taxonomy(paths: list[Path], broader: bool) -> Taxonomy:
     """Read the taxonomy given. Warn on stderr of one that puts nothing under anything, which has no effect."""
     from triplecast.ingest.document_files import read_taxonomy_files
@@ -106,10 +116,13 @@ def load_taxonomy(paths: list[Path], broader: bool) -> Taxonomy:
 
 def check_publications(paths: list[Path]) -> int:
     """Count the files in the folders that are no documents, and report some on stderr. Raises InputError for two
-    documents with one name."""
+    documents with one name, and for a path that is missing."""
+    from triplecast.ingest.document_files import check_path
     from triplecast.ingest.inbox import describe_ignored
     from triplecast.offline import check_places
 
+    for path in paths:
+        check_path(path)
     ignored = check_places(paths)
     if ignored:
         say(describe_ignored(ignored))

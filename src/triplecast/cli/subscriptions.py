@@ -78,6 +78,7 @@ def _command(
 def subscribe(arguments: argparse.Namespace) -> int:
     from triplecast.registry.control_client import open_requests
     from triplecast.registry.files import describe_unread, load_subscriptions
+    from triplecast.registry.lines import SubscriptionFault
 
     made = is_new_journal(arguments.folder)
     loaded = load_subscriptions(arguments.files)
@@ -100,8 +101,9 @@ def subscribe(arguments: argparse.Namespace) -> int:
             for outcome, place in zip(outcomes, places, strict=False):
                 if "error" in outcome:
                     refused += 1
-                    separator = "\n" if "\n" in outcome["error"] else "; "
-                    say(f"{place}: {separator.join(filter(None, (outcome['error'], outcome['hint'])))}")
+                    at = f"{outcome['line']}:{outcome['column']}" if outcome.get("line") else ""
+                    error = outcome["error"].removeprefix(f"line {at}: ")
+                    say(str(SubscriptionFault(f"{place}:{at}" if at else place, error, outcome["hint"])))
                     continue
                 registered += 1
                 if arguments.json:

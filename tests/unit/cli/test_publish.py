@@ -70,6 +70,13 @@ def test_a_new_folder_says_that_nobody_listens(news: Path, capsys: pytest.Captur
     assert err[1] == "no subscription is live in other: add one with `triplecast subscribe`"
 
 
+@pytest.mark.parametrize("files", [["missing.ttl"], ["1.ttl", "missing.ttl"], ["empty"]])
+def test_no_folder_is_made_for_files_that_are_not_there(news: Path, files: list[str]) -> None:
+    Path("empty").mkdir()
+    assert main(["publish", "newz", *files]) == 2
+    assert not Path("newz").exists()
+
+
 def test_while_another_has_the_folder(news: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with Journal.open(news) as journal:
         assert main(["publish", "news", "1.ttl"]) == 2

@@ -85,8 +85,16 @@ def test_a_syntax_error_names_the_file_and_what_is_expected_once(
     (tmp_path / "a.rq").write_text("SELEC ?x { ?x ?y ?z }")
     assert main(["subscribe", str(tmp_path / "f"), str(tmp_path / "a.rq")]) == 2
     shown = capsys.readouterr().err
-    assert f"{tmp_path / 'a.rq'}: line 1:1: " in shown
+    assert f"{tmp_path / 'a.rq'}:1:1: unknown word SELEC" in shown
     assert (shown.count("a.rq"), shown.count("expected:")) == (1, 1)
+
+
+def test_a_refusal_has_its_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It was lost between the answer to a request and the line that the command prints."""
+    query = tmp_path / "a.rq"
+    query.write_text("ASK {\n  ?s ?p ?o SERVICE <urn:e> { ?s ?p ?o } }")
+    assert main(["subscribe", str(tmp_path / "f"), str(query)]) == 2
+    assert f"{query}:2:12: SERVICE is refused: " in capsys.readouterr().err
 
 
 def test_nothing_is_written_to_a_journal_that_is_older_than_its_outbox(

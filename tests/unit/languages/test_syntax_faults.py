@@ -203,3 +203,14 @@ def test_what_newcomers_write_is_told_by_what_they_meant(text: str, column: int,
 def test_the_name_of_a_language_is_lower_case() -> None:
     with pytest.raises(QueryRefused, match=r'language SPARQL is refused: .*; write "sparql"'):
         parse_query("ASK { ?s ?p ?o }", "SPARQL")
+
+
+@pytest.mark.parametrize("tag", ["@en_GB", "@_", "@1", "@en1", "@en-", "@"])
+@pytest.mark.parametrize("language", ["sparql", "rdql"])
+def test_a_wrong_language_tag_says_what_a_right_one_is(tag: str, language: str) -> None:
+    text = f'ASK {{ ?x dc:title "x"{tag} }}' if language == "sparql" else f'SELECT ?x WHERE (?x, <dc:title>, "x"{tag})'
+    with pytest.raises(QuerySyntaxError) as caught:
+        parse_query(text, language)
+    hint = "join letters and digits, eight at most, by hyphens, as in en-US"
+    assert caught.value.message == f"{tag} is no language tag; {hint}"
+    assert caught.value.column == text.index("@") + 1
