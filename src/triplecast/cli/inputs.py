@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from triplecast.cli.operators import say_faults
 from triplecast.cli.terminal import say
-from triplecast.errors import InputError
+from triplecast.errors import InputError, StorageFault
 from triplecast.model.printable import printable_name
 
 if TYPE_CHECKING:
@@ -38,14 +38,26 @@ def load_admitted(paths: list[Path], datasets: bool = True, taxonomy: Taxonomy |
     return admitted
 
 
+def has_journal(folder: Path) -> bool:
+    """Whether there is a journal in `folder`. Raises `StorageFault` where it is missing beside what belongs to one."""
+    from triplecast.journal.records import DATABASE, END
+    from triplecast.outbox.reader import DATABASE as OUTBOX
+
+    if (folder / DATABASE).exists():
+        return True
+    if any((folder / name).exists() for name in (END, OUTBOX)):
+        raise StorageFault(str(folder), f"{DATABASE} is missing", "restore it from a copy")
+    return False
+
+
 def is_new_journal(folder: Path) -> bool:
-    """Whether a journal would be made in `folder`. Raises InputError where it holds other files, or is a file."""
-    from triplecast.journal.records import DATABASE
+    """Whether a journal would be made in `folder`. Raises InputError where it holds other files, or is a file, and
+    `StorageFault` as `has_journal` does."""
     from triplecast.journal.writer_lock import LOCK
 
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder} is a file", "name a folder first")
-    if (folder / DATABASE).exists():
+    if has_journal(folder):
         return False
     held = [path.name for path in folder.glob("[!.]*") if path.is_file() and path.name != LOCK]
     if held:

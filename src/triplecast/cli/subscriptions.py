@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from triplecast.cli.inputs import is_new_journal, say_unknown
+from triplecast.cli.inputs import has_journal, is_new_journal, say_unknown
 from triplecast.cli.operators import add_operators, say_faults
 from triplecast.cli.terminal import Exit, clip, count_of, print_json, print_text, say
 from triplecast.errors import InputError
@@ -213,7 +213,5 @@ def status(arguments: argparse.Namespace) -> int:
 
 
 def _check_folder(folder: Path) -> None:
-    from triplecast.journal.records import DATABASE
-
-    if not (folder / DATABASE).exists():
+    if not has_journal(folder):
         raise InputError(f"{folder} holds no journal", "name the folder of a run or of Engine.open")

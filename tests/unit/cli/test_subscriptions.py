@@ -130,3 +130,30 @@ def test_nothing_is_written_to_a_journal_that_is_older_than_its_outbox(
         ask(renewal)
     with Journal.read_only(folder) as journal:
         assert journal.head() == 2
+
+
+@pytest.mark.parametrize("left", ["outbox.sqlite", "journal.end"])
+def test_a_journal_that_is_missing_is_to_be_restored(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], left: str
+) -> None:
+    folder, query, document = tmp_path / "f", tmp_path / "a.rq", tmp_path / "a.ttl"
+    query.write_text(QUERY)
+    document.write_text("<http://e/a> <http://e/p> 1 .")
+    with Engine.open(folder) as engine:
+        engine.subscribe(QUERY, id="rail")
+        engine.publish("<http://e/x> <http://e/p> 1 .", "text/turtle", "urn:x")
+    for path in folder.iterdir():
+        if path.is_file() and path.name != left:
+            path.unlink()
+    for command in (
+        ["status", str(folder)],
+        ["subscriptions", str(folder)],
+        ["unsubscribe", str(folder), "rail"],
+        ["subscribe", str(folder), str(query)],
+        ["publish", str(folder), str(document)],
+        ["run", "--inbox", str(tmp_path), "--output", str(folder), "--subscriptions", str(query)],
+    ):
+        assert main(command) == 2
+        found = f"triplecast {command[0]}: {folder}: journal.sqlite is missing; restore it from a copy\n"
+        assert capsys.readouterr().err == found
+    assert not (folder / "journal.sqlite").exists()
