@@ -45,7 +45,7 @@ from triplecast.registry.admission import examine
 from triplecast.registry.listing import LiveSubscription
 from triplecast.registry.quota import check_quota
 from triplecast.registry.registry import Refusal, Registry, Subscribed
-from triplecast.registry.upkeep import IndexUpkeep, check_progress, settle_operators
+from triplecast.registry.upkeep import IndexUpkeep, settle_operators
 
 DOCUMENTS_AT_ONCE = 500
 """Documents of `Engine.publish_many` that are committed together, unless fewer come to `BYTES_AT_ONCE`."""
@@ -117,7 +117,6 @@ class Engine:
     def _assemble(
         self, journal: Journal, outbox: Outbox, index: IndexWriter, clock: Clock, randomness: Callable[[int], bytes]
     ) -> None:
-        check_progress(journal, outbox)
         self._lock = threading.RLock()
         self._owed: Findings | None = None
         """Of the documents that were accepted last by a call that raised: published again, they have their matches."""
@@ -275,8 +274,8 @@ class Engine:
                     self._match_accepted(outcome)
                     self._owed = owed
                 receipts += outcome.share_out(parsed, acceptance, owed)
-        except Exception as error:
-            vars(error)["receipts"] = tuple(receipts)  # also a TypeError, and what `documents` itself raises
+        except BaseException as error:
+            vars(error)["receipts"] = tuple(receipts)  # also a TypeError, Ctrl-C, and what `documents` itself raises
             raise
         return receipts
 

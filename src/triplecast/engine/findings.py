@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from tempfile import SpooledTemporaryFile, gettempdir
 from typing import Any, Generic, Protocol, TypeVar, overload
+from weakref import finalize
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,6 +87,7 @@ class _Store:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._file = SpooledTemporaryFile(IN_MEMORY)  # noqa: SIM115 - it ends with the receipts
+        finalize(self, self._file.close)
         self._end = 0
 
     def put(self, data: NDArray[np.uint8]) -> int:

@@ -10,6 +10,7 @@ from triplecast.evaluate.messages import EvaluationInput, read_input, read_wante
 from triplecast.evaluate.unknown import Wanted
 from triplecast.model.answers import GroundCall
 from triplecast.model.html import text_html
+from triplecast.model.printable import printable
 from triplecast.model.subscription import Subscription
 
 
@@ -54,7 +55,7 @@ class Explanation:
         if self.instead:
             lines.append("  the publication has:")
         lines += [f"    {line}" for line in (*self.support, *self.instead)]
-        return "\n".join(lines)
+        return printable("\n".join(lines))
 
     def _repr_html_(self) -> str:
         return text_html(str(self))
