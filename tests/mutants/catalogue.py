@@ -303,7 +303,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "rows-in-reverse-order",
-        "kernels/rows.py",
+        "kernels/row_order.py",
         "            return a < b\n    return bool(terms.length[left]",
         "            return a > b\n    return bool(terms.length[left]",
     ),

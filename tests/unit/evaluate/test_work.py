@@ -192,7 +192,7 @@ def test_the_limits_are_documented_with_their_values() -> None:
         "bytes of the bindings": f"{PAIR_BYTES:,}",
         "characters of a regular expression": f"{LONGEST_PATTERN:,}",
         "memory of a regular expression": f"{PATTERN_MEMORY:,} bytes",
-        "seconds of a request, memory above the evaluator's own": f"{LIMITS.seconds:g}, {LIMITS.memory >> 20} MiB",
+        "CPU seconds of a request, memory above the evaluator's own": f"{LIMITS.seconds:g}, {LIMITS.memory >> 20} MiB",
     }
     for name, value in rows.items():
         assert f"|{name}|{value}|" in text
