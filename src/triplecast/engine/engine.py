@@ -294,7 +294,7 @@ class Engine:
 
         Raises `DocumentRejected` where there is nothing to explain.
         """
-        self._opened.check(id=id)
+        self._opened.check_names(id=id)
         subscription = self._registry.live(id).subscription
         (parsed,) = self._parser.parse([document_of(data, media_type, graph, dataset, attachments)])
         at = time_text(read_clock(self._clock))
@@ -318,7 +318,7 @@ class Engine:
     ) -> Iterator[Notification]:
         """The notifications after `since` (a sequence, or the `cursor` of one), in order, at most `limit`, of one id or
         owner if given. Reading raises `StorageFault`, and `InputError` for a cursor of an earlier epoch."""
-        self._opened.check(subscription=subscription, owner=owner)
+        self._opened.check_names(subscription=subscription, owner=owner)
         # by `self`, so that the engine stays, and its folder open, while they are read
         definitions = Definitions(lambda ids: self._journal.registrations(ids), self._current_operators())
         return self._outbox.notifications(since, limit, subscription, owner, definitions)
@@ -326,7 +326,7 @@ class Engine:
     def subscriptions(self, owner: str | None = None) -> Iterator[LiveSubscription]:
         """Those that are live now, in order of registration; only those of `owner` where one is given. What changes
         while they are read is not seen. Reading raises `StorageFault`."""
-        self._opened.check(owner=owner)
+        self._opened.check_names(owner=owner)
         self._current_operators()
         return self._registry.subscriptions(owner)
 

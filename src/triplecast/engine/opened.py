@@ -33,19 +33,22 @@ class Opened:
     def is_open(self) -> bool:
         return self._closing.alive
 
-    def check(self, **given: object) -> None:
-        """Raises TypeError for what was `given` and is no text, `InputError` where the engine is closed, and
-        `FolderLocked` where another has its folder now."""
-        for name, value in given.items():
-            if not isinstance(value, str) and not (value is None and name in _MAY_BE_NONE):
-                raise TypeError(f"{name} is text, not {type(value).__name__}{_hint(name, value)}")
+    def check(self) -> None:
+        """Raises `InputError` where the engine is closed, `FolderLocked` where another has its folder now."""
         if not self._closing.alive:
             raise InputError("the engine is closed", "open its folder again, or begin with a new one")
         self._journal.check_writer()
 
+    def check_names(self, **given: object) -> None:
+        """Raises TypeError for what was `given` and is no text, and what `check` raises."""
+        for name, value in given.items():
+            if not isinstance(value, str) and not (value is None and name in _MAY_BE_NONE):
+                raise TypeError(f"{name} is text, not {type(value).__name__}{_hint(name, value)}")
+        self.check()
+
     def locked(self, **given: object) -> RLock:
-        """The lock of calls that write, after `check`."""
-        self.check(**given)
+        """The lock of calls that write, after `check_names`."""
+        self.check_names(**given)
         return self._lock
 
     def close(self) -> None:
