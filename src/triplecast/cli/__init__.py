@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 from io import TextIOWrapper
+from pathlib import Path
 from types import MappingProxyType
 from typing import NoReturn
 
@@ -27,7 +28,7 @@ from triplecast.cli import (
     subscriptions,
 )
 from triplecast.cli.terminal import Exit, say
-from triplecast.errors import TriplecastError
+from triplecast.errors import InputError, TriplecastError
 
 COMMANDS = (
     demo,
@@ -111,6 +112,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(arguments: argparse.Namespace) -> int:
     try:
+        _refuse_stdin_twice(arguments)
         operators.load_operators(getattr(arguments, "operators", ()))
         code: int = arguments.run(arguments)
     except TriplecastError as error:
@@ -120,6 +122,12 @@ def _run(arguments: argparse.Namespace) -> int:
         say(f"triplecast {arguments.command}: interrupted")
         return Exit.INTERRUPTED
     return code
+
+
+def _refuse_stdin_twice(arguments: argparse.Namespace) -> None:
+    values = [each for value in vars(arguments).values() for each in (value if isinstance(value, list) else [value])]
+    if values.count(Path("-")) > 1:
+        raise InputError("standard input (-) is given twice, and can be read once", "save one of them as a file")
 
 
 def _open_closed_streams() -> None:

@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from triplecast.cli.inputs import add_dataset, add_taxonomy, choose_subscription, load_taxonomy
+from triplecast.cli.inputs import absolute_iri, add_dataset, add_taxonomy, choose_subscription, load_taxonomy
 from triplecast.cli.operators import add_operators
 from triplecast.cli.terminal import Exit, describe_reject, print_json, print_text, say
 from triplecast.errors import InputError
@@ -32,7 +32,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("publication", metavar="PUBLICATION", type=Path, help="read this document")
     parser.add_argument("subscription", metavar="SUBSCRIPTION", type=Path, help="read this subscription file")
     parser.add_argument("--id", help="choose a subscription of a .jsonl file or folder")
-    parser.add_argument("--graph", metavar="IRI", help="choose a publication of the document")
+    parser.add_argument("--graph", metavar="IRI", type=absolute_iri, help="choose a publication of the document")
     parser.add_argument(
         "--inbox",
         metavar="FOLDER",

@@ -9,6 +9,7 @@ from pathlib import Path
 from time import sleep
 from typing import TYPE_CHECKING
 
+from triplecast.cli.inputs import say_unknown
 from triplecast.cli.terminal import Exit, describe_answer, describe_reject, describe_undecided, print_json, print_text
 from triplecast.errors import InputError
 from triplecast.model.operators import NO_OPERATORS
@@ -77,6 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
     if (arguments.rejects or arguments.undecided) and (arguments.subscription or arguments.owner):
         raise InputError("--subscription and --owner are of notifications", "leave --rejects and --undecided out")
     wanted = arguments.subscription, arguments.owner
+    is_first = True
     with Outbox.read_only(arguments.folder) as outbox, Journal.read_only(arguments.folder) as journal:
         definitions = Definitions(journal.registrations, NO_OPERATORS.with_recorded(journal.operators()))
         while True:
@@ -94,6 +96,9 @@ def run(arguments: argparse.Namespace) -> int:
                 else:
                     print_text(line)
                 printed += 1
+            if is_first and any(wanted) and not printed:
+                say_unknown(arguments.folder, arguments.owner, arguments.subscription)
+            is_first = False
             if not arguments.follow:
                 return Exit.DONE if printed else Exit.NOTHING
             if any(wanted) and state.sequence > sequence_of(since):

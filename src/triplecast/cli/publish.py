@@ -6,10 +6,11 @@ import argparse
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from triplecast.cli.inputs import add_dataset, check_publications, is_new_journal
+from triplecast.cli.inputs import absolute_iri, add_dataset, check_publications, is_new_journal
 from triplecast.cli.operators import add_operators, add_schedule, say_faults
 from triplecast.cli.terminal import (
     Exit,
@@ -38,8 +39,12 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "per match. What was printed is on disk: `triplecast notifications DIR` lists it.",
     )
     parser.add_argument("folder", metavar="DIR", type=Path, help="the folder, which is made if it is missing")
-    parser.add_argument("files", metavar="FILE", nargs="+", type=Path, help="publish these files and folders")
-    parser.add_argument("--graph", metavar="IRI", help="name the document, so that its next version is recognised")
+    parser.add_argument(
+        "files", metavar="FILE", nargs="+", type=Path, help="publish these files and folders, or - (stdin)"
+    )
+    parser.add_argument(
+        "--graph", metavar="IRI", type=absolute_iri, help="name the document, so that its next version is recognised"
+    )
     add_dataset(parser)
     add_operators(parser)
     add_schedule(parser)
@@ -57,6 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
     documents = read_documents(arguments.files, arguments.dataset)
     if arguments.graph is not None:
         documents = iter([name_document(list(documents), arguments.graph)])
+    documents = chain([*islice(documents, 1)], documents)  # wrong paths are refused before a folder is made
     said = _Said(arguments.json)
     with open_engine(arguments.folder, arguments.schedule) as engine:
         if made:

@@ -6,11 +6,14 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from triplecast.cli.inputs import add_dataset, check_publications
+from triplecast.cli.inputs import absolute_iri, add_dataset, check_publications
 from triplecast.cli.terminal import Exit, count_of, describe_reject, print_json, print_text, say
 
 if TYPE_CHECKING:
     from triplecast.model.publication import Draft
+
+SHOWN = 3
+"""Most publications named where the one that was wanted is not there."""
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -23,7 +26,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument(
         "files", metavar="FILE", nargs="+", type=Path, help="read these files and folders, or - (stdin)"
     )
-    parser.add_argument("--graph", metavar="IRI", help="print only this publication")
+    parser.add_argument("--graph", metavar="IRI", type=absolute_iri, help="print only this publication")
     add_dataset(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object per publication, with N-Quads")
     parser.set_defaults(run=run)
@@ -35,6 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
     from triplecast.offline import cut_batches, parse_batch
 
     shown = rejected = 0
+    others: list[str] = []
     check_publications(arguments.files)
     with Parser() as parser:
         for batch in cut_batches(read_documents(arguments.files, arguments.dataset)):
@@ -43,9 +47,14 @@ def run(arguments: argparse.Namespace) -> int:
                 if arguments.graph in (None, draft.graph):
                     shown += 1
                     _print(draft, arguments.json)
+                elif len(others) <= SHOWN:
+                    others.append(draft.graph)
             for line in (*warnings, *map(describe_reject, rejects)):
                 say(line)
             rejected += len(rejects)
+    if others and not shown:
+        more = " …" if others[SHOWN:] else ""
+        say(f"no publication {arguments.graph} in these files; they have {', '.join(others[:SHOWN])}{more}")
     if rejected:
         return Exit.PARTLY if shown else Exit.FAILED
     return Exit.DONE if shown else Exit.NOTHING

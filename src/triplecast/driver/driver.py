@@ -23,9 +23,9 @@ from typing import NamedTuple
 
 from triplecast.driver.turns import AskBatch, Turns
 from triplecast.errors import StorageFault
-from triplecast.journal import Journal
+from triplecast.journal import Journal, JournalFile
 from triplecast.model.answers import OperatorResult
-from triplecast.outbox import Committed, OpenPart, Outbox, OutboxBatch
+from triplecast.outbox import Committed, OpenPart, Outbox, OutboxBatch, OutboxReader
 
 ASKED_AT_ONCE = 1_000
 """Publications with pending pairs that `Driver.next` gives together."""
@@ -40,10 +40,28 @@ class MatchRange(NamedTuple):
 
 def open_outbox(folder: Path, journal: Journal) -> Outbox:
     """Open the outbox beside a writer's journal. Raises `StorageFault`, and `FolderLocked` while the process that the
-    folder was taken over from is in the middle of a write."""
+    folder was taken over from is in the middle of a write.
+
+    Every writer of a folder comes through here before it appends: in a journal older than its outbox, new records would
+    take the positions of lost ones, and new notifications the ids of old ones.
+    """
     outbox = Outbox.open(folder, journal.check_writer, journal.former, journal.epoch, journal.outbox_mark)
+    try:
+        check_progress(journal, outbox)
+    except StorageFault:
+        outbox.close()
+        raise
     journal.note_outbox(outbox.state.mark)
     return outbox
+
+
+def check_progress(journal: JournalFile, outbox: OutboxReader) -> None:
+    """Raises `StorageFault` where more has been matched than the journal holds: it has lost its end."""
+    matched = outbox.told
+    head = journal.head()  # read second: a writer may append and match in between
+    if matched > head:
+        found = f"it ends at position {head}, but {matched} has been matched"
+        raise StorageFault(journal.where, found, "restore journal and outbox from one copy")
 
 
 class Driver:

@@ -37,7 +37,7 @@ from triplecast.outbox import Cursor, Definitions, Notification, Outbox, Undecid
 from triplecast.registry.listing import LiveSubscription
 from triplecast.registry.quota import check_quota
 from triplecast.registry.registry import Refusal, Registry, Subscribed
-from triplecast.registry.upkeep import IndexUpkeep, check_progress, settle_operators
+from triplecast.registry.upkeep import IndexUpkeep, settle_operators
 
 DOCUMENTS_AT_ONCE = 500
 """Documents of `Engine.publish_many` that are committed together, unless fewer come to `BYTES_AT_ONCE`."""
@@ -109,7 +109,6 @@ class Engine:
     def _assemble(
         self, journal: Journal, outbox: Outbox, index: IndexWriter, clock: Clock, randomness: Callable[[int], bytes]
     ) -> None:
-        check_progress(journal, outbox)
         self._lock = threading.RLock()
         self._owed: Findings | None = None
         """Of the documents that were accepted last by a call that raised: published again, they have their matches."""

@@ -51,15 +51,21 @@ def read_documents(
         raise InputError(f"no publication in {named}", f"files are known by extension: {' '.join(KNOWN)}")
 
 
+def check_path(path: Path) -> None:
+    """Raises InputError unless there is a file or folder at `path`, or it is standard input."""
+    if path == STDIN or path.is_file() or path.is_dir():
+        return
+    if path.parts[:1] in (("http:",), ("https:",)):
+        raise InputError(f"{path} is an address, and nothing is fetched", "save it as a file first")
+    what = "is neither a file nor a folder" if path.exists() else "does not exist"
+    raise InputError(f"{path} {what}", "name a file or a folder of documents")
+
+
 def _files(path: Path, inbox: Path | None) -> tuple[Path, Sequence[InboxFile]]:
     """Return the folder to open and the files in it."""
+    check_path(path)
     if path.is_dir():
         return path, scan_inbox(path, {}, {}, 0.0, quiet=0.0).ready
-    if not path.is_file():
-        if path.parts[0] in ("http:", "https:"):
-            raise InputError(f"{path} is an address, and nothing is fetched", "save it as a file first")
-        what = "is neither a file nor a folder" if path.exists() else "does not exist"
-        raise InputError(f"{path} {what}", "name a file or a folder of documents")
     real = path.resolve()
     state = real.stat()
     if inbox is None:

@@ -6,7 +6,7 @@ import re
 
 from pyoxigraph import RdfFormat
 
-from triplecast.errors import DocumentRejected
+from triplecast.errors import TAG_HINT, DocumentRejected
 from triplecast.ingest.gate import place
 
 _PREAMBLE = re.compile(r"^Parser error at line \d+ [^:]*: ")
@@ -15,7 +15,6 @@ _QUOTED = re.compile(r"parsing (?:IRI|language tag) '(.+)':", re.DOTALL)
 _TAG = re.compile(r"[\"']@([A-Za-z0-9_-]+)")
 _ESCAPE = re.compile(rb"\\(?:u([0-9a-fA-F]{4})|.)", re.DOTALL)
 _HIGH, _LOW = range(0xD800, 0xDC00), range(0xDC00, 0xE000)
-_TAG_HINT = "join letters and digits, eight at most, by hyphens, as in en-US"
 _LINE = re.compile(
     rb"\s*(?:<[^<>]*>|_:\S+)\s+<[^<>]*>\s+"
     rb"(?:<[^<>]*>|_:\S+|\"(?:[^\"\\]++|\\.)*+\"(?:@[^\s<>]+|\^\^<[^<>]*>)?)\s*(<[^<>\s\\]*>|_:\S+)?\s*\.\s*(?:#.*)?\Z"
@@ -30,9 +29,9 @@ def unreadable(error: SyntaxError, form: RdfFormat, data: bytes) -> DocumentReje
     hint = f"repair the {form.name}{'' if line is None else ' at this place'}, or give the document's true media type"
     tag = _tag_at(data, line, column)
     if "language tag" in found:
-        hint = _TAG_HINT
+        hint = TAG_HINT
     elif tag is not None:
-        found, hint = f"@{tag} is no language tag", _TAG_HINT
+        found, hint = f"@{tag} is no language tag", TAG_HINT
     elif form == RdfFormat.JSON_LD and (half := _half_character(data)) is not None:
         offset, escape = half
         found, hint = f"{escape} is half a character", "write both halves, or the character itself"

@@ -15,7 +15,7 @@ from lark.lexer import Lexer, Token
 
 from triplecast.languages.context import Translation
 from triplecast.languages.prefixes import Namespace
-from triplecast.languages.tokens import Source, clip, number_of
+from triplecast.languages.tokens import Source, clip, find_wrong_tag, number_of
 from triplecast.model.algebra import Query
 from triplecast.model.operators import OperatorSet
 
@@ -124,7 +124,7 @@ def _hint_at(text: str, token: Token) -> tuple[int, str] | None:
         return len(before) - 1, "* is no term; write a variable, such as ?any"
     if token.type in _AGGREGATES and "{" not in text[:offset]:
         return offset, f"an expression in SELECT needs brackets and a name; write ({token.upper()}(…) AS ?name)"
-    return None
+    return find_wrong_tag(text, offset)
 
 
 @cache

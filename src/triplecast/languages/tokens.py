@@ -16,7 +16,7 @@ from types import MappingProxyType
 
 from lark.lexer import Token
 
-from triplecast.errors import QueryRefused, QuerySyntaxError
+from triplecast.errors import TAG_HINT, QueryRefused, QuerySyntaxError
 from triplecast.languages.refusals import MAX_CHARACTERS, MAX_NESTING, MAX_TOKENS, TRIPLE_TERM, refuse_size, refuse_word
 from triplecast.terms.nearness import nearest_names
 
@@ -67,6 +67,7 @@ PROLOGUE = re.compile(
 
 LITERAL_PARTS = re.compile(rf"({STRING})(?:{SPACE}@([A-Za-z0-9-]+))?(?:{SPACE}\^\^{SPACE}({IRI_REFERENCE}|{NAME}))?")
 """Text, tag and datatype; only RDQL's tokens have both."""
+_TAGGED = re.compile(r"[\"'][ \t\r\n]*(@[\w-]*)")
 _CODEPOINT = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(?s:.))")
 _STRING_ESCAPE = re.compile(r"\\(?s:(.))")
 _STRING_ESCAPES = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f", "\\": "\\", '"': '"', "'": "'"}
@@ -301,6 +302,9 @@ def _check(source: Source, offset: int, text: str, kind: str) -> None:
             raise source.refusal(offset, f"@{parts[2]} (RDF 1.2)", *TRIPLE_TERM)
     if kind or text[0] == "#":
         return
+    tag = find_wrong_tag(source.text, offset)
+    if tag is not None:
+        raise source.fault(*tag)
     refused = refuse_word(text)
     if refused is not None:
         raise source.refusal(offset, *refused)
@@ -316,6 +320,15 @@ def _check(source: Source, offset: int, text: str, kind: str) -> None:
     if text in _TYPOGRAPHIC:
         raise source.fault(offset, f"{text} is no quotation mark of SPARQL; write \" or '")
     raise source.fault(offset, f"unexpected {text}" if text.isprintable() else f"unexpected character {text!r}")
+
+
+def find_wrong_tag(text: str, offset: int) -> tuple[int, str] | None:
+    """Where the unexpected character at `offset` lies in a language tag: the tag's offset, and a message with the
+    fix."""
+    for found in _TAGGED.finditer(text, max(0, offset - 200), offset + 200):
+        if found.start(1) <= offset < found.end():
+            return found.start(1), f"{clip(found[1])} is no language tag; {TAG_HINT}"
+    return None
 
 
 def open_string(source: Source, offset: int) -> QuerySyntaxError:

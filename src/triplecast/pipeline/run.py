@@ -43,7 +43,7 @@ from triplecast.registry.files import find_subscription_files
 from triplecast.registry.registry import Registry, settle_documents
 from triplecast.registry.requests import Requests
 from triplecast.registry.taxonomy_files import TaxonomyFiles
-from triplecast.registry.upkeep import IndexUpkeep, check_progress, settle_operators
+from triplecast.registry.upkeep import IndexUpkeep, settle_operators
 from triplecast.sandbox import search_path
 
 if TYPE_CHECKING:
@@ -125,7 +125,6 @@ def run(
     with ExitStack() as closing:
         journal = closing.enter_context(Journal.open(output))
         outbox = closing.enter_context(open_outbox(output, journal))
-        check_progress(journal, outbox)
         settle_documents(journal, sources.dataset)
         known = settle_operators(journal, declared)
         stage = Stage(output, known, schedule, search_path(each.module for each in known))

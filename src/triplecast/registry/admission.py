@@ -16,7 +16,7 @@ from triplecast.compile.plan import Cost, Plan
 from triplecast.compile.refusals import TEMPLATES_LIMIT, called_operators, refuse_two_graphs
 from triplecast.errors import InputError, QueryRefused, QuerySyntaxError
 from triplecast.evaluate.scope import parts_of
-from triplecast.languages import Template, place_of_argument, sources_of
+from triplecast.languages import Template, place_of_argument, sources_of, unread_directive
 from triplecast.languages.rewriting import calls_in
 from triplecast.model.algebra import Produce, Slot, from_ntriples
 from triplecast.model.entailment import Entailment
@@ -52,6 +52,7 @@ _OPERATORS_WARNING = (
     "no triple has to be there for it to match: what its operators say of a publication may be enough, whatever it "
     "holds; add a triple pattern that has to hold"
 )
+_DIRECTIVE_WARNING = "line {}: `{}` has no effect there: write it once, as the first line"
 _SOURCE_WARNING = "FROM {} is noted, not fetched: a subscription is evaluated against each publication"
 
 
@@ -136,11 +137,13 @@ def _describe(
     empty = needs_nothing(plan) and not matches_nothing(template, constants)
     by_operators = empty and bool(called_operators(template))
     sources = sources_of(subscription.text, subscription.language)
+    unread = unread_directive(subscription.text, subscription.language)
     reason = (_OPERATORS_WARNING if by_operators else _EMPTY_WARNING) if empty else ""
     return Admission(
         plan.cost.value,
         (
             *template.notes,
+            *(() if unread is None else (_DIRECTIVE_WARNING.format(unread[0], shortened(unread[1], _LONGEST_SHOWN)),)),
             *_warnings(plan.cost, graphs, reason, sources),
             *find_warnings(template, constants, operators),
         ),

@@ -6,7 +6,8 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 
-from triplecast.errors import InputError, QueryRefused, QuerySyntaxError, TriplecastError
+from triplecast.driver import check_progress
+from triplecast.errors import InputError, QueryRefused, QuerySyntaxError, StorageFault, TriplecastError
 from triplecast.journal import Clock, Journal, JournalFile, system_clock
 from triplecast.model.operators import OperatorSet
 from triplecast.model.subscription import API, FOREVER, Lease, read_lease
@@ -46,6 +47,7 @@ class ReadingRequests:
         return {"subscriptions": [asdict(each) for each in page.subscriptions], "after": page.after}
 
     def _status(self, _: Fields) -> Answer:
+        check_progress(self._journal, self._outbox)
         journal, state = self._journal, self._outbox.state
         return {
             "subscriptions": journal.count_live(self._clock()),
@@ -126,6 +128,8 @@ def answer_by(known: Mapping[str, Callable[[Fields], Answer]], fields: object) -
         return answer(fields)
     except InputError as error:
         return {"error": error.what, "hint": error.hint}
+    except StorageFault as error:
+        return {"error": f"{error.path}: {error.found}", "hint": error.hint}
     except TriplecastError as error:
         return {"error": str(error), "hint": ""}
 

@@ -70,6 +70,13 @@ def test_a_new_folder_says_that_nobody_listens(news: Path, capsys: pytest.Captur
     assert err[1] == "no subscription is live in other: add one with `triplecast subscribe`"
 
 
+@pytest.mark.parametrize("files", [["missing.ttl"], ["1.ttl", "missing.ttl"], ["empty"]])
+def test_no_folder_is_made_for_files_that_are_not_there(news: Path, files: list[str]) -> None:
+    Path("empty").mkdir()
+    assert main(["publish", "newz", *files]) == 2
+    assert not Path("newz").exists()
+
+
 def test_while_another_has_the_folder(news: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with Journal.open(news) as journal:
         assert main(["publish", "news", "1.ttl"]) == 2
@@ -77,3 +84,17 @@ def test_while_another_has_the_folder(news: Path, capsys: pytest.CaptureFixture[
         journal.announce(str(news / "control.sock"))
         assert main(["publish", "news", "1.ttl"]) == 2
         assert "it is a run: move the files into its inbox" in capsys.readouterr().err
+
+
+def test_a_name_that_nobody_has_is_said(news: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A misspelt name looked like one without notifications."""
+    assert main(["subscribe", "news", "a.rq", "--id", "rail", "--owner", "ada"]) == 0
+    capsys.readouterr()
+    for words, said in (
+        (["notifications", "news", "--owner", "adda"], "no subscription in news has the owner adda; was ada meant?\n"),
+        (["notifications", "news", "--subscription", "nope"], "no subscription in news has the id nope\n"),
+        (["notifications", "news", "--owner", "ada", "--subscription", "rail"], ""),
+        (["subscriptions", "news", "--owner", "adda"], "no subscription in news has the owner adda; was ada meant?\n"),
+    ):
+        assert main(words) == (3 if words[0] == "notifications" else 0)
+        assert capsys.readouterr() == ("", said)

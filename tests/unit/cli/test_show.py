@@ -60,6 +60,8 @@ def test_show_chooses_a_publication_and_reports_the_rest(desk: Path, capsys: pyt
     assert main(["show", "feed.rss", "--graph", "http://e/2"]) == 0
     assert capsys.readouterr().out.startswith("# http://e/2  ")
     assert main(["show", "feed.rss", "--graph", "http://e/3"]) == 3
+    said = capsys.readouterr()
+    assert (said.out, said.err) == ("", "no publication http://e/3 in these files; they have http://e/1, http://e/2\n")
     (desk / "bad.ttl").write_text("<urn:s> <urn:p> ")
     assert main(["show", "bad.ttl"]) == 2
     assert "rejected bad.ttl:1:17: parse: " in capsys.readouterr().err
@@ -102,3 +104,25 @@ def test_every_command_reads_standard_input(
             give(monkeypatch, query)
             assert main(command) == 0
             assert "stdin" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", [["show", "feed.rss"], ["explain", "feed.rss", "any.sparql"]])
+def test_a_graph_that_is_no_iri_is_wrong_usage(
+    desk: Path, capsys: pytest.CaptureFixture[str], command: list[str]
+) -> None:
+    with pytest.raises(SystemExit) as end:
+        main([*command, "--graph", "no iri"])
+    assert end.value.code == 2
+    assert "argument --graph: 'no iri' is no absolute IRI; for example: " in capsys.readouterr().err
+
+
+def test_standard_input_is_given_once(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What came second was empty, and nothing said so."""
+    for command in (
+        ["match", "--subscriptions", "-", "--publications", "-"],
+        ["explain", "-", "-"],
+        ["preview", "any.sparql", "--publications", "-", "--taxonomy", "-"],
+        ["show", "-", "-"],
+    ):
+        assert main(command) == 2
+        assert "standard input (-) is given twice" in capsys.readouterr().err

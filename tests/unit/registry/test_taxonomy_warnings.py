@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 
 from triplecast import Engine
+from triplecast.model.entailment import Entailment
+from triplecast.model.subscription import Subscription
+from triplecast.registry.admission import admit
 
 SCHEMA = "<urn:b> <http://www.w3.org/2004/02/skos/core#broader> <urn:a> ."
 PATH = "SELECT ?x { ?x dc:subject/skos:broader* <urn:a> }"
@@ -39,3 +42,15 @@ def test_functions_of_a_taxonomy_that_is_not_loaded() -> None:
         assert warning.startswith("tc:descendant(…) finds only what a publication states itself")
         engine.load_taxonomy(SCHEMA, "text/turtle", broader=True)
         assert warnings_of(engine, KIN) == ()
+
+
+def test_an_entailment_below_a_prefix_is_noted() -> None:
+    """It was ignored without a word, and the query found nothing."""
+    header, query = "# triplecast: entailment=taxonomy\n", "ASK { ?x a :c }"
+    below = admit(Subscription("a", f"PREFIX : <urn:>\n{header}{query}"))
+    assert below.entailment is Entailment.NONE
+    (note,) = (each for each in below.notes if "triplecast:" in each)
+    assert note == f"line 2: `{header.strip()}` has no effect there: write it once, as the first line"
+    above = admit(Subscription("a", f"# mine\n{header}PREFIX : <urn:>\n{query}"))
+    assert above.entailment is Entailment.TAXONOMY
+    assert not above.notes
