@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -19,9 +19,9 @@ from triplecast.match import Matcher
 from triplecast.model.html import table_html
 from triplecast.model.operators import OperatorSet
 from triplecast.model.publication import Position, Publication
-from triplecast.model.subscription import Registration, RegistrationId, Subscription
+from triplecast.model.subscription import Registration, RegistrationId, Subscription, check_fields
 from triplecast.operators.asking import Asker, match_and_ask
-from triplecast.registry.admission import Admission, admit
+from triplecast.registry.admission import Admission, admit, examine
 from triplecast.sandbox import Sandbox
 
 
@@ -52,6 +52,12 @@ class Preview:
     def _repr_html_(self) -> str:
         title = f"{len(self.matches)} of {self.publications} publications match ({self.cost})"
         return table_html(title, MATCH_COLUMNS, match_cells(self.matches))
+
+
+def admit_preview(subscription: Subscription, operators: OperatorSet, has_taxonomy: Callable[[], bool]) -> Admission:
+    """Raises what registering it would raise."""
+    check_fields(subscription)
+    return examine(subscription, operators=operators, has_taxonomy=has_taxonomy).admission
 
 
 def preview_subscription(

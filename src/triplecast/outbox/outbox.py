@@ -15,7 +15,7 @@ from triplecast.model.answers import bounded_reason
 from triplecast.model.match import publication_key
 from triplecast.outbox.batch import NO_ROWS, OutboxBatch, OutboxRow
 from triplecast.outbox.notification import Names
-from triplecast.outbox.reader import DATABASE, END, OutboxReader, check_mark
+from triplecast.outbox.reader import DATABASE, END, OutboxReader, check_mark, nobody_else
 from triplecast.outbox.tables import (
     OUTBOX,
     OpenPart,
@@ -38,10 +38,6 @@ from triplecast.storage_faults import make_folder
 _PRUNED_AT_ONCE = 50_000
 
 
-def _nobody_else() -> None:
-    """The check of an outbox that nobody can take over."""
-
-
 class Committed(NamedTuple):
     """What one commit wrote."""
 
@@ -61,11 +57,10 @@ class Outbox(OutboxReader):
     it again adds nothing, even then.
     """
 
-    def __init__(self, database: SqliteFile, check_writer: Callable[[], None] = _nobody_else, epoch: int = 0) -> None:
-        """`check_writer` raises where another has become the folder's writer; it is called inside each transaction.
+    def __init__(self, database: SqliteFile, check_writer: Callable[[], None] = nobody_else, epoch: int = 0) -> None:
+        """`check_writer` (`OutboxReader`) is called inside each transaction, too.
         The outbox is in the given `epoch` from now on, where that is later than its own."""
-        super().__init__(database)
-        self._check_writer = check_writer
+        super().__init__(database, check_writer)
         self._end: EndMark | None = None
         self._state = self._next = State()
         """What is committed, and what the transaction under way has written."""
@@ -80,7 +75,7 @@ class Outbox(OutboxReader):
     def open(
         cls,
         folder: Path | str,
-        check_writer: Callable[[], None] = _nobody_else,
+        check_writer: Callable[[], None] = nobody_else,
         former: str | None = None,
         epoch: int = 1,
         noted: tuple[int, ...] = (),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, SupportsIndex
 
@@ -59,6 +59,10 @@ _SCANNED = 100_000
 every commit would have to pay for."""
 
 
+def nobody_else() -> None:
+    """The check of an outbox that nobody can take over."""
+
+
 class Counts(NamedTuple):
     """Rows that are there now, and how far the outbox has come."""
 
@@ -75,6 +79,11 @@ class OutboxReader(OutboxFile):
     Methods may be called from any thread and raise `StorageFault` for a damaged file, and for one that ends before
     what its end mark says was committed.
     """
+
+    def __init__(self, database: SqliteFile, check_writer: Callable[[], None] = nobody_else) -> None:
+        """`check_writer` raises where another has become the folder's writer: what a writer knows is old then."""
+        super().__init__(database)
+        self._check_writer = check_writer
 
     @staticmethod
     def read_only(folder: Path | str) -> OutboxReader:
@@ -125,6 +134,7 @@ class OutboxReader(OutboxFile):
                 end = rows[-1][0] if len(rows) == page else min(last, state.sequence)
                 before = max(sequence, state.pruned)
                 there = self._database.ask(_COUNTED, (sequence, end))[0][0] if values and end > sequence else len(rows)
+            self._check_writer()
             check_mark(self._database.where, state, mark)
             if isinstance(since, Cursor) and since.epoch != state.epoch:
                 raise InputError(
@@ -187,6 +197,7 @@ class OutboxReader(OutboxFile):
         pairs = []
         with self._database.reading():
             rows = self._database.ask(_UNDECIDED, (row_number(after, "after"), self.progress))
+        self._check_writer()
         for row in rows:
             position, registration, reason, crc = row[:4]
             verify_fields(where, "undecided", row[:3], crc)

@@ -38,13 +38,6 @@ def test_the_name_of_a_file_is_no_query(path: str) -> None:
         engine.subscribe(path)
 
 
-def test_a_closed_engine_in_memory_cannot_be_opened_again() -> None:
-    engine = Engine()
-    engine.close()
-    with pytest.raises(StorageFault, match="it has been closed; what it held is gone; begin with a new one"):
-        list(engine.subscriptions())
-
-
 @pytest.mark.parametrize("wrong", ["\ud800", 7, ["ada"]])
 @pytest.mark.parametrize("field", ["text", "id", "language", "scope", "entailment", "owner"])
 def test_no_field_is_acknowledged_that_cannot_be_stored_and_told(tmp_path: Path, field: str, wrong: Any) -> None:
