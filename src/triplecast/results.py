@@ -124,6 +124,34 @@ class Recorded(NamedTuple):
         return " ".join(bound) or "yes", len(solutions) - 1
 
 
+class Answered:
+    """What is read of a recorded answer, each time it is asked for."""
+
+    __slots__ = ()
+    json: str
+
+    @property
+    def recorded(self) -> Recorded:
+        """The answer with its query, as commands show it."""
+        raise NotImplementedError
+
+    @property
+    def bindings(self) -> list[dict[str, Term]]:
+        """The solutions in canonical order; an unbound variable is absent."""
+        return read_bindings(self.json)
+
+    @property
+    def answer(self) -> dict[str, object]:
+        """The solutions in SPARQL 1.1 Query Results JSON."""
+        return self.recorded.answer
+
+    @property
+    def graph(self) -> list[Triple]:
+        """The triples of a ``CONSTRUCT``, sorted by their text, each once; none for another form, and none without a
+        query."""
+        return self.recorded.graph
+
+
 def graph_text(triples: Iterable[Triple]) -> str:
     """Triples as N-Triples."""
     return "".join(f"{triple} .\n" for triple in triples)

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-
-from pyoxigraph import Triple
+from types import MappingProxyType
 
 from triplecast.journal import Accepted
-from triplecast.model.algebra import Term
 from triplecast.model.events import Removal
 from triplecast.model.html import table_html
 from triplecast.model.match import MatchStats
 from triplecast.model.operators import OperatorSet
 from triplecast.model.publication import Reject
 from triplecast.model.subscription import Subscription, SubscriptionCounts
-from triplecast.results import Recorded, read_bindings
+from triplecast.results import Answered, Recorded
 from triplecast.taxonomy import Taxonomy
 from triplecast.taxonomy.taxonomy import BROADER, SUB_CLASS, SUB_PROPERTY, TYPE
 
@@ -54,7 +52,7 @@ class LoadedTaxonomy:
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class Match(Answered):
     """A subscription that matches a publication."""
 
     subscription: str
@@ -72,21 +70,6 @@ class Match:
     """As its owner wrote it."""
     operators: OperatorSet = field(repr=False, compare=False)
     """Those that it may call."""
-
-    @property
-    def bindings(self) -> list[dict[str, Term]]:
-        """The solutions in canonical order; an unbound variable is absent. Decoded at each call."""
-        return read_bindings(self.json)
-
-    @property
-    def answer(self) -> dict[str, object]:
-        """The solutions in SPARQL 1.1 Query Results JSON. Made at each call."""
-        return self.recorded.answer
-
-    @property
-    def graph(self) -> list[Triple]:
-        """The triples of a ``CONSTRUCT``, sorted by their text, each once; none for another form. Made at each call."""
-        return self.recorded.graph
 
     @property
     def recorded(self) -> Recorded:
@@ -131,13 +114,17 @@ class Receipt:
 
     def _repr_html_(self) -> str:
         counted = {name: len(getattr(self, name)) for name in self.__slots__[:5]}
-        title = ", ".join(f"{count} {name}" for name, count in counted.items() if count) or "nothing published"
+        said = (f"{count} {_ONE.get(name, name) if count == 1 else name}" for name, count in counted.items() if count)
         rejects = ((each.source, "rejected", f"{each.reason}; {each.hint}") for each in self.rejects)
         undecided = ((each.publication, each.subscription, each.reason) for each in chain(self.undecided, self.pending))
-        return table_html(title, MATCH_COLUMNS, chain(rejects, undecided, match_cells(self.matches)))
+        rows = chain(match_cells(self.matches), rejects, undecided)
+        return table_html(
+            ", ".join(said) or "nothing published", (*MATCH_COLUMNS[:2], "first solution, or why there is none"), rows
+        )
 
 
 MATCH_COLUMNS = ("publication", "subscription", "first solution")
+_ONE = MappingProxyType({"publications": "publication", "matches": "match", "rejects": "reject"})
 
 
 def match_cells(matches: Iterable[Match]) -> Iterator[tuple[str, str, str]]:

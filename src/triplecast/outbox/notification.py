@@ -6,13 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, SupportsIndex
 
-from pyoxigraph import Triple
-
 from triplecast.errors import InputError
-from triplecast.model.algebra import Term
 from triplecast.model.operators import NO_OPERATORS, OperatorSet
 from triplecast.model.subscription import Registration, Subscription
-from triplecast.results import Recorded, read_bindings
+from triplecast.results import Answered, Recorded
 from triplecast.sqlite import row_number
 
 Names = Callable[[Sequence[int]], Iterable[Registration]]
@@ -49,7 +46,7 @@ class Cursor(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Notification:
+class Notification(Answered):
     """One row of the view ``outbox``."""
 
     cursor: Cursor
@@ -76,22 +73,6 @@ class Notification:
     def sequence(self) -> int:
         """Strictly increasing, never given again."""
         return self.cursor.sequence
-
-    @property
-    def bindings(self) -> list[dict[str, Term]]:
-        """The solutions in canonical order; an unbound variable is absent. Decoded at each call."""
-        return read_bindings(self.json)
-
-    @property
-    def answer(self) -> dict[str, object]:
-        """The solutions in SPARQL 1.1 Query Results JSON. Made at each call."""
-        return self.recorded.answer
-
-    @property
-    def graph(self) -> list[Triple]:
-        """The triples of a ``CONSTRUCT``, sorted by their text, each once; none for another form, and without the
-        `definition`. Made at each call."""
-        return self.recorded.graph
 
     @property
     def recorded(self) -> Recorded:
